@@ -1,0 +1,1 @@
+"""Facts from parsed stages: control flow, pipelines, occupancy, instruction mix."""

@@ -1,0 +1,1 @@
+"""GPUs: one self-checking row each, with the source of every number."""

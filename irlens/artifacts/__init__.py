@@ -1,0 +1,1 @@
+"""What lies on disk: Triton cache entries, captures, single artifacts, the vendor's tools."""

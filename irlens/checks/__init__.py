@@ -1,0 +1,1 @@
+"""Findings: one file each, with its code, its documentation and its logic."""

@@ -1,0 +1,1 @@
+"""Frozen records that every other layer shares, and the errors they raise."""

@@ -1,0 +1,151 @@
+"""A capture: everything one compilation of one kernel left behind."""
+
+from pathlib import Path
+
+import msgspec
+
+from irlens.model.config import Config, ConstexprValue, Target
+from irlens.model.errors import ArtifactError
+
+MANIFEST_NAME = "irlens.json"
+MANIFEST_SCHEMA = 1
+
+#: The order in which a compiler makes them; the first column belongs to NVIDIA, AMD swaps the last.
+STAGE_ORDER = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
+BINARY_STAGES = frozenset({"cubin", "hsaco"})
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """One artifact of a capture: a file on disk that is read when asked for, or bytes at hand.
+
+    Attributes:
+        name: "source", "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn" or "hsaco".
+        path: The file, or ``None`` where ``content`` is given.
+        content: The bytes, or ``None`` where ``path`` is given.
+    """
+
+    name: str
+    path: Path | None = None
+    content: bytes | None = None
+
+    def read(self) -> bytes:
+        """Return the artifact's bytes.
+
+        Raises:
+            ArtifactError: The file is gone or unreadable.
+        """
+        if self.content is not None:
+            return self.content
+        if self.path is None:
+            return b""
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise ArtifactError(f"cannot read {self.path}: {error.strerror}") from error
+
+    def text(self) -> str:
+        """Return the artifact decoded as UTF-8; undecodable bytes become U+FFFD."""
+        return self.read().decode("utf-8", "replace")
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened when the kernel was launched on a real GPU.
+
+    Attributes:
+        device: The device's own name.
+        matches_reference: Whether every output equals the PyTorch reference within tolerance;
+            ``None`` where the kernel has no reference.
+        max_abs_error: Largest absolute difference over all outputs.
+        registers: Registers per thread as the driver reports them, if asked.
+        local_bytes: Local memory per thread in bytes as the driver reports it.
+        blocks_per_sm: The driver's own occupancy answer.
+    """
+
+    device: str
+    matches_reference: bool | None
+    max_abs_error: float | None
+    registers: int | None = None
+    local_bytes: int | None = None
+    blocks_per_sm: int | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """``irlens.json``: what Triton's own metadata does not record.
+
+    Attributes:
+        schema: Version of this file's layout.
+        irlens_version: Who wrote it.
+        triton_version: The compiler.
+        kernel: The kernel function's name.
+        file: Base name of the Python file that defines it.
+        target: What it was compiled for.
+        constexprs: Values of the constexpr parameters.
+        args: Run-time arguments, tensors as "fp32[4096, 1024]".
+        grid: CTAs in x, y, z; ``None`` where the kernel's description gives no grid.
+        run: The launch on a real GPU; ``None`` where the kernel was only compiled.
+        dependencies: sha256 of each local source file the kernel's file loads, by path, so that
+            a stored capture is not given out after one changed.
+    """
+
+    schema: int
+    irlens_version: str
+    triton_version: str
+    kernel: str
+    file: str
+    target: Target
+    constexprs: dict[str, ConstexprValue]
+    args: dict[str, int | float | str]
+    grid: tuple[int, int, int] | None = None
+    run: RunResult | None = None
+    dependencies: dict[str, str] = {}
+
+
+class MetadataTarget(msgspec.Struct, frozen=True):
+    """``target`` in Triton's metadata: backend "cuda" or "hip", arch 90 or "gfx942"."""
+
+    backend: str
+    arch: int | str
+    warp_size: int
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    """The part of Triton's ``NAME.json`` that irlens uses. ``None`` is "not recorded".
+
+    Attributes:
+        shared: Dynamic shared memory per CTA, bytes.
+        tmem_size: Tensor memory per CTA, columns (Blackwell).
+        global_scratch_size: Global scratch memory per CTA, bytes.
+    """
+
+    name: str
+    target: MetadataTarget
+    num_warps: int
+    shared: int
+    num_stages: int | None = None
+    num_ctas: int | None = None
+    maxnreg: int | None = None
+    tmem_size: int | None = None
+    global_scratch_size: int | None = None
+    triton_version: str | None = None
+
+
+class Capture(msgspec.Struct, frozen=True, kw_only=True):
+    """One compiled variant of one kernel: its artifacts and what is known of their making.
+
+    Attributes:
+        kernel: The kernel's name.
+        target: What it was compiled for, or ``None`` where no artifact says.
+        config: Launch and compile parameters as far as they are known.
+        stages: Artifacts by stage name, in the compiler's order.
+        metadata: Triton's metadata, if it is there.
+        manifest: irlens's own record, if irlens made the capture.
+        directory: Where it lies, if it is a directory.
+    """
+
+    kernel: str
+    target: Target | None
+    config: Config
+    stages: dict[str, Stage]
+    metadata: Metadata | None = None
+    manifest: Manifest | None = None
+    directory: Path | None = None

@@ -1,0 +1,266 @@
+"""The report: the JSON interface, as records. ``None`` is always "unknown" or "does not apply".
+
+Every ``None`` that a reader could have expected to be a number has its reason in
+``Report.unknown`` under its dotted path, and every exact number has its origin in
+``Report.sources``.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.capture import RunResult
+from irlens.model.config import Config, Target
+from irlens.model.source import SourceLocation
+
+SCHEMA = 1
+
+PipelineKind: TypeAlias = Literal[
+    "cp.async", "tma", "wgmma", "tcgen05", "register", "direct-to-lds"
+]
+Verdict: TypeAlias = Literal["pipelined", "shallower", "not pipelined", "unknown"]
+Severity: TypeAlias = Literal["error", "warning", "note"]
+LimitName: TypeAlias = Literal["warps", "blocks", "registers", "shared_memory", "barriers"]
+
+
+class StageSize(msgspec.Struct, frozen=True):
+    """Size of one artifact: lines (``None`` for a binary), bytes, and its SHA-256 in hex."""
+
+    lines: int | None
+    bytes: int
+    sha256: str
+
+
+class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one thread and one CTA (AMD: lane and workgroup) hold.
+
+    Attributes:
+        registers: 32-bit registers per thread, from the machine code. For AMD the vector
+            registers a lane is allocated for, AGPRs included where the file is unified.
+        shared_dynamic_bytes: Shared memory per CTA given at launch.
+        shared_static_bytes: Shared memory per CTA fixed in the binary, reserved bytes excluded.
+        local_bytes: Local (AMD: private) memory per thread: spills and stack arrays together.
+        stack_bytes: Stack frame per thread.
+        shared_reserved_bytes: Shared memory per CTA that the system takes for itself.
+        constant_bytes: Constant memory, kernel parameters included.
+        code_bytes: Machine code of the kernel.
+        barriers: Named barriers per CTA.
+        vgprs: AMD: architectural vector registers per lane.
+        agprs: AMD: accumulation registers per lane.
+        sgprs: AMD: scalar registers per wave.
+        vgpr_spills: AMD: vector registers spilled to memory.
+        sgpr_spills: AMD: scalar registers spilled.
+        lds_bytes: AMD: local data share per workgroup.
+    """
+
+    registers: int | None
+    shared_dynamic_bytes: int | None
+    shared_static_bytes: int | None
+    local_bytes: int | None
+    stack_bytes: int | None
+    shared_reserved_bytes: int | None = None
+    constant_bytes: int | None = None
+    code_bytes: int | None = None
+    barriers: int | None = None
+    vgprs: int | None = None
+    agprs: int | None = None
+    sgprs: int | None = None
+    vgpr_spills: int | None = None
+    sgpr_spills: int | None = None
+    lds_bytes: int | None = None
+
+
+class OccupancyLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """CTAs per SM (AMD: workgroups per CU) that each resource alone would allow.
+
+    ``None``: the kernel uses none of it, or the GPU has no such limit.
+    """
+
+    warps: int | None
+    blocks: int | None
+    registers: int | None
+    shared_memory: int | None
+    barriers: int | None
+
+
+class NextStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The smallest change of one resource that changes how many CTAs fit.
+
+    Attributes:
+        resource: What to change.
+        change: By how much; negative is fewer.
+        unit: Of ``change``: "registers/thread", "bytes/CTA", "warps/CTA".
+        blocks_per_sm: CTAs per SM after it.
+        theoretical: Occupancy after it, 0..1.
+    """
+
+    resource: LimitName
+    change: int
+    unit: str
+    blocks_per_sm: int
+    theoretical: float
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit of one CTA that the kernel exceeds, so that it cannot launch.
+
+    Attributes:
+        resource: What there is too much of.
+        requested: How much the kernel wants.
+        limit: How much one CTA may have.
+        unit: Of both: "bytes/CTA", "registers/CTA", "threads/CTA".
+    """
+
+    resource: str
+    requested: int
+    limit: int
+    unit: str
+
+
+class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
+    """Theoretical occupancy. For AMD read workgroups per CU and waves per CU.
+
+    Attributes:
+        blocks_per_sm: CTAs resident per SM; 0 if the kernel cannot launch.
+        active_warps: Warps resident per SM.
+        max_warps: Warps an SM can hold.
+        theoretical: ``active_warps / max_warps``, 0..1.
+        launchable: Whether one CTA fits at all.
+        limits: CTAs per SM that each resource would allow.
+        limited_by: The resources whose limit is the smallest.
+        next_step: Smallest change of each resource that would admit one more CTA (or the first).
+        refusals: Why it cannot launch; empty if it can.
+        waves: Grid size over what the GPU holds at once, if grid and SM count are known.
+        tail: Part of the last wave that is filled, 0..1 (1 is a full last wave).
+    """
+
+    blocks_per_sm: int
+    active_warps: int
+    max_warps: int
+    theoretical: float
+    launchable: bool
+    limits: OccupancyLimits
+    limited_by: list[LimitName]
+    next_step: list[NextStep]
+    refusals: list[Refusal]
+    waves: float | None = None
+    tail: float | None = None
+
+
+class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
+    """Software pipelining of one loop, as found in the machine-level IR.
+
+    Attributes:
+        stage: Where it was read: "ptx", "amdgcn", "ttgir".
+        loop: The loop's name there: the label of its header.
+        line: 1-based line of the header in that stage.
+        source: The ``for`` in the user's Python, if the debug information leads there.
+        kind: Mechanism.
+        requested_stages: What the loop or the kernel asked for.
+        achieved_stages: ``prefetch_iterations + 1``.
+        prefetch_iterations: Iterations between a group's commit and the wait that retires it.
+        groups_before_loop: Commit groups outstanding on entry to the loop.
+        groups_per_iteration: Groups committed per iteration.
+        outstanding_at_wait: Groups outstanding just before the wait, in the steady state.
+        outstanding_after_wait: Groups still in flight after it, that is during the compute.
+        copies_per_iteration: Asynchronous copy instructions per thread and iteration.
+        bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
+        bytes_per_iteration: Bytes that one thread's instructions copy per iteration, times the
+            CTA's threads.
+        bytes_in_flight: Bytes per CTA still in flight during the compute.
+        verdict: The reading of all this.
+        reason: Why, in one sentence; empty where the verdict needs none.
+    """
+
+    stage: str
+    loop: str
+    line: int
+    source: SourceLocation | None
+    kind: PipelineKind | None
+    requested_stages: int | None
+    achieved_stages: int | None
+    prefetch_iterations: int | None
+    groups_before_loop: int | None
+    groups_per_iteration: int | None
+    outstanding_at_wait: int | None
+    outstanding_after_wait: int | None
+    copies_per_iteration: int | None
+    bytes_per_copy: int | None
+    bytes_per_iteration: int | None
+    bytes_in_flight: int | None
+    verdict: Verdict
+    reason: str
+
+
+class InstructionMix(msgspec.Struct, frozen=True, kw_only=True):
+    """Static instruction counts of one stage, by class. Classes with no instruction are absent.
+
+    Attributes:
+        stage: "ptx", "amdgcn" or "sass".
+        total: Instructions in the kernel, each counted once however often it runs.
+        classes: Count by class name.
+        unknown: Opcodes that no class knows, with their counts; they are part of ``total``.
+    """
+
+    stage: str
+    total: int
+    classes: dict[str, int]
+    unknown: dict[str, int]
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something worth the author's attention.
+
+    Attributes:
+        code: "IRL" and three digits.
+        severity: "error", "warning" or "note".
+        message: One sentence: what is the case.
+        hint: One sentence: what to do.
+        stage: Where it was seen.
+        line: 1-based line there.
+        source: The line of Python it belongs to.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    hint: str
+    stage: str | None
+    line: int | None
+    source: SourceLocation | None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything irlens knows about one capture.
+
+    Attributes:
+        schema: Version of this interface.
+        kernel: The kernel's name.
+        target: What it was compiled for; ``None`` where no artifact says.
+        triton_version: The compiler's version.
+        config: Compile and launch parameters.
+        stages: Sizes of the artifacts, in the compiler's order.
+        resources: Registers and memories.
+        occupancy: Theoretical occupancy; ``None`` where an input is unknown.
+        pipelines: One record per loop and mechanism.
+        mix: Instruction mix, one record per stage.
+        findings: Most severe first.
+        run: The launch on a real GPU, if there was one.
+        sources: Where a figure was read, by its dotted path.
+        unknown: Why a figure is missing, by its dotted path.
+    """
+
+    schema: int
+    kernel: str
+    target: Target | None
+    triton_version: str | None
+    config: Config
+    stages: dict[str, StageSize]
+    resources: Resources
+    occupancy: Occupancy | None
+    pipelines: list[Pipeline]
+    mix: list[InstructionMix]
+    findings: list[Finding]
+    run: RunResult | None
+    sources: dict[str, str]
+    unknown: dict[str, str]

@@ -1,0 +1,1 @@
+"""Formats: one file each, a finished record in, text out."""
