@@ -1,0 +1,206 @@
+"""Where captures are kept, and how they get there whole.
+
+A directory of the store is either complete or absent. Whatever takes time happens in a
+workspace, a hidden directory beside the destination and so in the same file system; the last
+step is one ``rename``. A process that is killed leaves its workspace behind and nothing else,
+and ``clean`` of a later run removes it.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from irlens.model.capture import MANIFEST_NAME
+from irlens.model.errors import ArtifactError
+
+ROOT_VARIABLE = "IRLENS_CACHE_DIR"
+
+#: A workspace younger than this, in seconds, is left alone even if its process seems to be gone:
+#: process ids mean nothing across the machines or containers that may share a directory.
+STALE_AFTER = 3600.0
+
+_WORKSPACE = re.compile(r"\.irlens-tmp-(?P<pid>\d+)-[0-9a-f]+")
+
+
+def root() -> Path:
+    """Return where irlens keeps what it stores: ``$IRLENS_CACHE_DIR``, or the user's cache."""
+    chosen = os.environ.get(ROOT_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    return platformdirs.user_cache_path("irlens")
+
+
+def digest(request: object) -> str:
+    """Return the SHA-256, in hex, of a request's canonical JSON.
+
+    Args:
+        request: Records, dictionaries, lists and scalars. The order of keys does not matter;
+            ``1``, ``1.0``, ``True`` and ``"1"`` are four different values, and so are an
+            infinity, a NaN and ``None`` (which is why this is not msgspec's own JSON).
+    """
+    canonical = json.dumps(msgspec.to_builtins(request), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def path_for(key: str) -> Path:
+    """Return where the capture of ``key`` lies, or will lie."""
+    return root() / "captures" / key
+
+
+def lookup(key: str) -> Path | None:
+    """Return the stored capture of ``key``, or ``None`` if there is none."""
+    path = path_for(key)
+    return path if path.is_dir() else None
+
+
+@contextmanager
+def workspace(destination: Path) -> Iterator[Path]:
+    """Make a private directory beside ``destination``, and remove what is left in it at the end.
+
+    Args:
+        destination: Where the result will be published. Missing parents are made.
+
+    Raises:
+        ArtifactError: The directory cannot be made.
+    """
+    path = destination.parent / f".irlens-tmp-{os.getpid()}-{secrets.token_hex(8)}"
+    try:
+        path.mkdir(parents=True)
+    except OSError as error:
+        raise _unwritable(destination.parent, error) from error
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def publish(build: Path, destination: Path, *, replace: bool = False) -> None:
+    """Move a finished capture to its place, in one step.
+
+    Whoever publishes the same destination at the same time succeeds too, and one complete
+    capture remains.
+
+    Args:
+        build: The capture's directory, best inside a ``workspace``: from another file system it
+            is copied there first. It is gone afterwards.
+        destination: Where it goes: a path that does not exist, an empty directory, or an older
+            capture.
+        replace: What becomes of an older capture there: kept (and ``build`` thrown away), or
+            replaced.
+
+    Raises:
+        ArtifactError: The place cannot be written, or holds something that is not a capture.
+    """
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _move(build, destination, replace=replace)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with workspace(destination) as near:
+                copy = near / "copy"
+                shutil.copytree(build, copy)
+                _move(copy, destination, replace=replace)
+    except OSError as error:
+        raise _unwritable(destination, error) from error
+    shutil.rmtree(build, ignore_errors=True)
+
+
+def clean(directory: Path, *, min_age: float = STALE_AFTER) -> int:
+    """Remove the workspaces in ``directory`` that killed processes left behind.
+
+    Args:
+        directory: The parent of published captures, such as ``path_for(key).parent``.
+        min_age: Seconds since the workspace was last written to.
+
+    Returns:
+        How many were removed.
+    """
+    try:
+        paths = list(directory.iterdir())
+    except OSError:
+        return 0
+    removed = 0
+    for path in paths:
+        match = _WORKSPACE.fullmatch(path.name)
+        if match and _age(path) >= min_age and not _alive(int(match["pid"])):
+            shutil.rmtree(path, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def _move(build: Path, destination: Path, *, replace: bool) -> None:
+    """Rename ``build`` to ``destination``; see ``publish`` for what may stand there."""
+    while True:
+        try:
+            build.rename(destination)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+        if not _holds_captures(destination):
+            if not destination.exists():
+                continue  # another publisher has just moved the old one aside
+            raise ArtifactError(
+                f"{destination} exists and is not a capture",
+                hint="name a directory that does not exist yet, or an empty one",
+            )
+        if not replace:
+            return
+        # A directory cannot be renamed over another that has files in it, so the old one steps
+        # aside first. Between the two renames a reader finds nothing, which is a miss, never half.
+        with workspace(destination) as aside:
+            try:
+                destination.rename(aside / "old")
+            except FileNotFoundError:
+                continue
+
+
+def _holds_captures(path: Path) -> bool:
+    """Whether ``path`` is a capture, or a directory of nothing but captures."""
+    if (path / MANIFEST_NAME).is_file():
+        return True
+    try:
+        children = list(path.iterdir())
+    except OSError:
+        return False
+    return bool(children) and all((child / MANIFEST_NAME).is_file() for child in children)
+
+
+def _age(path: Path) -> float:
+    """Seconds since ``path`` was written to; negative if it is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return -1.0
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process with this id runs here (as anybody's)."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
+
+
+def _unwritable(path: Path, error: OSError) -> ArtifactError:
+    """Say that ``path`` cannot be written, and what to do."""
+    return ArtifactError(
+        f"cannot write {path}: {error.strerror}",
+        hint=f"set {ROOT_VARIABLE} to a directory that can be written, or name another output",
+    )
