@@ -246,6 +246,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         mix: Instruction mix, one record per stage.
         findings: Most severe first.
         run: The launch on a real GPU, if there was one.
+        code: The lines of Python that the report speaks of, by "file:line", where the capture
+            holds the source.
         sources: Where a figure was read, by its dotted path.
         unknown: Why a figure is missing, by its dotted path.
     """
@@ -262,5 +264,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     mix: list[InstructionMix]
     findings: list[Finding]
     run: RunResult | None
+    code: dict[str, str]
     sources: dict[str, str]
     unknown: dict[str, str]

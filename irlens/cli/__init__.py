@@ -1,0 +1,50 @@
+"""The command line: the only place where an error becomes text on stderr and an exit code.
+
+Nothing heavier than click is imported until a command runs: see ``tests/cli/test_imports.py``.
+"""
+
+import os
+import sys
+
+from irlens.cli.exits import Exit
+
+
+def main() -> None:
+    """Run ``irlens`` with the process's arguments, and leave with its exit code."""
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has seen enough. Point stdout elsewhere so that the
+        # interpreter's own flush on exit does not complain about it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Exit.OK
+    sys.exit(code)
+
+
+def _run() -> Exit:
+    import click
+
+    from irlens.cli.root import root
+    from irlens.model.errors import IrlensError
+    from irlens.model.text import printable
+
+    debug = "--debug" in sys.argv[1:]
+    try:
+        return Exit(root.main(standalone_mode=False, prog_name="irlens") or Exit.OK)
+    except click.ClickException as error:
+        error.show()
+        return Exit.TROUBLE
+    except click.Abort:
+        click.echo("irlens: interrupted", err=True)
+        return Exit.INTERRUPTED
+    except IrlensError as error:
+        if debug:
+            raise
+        label = click.style("error:", fg="red", bold=True)
+        click.echo(f"irlens: {label} {printable(error.message)}", err=True)
+        if error.hint:
+            click.echo(
+                "\n".join(f"  {line}" for line in printable(error.hint).splitlines()), err=True
+            )
+        return Exit.TROUBLE

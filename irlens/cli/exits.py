@@ -1,0 +1,12 @@
+"""Exit codes."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What the process tells its caller."""
+
+    OK = 0
+    DIFFERENCE = 1  # a difference was found, or a budget is broken
+    TROUBLE = 2  # the question could not be answered
+    INTERRUPTED = 130  # as a shell reports SIGINT

@@ -1,0 +1,24 @@
+"""Making untrusted text safe to show."""
+
+import re
+
+# C0 and C1 controls and DEL start or are terminal escape sequences; the bidirectional controls
+# reorder what a reader sees (CVE-2021-42574). Newline and tab are layout and stay.
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    r"""Return ``text`` with every character that could steer a terminal spelled out.
+
+    Escape becomes ``\x1b``, a right-to-left override ``\u202e``; newlines and tabs stay.
+    """
+    return _UNSAFE.sub(lambda match: _spelled(ord(match[0])), text)
+
+
+def printable_line(text: str) -> str:
+    r"""Return ``text`` safe to show and on one line: newlines become ``\n``."""
+    return printable(text).replace("\n", "\\n").replace("\t", " ")
+
+
+def _spelled(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

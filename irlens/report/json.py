@@ -1,0 +1,17 @@
+"""JSON: the public interface, exactly the records of ``irlens.model.report``."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from irlens.model.report import Report
+from irlens.report import View
+
+EXTENSION = "json"
+
+
+def render(reports: Sequence[Report], view: View) -> str:
+    """Return one report as an object, several as an array; keys sorted, two spaces deep."""
+    document = reports[0] if len(reports) == 1 else list(reports)
+    encoded = msgspec.json.encode(document, order="sorted")
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"

@@ -1,0 +1,372 @@
+"""Text for people: what matters first, aligned, readable at 80 columns."""
+
+from collections.abc import Sequence
+
+from irlens.model.config import Vendor
+from irlens.model.report import Finding, InstructionMix, NextStep, Occupancy, Pipeline, Report
+from irlens.report import View
+from irlens.report._page import Cell, Page, Style, prose
+from irlens.report._units import count, percent, plural, size
+
+EXTENSION = "txt"
+
+_RESOURCE = {
+    "warps": "warps",
+    "blocks": "blocks",
+    "registers": "registers",
+    "shared_memory": "shared memory",
+    "barriers": "barriers",
+}
+_SEVERITY_STYLE: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
+
+
+class _Words:
+    """The vendor's own words for the same things."""
+
+    def __init__(self, vendor: Vendor | None) -> None:
+        amd = vendor == "amd"
+        self.warp = "wave" if amd else "warp"
+        self.block = "workgroup" if amd else "block"
+        self.sm = "CU" if amd else "SM"
+        self.shared = "LDS" if amd else "Shared"
+        self.cta = "workgroup" if amd else "CTA"
+        self.thread = "lane" if amd else "thread"
+
+    def resource(self, name: str) -> str:
+        if name == "shared_memory" and self.shared == "LDS":
+            return "LDS"
+        return {"warps": f"{self.warp}s", "blocks": f"{self.block}s"}.get(name, _RESOURCE[name])
+
+
+def render(reports: Sequence[Report], view: View) -> str:
+    """Return the reports one after the other, a table of them first if there are several."""
+    page = Page(width=view.width, color=view.color)
+    if len(reports) > 1:
+        _overview(page, reports)
+    for report in reports:
+        page.blank()
+        _report(page, report)
+    return page.text()
+
+
+def _report(page: Page, report: Report) -> None:
+    words = _Words(report.target.vendor if report.target else None)
+    _headline(page, report)
+    page.blank()
+    _occupancy(page, report, words)
+    _registers(page, report, words)
+    _shared(page, report, words)
+    for pipeline in report.pipelines:
+        page.blank()
+        _pipeline(page, pipeline, report, words)
+    if report.findings:
+        page.blank()
+        _findings(page, report.findings)
+    if report.run:
+        page.blank()
+        _run(page, report)
+    page.blank()
+    for mix in report.mix:
+        _mix(page, mix)
+    _stages(page, report)
+    _unknown(page, report)
+
+
+def _headline(page: Page, report: Report) -> None:
+    config = report.config
+    cells: list[Cell | str] = [Cell(report.kernel, "bold")]
+    if report.target:
+        product = f" ({report.target.product})" if report.target.product else ""
+        cells.append(f"{report.target.arch}{product}")
+    for name in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
+        value = getattr(config, name)
+        if value is not None and (name != "num_ctas" or value > 1):
+            cells.append(f"{name} {value}")
+    # Kernels often take num_stages as a constexpr too; the same fact twice helps nobody.
+    cells += [
+        f"{name} {value}"
+        for name, value in config.constexprs.items()
+        if getattr(config, name, None) != value
+    ]
+    if report.triton_version:
+        cells.append(Cell(f"Triton {report.triton_version}", "dim"))
+    page.headline(cells)
+    if config.args:
+        page.headline([Cell(f"{name} {value}", "dim") for name, value in config.args.items()])
+    if config.grid:
+        page.headline([Cell("grid " + " × ".join(count(n) for n in config.grid), "dim")])
+
+
+def _occupancy(page: Page, report: Report, words: _Words) -> None:
+    occupancy = report.occupancy
+    if occupancy is None:
+        page.line("Occupancy", [Cell("unknown", "warn")])
+        return
+    if occupancy.launchable:
+        limiters = ", ".join(words.resource(name) for name in occupancy.limited_by)
+        page.line(
+            "Occupancy",
+            [
+                Cell(percent(occupancy.theoretical), "bold"),
+                f"{plural(occupancy.blocks_per_sm, words.block)}/{words.sm} · "
+                f"{occupancy.active_warps} of {plural(occupancy.max_warps, words.warp)}",
+                f"limited by {limiters}",
+            ],
+        )
+    else:
+        _refusals(page, occupancy)
+    limits = [
+        f"{words.resource(name)} {value}"
+        for name in _RESOURCE
+        if (value := getattr(occupancy.limits, name)) is not None
+    ]
+    page.line("", [f"{words.block}s/{words.sm} allowed by", *limits])
+    for step in occupancy.next_step:
+        page.line("", _step(step, occupancy, words), gap="  ")
+    if occupancy.waves is not None and occupancy.tail is not None:
+        full = f"{occupancy.waves:.2f} waves of the whole GPU"
+        page.line("", [full, f"last wave {percent(occupancy.tail)} full"])
+
+
+def _refusals(page: Page, occupancy: Occupancy) -> None:
+    page.line("Occupancy", [Cell("cannot launch", "bad")])
+    for refusal in occupancy.refusals:
+        over = refusal.requested - refusal.limit
+        page.text_line(
+            "",
+            f"{refusal.resource}: {count(refusal.requested)} {refusal.unit} asked for, "
+            f"{count(over)} more than the {count(refusal.limit)} that one may have",
+            "bad",
+        )
+
+
+def _step(step: NextStep, occupancy: Occupancy, words: _Words) -> list[Cell | str]:
+    # "6 fewer registers/thread: 2 → 3 blocks/SM (37.5 %)"
+    more_or_fewer = "more" if step.change > 0 else "fewer"
+    change = f"{count(abs(step.change))} {more_or_fewer} {step.unit}:"
+    effect = f"{occupancy.blocks_per_sm} → {step.blocks_per_sm} {words.block}s/{words.sm}"
+    return [Cell(f"{change} {effect} ({percent(step.theoretical)})", "dim")]
+
+
+def _registers(page: Page, report: Report, words: _Words) -> None:
+    found = report.resources
+    if found.vgprs is not None:
+        cells = [
+            f"{found.vgprs} VGPRs",
+            f"{found.agprs or 0} AGPRs",
+            f"{found.sgprs} SGPRs",
+            _spilled(found.vgpr_spills, "VGPR spills"),
+            _spilled(found.sgpr_spills, "SGPR spills"),
+            _spilled(found.local_bytes, "B private"),
+        ]
+        page.line("Registers", [cell for cell in cells if cell is not None], gap=" · ")
+        return
+    if found.registers is None:
+        page.line("Registers", [Cell("unknown", "warn")])
+        return
+    cells = [
+        f"{found.registers} per {words.thread}",
+        _spilled(found.local_bytes, "B local"),
+        _spilled(found.stack_bytes, "B stack"),
+    ]
+    page.line("Registers", [cell for cell in cells if cell is not None], gap=" · ")
+
+
+def _spilled(value: int | None, unit: str) -> Cell | None:
+    if value is None:
+        return None
+    return Cell(f"{count(value)} {unit}", "warn" if value else "plain")
+
+
+def _shared(page: Page, report: Report, words: _Words) -> None:
+    found = report.resources
+    if found.shared_dynamic_bytes is None:
+        page.line(words.shared, [Cell("unknown", "warn")])
+        return
+    parts = [f"{size(found.shared_dynamic_bytes)} dynamic"]
+    if found.shared_static_bytes:
+        parts.append(f"{size(found.shared_static_bytes)} static")
+    if found.shared_reserved_bytes:
+        parts.append(f"{size(found.shared_reserved_bytes)} reserved by the system")
+    page.line(words.shared, [f"per {words.cta}", " + ".join(parts)])
+
+
+def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: _Words) -> None:
+    place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
+    code = report.code.get(place, "")
+    page.line("Pipeline", [place, Cell(code, "code")] if code else [place], gap="  ")
+    if pipeline.achieved_stages is None:
+        page.text_line("", f"{pipeline.verdict}: {pipeline.reason}", _verdict_style(pipeline))
+        return
+    asked = pipeline.requested_stages
+    stages = f"{pipeline.achieved_stages} of {asked}" if asked else f"{pipeline.achieved_stages}"
+    mark = {"pipelined": " ✓", "shallower": " ✗", "not pipelined": " ✗"}.get(pipeline.verdict, "")
+    cells: list[Cell | str] = [
+        Cell(f"{pipeline.kind}", "bold"),
+        Cell(f"{stages} stages{mark}", _verdict_style(pipeline)),
+    ]
+    if pipeline.prefetch_iterations is not None:
+        cells.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")
+    if pipeline.outstanding_after_wait is not None:
+        flying, waiting = pipeline.outstanding_after_wait, pipeline.outstanding_at_wait
+        cells.append(f"{flying} of {waiting} groups in flight during the compute")
+    page.line("", cells)
+    if pipeline.bytes_per_iteration is not None:
+        page.line("", _traffic(pipeline, report, words))
+    if pipeline.reason:
+        page.text_line("", pipeline.reason, "dim")
+
+
+def _verdict_style(pipeline: Pipeline) -> Style:
+    styles: dict[str, Style] = {"pipelined": "good", "unknown": "warn"}
+    return styles.get(pipeline.verdict, "warn")
+
+
+def _traffic(pipeline: Pipeline, report: Report, words: _Words) -> list[Cell | str]:
+    cells: list[Cell | str] = []
+    if pipeline.copies_per_iteration and pipeline.bytes_per_copy:
+        copies = "copy" if pipeline.copies_per_iteration == 1 else "copies"
+        cells.append(
+            f"{pipeline.copies_per_iteration} {copies} of {pipeline.bytes_per_copy} B "
+            f"per {words.thread}"
+        )
+    cells.append(f"{size(pipeline.bytes_per_iteration or 0)} per {words.cta} and iteration")
+    if pipeline.bytes_in_flight:
+        flight = f"{size(pipeline.bytes_in_flight)} in flight"
+        if report.occupancy and report.occupancy.launchable:
+            everywhere = pipeline.bytes_in_flight * report.occupancy.blocks_per_sm
+            flight += f", {size(everywhere)} per {words.sm}"
+        cells.append(flight)
+    return cells
+
+
+def _findings(page: Page, findings: Sequence[Finding]) -> None:
+    page.line("Findings", [plural(len(findings), "finding")])
+    for finding in findings:
+        style = _SEVERITY_STYLE[finding.severity]
+        place = [f"{finding.source}"] if finding.source else []
+        cells = [Cell(finding.code, style), *place, *prose(finding.message)]
+        page.line("", cells, gap=" ")
+        if finding.hint:
+            page.text_line("", finding.hint, "dim")
+
+
+def _run(page: Page, report: Report) -> None:
+    run = report.run
+    if run is None:
+        return
+    verdict = {
+        True: Cell("equals its PyTorch reference", "good"),
+        False: Cell("differs from its PyTorch reference", "bad"),
+        None: Cell("launched; there is no reference to compare with"),
+    }[run.matches_reference]
+    cells: list[Cell | str] = [run.device, verdict]
+    if run.max_abs_error is not None:
+        cells.append(f"largest difference {run.max_abs_error:.3g}")
+    page.line("Run", cells)
+    answers = [
+        ("registers", run.registers),
+        ("B local", run.local_bytes),
+        ("blocks/SM", run.blocks_per_sm),
+    ]
+    told = [f"{count(value)} {unit}" for unit, value in answers if value is not None]
+    if told:
+        page.line("", ["the driver says", " · ".join(told)])
+
+
+def _mix(page: Page, mix: InstructionMix) -> None:
+    ordered = sorted(mix.classes.items(), key=lambda item: (-item[1], item[0]))
+    cells = [f"{mix.stage} {count(mix.total)}:", *(f"{name} {n}" for name, n in ordered)]
+    if mix.unknown:
+        cells.append(f"unknown {sum(mix.unknown.values())}")
+    page.line("Mix", cells, gap="  ")
+
+
+def _stages(page: Page, report: Report) -> None:
+    cells = [
+        f"{name} {plural(stage.lines, 'line')}"
+        if stage.lines is not None
+        else f"{name} {size(stage.bytes)}"
+        for name, stage in report.stages.items()
+    ]
+    page.line("Stages", cells, gap=" · ")
+
+
+def _unknown(page: Page, report: Report) -> None:
+    by_reason: dict[str, list[str]] = {}
+    for path, reason in sorted(report.unknown.items()):
+        by_reason.setdefault(reason, []).append(path.rsplit(".", 1)[-1].replace("_", " "))
+    for index, (reason, names) in enumerate(by_reason.items()):
+        page.text_line("" if index else "Unknown", f"{', '.join(names)}: {reason}", "warn")
+
+
+def _overview(page: Page, reports: Sequence[Report]) -> None:
+    """One row per report: what was asked, and the figures one compares first."""
+    rows = [("config", "registers", "local", "shared", "occupancy", "stages")]
+    rows += [_overview_row(report, reports) for report in reports]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    page.headline([Cell(reports[0].kernel if _one_kernel(reports) else "kernels", "bold")])
+    for number, row in enumerate(rows):
+        style: Style = "dim" if number == 0 else "plain"
+        first, *rest = (
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+        )
+        page.headline([Cell(first, style), Cell("   ".join(rest), style)])
+
+
+def _one_kernel(reports: Sequence[Report]) -> bool:
+    return len({report.kernel for report in reports}) == 1
+
+
+def _overview_row(report: Report, reports: Sequence[Report]) -> tuple[str, ...]:
+    resources, occupancy = report.resources, report.occupancy
+    stages = [
+        f"{pipeline.achieved_stages}/{pipeline.requested_stages or '?'}"
+        for pipeline in report.pipelines
+        if pipeline.achieved_stages is not None
+    ]
+    if occupancy is None:
+        fits = "unknown"
+    else:
+        fits = percent(occupancy.theoretical) if occupancy.launchable else "cannot launch"
+    return (
+        _label(report, reports),
+        _or_unknown(resources.registers),
+        _or_unknown(resources.local_bytes),
+        _or_unknown(resources.shared_dynamic_bytes),
+        fits,
+        " ".join(stages) or "–",
+    )
+
+
+def _or_unknown(value: int | None) -> str:
+    return "unknown" if value is None else count(value)
+
+
+def _label(report: Report, reports: Sequence[Report]) -> str:
+    """What sets this report apart from the others beside it."""
+    facts = [_facts(other) for other in reports]
+    mine = _facts(report)
+    differing = [name for name in mine if len({repr(other.get(name)) for other in facts}) > 1]
+    return (
+        "  ".join(
+            f"{mine[name]}" if name in ("kernel", "target") else f"{name}={mine[name]}"
+            for name in differing
+        )
+        or report.kernel
+    )
+
+
+def _facts(report: Report) -> dict[str, object]:
+    config = report.config
+    return {
+        "kernel": report.kernel,
+        "target": report.target.arch if report.target else "unknown",
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+        "num_ctas": config.num_ctas,
+        "maxnreg": config.maxnreg,
+        **config.args,
+        **config.constexprs,
+    }
