@@ -61,6 +61,16 @@ class Page:
         """Add a sentence, wrapped at its spaces."""
         self.line(label, prose(text, style), gap=" ")
 
+    def shortened(self, text: str, *, beside: str) -> str:
+        """Return ``text``, cut with an ellipsis to stand on a labelled line beside another cell.
+
+        Args:
+            text: What may be cut.
+            beside: The cell before it, two columns apart.
+        """
+        room = max(self._width - _LABEL_WIDTH - len(beside) - 2, 20)
+        return text if len(text) <= room else text[: room - 1].rstrip() + "…"
+
     def blank(self) -> None:
         """Add an empty line, unless there is one already or the page is empty."""
         if self._lines and self._lines[-1]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from irlens.model.config import Vendor
 from irlens.model.report import Finding, InstructionMix, NextStep, Occupancy, Pipeline, Report
 from irlens.report import View
+from irlens.report._overview import add_overview
 from irlens.report._page import Cell, Page, Style, prose
 from irlens.report._units import count, percent, plural, size
 
@@ -42,7 +43,7 @@ def render(reports: Sequence[Report], view: View) -> str:
     """Return the reports one after the other, a table of them first if there are several."""
     page = Page(width=view.width, color=view.color)
     if len(reports) > 1:
-        _overview(page, reports)
+        add_overview(page, reports)
     for report in reports:
         page.blank()
         _report(page, report)
@@ -193,7 +194,7 @@ def _shared(page: Page, report: Report, words: _Words) -> None:
 
 def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: _Words) -> None:
     place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
-    code = report.code.get(place, "")
+    code = page.shortened(report.code.get(place, ""), beside=place)
     page.line("Pipeline", [place, Cell(code, "code")] if code else [place], gap="  ")
     if pipeline.achieved_stages is None:
         page.text_line("", f"{pipeline.verdict}: {pipeline.reason}", _verdict_style(pipeline))
@@ -276,7 +277,7 @@ def _run(page: Page, report: Report) -> None:
 
 def _mix(page: Page, mix: InstructionMix) -> None:
     ordered = sorted(mix.classes.items(), key=lambda item: (-item[1], item[0]))
-    cells = [f"{mix.stage} {count(mix.total)}:", *(f"{name} {n}" for name, n in ordered)]
+    cells: list[Cell | str] = [f"{mix.stage} {count(mix.total)}:", *(f"{name} {n}" for name, n in ordered)]
     if mix.unknown:
         cells.append(f"unknown {sum(mix.unknown.values())}")
     page.line("Mix", cells, gap="  ")
@@ -298,75 +299,3 @@ def _unknown(page: Page, report: Report) -> None:
         by_reason.setdefault(reason, []).append(path.rsplit(".", 1)[-1].replace("_", " "))
     for index, (reason, names) in enumerate(by_reason.items()):
         page.text_line("" if index else "Unknown", f"{', '.join(names)}: {reason}", "warn")
-
-
-def _overview(page: Page, reports: Sequence[Report]) -> None:
-    """One row per report: what was asked, and the figures one compares first."""
-    rows = [("config", "registers", "local", "shared", "occupancy", "stages")]
-    rows += [_overview_row(report, reports) for report in reports]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    page.headline([Cell(reports[0].kernel if _one_kernel(reports) else "kernels", "bold")])
-    for number, row in enumerate(rows):
-        style: Style = "dim" if number == 0 else "plain"
-        first, *rest = (
-            row[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-        )
-        page.headline([Cell(first, style), Cell("   ".join(rest), style)])
-
-
-def _one_kernel(reports: Sequence[Report]) -> bool:
-    return len({report.kernel for report in reports}) == 1
-
-
-def _overview_row(report: Report, reports: Sequence[Report]) -> tuple[str, ...]:
-    resources, occupancy = report.resources, report.occupancy
-    stages = [
-        f"{pipeline.achieved_stages}/{pipeline.requested_stages or '?'}"
-        for pipeline in report.pipelines
-        if pipeline.achieved_stages is not None
-    ]
-    if occupancy is None:
-        fits = "unknown"
-    else:
-        fits = percent(occupancy.theoretical) if occupancy.launchable else "cannot launch"
-    return (
-        _label(report, reports),
-        _or_unknown(resources.registers),
-        _or_unknown(resources.local_bytes),
-        _or_unknown(resources.shared_dynamic_bytes),
-        fits,
-        " ".join(stages) or "–",
-    )
-
-
-def _or_unknown(value: int | None) -> str:
-    return "unknown" if value is None else count(value)
-
-
-def _label(report: Report, reports: Sequence[Report]) -> str:
-    """What sets this report apart from the others beside it."""
-    facts = [_facts(other) for other in reports]
-    mine = _facts(report)
-    differing = [name for name in mine if len({repr(other.get(name)) for other in facts}) > 1]
-    return (
-        "  ".join(
-            f"{mine[name]}" if name in ("kernel", "target") else f"{name}={mine[name]}"
-            for name in differing
-        )
-        or report.kernel
-    )
-
-
-def _facts(report: Report) -> dict[str, object]:
-    config = report.config
-    return {
-        "kernel": report.kernel,
-        "target": report.target.arch if report.target else "unknown",
-        "num_warps": config.num_warps,
-        "num_stages": config.num_stages,
-        "num_ctas": config.num_ctas,
-        "maxnreg": config.maxnreg,
-        **config.args,
-        **config.constexprs,
-    }

@@ -1,0 +1,75 @@
+"""Where output goes: a terminal (coloured, paged), a pipe or a file."""
+
+import os
+import secrets
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from irlens.model.errors import IrlensError
+
+_MAX_WIDTH = 120
+_PIPE_WIDTH = 80
+
+
+def use_color() -> bool:
+    """Whether stdout is a terminal that wants colours (``NO_COLOR``, ``FORCE_COLOR``)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Return the columns to write for: the terminal's, 80 where there is none."""
+    if not sys.stdout.isatty():
+        return _PIPE_WIDTH
+    return min(shutil.get_terminal_size().columns, _MAX_WIDTH)
+
+
+def note(message: str) -> None:
+    """Say something that is not data, on stderr."""
+    click.echo(click.style(message, dim=True), err=True)
+
+
+def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> None:
+    """Write to a file (whole or not at all), or to stdout.
+
+    Args:
+        content: What to write; text is encoded as UTF-8.
+        output: The file, or ``None`` for stdout.
+        paged: Whether a pager may show it if stdout is a terminal that is too small for it.
+
+    Raises:
+        IrlensError: The file cannot be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    if output is not None and str(output) != "-":
+        _replace(output, data)
+    elif paged and isinstance(content, str) and sys.stdout.isatty() and _too_tall(content):
+        # -R: let our colours through; -F, -X as git does: no pager for what fits after all.
+        os.environ.setdefault("LESS", "FRX")
+        click.echo_via_pager(content, color=True)
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def _too_tall(text: str) -> bool:
+    return text.count("\n") >= shutil.get_terminal_size().lines
+
+
+def _replace(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise IrlensError(
+            f"cannot write {path}: {error.strerror}",
+            hint="name a file in a directory that exists and is yours",
+        ) from error

@@ -1,0 +1,74 @@
+"""``--stage NAME``: one artifact, as it is."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from irlens.cli import output
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
+from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.model.text import printable
+
+
+def _metadata(capture: Capture) -> bytes:
+    """Triton's own metadata file."""
+    path = capture.directory and capture.directory / f"{capture.kernel}.json"
+    if path is None or not path.is_file():
+        raise IrlensError(f"{capture.kernel}: this capture holds no metadata")
+    return path.read_bytes()
+
+
+def _sass(capture: Capture) -> bytes:
+    """The machine code of the cubin, disassembled by the vendor's own tool."""
+    from irlens.artifacts.tools import disassemble
+
+    if "cubin" not in capture.stages:
+        raise IrlensError(f"{capture.kernel}: no cubin in this capture, so there is no SASS")
+    return disassemble(capture.stages["cubin"].read()).encode()
+
+
+#: Stages that are not a file of the capture but made from one.
+_MADE: dict[str, Callable[[Capture], bytes]] = {"metadata": _metadata, "sass": _sass}
+
+NAMES = (*STAGE_ORDER, *_MADE)
+
+
+def show(captures: Sequence[Capture], name: str, destination: Path | None, *, paged: bool) -> None:
+    """Write one stage of each capture.
+
+    Bytes go out as they are, unless they go to a terminal: there they are coloured, and anything
+    that could steer the terminal is spelled out.
+
+    Raises:
+        UnknownNameError: There is no such stage.
+        IrlensError: A capture lacks it, or it is binary and would go to a terminal.
+    """
+    if name not in NAMES:
+        raise UnknownNameError("stage", name, NAMES)
+    contents = [_content(capture, name) for capture in captures]
+    on_terminal = destination is None and sys.stdout.isatty()
+    if not on_terminal:
+        output.write(b"".join(contents), destination)
+        return
+    if name in BINARY_STAGES:
+        raise IrlensError(
+            f"{name} is binary and stdout is a terminal",
+            hint=f"write it with --output FILE.{name}"
+            + (", or read it with --stage sass" if name == "cubin" else ""),
+        )
+    text = printable(b"".join(contents).decode("utf-8", "replace"))
+    if output.use_color():
+        from irlens.highlight import ansi
+
+        text = ansi(text, name)
+    output.write(text, None, paged=paged)
+
+
+def _content(capture: Capture, name: str) -> bytes:
+    if name in _MADE:
+        return _MADE[name](capture)
+    stage = capture.stages.get(name)
+    if stage is None:
+        there = ", ".join(capture.stages) or "nothing"
+        raise IrlensError(f"{capture.kernel}: no {name} in this capture", hint=f"there is: {there}")
+    return stage.read()

@@ -1,0 +1,81 @@
+"""Several reports at a glance: one row each."""
+
+from collections.abc import Sequence
+
+from irlens.model.report import Report
+from irlens.report._page import Cell, Page, Style
+from irlens.report._units import count, percent
+
+
+def add_overview(page: Page, reports: Sequence[Report]) -> None:
+    """Add one row per report: what sets it apart, and the figures one compares first."""
+    rows: list[tuple[str, ...]] = [
+        ("config", "registers", "local B", "shared B", "occupancy", "stages")
+    ]
+    rows += [_row(report, reports) for report in reports]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    page.headline([Cell(reports[0].kernel if _one_kernel(reports) else "kernels", "bold")])
+    for number, row in enumerate(rows):
+        style: Style = "dim" if number == 0 else "plain"
+        first, *rest = (
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+        )
+        page.headline([Cell(first, style), Cell("   ".join(rest), style)])
+
+
+def _one_kernel(reports: Sequence[Report]) -> bool:
+    return len({report.kernel for report in reports}) == 1
+
+
+def _row(report: Report, reports: Sequence[Report]) -> tuple[str, ...]:
+    resources, occupancy = report.resources, report.occupancy
+    stages = [
+        f"{pipeline.achieved_stages}/{pipeline.requested_stages or '?'}"
+        for pipeline in report.pipelines
+        if pipeline.achieved_stages is not None
+    ]
+    if occupancy is None:
+        fits = "unknown"
+    else:
+        fits = percent(occupancy.theoretical) if occupancy.launchable else "cannot launch"
+    return (
+        _label(report, reports),
+        _or_unknown(resources.registers),
+        _or_unknown(resources.local_bytes),
+        _or_unknown(resources.shared_dynamic_bytes),
+        fits,
+        " ".join(stages) or "–",
+    )
+
+
+def _or_unknown(value: int | None) -> str:
+    return "unknown" if value is None else count(value)
+
+
+def _label(report: Report, reports: Sequence[Report]) -> str:
+    """What sets this report apart from the others beside it."""
+    facts = [_facts(other) for other in reports]
+    mine = _facts(report)
+    differing = [name for name in mine if len({repr(other.get(name)) for other in facts}) > 1]
+    return (
+        "  ".join(
+            f"{mine[name]}" if name in ("kernel", "target") else f"{name}={mine[name]}"
+            for name in differing
+        )
+        or report.kernel
+    )
+
+
+def _facts(report: Report) -> dict[str, object]:
+    config = report.config
+    return {
+        "kernel": report.kernel,
+        "target": report.target.arch if report.target else "unknown",
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+        "num_ctas": config.num_ctas,
+        "maxnreg": config.maxnreg,
+        **config.args,
+        **config.constexprs,
+    }
