@@ -1,0 +1,255 @@
+"""Algorithms on directed graphs whose nodes are 0, 1, 2, ...: order, dominators, loops.
+
+Everything here is iterative, so that no input exhausts the stack, and near-linear in time.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+#: Nodes by their number, each with the nodes that can follow it.
+Successors = Sequence[Sequence[int]]
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """A loop: a header that is entered from outside, and what can get back to it.
+
+    Attributes:
+        header: The node through which the loop is entered.
+        latches: The nodes that branch back to the header.
+        parent: Index of the loop around it, or ``None``.
+        depth: 1 for an outermost loop.
+        own: Nodes whose innermost loop this is, the header included, in ascending order.
+        children: Indices of the loops directly inside.
+        irreducible: Whether control can also enter past the header.
+    """
+
+    header: int
+    latches: tuple[int, ...]
+    parent: int | None
+    depth: int
+    own: tuple[int, ...]
+    children: tuple[int, ...]
+    irreducible: bool
+
+
+class LoopForest(msgspec.Struct, frozen=True):
+    """The loops of a graph.
+
+    Attributes:
+        loops: Outer loops stand before the loops inside them.
+        innermost: For each node the index of its innermost loop, or ``None``.
+    """
+
+    loops: tuple[Loop, ...]
+    innermost: tuple[int | None, ...]
+
+    def body(self, index: int) -> frozenset[int]:
+        """All nodes of a loop, those of its inner loops included."""
+        nodes: list[int] = []
+        pending = [index]
+        while pending:
+            loop = self.loops[pending.pop()]
+            nodes.extend(loop.own)
+            pending.extend(loop.children)
+        return frozenset(nodes)
+
+
+def predecessors(successors: Successors) -> tuple[tuple[int, ...], ...]:
+    """Return for each node the nodes it can follow, each once, in ascending order."""
+    found: list[list[int]] = [[] for _ in successors]
+    for node, targets in enumerate(successors):
+        for target in dict.fromkeys(targets):
+            found[target].append(node)
+    return tuple(map(tuple, found))
+
+
+def reverse_postorder(successors: Successors, entry: int = 0) -> tuple[int, ...]:
+    """Return the reachable nodes; back edges aside, each stands behind all that lead to it."""
+    return _search(successors, entry)[1]
+
+
+def _search(successors: Successors, entry: int) -> tuple[list[int], tuple[int, ...], list[int]]:
+    """Depth-first search: nodes in preorder, in reverse postorder, and each node's tree parent."""
+    parent = [-1] * len(successors)
+    if not successors:
+        return [], (), parent
+    seen = [False] * len(successors)
+    seen[entry] = True
+    preorder = [entry]
+    postorder = []
+    stack: list[tuple[int, Iterator[int]]] = [(entry, iter(successors[entry]))]
+    while stack:
+        node, remaining = stack[-1]
+        for target in remaining:
+            if not seen[target]:
+                seen[target] = True
+                parent[target] = node
+                preorder.append(target)
+                stack.append((target, iter(successors[target])))
+                break
+        else:
+            stack.pop()
+            postorder.append(node)
+    return preorder, tuple(reversed(postorder)), parent
+
+
+class _Forest:
+    """Union-find with path compression; the label kept is the smallest along the path."""
+
+    def __init__(self, size: int, label: list[int]) -> None:
+        self.ancestor = [-1] * size
+        self.best = list(range(size))
+        self.label = label
+
+    def evaluate(self, node: int) -> int:
+        """Node with the smallest label on the way to (but without) the tree's root."""
+        path = []
+        at = node
+        while self.ancestor[at] >= 0 and self.ancestor[self.ancestor[at]] >= 0:
+            path.append(at)
+            at = self.ancestor[at]
+        for each in reversed(path):
+            above = self.ancestor[each]
+            if self.label[self.best[above]] < self.label[self.best[each]]:
+                self.best[each] = self.best[above]
+            self.ancestor[each] = self.ancestor[above]
+        return self.best[node]
+
+
+def immediate_dominators(successors: Successors, entry: int = 0) -> tuple[int | None, ...]:
+    """Return each node's immediate dominator; ``None`` for the entry and unreachable nodes.
+
+    Lengauer and Tarjan, "A fast algorithm for finding dominators in a flowgraph" (1979), the
+    variant with path compression only.
+    """
+    preorder, _, parent = _search(successors, entry)
+    before = predecessors(successors)
+    number = [-1] * len(successors)
+    for index, node in enumerate(preorder):
+        number[node] = index
+    semi = number.copy()
+    forest = _Forest(len(successors), semi)
+    bucket: list[list[int]] = [[] for _ in successors]
+    dominator: list[int | None] = [None] * len(successors)
+    for node in reversed(preorder[1:]):
+        for source in before[node]:
+            if number[source] >= 0:
+                semi[node] = min(semi[node], semi[forest.evaluate(source)])
+        bucket[preorder[semi[node]]].append(node)
+        above = parent[node]
+        forest.ancestor[node] = above
+        for waiting in bucket[above]:
+            best = forest.evaluate(waiting)
+            dominator[waiting] = best if semi[best] < semi[waiting] else above
+        bucket[above].clear()
+    for node in preorder[1:]:
+        if dominator[node] != preorder[semi[node]]:
+            between = dominator[node]
+            dominator[node] = None if between is None else dominator[between]
+    return tuple(dominator)
+
+
+def find_loops(successors: Successors, entry: int = 0) -> LoopForest:
+    """Find the loops that are reachable from the entry, and how they nest.
+
+    Havlak, "Nesting of reducible and irreducible loops" (1997): headers innermost first, each
+    collapsing what reaches it backwards into one node.
+    """
+    preorder, _, parent = _search(successors, entry)
+    backward, forward, last = _edges(successors, preorder, parent)
+    number = {node: index for index, node in enumerate(preorder)}
+    merged = list(range(len(successors)))
+    header_of: dict[int, int] = {}
+    latches: dict[int, tuple[int, ...]] = {}
+    irreducible: set[int] = set()
+    for header in reversed(preorder):
+        if not backward[header]:
+            continue
+        latches[header] = tuple(backward[header])
+        members = {_find(merged, latch) for latch in backward[header]} - {header}
+        pending = list(members)
+        while pending:
+            for source in forward[pending.pop()]:
+                node = _find(merged, source)
+                if not number[header] <= number[node] <= last[header]:
+                    # Seen from the loop around it this is an entry of the collapsed node.
+                    irreducible.add(header)
+                    forward[header].append(node)
+                elif node != header and node not in members:
+                    members.add(node)
+                    pending.append(node)
+        for member in members:
+            header_of[member] = header
+            merged[member] = header
+    return _forest(len(successors), preorder, header_of, latches, irreducible)
+
+
+def _edges(
+    successors: Successors, preorder: Sequence[int], parent: Sequence[int]
+) -> tuple[list[list[int]], list[list[int]], dict[int, int]]:
+    """Sources of each node's back edges, of its other edges, and the last number in its subtree.
+
+    An edge is a back edge where its source lies in its target's subtree of the search.
+    """
+    number = {node: index for index, node in enumerate(preorder)}
+    last = number.copy()
+    for node in reversed(preorder[1:]):
+        last[parent[node]] = max(last[parent[node]], last[node])
+    backward: list[list[int]] = [[] for _ in successors]
+    forward: list[list[int]] = [[] for _ in successors]
+    for target, sources in enumerate(predecessors(successors)):
+        for source in sources:
+            if source in number:
+                back = number[target] <= number[source] <= last[target]
+                (backward if back else forward)[target].append(source)
+    return backward, forward, last
+
+
+def _find(merged: list[int], node: int) -> int:
+    root = node
+    while merged[root] != root:
+        root = merged[root]
+    while merged[node] != root:
+        merged[node], node = root, merged[node]
+    return root
+
+
+def _forest(
+    size: int,
+    preorder: Sequence[int],
+    header_of: dict[int, int],
+    latches: dict[int, tuple[int, ...]],
+    irreducible: set[int],
+) -> LoopForest:
+    headers = [node for node in preorder if node in latches]
+    index = {header: position for position, header in enumerate(headers)}
+    innermost: list[int | None] = [None] * size
+    own: list[list[int]] = [[] for _ in headers]
+    for node in sorted(preorder):
+        header = node if node in index else header_of.get(node)
+        if header is not None:
+            innermost[node] = index[header]
+            own[index[header]].append(node)
+    parents = [index[header_of[h]] if h in header_of else None for h in headers]
+    children: list[list[int]] = [[] for _ in headers]
+    depth: list[int] = []
+    for position, above in enumerate(parents):
+        depth.append(1 if above is None else depth[above] + 1)
+        if above is not None:
+            children[above].append(position)
+    return LoopForest(
+        tuple(
+            Loop(
+                header=header,
+                latches=latches[header],
+                parent=parents[position],
+                depth=depth[position],
+                own=tuple(own[position]),
+                children=tuple(children[position]),
+                irreducible=header in irreducible,
+            )
+            for position, header in enumerate(headers)
+        ),
+        tuple(innermost),
+    )
