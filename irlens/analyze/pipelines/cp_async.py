@@ -1,0 +1,223 @@
+"""Pipelines of ``cp.async`` groups (PTX ISA, Data Movement: ``cp.async``; sm_80 and newer).
+
+Triton waits, computes, and commits the next copies at the end of the body; hand-written CUDA
+often commits the next copies and then waits. Both are read by following groups and waits along
+the control flow until the loop's iterations repeat.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from irlens.analyze.cfg import Cfg
+from irlens.analyze.pipelines.groups import (
+    UNBOUNDED,
+    Commit,
+    Copy,
+    Event,
+    GroupFlow,
+    Wait,
+)
+from irlens.analyze.pipelines.loops import (
+    FunctionLoops,
+    analyze_loops,
+    is_bulk_load,
+    is_copy,
+    loop_source,
+    reads_global,
+)
+from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
+from irlens.model.report import Pipeline, PipelineKind, Verdict
+from irlens.model.source import SourceLocation
+from irlens.parse.ptx import Function, Immediate, Instruction
+
+RequestedStages: TypeAlias = Callable[[tuple[SourceLocation, ...]], int | None]
+
+NO_COPIES = (
+    "no cp.async in the loop: its loads wait for memory where their values are used, unless the"
+    " compiler pipelined them through registers"
+)
+BULK_COPIES = "the loop's copies are bulk copies (TMA), which this analysis does not follow"
+OUTSIDE_COMMITS = "the loop's copies are committed outside it, so that an iteration is no group"
+MBARRIER = "the loop's copies are tracked by an mbarrier and not by commit groups"
+PILE_UP = "the loop commits groups that no wait in it retires"
+IRREDUCIBLE = "control enters the loop at more than one place"
+
+
+def find(
+    function: Function,
+    cfg: Cfg,
+    *,
+    threads_per_cta: int | None,
+    requested: RequestedStages,
+) -> list[Pipeline]:
+    """Describe every innermost loop that reads global memory, and how far its copies run ahead.
+
+    Args:
+        function: The kernel.
+        cfg: Its control flow.
+        threads_per_cta: To turn bytes per thread into bytes per CTA; ``None`` leaves these open.
+        requested: Stages asked for, given the source location of a loop, innermost frame first.
+
+    Returns:
+        One record per loop, in the order of the text. Bytes are those of the copies' size
+        operand, as if no copy were predicated off.
+    """
+    loops = analyze_loops(function, cfg)
+    events = {index: tuple(_events(loops.block(index))) for index in range(len(cfg.blocks))}
+    flow = GroupFlow(cfg.successors, {block: found for block, found in events.items() if found})
+    commits = [_commits(loops, index) for index in range(len(loops.forest.loops))]
+    pipelines = []
+    for index in _reported(loops, commits):
+        outcome = _outcome(loops, index, flow, commits[index])
+        pipelines.append(_record(loops, index, requested, outcome, threads_per_cta))
+    return sorted(pipelines, key=lambda p: p.line)
+
+
+def _events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
+    """The copies, commits and waits among some instructions."""
+    for instruction in instructions:
+        if instruction.opcode != "cp" or instruction.modifiers[:1] != ("async",):
+            continue
+        line, certain = instruction.line, instruction.predicate is None
+        origin = instruction.locations or None
+        match instruction.modifiers[1:]:
+            case ("ca" | "cg", *_):
+                yield Copy(line, _literal(instruction, 2))
+            case ("commit_group",):
+                yield Commit(line, certain)
+            case ("wait_group",):
+                limit = _literal(instruction, 0)
+                # Without a literal, which PTX does not allow, nothing is known to be retired.
+                if limit is not None:
+                    yield Wait(line, limit, certain, origin)
+            case ("wait_all",):
+                yield Commit(line, certain, implicit=True)
+                yield Wait(line, 0, certain, origin)
+
+
+def _literal(instruction: Instruction, position: int) -> int | None:
+    if position >= len(instruction.operands):
+        return None
+    operand = instruction.operands[position]
+    value = operand.value if isinstance(operand, Immediate) else None
+    return value if isinstance(value, int) and 0 <= value < UNBOUNDED else None
+
+
+def _commits(loops: FunctionLoops, index: int) -> bool:
+    own = (e for block in loops.forest.loops[index].own for e in _events(loops.block(block)))
+    return any(isinstance(event, Commit) for event in own)
+
+
+def _reported(loops: FunctionLoops, commits: list[bool]) -> Iterator[int]:
+    """The innermost loops that commit copies, and the innermost that only read global memory.
+
+    A loop inside a committing one belongs to the iterations of that one, and a loop around a
+    reported one (over the tiles of a persistent kernel, say) is not described again.
+    """
+    below = _any_below(loops, commits)
+    pipelines = [commit and not inner for commit, inner in zip(commits, below, strict=True)]
+    inside: list[bool] = []
+    for loop in loops.forest.loops:
+        above = loop.parent
+        inside.append(above is not None and (inside[above] or pipelines[above]))
+    reads = [
+        pipelines[index] or (not inside[index] and any(map(reads_global, loops.own(index))))
+        for index in range(len(pipelines))
+    ]
+    read_below = _any_below(loops, reads)
+    for index, pipeline in enumerate(pipelines):
+        if pipeline or (reads[index] and not read_below[index]):
+            yield index
+
+
+def _any_below(loops: FunctionLoops, flags: list[bool]) -> list[bool]:
+    """For each loop, whether the flag of a loop inside it is set."""
+    found = [False] * len(flags)
+    for index in reversed(range(len(flags))):
+        children = loops.forest.loops[index].children
+        found[index] = any(flags[child] or found[child] for child in children)
+    return found
+
+
+def _outcome(
+    loops: FunctionLoops, index: int, flow: GroupFlow, commits: bool
+) -> Reading | Unreadable:
+    """Read one loop, or say why it has no reading."""
+    own = tuple(loops.own(index))
+    if loops.forest.loops[index].irreducible:
+        return Unreadable(IRREDUCIBLE)
+    body = loops.forest.body(index)
+    inside = [instruction for block in body for instruction in loops.block(block)]
+    if not any(map(is_copy, inside)):
+        if any(map(is_bulk_load, own)):
+            return Unreadable(BULK_COPIES)
+        return Unreadable(NO_COPIES, copies=False)
+    if not commits:
+        tracked = any(i.modifiers[:2] == ("async", "mbarrier") for i in inside)
+        return Unreadable(MBARRIER if tracked else OUTSIDE_COMMITS)
+    steady = flow.settle(loops.forest.loops[index], body)
+    return Unreadable(PILE_UP) if steady is None else read_loop(steady)
+
+
+def _record(
+    loops: FunctionLoops,
+    index: int,
+    requested: RequestedStages,
+    outcome: Reading | Unreadable,
+    threads: int | None,
+) -> Pipeline:
+    locations = loops.locations(index)
+    stages = requested(locations)
+    reading = outcome if isinstance(outcome, Reading) else None
+    verdict, reason = _verdict(outcome, stages)
+    return Pipeline(
+        stage="ptx",
+        loop=loops.name(index),
+        line=loops.header(index).line,
+        source=loop_source(locations),
+        kind=_kind(outcome),
+        requested_stages=stages,
+        achieved_stages=reading.prefetch + 1 if reading else None,
+        prefetch_iterations=reading.prefetch if reading else None,
+        groups_before_loop=reading.groups_before_loop if reading else None,
+        groups_per_iteration=reading.groups_per_iteration if reading else None,
+        outstanding_at_wait=reading.outstanding_at_wait if reading else None,
+        outstanding_after_wait=reading.outstanding_after_wait if reading else None,
+        copies_per_iteration=reading.copies_per_iteration if reading else None,
+        bytes_per_copy=reading.bytes_per_copy if reading else None,
+        bytes_per_iteration=_times(reading.bytes_per_iteration, threads) if reading else None,
+        bytes_in_flight=_times(reading.bytes_in_flight, threads) if reading else None,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _kind(outcome: Reading | Unreadable) -> PipelineKind | None:
+    if isinstance(outcome, Reading):
+        return "cp.async"
+    if outcome.reason == BULK_COPIES:
+        return "tma"
+    return "cp.async" if outcome.copies else None
+
+
+def _times(per_thread: int | None, threads: int | None) -> int | None:
+    return None if per_thread is None or threads is None else per_thread * threads
+
+
+def _verdict(outcome: Reading | Unreadable, requested: int | None) -> tuple[Verdict, str]:
+    if isinstance(outcome, Unreadable):
+        return ("unknown" if outcome.copies else "not pipelined"), outcome.reason
+    notes = []
+    if outcome.unrolled > 1:
+        notes.append(f"unrolled {outcome.unrolled} times; figures are per iteration of the source")
+    if outcome.groups_before_loop is None:
+        notes.append("how many groups are committed before the loop depends on the path taken")
+    achieved = outcome.prefetch + 1
+    verdict: Verdict = "pipelined"
+    if achieved == 1:
+        verdict = "not pipelined"
+        notes.insert(0, "each group is waited for in the iteration that commits it")
+    elif requested is not None and achieved < requested:
+        verdict = "shallower"
+        notes.insert(0, f"{requested} stages were asked for and the groups run {achieved} deep")
+    return verdict, "; ".join(notes)

@@ -1,0 +1,265 @@
+"""Commit groups followed through control flow: what is outstanding where.
+
+A thread's asynchronous copies are collected into groups by a commit, and a wait for N blocks
+until at most N of the latest groups are outstanding (PTX ISA, ``cp.async.commit_group`` and
+``cp.async.wait_group``). Only the counts matter, so that the state at a point is a handful of
+intervals; where paths that differ meet, an interval is wider than one value.
+"""
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import reduce
+from heapq import heappop, heappush
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.analyze.graph import Loop, Successors, predecessors, reverse_postorder
+
+#: More than can be counted.
+UNBOUNDED = 1 << 62
+#: Visits of a block after which a bound that still grows is taken to have none.
+_MAX_VISITS = 64
+#: Iterations after which a loop must repeat itself; real pipelines need as many as they are deep.
+_MAX_ITERATIONS = 128
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """A number that lies between two others, both included."""
+
+    low: int
+    high: int
+
+    @property
+    def exact(self) -> int | None:
+        """The number, where only one is possible."""
+        return self.low if self.low == self.high else None
+
+    def plus(self, amount: int) -> "Interval":
+        """Add a constant."""
+        return Interval(min(self.low + amount, UNBOUNDED), min(self.high + amount, UNBOUNDED))
+
+    def at_most(self, limit: int) -> "Interval":
+        """Cut off what lies above a limit."""
+        return Interval(min(self.low, limit), min(self.high, limit))
+
+    def join(self, other: "Interval") -> "Interval":
+        """The smallest interval around both."""
+        return Interval(min(self.low, other.low), max(self.high, other.high))
+
+
+ZERO = Interval(0, 0)
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """One copy instruction: bytes per thread, ``None`` where they are not a literal."""
+
+    line: int
+    bytes: int | None
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """Closes a group.
+
+    Attributes:
+        certain: Whether it always does, having no predicate.
+        implicit: Whether it belongs to a ``wait_all``, where an empty group has no effect.
+    """
+
+    line: int
+    certain: bool
+    implicit: bool = False
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Blocks until at most ``limit`` groups are outstanding.
+
+    Attributes:
+        certain: Whether it always does, having no predicate.
+        origin: Whatever tells unrolled copies of one wait in the source from different ones.
+    """
+
+    line: int
+    limit: int
+    certain: bool
+    origin: Hashable = None
+
+
+Event: TypeAlias = Copy | Commit | Wait
+
+
+class State(msgspec.Struct, frozen=True):
+    """What is known at a point.
+
+    Attributes:
+        outstanding: Groups committed and not waited for.
+        pending: Bytes per thread copied since the last commit.
+        committed: Groups committed since the loop's header.
+        copies: Copies since the loop's header.
+        bytes: Their bytes per thread.
+    """
+
+    outstanding: Interval = ZERO
+    pending: Interval = ZERO
+    committed: Interval = ZERO
+    copies: Interval = ZERO
+    bytes: Interval = ZERO
+
+    def join(self, other: "State") -> "State":
+        """What is known where two paths meet."""
+        if self == other:
+            return self
+        return State(
+            self.outstanding.join(other.outstanding),
+            self.pending.join(other.pending),
+            self.committed.join(other.committed),
+            self.copies.join(other.copies),
+            self.bytes.join(other.bytes),
+        )
+
+    def after(self, event: Event) -> "State":
+        """What is known behind an event."""
+        replace = msgspec.structs.replace
+        if isinstance(event, Copy):
+            # Predicated copies count: the figures are what an iteration moves at most.
+            amount = UNBOUNDED if event.bytes is None else event.bytes
+            return replace(
+                self,
+                pending=self.pending.plus(amount),
+                copies=self.copies.plus(1),
+                bytes=self.bytes.plus(amount),
+            )
+        if isinstance(event, Commit):
+            if event.implicit and self.pending.high == 0:
+                return self
+            behind = replace(
+                self,
+                outstanding=self.outstanding.plus(1),
+                pending=ZERO,
+                committed=self.committed.plus(1),
+            )
+        else:
+            behind = replace(self, outstanding=self.outstanding.at_most(event.limit))
+        return behind if event.certain else self.join(behind)
+
+    def next_iteration(self) -> "State":
+        """The same at the header again: what is counted per iteration starts anew."""
+        return State(self.outstanding, self.pending)
+
+    def widened(self, before: "State") -> "State":
+        """Give up counting what still grows."""
+        grown = {
+            field: Interval(getattr(self, field).low, UNBOUNDED)
+            for field in State.__struct_fields__
+            if getattr(self, field).high > getattr(before, field).high
+        }
+        return msgspec.structs.replace(self, **grown)
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """The state just before an event, in the steady state of a loop."""
+
+    event: Event
+    state: State
+
+
+class SteadyLoop(msgspec.Struct, frozen=True):
+    """A loop once its iterations repeat.
+
+    Attributes:
+        entry: On entry to the loop.
+        at_latch: At the end of an iteration.
+        observations: Each event of the loop with the state before it, in the order of the text.
+    """
+
+    entry: State
+    at_latch: State
+    observations: tuple[Observation, ...]
+
+
+class GroupFlow:
+    """Groups along all paths of one function.
+
+    Args:
+        successors: Of each block.
+        events: The events of each block that has any.
+    """
+
+    def __init__(self, successors: Successors, events: Mapping[int, Sequence[Event]]) -> None:
+        self._successors = successors
+        self._predecessors = predecessors(successors)
+        self._events = events
+        self._order = {b: index for index, b in enumerate(reverse_postorder(successors))}
+        self._entries = self._flow(self._order, 0, State()) if self._order else {}
+
+    def settle(self, loop: Loop, body: Collection[int]) -> SteadyLoop | None:
+        """Run a loop until its iterations repeat.
+
+        Args:
+            loop: A reducible loop that is reachable.
+            body: Its blocks, inner loops included.
+
+        Returns:
+            ``None`` where iterations do not come to repeat: groups pile up.
+        """
+        outside = [
+            self._through(block, self._entries[block])
+            for block in self._predecessors[loop.header]
+            if block not in body and block in self._entries
+        ]
+        # A loop around the function's first block is entered by the call, too.
+        entry = _join([*outside, State()] if loop.header == 0 else outside).next_iteration()
+        order = {block: self._order[block] for block in body}
+        state = entry
+        for _ in range(_MAX_ITERATIONS):
+            entries = self._flow(order, loop.header, state)
+            at_latch = _join([self._through(latch, entries[latch]) for latch in loop.latches])
+            if at_latch.next_iteration() == state:
+                return SteadyLoop(entry, at_latch, self._observe(entries))
+            state = at_latch.next_iteration()
+        return None
+
+    def _observe(self, entries: Mapping[int, State]) -> tuple[Observation, ...]:
+        observations = []
+        for block in sorted(entries):
+            state = entries[block]
+            for event in self._events.get(block, ()):
+                observations.append(Observation(event, state))
+                state = state.after(event)
+        return tuple(observations)
+
+    def _through(self, block: int, state: State) -> State:
+        for event in self._events.get(block, ()):
+            state = state.after(event)
+        return state
+
+    def _flow(self, order: Mapping[int, int], start: int, state: State) -> dict[int, State]:
+        """Data-flow to a fixed point: the state at the start of every block that is reached.
+
+        Args:
+            order: The blocks to stay within, with the order to visit them in.
+            start: Where to begin; within a loop, edges back to it are not followed.
+            state: The state there.
+        """
+        entries = {start: state}
+        visits: dict[int, int] = {}
+        waiting = [(order[start], start)]
+        whole = order is self._order
+        while waiting:
+            _, block = heappop(waiting)
+            visits[block] = visits.get(block, 0) + 1
+            behind = self._through(block, entries[block])
+            for target in self._successors[block]:
+                if target not in order or (target == start and not whole):
+                    continue
+                before = entries.get(target)
+                joined = behind if before is None else before.join(behind)
+                if before is not None and visits.get(target, 0) > _MAX_VISITS:
+                    joined = joined.widened(before)
+                if joined != before:
+                    entries[target] = joined
+                    heappush(waiting, (order[target], target))
+        return entries
+
+
+def _join(states: Sequence[State]) -> State:
+    return reduce(State.join, states)

@@ -1,0 +1,102 @@
+"""Loops of a PTX function, with what every kind of pipeline wants to know about them."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from irlens.analyze.cfg import Block, Cfg
+from irlens.analyze.graph import LoopForest, find_loops
+from irlens.model.source import SourceLocation
+from irlens.parse.ptx import Function, Instruction, Register
+
+_STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
+
+
+class FunctionLoops(msgspec.Struct, frozen=True):
+    """A function, its control flow and its loops."""
+
+    function: Function
+    cfg: Cfg
+    forest: LoopForest
+
+    def block(self, index: int) -> tuple[Instruction, ...]:
+        """Instructions of a block."""
+        block = self.cfg.blocks[index]
+        return self.function.instructions[block.start : block.stop]
+
+    def header(self, loop: int) -> Block:
+        """The block that a loop is entered through."""
+        return self.cfg.blocks[self.forest.loops[loop].header]
+
+    def name(self, loop: int) -> str:
+        """Label of a loop's header; a loop around the function's start has none to jump to."""
+        return self.header(loop).label or f"line {self.header(loop).line}"
+
+    def own(self, loop: int) -> Iterator[Instruction]:
+        """Instructions of a loop, without those of its inner loops."""
+        for block in self.forest.loops[loop].own:
+            yield from self.block(block)
+
+    def locations(self, loop: int) -> tuple[SourceLocation, ...]:
+        """Where the debug information says the loop stands: the location of its back edge.
+
+        Triton gives the branch, and the comparison in front of it, the place of the ``for``.
+        What else stands in header and latch comes from the body or was hoisted across it.
+        """
+        for latch in self.forest.loops[loop].latches:
+            instructions = self.block(latch)
+            branch = instructions[-1] if instructions else None
+            if branch is None:
+                continue
+            if branch.locations:
+                return branch.locations
+            for instruction in reversed(instructions[:-1]):
+                first = instruction.operands[0] if instruction.operands else None
+                if isinstance(first, Register) and first.name == branch.predicate:
+                    return instruction.locations
+        return ()
+
+
+def analyze_loops(function: Function, cfg: Cfg) -> FunctionLoops:
+    """Find a function's loops."""
+    return FunctionLoops(function, cfg, find_loops(cfg.successors))
+
+
+def loop_source(locations: tuple[SourceLocation, ...]) -> SourceLocation | None:
+    """Return the user's ``for``: the innermost frame that is in the kernel's own file.
+
+    The outermost frame is in that file; a loop in a helper beside the kernel is named by its
+    own line there, and one in a library by the line that calls the library.
+    """
+    return next((frame for frame in locations if frame.file == locations[-1].file), None)
+
+
+def reads_global(instruction: Instruction) -> bool:
+    """Whether an instruction reads global memory, or may: a generic load can."""
+    modifiers = instruction.modifiers
+    if instruction.opcode in ("ld", "ldu"):
+        spaces = _STATE_SPACES.intersection(m.partition("::")[0] for m in modifiers)
+        return not spaces or "global" in spaces
+    return is_copy(instruction) or is_bulk_load(instruction)
+
+
+def is_copy(instruction: Instruction) -> bool:
+    """Whether it is a non-bulk asynchronous copy (``cp.async.ca`` or ``cp.async.cg``)."""
+    return instruction.opcode == "cp" and instruction.modifiers[:2] in (
+        ("async", "ca"),
+        ("async", "cg"),
+    )
+
+
+def is_bulk_load(instruction: Instruction) -> bool:
+    """Whether it is a bulk copy (TMA) from global to shared memory."""
+    modifiers = instruction.modifiers
+    if (
+        instruction.opcode != "cp"
+        or modifiers[:2] != ("async", "bulk")
+        or "global" not in modifiers
+    ):
+        return False
+    # The destination stands first: a store is ".global.shared::cta", a prefetch has no ".shared".
+    source = modifiers.index("global")
+    return any(m.startswith("shared::") for m in modifiers[:source])
