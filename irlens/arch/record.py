@@ -1,0 +1,232 @@
+"""What is recorded of a GPU: its architecture's limits, and the product they are sold in."""
+
+import re
+from typing import Literal, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.model.config import Target, Vendor
+
+_NAME_PATTERN: dict[Vendor, str] = {"nvidia": r"sm_\d{2,3}", "amd": r"gfx[0-9a-f]{3,4}"}
+
+
+class Arch(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of one compute architecture. Constructing a row checks it.
+
+    "SM" is the block of hardware that the warps of a CTA share: a streaming multiprocessor
+    (NVIDIA), a compute unit (CDNA), a work-group processor (RDNA). "Warp" is a wave and "CTA" a
+    workgroup for AMD; a register is 32 bits of one lane.
+
+    Attributes:
+        name: The compiler's name: "sm_90", "gfx942".
+        vendor: "nvidia" or "amd".
+        family: The generation's name: "Hopper", "CDNA 3".
+        multiprocessor: What the vendor calls the block of hardware that all "per SM" limits
+            are of.
+        units_per_sm: How many of the units that the vendor counts in a product make one of
+            these: 2 where a product is sold in CUs but a workgroup runs on a WGP, else 1.
+        warp_size: Lanes of a warp, as Triton compiles for it.
+        warps_per_sm: Resident warps.
+        blocks_per_sm: Resident CTAs; ``None`` where only warps and barriers limit them.
+        threads_per_block: Threads of one CTA.
+        partitions: Sub-partitions (AMD: SIMDs) of an SM; each has its own share of the
+            registers, and a warp lives in one of them.
+        registers_per_sm: Vector registers, all lanes and partitions together.
+        registers_per_block: Vector registers that one CTA may hold.
+        registers_per_thread: Registers that an instruction can name, AGPRs included where the
+            file is unified.
+        register_allocation_max: Registers per thread that the launch accepts.
+        register_unit: Registers are handed to a warp in multiples of this many, all lanes
+            together.
+        scalar_registers_per_partition: Scalar registers that the warps of a partition share;
+            ``None`` where every warp gets a fixed number.
+        shared_per_sm: Shared memory in bytes, at the largest carve-out.
+        shared_per_block: Shared memory of one CTA without opting in to more, bytes.
+        shared_per_block_optin: Shared memory of one CTA at most, bytes.
+        shared_unit: Shared memory is handed to a CTA in multiples of this many bytes.
+        shared_reserved_per_block: Bytes of every CTA's shared memory that the driver takes.
+        barriers_per_sm: Named barriers that the CTAs of an SM share; ``None`` where the driver
+            does not limit CTAs by them.
+        single_warp_barrier: Whether a CTA of a single warp holds barriers too.
+        sources: Where each number is from, by field.
+
+    Raises:
+        ValueError: The row contradicts itself, or a number has no source.
+    """
+
+    name: str
+    vendor: Vendor
+    family: str
+    multiprocessor: Literal["SM", "CU", "WGP"]
+    units_per_sm: int
+    warp_size: int
+    warps_per_sm: int
+    blocks_per_sm: int | None
+    threads_per_block: int
+    partitions: int
+    registers_per_sm: int
+    registers_per_block: int
+    registers_per_thread: int
+    register_allocation_max: int
+    register_unit: int
+    scalar_registers_per_partition: int | None
+    shared_per_sm: int
+    shared_per_block: int
+    shared_per_block_optin: int
+    shared_unit: int
+    shared_reserved_per_block: int
+    barriers_per_sm: int | None
+    single_warp_barrier: bool
+    sources: dict[str, str]
+
+    def __post_init__(self) -> None:
+        numbers = {
+            field
+            for field in self.__struct_fields__
+            if isinstance(getattr(self, field), int) and not isinstance(getattr(self, field), bool)
+        }
+        per_warp = self.register_allocation_max * self.warp_size
+        checks = {
+            "the name is not the vendor's": re.fullmatch(_NAME_PATTERN[self.vendor], self.name),
+            "a number is negative": all(getattr(self, field) >= 0 for field in numbers),
+            "partitions do not share the warps evenly": self.warps_per_sm % self.partitions == 0,
+            "the largest CTA does not fit": self.threads_per_block
+            <= self.warps_per_sm * self.warp_size,
+            "partitions do not share the registers in whole units": self.registers_per_sm
+            % (self.partitions * self.register_unit)
+            == 0,
+            "a unit of registers is not whole for each lane": self.register_unit % self.warp_size
+            == 0,
+            "a warp cannot hold what it may address": self.registers_per_thread
+            <= self.register_allocation_max
+            and per_warp * self.partitions <= self.registers_per_sm,
+            "a CTA may hold more registers than there are": self.registers_per_block
+            <= self.registers_per_sm,
+            "shared memory is not whole units": self.shared_per_sm % self.shared_unit == 0,
+            "shared memory of a CTA does not fit": self.shared_per_block
+            <= self.shared_per_block_optin
+            <= self.shared_per_sm - self.shared_reserved_per_block,
+            "a number has no source, or a source no number": set(self.sources) == numbers,
+        }
+        wrong = [complaint for complaint, holds in checks.items() if not holds]
+        if wrong:
+            raise ValueError(f"{self.name}: {'; '.join(wrong)}")
+
+    @property
+    def warps_per_partition(self) -> int:
+        """Resident warps of one sub-partition (AMD: waves per SIMD)."""
+        return self.warps_per_sm // self.partitions
+
+    @property
+    def registers_per_partition(self) -> int:
+        """Vector registers of one sub-partition, all lanes together."""
+        return self.registers_per_sm // self.partitions
+
+
+class Product(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU one can buy or rent. Constructing a row checks it.
+
+    Attributes:
+        name: The name irlens uses: "h100", "mi300x".
+        title: The vendor's name of it.
+        arch: Name of its architecture.
+        units: SMs (NVIDIA) or compute units (AMD) of one device, as the vendor counts them;
+            ``None`` if unknown.
+        bandwidth: Peak memory bandwidth, bytes per second; ``None`` if unknown.
+        clock: Peak ("boost") clock in Hz, where the vendor states one.
+        drivers: The names by which drivers report it.
+        source: Where these numbers are from.
+
+    Raises:
+        ValueError: The row is not plausible.
+    """
+
+    name: str
+    title: str
+    arch: str
+    units: int | None
+    bandwidth: float | None
+    clock: float | None
+    drivers: tuple[str, ...]
+    source: str
+
+    def __post_init__(self) -> None:
+        checks = {
+            "the name is not lower-case words": re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name),
+            "units": self.units is None or 1 <= self.units <= 1024,
+            "bandwidth is not in bytes/s": self.bandwidth is None or 5e10 <= self.bandwidth <= 5e13,
+            "clock is not in Hz": self.clock is None or 5e8 <= self.clock <= 5e9,
+            "no source": self.source,
+        }
+        wrong = [complaint for complaint, holds in checks.items() if not holds]
+        if wrong:
+            raise ValueError(f"{self.name}: {'; '.join(wrong)}")
+
+
+class Gpu(msgspec.Struct, frozen=True, kw_only=True):
+    """An architecture, and the product if one is known."""
+
+    arch: Arch
+    product: Product | None = None
+
+    @property
+    def name(self) -> str:
+        """The product's name, or else the architecture's."""
+        return self.product.name if self.product else self.arch.name
+
+    @property
+    def sm_count(self) -> int | None:
+        """SMs (CUs, WGPs) of the device; ``None`` where the product is not known."""
+        if self.product is None or self.product.units is None:
+            return None
+        return self.product.units // self.arch.units_per_sm
+
+    @property
+    def target(self) -> Target:
+        """What a kernel for this GPU is compiled for."""
+        return Target(
+            vendor=self.arch.vendor,
+            arch=self.arch.name,
+            warp_size=self.arch.warp_size,
+            product=self.product.name if self.product else None,
+        )
+
+    def with_shared_per_sm(self, size: int) -> Self:
+        """Return the GPU with another carve-out, ``size`` bytes of shared memory per SM.
+
+        A driver may configure less than the largest carve-out for a launch; Nsight Compute's
+        ``launch__occupancy_limit_shared_mem`` is for the one it met
+        (``launch__shared_mem_config_size``).
+        """
+        largest_block = size - self.arch.shared_reserved_per_block
+        arch = replace(
+            self.arch,
+            shared_per_sm=size,
+            shared_per_block=min(self.arch.shared_per_block, largest_block),
+            shared_per_block_optin=min(self.arch.shared_per_block_optin, largest_block),
+        )
+        return replace(self, arch=arch)
+
+    def in_cu_mode(self) -> Self:
+        """Return the GPU as a kernel built with ``wgp_cu_mode="cu"`` meets it.
+
+        RDNA can bind a workgroup to one of the two compute units of a work-group processor,
+        which halves all that its waves can share (LLVM AMDGPU, target feature ``cumode``). A GPU
+        without work-group processors is returned as it is.
+        """
+        arch = self.arch
+        if arch.multiprocessor != "WGP":
+            return self
+        halved = replace(
+            arch,
+            multiprocessor="CU",
+            units_per_sm=1,
+            warps_per_sm=arch.warps_per_sm // 2,
+            partitions=arch.partitions // 2,
+            registers_per_sm=arch.registers_per_sm // 2,
+            registers_per_block=arch.registers_per_block // 2,
+            shared_per_sm=arch.shared_per_sm // 2,
+            barriers_per_sm=None if arch.barriers_per_sm is None else arch.barriers_per_sm // 2,
+        )
+        return replace(self, arch=halved)
