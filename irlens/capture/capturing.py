@@ -1,0 +1,147 @@
+"""From a request to captures: out of the store, or compiled into it."""
+
+import hashlib
+import shutil
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+import irlens
+from irlens.artifacts import store
+from irlens.capture import describe
+from irlens.capture.loading import loaded, local_files
+from irlens.capture.messages import held_back
+from irlens.capture.request import Request, key, triton_version
+from irlens.capture.values import recorded
+from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
+
+#: Where a capture keeps the Python it was made from. It is data: nothing imports it.
+PYTHON_FOLDER = "python"
+
+#: Triton's active driver, its environment and file descriptor 2 belong to the whole process.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def capture(request: Request) -> list[Capture]:
+    """Compile a kernel, or answer from the store.
+
+    Returns:
+        One capture for every variant: several where the kernel is autotuned and the request
+        leaves open what its configurations vary.
+
+    Raises:
+        UnknownNameError: The request names a kernel, constexpr or argument that does not exist.
+        CaptureError: The kernel cannot be loaded, compiled or launched.
+    """
+    from irlens.artifacts.load import load
+
+    return [found for entry in capture_entries(request) for found in load(entry)]
+
+
+def capture_entries(request: Request) -> list[Path]:
+    """Do what ``capture`` does, and return the captures' directories instead."""
+    source = describe.find_kernel(request.kernel)
+    destination = store.path_for(key(request, source))
+    if request.run or not _is_current(destination):
+        with _ONE_AT_A_TIME:
+            _make(request, source, destination)
+    return _entries(destination)
+
+
+def is_stored(request: Request) -> bool:
+    """Whether ``capture`` would answer without compiling."""
+    source = describe.find_kernel(request.kernel)
+    return not request.run and _is_current(store.path_for(key(request, source)))
+
+
+def _entries(destination: Path) -> list[Path]:
+    """Return the captures of a request in the order of the autotuner's configurations."""
+    return sorted(path for path in destination.iterdir() if path.is_dir())
+
+
+def _is_current(destination: Path) -> bool:
+    """Whether the store has the captures, and the files they were made from are unchanged."""
+    try:
+        manifests = [
+            msgspec.json.decode((entry / MANIFEST_NAME).read_bytes(), type=Manifest)
+            for entry in _entries(destination)
+        ]
+        files = {path: digest for m in manifests for path, digest in m.dependencies.items()}
+        return bool(manifests) and all(
+            _sha256(Path(path).read_bytes()) == digest for path, digest in files.items()
+        )
+    except (OSError, msgspec.DecodeError):
+        return False
+
+
+def _make(request: Request, source: describe.KernelSource, destination: Path) -> None:
+    """Compile every variant in a workspace and publish them together."""
+    # These import Triton, which takes a third of a second and is not on every machine.
+    from irlens.capture import explain, triton_door
+    from irlens.capture.variants import make_variants
+
+    store.clean(destination.parent)
+    with ExitStack() as stack:
+        work = stack.enter_context(store.workspace(destination))
+        module = stack.enter_context(loaded(source))
+        kernel = triton_door.find(vars(module), source.function)
+        sources = [source.path, *local_files(module)]
+        printed = stack.enter_context(held_back(work / "messages.txt"))
+        stack.enter_context(triton_door.private_cache(work / "cache"))
+        try:
+            made = make_variants(request, source.description, module, kernel)
+        except Exception as error:  # whatever Triton, or the file's own functions, may raise
+            raise explain.explain(error, source.function, sources, printed()) from error
+        build = work / "build"
+        for index, variant in enumerate(made):
+            entry = build / f"{index:03}"
+            _collect(variant.entry, entry)
+            _keep_sources(sources, entry / PYTHON_FOLDER)
+            manifest = Manifest(
+                schema=MANIFEST_SCHEMA,
+                irlens_version=irlens.__version__,
+                triton_version=triton_version(),
+                kernel=source.function,
+                file=source.path.name,
+                target=request.target,
+                constexprs=variant.constexprs,
+                args={name: recorded(value) for name, value in variant.args.items()},
+                grid=variant.grid,
+                run=variant.run,
+                dependencies={str(path): _sha256(path.read_bytes()) for path in sources[1:]},
+            )
+            text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+            (entry / MANIFEST_NAME).write_bytes(text + b"\n")
+        store.publish(build, destination, replace=True)
+
+
+def _collect(cache_entry: Path, entry: Path) -> None:
+    """Move a Triton cache entry to its place in the capture.
+
+    Left out are launchers (machine code, which irlens never loads) and Triton's ``__grp__``
+    file, a list of absolute paths that would point into the removed workspace.
+    """
+    shutil.move(cache_entry, entry)
+    for path in entry.iterdir():
+        if path.suffix == ".so" or path.name.startswith("__grp__") or path.name == "lock":
+            path.unlink()
+
+
+def _keep_sources(sources: Sequence[Path], folder: Path) -> None:
+    """Copy Python files into a folder; of two with the same name the later goes one level down."""
+    folder.mkdir()
+    for path in sources:
+        content = path.read_bytes()
+        copy = folder / path.name
+        if copy.exists():
+            copy = folder / _sha256(content)[:8] / path.name
+            copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(content)
+
+
+def _sha256(content: bytes) -> str:
+    """Return the SHA-256 in hex."""
+    return hashlib.sha256(content).hexdigest()

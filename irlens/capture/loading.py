@@ -1,0 +1,119 @@
+"""Executing a kernel's file: the one place where irlens runs the user's Python."""
+
+import importlib.util
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from types import ModuleType
+
+from irlens.capture.describe import KernelSource
+from irlens.model.errors import CaptureError
+
+
+@contextmanager
+def loaded(source: KernelSource) -> Iterator[ModuleType]:
+    """Execute the kernel's file and hand out the module.
+
+    Its folder can be imported from, as if the file were run as a script, and so can the package
+    that it is part of. Afterwards the module and the local ones that it imported are forgotten,
+    so that the next capture sees what then is on disk. What the file prints goes to stderr.
+
+    Raises:
+        CaptureError: The file raised an exception.
+    """
+    name, folders = _module_name(source.path)
+    spec = importlib.util.spec_from_file_location(name, source.path)
+    if spec is None or spec.loader is None:
+        raise CaptureError(f"{source.path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    path, modules = list(sys.path), dict(sys.modules)
+    sys.path[:0] = [folder for folder in folders if folder not in path]
+    sys.modules[name] = module
+    try:
+        with redirect_stdout(sys.stderr):
+            try:
+                spec.loader.exec_module(module)
+            except (Exception, SystemExit) as error:  # whatever a user's file may raise
+                raise CaptureError(_where(source.path, error)) from error
+            yield module
+    finally:
+        sys.path[:] = path
+        for added in set(sys.modules) - set(modules):
+            if _local_file(sys.modules[added]):
+                del sys.modules[added]
+        if name in modules:
+            sys.modules[name] = modules[name]
+
+
+def local_files(module: ModuleType) -> list[Path]:
+    """Return the local source files that a module was made from, without its own.
+
+    Local is what is neither the standard library's nor installed. Found are the modules that a
+    loaded one has by name, or has something of by name, and so on from there.
+    """
+    pending, seen, files = [module], {module.__name__}, set()
+    while pending:
+        for value in list(vars(pending.pop()).values()):
+            owner = value.__name__ if isinstance(value, ModuleType) else _owner(value)
+            found = sys.modules.get(owner)
+            if found is None or owner in seen:
+                continue
+            seen.add(owner)
+            file = _local_file(found)
+            if file is not None:
+                files.add(file)
+                pending.append(found)
+    return sorted(files - {Path(str(module.__file__)).resolve()})
+
+
+def _owner(value: object) -> str:
+    """Return the name of the module that defines a value, or an empty string."""
+    name = getattr(value, "__module__", None)
+    return name if isinstance(name, str) else ""
+
+
+def _module_name(path: Path) -> tuple[str, list[str]]:
+    """Return a name for the module of a file, and the folders it may import from.
+
+    The name is the same in every process, since Triton writes it into the names of functions
+    that are not inlined; and it is inside the file's package, so that relative imports work.
+    """
+    folder, package = path.parent, ""
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        package = f"{folder.name}.{package}"
+        folder = folder.parent
+    return f"{package}_irlens_{path.stem}", list(dict.fromkeys([str(path.parent), str(folder)]))
+
+
+def _local_file(module: ModuleType) -> Path | None:
+    """Return a module's source file if it is neither the standard library's nor installed."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or not file.endswith(".py"):
+        return None
+    path = Path(file).resolve()
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return None
+    return None if any(path.is_relative_to(root) for root in _OURS) else path
+
+
+#: The standard library, and irlens itself when it runs from a checkout.
+_OURS = (
+    Path(sysconfig.get_path("stdlib")).resolve(),
+    Path(sysconfig.get_path("platstdlib")).resolve(),
+    Path(__file__).resolve().parents[1],
+)
+
+
+def _where(path: Path, error: BaseException) -> str:
+    """Return one line: the deepest line of the file that took part, and the exception."""
+    if isinstance(error, SyntaxError):
+        line, place = error.lineno, error.filename or str(path)
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if frame.filename == str(path)]
+        line, place = (own[-1].lineno if own else None), str(path)
+    text = traceback.format_exception_only(error)[-1].strip()
+    return f"{place}:{line}: {text}" if line else f"{place}: {text}"

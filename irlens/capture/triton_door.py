@@ -1,0 +1,351 @@
+"""The door to Triton: everything that depends on how Triton works inside is in this module.
+
+Written against Triton 3.4 to 3.9. Kernels go through Triton's own just-in-time path
+(``JITFunction.run``), so specialisation, constexpr handling and cache entries are Triton's; only
+the driver underneath is replaced by one that answers for a GPU that need not be there.
+"""
+
+import itertools
+import re
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import triton
+import triton.language as tl
+from triton import knobs
+from triton.backends.amd.compiler import HIPBackend
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase
+from triton.compiler.compiler import make_backend
+from triton.runtime.autotuner import Autotuner, Heuristics
+from triton.runtime.cache import get_cache_manager
+from triton.runtime.jit import JITFunction
+
+from irlens.capture.call import Parameter
+from irlens.capture.values import Argument, Tensor, dtype_of
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.errors import CaptureError, UnknownNameError
+
+#: What a kernel's parameter or option may be given: Triton takes any Python object.
+Values: TypeAlias = dict[str, Any]
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """One compiled variant.
+
+    Attributes:
+        name: The kernel function's name, the stem of its files.
+        entry: Triton's cache entry, a directory.
+        constexprs: Every constexpr parameter's value.
+        handle: Triton's own object.
+    """
+
+    name: str
+    entry: Path
+    constexprs: dict[str, ConstexprValue]
+    handle: Any
+
+
+class Kernel(msgspec.Struct, frozen=True):
+    """A jit function with the autotuners and heuristics around it.
+
+    Attributes:
+        wrappers: From the outermost to the innermost.
+        function: The jit function.
+    """
+
+    wrappers: tuple[Autotuner | Heuristics, ...]
+    function: JITFunction
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(self.function.fn.__name__)
+
+    def parameters(self) -> list[Parameter]:
+        """Return the function's parameters in order."""
+        return [Parameter(p.name, p.is_constexpr, not p.has_default) for p in self.function.params]
+
+
+def find(namespace: Mapping[str, object], name: str) -> Kernel:
+    """Return the kernel that a loaded module calls ``name``.
+
+    Raises:
+        UnknownNameError: The module has no jit function of that name.
+    """
+    wrappers = []
+    inner = namespace.get(name)
+    while isinstance(inner, Autotuner | Heuristics):
+        wrappers.append(inner)
+        inner = inner.fn
+    if not isinstance(inner, JITFunction):
+        kinds = (Autotuner, Heuristics, JITFunction)
+        known = [key for key, value in namespace.items() if isinstance(value, kinds)]
+        raise UnknownNameError("kernel", name, known)
+    return Kernel(tuple(wrappers), inner)
+
+
+def option_names(target: Target) -> set[str]:
+    """Return the compile options that the target's compiler knows."""
+    return set(make_backend(_gpu_target(target)).parse_options({}).__dict__)
+
+
+@contextmanager
+def private_cache(directory: Path) -> Iterator[None]:
+    """Let Triton compile into an empty directory, whatever the user's settings say.
+
+    ``TRITON_INTERPRET`` would not compile at all, the cache managers and ``STORE_BINARY_ONLY``
+    would leave artifacts elsewhere or out, an override would replace them, and
+    ``TRITON_OVERRIDE_ARCH`` would change the target.
+    """
+    with knobs.cache.scope(), knobs.compilation.scope(), knobs.runtime.scope():
+        knobs.cache.dir = str(directory)
+        knobs.cache.manager_class = None
+        knobs.cache.remote_manager_class = None
+        knobs.compilation.override = False
+        knobs.compilation.dump_ir = False
+        knobs.compilation.store_binary_only = False
+        knobs.runtime.interpret = False
+        knobs.runtime.override_arch = None
+        with warnings.catch_warnings():
+            # 3.9 announces another default for 3.10. irlens compiles with the default of the
+            # Triton that is installed, and its metadata says which that was.
+            warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
+            yield
+
+
+@contextmanager
+def compile_only(target: Target) -> Iterator[None]:
+    """Make Triton believe that the target is the active GPU, though nothing can be launched."""
+    config = triton.runtime.driver
+    # Asking for `active` would make 3.5 and later look for a real GPU and fail.
+    attribute = "_active" if "_active" in vars(config) else "active"
+    before = vars(config)[attribute]
+    within_2gb = vars(HIPBackend)["is_within_2gb"]
+    config.set_active(_AbsentGpu(_gpu_target(target)))
+    # Up to 3.7 this imports torch before it looks at `ptr_range`, which StandIn always has.
+    HIPBackend.is_within_2gb = staticmethod(lambda arg: arg.ptr_range() <= 2**31 - 1)
+    try:
+        yield
+    finally:
+        HIPBackend.is_within_2gb = within_2gb
+        setattr(config, attribute, before)
+
+
+def variants(
+    kernel: Kernel,
+    args: Values,
+    defaults: Mapping[str, ConstexprValue],
+    overrides: Mapping[str, ConstexprValue],
+) -> list[Values]:
+    """Return the constexprs and options of every variant, as the wrappers choose them.
+
+    An autotuner contributes each configuration its ``prune_configs_by`` leaves. The overrides
+    apply over each, and what they make equal is kept once.
+
+    Raises:
+        CaptureError: The file's own pruning or heuristic function failed.
+    """
+    fixed = {name: _to_triton(value) for name, value in overrides.items()}
+    found: list[Values] = [{**{n: _to_triton(v) for n, v in defaults.items()}, **fixed}]
+    for wrapper in kernel.wrappers:
+        if isinstance(wrapper, Autotuner):
+            found = [
+                {**settings, **config.all_kwargs(), **fixed}
+                for settings in found
+                for config in _configs(wrapper, args, settings, fixed)
+            ]
+        else:
+            found = [{**s, **_heuristic_values(wrapper, args, s, fixed)} for s in found]
+    distinct: list[Values] = []
+    for settings in found:
+        if settings not in distinct:
+            distinct.append(settings)
+    return distinct
+
+
+def plain(settings: Values) -> dict[str, ConstexprValue]:
+    """Return settings as they are recorded: scalars as they are, a dtype as "tl.float16"."""
+    return {name: _from_triton(value) for name, value in settings.items()}
+
+
+def launch_or_compile(
+    kernel: Kernel, args: Values, settings: Values, grid: tuple[int, int, int], *, launch: bool
+) -> Compiled:
+    """Compile one variant under the active driver, and launch it if asked to.
+
+    Raises:
+        CaptureError: It does not compile, or cannot be launched.
+    """
+    function = kernel.function
+    # A function that another module shares may have been compiled before in this process; then
+    # Triton would answer from memory and write no artifacts.
+    caches = function.device_caches
+    function.device_caches = defaultdict(caches.default_factory)
+    try:
+        handle = function.run(grid=grid, warmup=not launch, **args, **settings)
+    finally:
+        function.device_caches = caches
+    if handle is None:
+        raise CaptureError(f"{kernel.name}: a Triton hook (jit_cache_hook) prevented compilation")
+    bound = {p.name: settings.get(p.name, p.default) for p in function.params if p.is_constexpr}
+    entry = Path(get_cache_manager(handle.hash).cache_dir)
+    return Compiled(kernel.name, entry, plain(bound), handle)
+
+
+class StandIn:
+    """A tensor that is not there: what Triton and tuning functions ask of one, without memory."""
+
+    def __init__(self, tensor: Tensor, dtype: object) -> None:
+        self.shape = tensor.shape
+        self.dtype = dtype
+        self._tensor = tensor
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def data_ptr(self) -> int:
+        """Return an address with the alignment that PyTorch's allocator grants."""
+        return 0
+
+    def ptr_range(self) -> int:
+        """Return the bytes that can be reached from ``data_ptr``."""
+        return self._tensor.nbytes
+
+    def element_size(self) -> int:
+        """Return the bytes of one element."""
+        return self._tensor.dtype.size
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return self._tensor.nbytes // self._tensor.dtype.size
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return self.ndim
+
+    def is_contiguous(self) -> bool:
+        """Return ``True``."""
+        return True
+
+    def size(self, dim: int | None = None) -> Any:
+        """Return the shape, or one extent of it."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Return the strides in elements, or one of them."""
+        inner = itertools.accumulate(self.shape[:0:-1], int.__mul__, initial=1)
+        strides = tuple(inner)[::-1] if self.shape else ()
+        return strides if dim is None else strides[dim]
+
+
+def stand_ins(args: Mapping[str, Argument]) -> Values:
+    """Return what to give Triton for the arguments: a tensor becomes a ``StandIn``.
+
+    Its dtype is PyTorch's if the kernel's file has imported PyTorch, since the file's tuning
+    functions may then compare it with ``torch.float16``.
+    """
+    torch = sys.modules.get("torch")
+    values: Values = {}
+    for name, value in args.items():
+        if isinstance(value, Tensor):
+            dtype = getattr(torch, value.dtype.torch or "", None)
+            values[name] = StandIn(value, dtype or getattr(tl, value.dtype.language))
+        else:
+            values[name] = value
+    return values
+
+
+class _AbsentGpu(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
+    """A driver that answers what compiling asks, and nothing else."""
+
+    def __init__(self, target: GPUTarget) -> None:
+        self.target = target
+
+    @classmethod
+    def is_active(cls) -> bool:
+        return True
+
+    def get_current_target(self) -> GPUTarget:
+        return self.target
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        return 0
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        raise self._absent()
+
+    def get_active_torch_device(self) -> object:
+        raise self._absent()
+
+    def get_benchmarker(self) -> object:
+        raise self._absent()
+
+    def _absent(self) -> CaptureError:
+        return CaptureError(
+            f"the kernel's file asks for a GPU while irlens only compiles for {self.target.arch}",
+            hint="fix the tuned values with --set, --num-warps and --num-stages",
+        )
+
+
+def _gpu_target(target: Target) -> GPUTarget:
+    """Return the target as Triton writes it: ("cuda", 90, 32), ("hip", "gfx942", 64)."""
+    if target.vendor == "amd":
+        return GPUTarget("hip", target.arch, target.warp_size)
+    number = re.fullmatch(r"sm_(\d+)[af]?", target.arch)
+    if number is None:
+        raise UnknownNameError("target", target.arch, [])
+    return GPUTarget("cuda", int(number[1]), target.warp_size)
+
+
+def _configs(tuner: Autotuner, args: Values, settings: Values, fixed: Values) -> Sequence[Any]:
+    """Return the configurations that the tuner would try."""
+    tuned = {name for config in tuner.configs for name in config.all_kwargs()}
+    if tuned <= fixed.keys():
+        return list(tuner.configs[:1])
+    known = {name: value for name, value in settings.items() if name not in tuned}
+    tuner.nargs = args
+    try:
+        return list(tuner.prune_configs(known))
+    finally:
+        tuner.nargs = None
+
+
+def _heuristic_values(
+    heuristics: Heuristics, args: Values, settings: Values, fixed: Values
+) -> Values:
+    """Return what the heuristics decide, one after the other as Triton does."""
+    values: Values = {}
+    for name, decide in heuristics.values.items():
+        values[name] = fixed[name] if name in fixed else decide({**args, **settings, **values})
+    return values
+
+
+def _to_triton(value: ConstexprValue) -> object:
+    """Turn "tl.float16" into the dtype, and leave everything else as it is."""
+    dtype = dtype_of(value)
+    return getattr(tl, dtype.language) if dtype else value
+
+
+def _from_triton(value: object) -> ConstexprValue:
+    """Return a constexpr's value as it is recorded."""
+    if isinstance(value, tl.constexpr):
+        value = value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tl.dtype):
+        return next(
+            (f"tl.{name}" for name, known in vars(tl).items() if known is value), str(value)
+        )
+    return str(getattr(value, "__name__", value))

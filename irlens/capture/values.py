@@ -1,0 +1,252 @@
+"""Argument values: how they are written, and the arithmetic that relates them.
+
+A value is written the same way in a kernel's description and after ``--arg`` or ``--set``:
+``781``, ``0.5``, ``true``, ``none``, ``fp16`` (a dtype) and ``fp16[1024, 1024]`` (a tensor).
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import msgspec
+import simpleeval
+
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError
+
+
+class Dtype(msgspec.Struct, frozen=True):
+    """An element type.
+
+    Attributes:
+        name: Triton's short name ("fp16").
+        language: Its name in ``triton.language`` ("float16").
+        torch: Its name in ``torch``, or ``None`` where PyTorch has no such type.
+        size: Bytes per element.
+    """
+
+    name: str
+    language: str
+    torch: str | None
+    size: int
+
+
+_DTYPES = (
+    Dtype("fp64", "float64", "float64", 8),
+    Dtype("fp32", "float32", "float32", 4),
+    Dtype("fp16", "float16", "float16", 2),
+    Dtype("bf16", "bfloat16", "bfloat16", 2),
+    Dtype("fp8e4nv", "float8e4nv", "float8_e4m3fn", 1),
+    Dtype("fp8e4b8", "float8e4b8", "float8_e4m3fnuz", 1),
+    Dtype("fp8e5", "float8e5", "float8_e5m2", 1),
+    Dtype("fp8e5b16", "float8e5b16", "float8_e5m2fnuz", 1),
+    Dtype("fp8e4b15", "float8e4b15", None, 1),
+    Dtype("int64", "int64", "int64", 8),
+    Dtype("int32", "int32", "int32", 4),
+    Dtype("int16", "int16", "int16", 2),
+    Dtype("int8", "int8", "int8", 1),
+    Dtype("uint64", "uint64", "uint64", 8),
+    Dtype("uint32", "uint32", "uint32", 4),
+    Dtype("uint16", "uint16", "uint16", 2),
+    Dtype("uint8", "uint8", "uint8", 1),
+    Dtype("bool", "int1", "bool", 1),
+)
+
+#: Every accepted spelling: Triton's, PyTorch's, LLVM's.
+DTYPES: dict[str, Dtype] = {
+    **{dtype.name: dtype for dtype in _DTYPES},
+    **{dtype.language: dtype for dtype in _DTYPES},
+    **{dtype.torch: dtype for dtype in _DTYPES if dtype.torch},
+    **{d.name.replace("int", "i"): d for d in _DTYPES if re.fullmatch(r"u?int\d+", d.name)},
+}
+
+#: How a dtype given to a constexpr is kept in a record: a string that Triton users know.
+_LANGUAGE = "tl."
+
+
+class Tensor(msgspec.Struct, frozen=True):
+    """A contiguous tensor argument."""
+
+    dtype: Dtype
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return math.prod(self.shape) * self.dtype.size
+
+
+Argument: TypeAlias = Tensor | bool | int | float | None
+Names: TypeAlias = Mapping[str, ConstexprValue]
+
+_TENSOR = re.compile(r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*")
+_WORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}
+_LONGEST_EXPRESSION = 400  # characters; Python's parser recurses on nested brackets
+
+
+def parse_value(text: str) -> ConstexprValue:
+    """Return the value that ``--set NAME=text`` means.
+
+    A dtype becomes the string "tl.float16"; quotes make a string of anything
+    (``"'none'"`` is the word), and what is nothing else is a string without them.
+    """
+    text = text.strip()
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    dtype = DTYPES.get(text.removeprefix("tl.").removeprefix("torch."))
+    if dtype:
+        return _LANGUAGE + dtype.language
+    for number in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            return number()
+        except ValueError:
+            continue
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text
+
+
+def recorded(value: Argument) -> int | float | str:
+    """Return an argument as a manifest has it: a number, or "fp32[4096, 1024]", "True", "None"."""
+    if value is None or isinstance(value, bool | Tensor):
+        return str(value)
+    return value
+
+
+def dtype_of(value: ConstexprValue) -> Dtype | None:
+    """Return the dtype that a constexpr value stands for, or ``None`` if it is not one."""
+    if isinstance(value, str) and value.startswith(_LANGUAGE):
+        return DTYPES.get(value.removeprefix(_LANGUAGE))
+    return None
+
+
+def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprValue:
+    """Return the value of an expression of a kernel's description.
+
+    Args:
+        expression: A number, or Python arithmetic over ``names``, the dtypes, ``cdiv``,
+            ``next_power_of_2``, ``min`` and ``max``. Nothing else can be reached from it.
+        names: Sizes, constexprs and the like.
+        where: What the expression is for, to be named in an error.
+
+    Raises:
+        CaptureError: It cannot be evaluated.
+        UnknownSizeError: It uses a name that has no value.
+    """
+    if not isinstance(expression, str):
+        return expression
+    dtypes = {name: _LANGUAGE + dtype.language for name, dtype in DTYPES.items()}
+    if len(expression) > _LONGEST_EXPRESSION:
+        raise CaptureError(f"{where}: an expression longer than {_LONGEST_EXPRESSION} characters")
+    evaluator = simpleeval.SimpleEval(names={**dtypes, **names}, functions=_FUNCTIONS)
+    try:
+        value: object = evaluator.eval(expression)
+    except simpleeval.NameNotDefined as error:
+        raise UnknownSizeError(str(error.name), expression, where, names) from error
+    except (
+        simpleeval.InvalidExpression,
+        SyntaxError,
+        ArithmeticError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+        MemoryError,
+    ) as error:
+        raise CaptureError(f"{where}: cannot evaluate '{expression}': {error}") from error
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise CaptureError(f"{where}: '{expression}' is a {type(value).__name__}, not a number")
+
+
+class UnknownSizeError(CaptureError):
+    """An expression that uses a name without a value."""
+
+    def __init__(self, name: str, expression: str, where: str, names: Names) -> None:
+        super().__init__(
+            f"{where}: '{expression}' needs a value of '{name}'",
+            hint=f"known here: {', '.join(sorted(names))}" if names else None,
+        )
+        self.name = name
+
+
+def parse_argument(
+    value: ConstexprValue, names: Names, where: str, *, shape_of: Argument = None
+) -> Argument:
+    """Return the argument that a description or ``--arg NAME=value`` means.
+
+    Args:
+        value: A number, or its text: a number, an expression, a dtype with a shape, or a dtype
+            alone where ``shape_of`` is a tensor.
+        names: What expressions may use.
+        where: What to call it in an error.
+        shape_of: The argument that is being replaced.
+
+    Raises:
+        CaptureError: The text is none of these.
+    """
+    if not isinstance(value, str):
+        return value
+    match = _TENSOR.fullmatch(value)
+    if match:
+        return _tensor(match, names, where)
+    parsed = parse_value(value)
+    dtype = dtype_of(parsed)
+    if dtype and isinstance(shape_of, Tensor):
+        return Tensor(dtype, shape_of.shape)
+    if dtype:
+        raise CaptureError(f"{where}: '{value}' has no shape", hint=f"write {value}[1024, 1024]")
+    if isinstance(parsed, str):
+        parsed = evaluate(value, names, where)
+    if isinstance(parsed, str):
+        raise CaptureError(
+            f"{where}: '{value}' is neither a number nor a tensor",
+            hint="write a number, or a tensor as fp16[1024, 1024]",
+        )
+    return parsed
+
+
+def _tensor(match: re.Match[str], names: Names, where: str) -> Tensor:
+    """Build the tensor that ``match`` of ``_TENSOR`` describes."""
+    dtype = DTYPES.get(match["dtype"])
+    if dtype is None:
+        raise CaptureError(
+            f"{where}: unknown dtype '{match['dtype']}'",
+            hint=f"known: {', '.join(dtype.name for dtype in _DTYPES)}",
+        )
+    shape = []
+    for text in split_list(match["shape"]):
+        extent = evaluate(text, names, where)
+        if not isinstance(extent, int) or isinstance(extent, bool) or extent < 0:
+            raise CaptureError(f"{where}: the extent '{text}' is not a whole number")
+        shape.append(extent)
+    return Tensor(dtype, tuple(shape))
+
+
+def split_list(text: str) -> list[str]:
+    """Split ``"M, cdiv(N, 2)"`` at the commas that are outside brackets."""
+    parts, depth, start = [], 0, 0
+    for index, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append(text[start:index].strip())
+            start = index + 1
+    parts.append(text[start:].strip())
+    return [part for part in parts if part]
+
+
+def _cdiv(a: int, b: int) -> int:
+    """Divide and round up."""
+    return -(-a // b)
+
+
+def _next_power_of_2(n: int) -> int:
+    """Return the smallest power of two that is not below ``n``."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+_FUNCTIONS = {"cdiv": _cdiv, "next_power_of_2": _next_power_of_2, "min": min, "max": max}

@@ -1,0 +1,73 @@
+"""Compiling, or launching, every variant that a request asks for."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+
+from irlens.capture import launching, triton_door
+from irlens.capture.call import evaluate_grid, require, resolve
+from irlens.capture.describe import Description
+from irlens.capture.request import Request
+from irlens.capture.triton_door import Kernel
+from irlens.capture.values import Argument
+from irlens.model.capture import RunResult
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError
+
+
+class Variant(msgspec.Struct, frozen=True):
+    """One compiled variant, still in Triton's cache.
+
+    Attributes:
+        entry: Triton's cache entry.
+        constexprs: Every constexpr parameter's value.
+        args: Every run-time argument.
+        grid: CTAs in x, y and z, where they are known.
+        run: The launch, if there was one.
+    """
+
+    entry: Path
+    constexprs: dict[str, ConstexprValue]
+    args: dict[str, Argument]
+    grid: tuple[int, int, int] | None
+    run: RunResult | None
+
+
+def make_variants(
+    request: Request, description: Description | None, module: ModuleType, kernel: Kernel
+) -> list[Variant]:
+    """Compile the kernel once for each configuration, and launch it if the request says so.
+
+    Raises:
+        CaptureError: A value is missing, or what is needed to launch is.
+        UnknownNameError: An override names nothing that the kernel has.
+    """
+    bench = launching.Bench(request.target, description, module) if request.run else None
+    if bench is not None:
+        request = msgspec.structs.replace(request, sm_count=bench.sm_count)
+    options = triton_door.option_names(request.target)
+    call = resolve(request, description, kernel.parameters(), options)
+    active = nullcontext() if bench else triton_door.compile_only(request.target)
+    made: list[Variant] = []
+    with active:
+        args = bench.tensors(call.args) if bench else triton_door.stand_ins(call.args)
+        for settings in triton_door.variants(kernel, args, call.defaults, call.overrides):
+            require(kernel.name, kernel.parameters(), call, settings)
+            grid = evaluate_grid(call, triton_door.plain(settings))
+            result = None
+            if bench is None:
+                compiled = triton_door.launch_or_compile(
+                    kernel, args, settings, grid or (1, 1, 1), launch=False
+                )
+            elif grid is None:
+                raise CaptureError(
+                    f"{kernel.name} cannot be launched: its grid is not known",
+                    hint='describe it in the file: IRLENS_KERNELS = {"...": {"grid": [...]}}',
+                )
+            else:
+                compiled, result = bench.launch(kernel, call.args, settings, grid)
+            if all(compiled.entry != variant.entry for variant in made):
+                made.append(Variant(compiled.entry, compiled.constexprs, call.args, grid, result))
+    return made
