@@ -9,10 +9,10 @@ import re
 from irlens.arch.amd import ARCHS as _AMD_ARCHS
 from irlens.arch.nvidia import ARCHS as _NVIDIA_ARCHS
 from irlens.arch.products import PRODUCTS as _PRODUCTS
-from irlens.arch.record import Arch, Gpu, Product
+from irlens.arch.record import Arch, Gpu, Product, ScalarFile
 from irlens.model.errors import UnknownNameError
 
-__all__ = ["Arch", "Gpu", "Product", "by_arch", "find", "gpus"]
+__all__ = ["Arch", "Gpu", "Product", "ScalarFile", "by_arch", "find", "gpus"]
 
 
 def _key(name: str) -> str:

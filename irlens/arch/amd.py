@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from irlens.arch.record import Arch
+from irlens.arch.record import Arch, ScalarFile
 
 KIB = 1024
 
@@ -35,10 +35,10 @@ _SOURCES = {
     "shared_reserved_per_block": "none: the driver adds nothing to group_segment_fixed_size",
     "barriers_per_sm": _ISA_INFO + "getMaxWorkGroupsPerCU",
 }
+# LLVM forgot the trap handler's registers until 2026 (pull request 201342), and so did ROCm, which
+# then launched cooperative grids that an MI300 could not hold (rocm-systems pull request 10618).
 _SCALAR_SOURCE = {
-    # 100 registers leave 8 waves and 101 leave 7: 800 divided without rounding, whatever the
-    # encoding's granule.
-    "scalar_registers_per_partition": _ISA_INFO + "getTotalNumSGPRs and getOccupancyWithNumSGPRs"
+    "scalar_registers": _ISA_INFO + "getTotalNumSGPRs, getSGPRAllocGranule and TRAP_NUM_SGPRS"
 }
 
 _row = partial(
@@ -58,7 +58,7 @@ _cdna = partial(
     multiprocessor="CU",
     units_per_sm=1,
     warp_size=64,
-    scalar_registers_per_partition=800,
+    scalar_registers=ScalarFile(per_partition=800, unit=16, reserved=16),
     barriers_per_sm=16,
     sources=_SOURCES | _SCALAR_SOURCE,
 )
@@ -112,12 +112,11 @@ _rdna = partial(
     warps_per_sm=4 * 16,
     registers_per_thread=256,
     register_allocation_max=256,
-    scalar_registers_per_partition=None,
+    scalar_registers=None,
     shared_per_sm=128 * KIB,
     shared_per_block=64 * KIB,
     shared_per_block_optin=64 * KIB,
-    # The descriptor counts in 512 bytes, the hardware allocates 1,024.
-    shared_unit=KIB,
+    shared_unit=KIB,  # though the kernel descriptor counts in 512 bytes
     barriers_per_sm=32,
     sources=_SOURCES
     | {
@@ -158,7 +157,7 @@ GFX1250 = _row(
     registers_per_thread=1024,
     register_allocation_max=1024,
     register_unit=16 * 32,
-    scalar_registers_per_partition=None,
+    scalar_registers=None,
     shared_per_sm=320 * KIB,
     shared_per_block=320 * KIB,
     shared_per_block_optin=320 * KIB,

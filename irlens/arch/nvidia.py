@@ -56,7 +56,7 @@ _row = partial(
     # reads as zero and no instruction can name another.
     register_allocation_max=256,
     register_unit=256,
-    scalar_registers_per_partition=None,
+    scalar_registers=None,
     shared_per_block=48 * KIB,
     single_warp_barrier=True,
 )

@@ -11,6 +11,20 @@ from irlens.model.config import Target, Vendor
 _NAME_PATTERN: dict[Vendor, str] = {"nvidia": r"sm_\d{2,3}", "amd": r"gfx[0-9a-f]{3,4}"}
 
 
+class ScalarFile(msgspec.Struct, frozen=True, kw_only=True):
+    """Scalar registers where warps share them.
+
+    Attributes:
+        per_partition: Registers that the warps of one sub-partition share.
+        unit: Registers are handed to a warp in multiples of this many.
+        reserved: Registers that the trap handler takes of every warp, on top.
+    """
+
+    per_partition: int
+    unit: int
+    reserved: int
+
+
 class Arch(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of one compute architecture. Constructing a row checks it.
 
@@ -39,8 +53,8 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         register_allocation_max: Registers per thread that the launch accepts.
         register_unit: Registers are handed to a warp in multiples of this many, all lanes
             together.
-        scalar_registers_per_partition: Scalar registers that the warps of a partition share;
-            ``None`` where every warp gets a fixed number.
+        scalar_registers: The scalar registers of a sub-partition; ``None`` where every warp gets
+            a fixed number or there are none.
         shared_per_sm: Shared memory in bytes, at the largest carve-out.
         shared_per_block: Shared memory of one CTA without opting in to more, bytes.
         shared_per_block_optin: Shared memory of one CTA at most, bytes.
@@ -70,7 +84,7 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
     registers_per_thread: int
     register_allocation_max: int
     register_unit: int
-    scalar_registers_per_partition: int | None
+    scalar_registers: ScalarFile | None
     shared_per_sm: int
     shared_per_block: int
     shared_per_block_optin: int
@@ -84,12 +98,14 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         numbers = {
             field
             for field in self.__struct_fields__
-            if isinstance(getattr(self, field), int) and not isinstance(getattr(self, field), bool)
+            if type(getattr(self, field)) in (int, ScalarFile)
         }
         per_warp = self.register_allocation_max * self.warp_size
         checks = {
             "the name is not the vendor's": re.fullmatch(_NAME_PATTERN[self.vendor], self.name),
-            "a number is negative": all(getattr(self, field) >= 0 for field in numbers),
+            "a number is negative": all(
+                getattr(self, field) >= 0 for field in numbers - {"scalar_registers"}
+            ),
             "partitions do not share the warps evenly": self.warps_per_sm % self.partitions == 0,
             "the largest CTA does not fit": self.threads_per_block
             <= self.warps_per_sm * self.warp_size,
