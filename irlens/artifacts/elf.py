@@ -1,0 +1,203 @@
+"""The container of GPU binaries: 64-bit little-endian ELF, as cubins and AMD code objects are.
+
+Source: System V gABI, chapters 4 and 5. Only sections, symbols and notes are read. The reader is
+irlens's own because its input is untrusted: every offset is checked before it is followed, and a
+broken file is an ``ArtifactError`` and nothing else.
+"""
+
+import struct
+from collections.abc import Iterator
+
+import msgspec
+
+from irlens.model.errors import ArtifactError
+
+MAGIC = b"\x7fELF"
+MACHINE_CUDA = 190
+MACHINE_AMDGPU = 224
+
+SHT_SYMTAB = 2
+SHT_NOTE = 7
+SHT_NOBITS = 8
+SHT_DYNSYM = 11
+
+_CLASS_64_LITTLE_ENDIAN = b"\x02\x01"
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_NOTE = struct.Struct("<III")
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A section header; sizes and offsets in bytes."""
+
+    name: str
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+
+
+class Symbol(msgspec.Struct, frozen=True):
+    """An entry of a symbol table.
+
+    Attributes:
+        index: Its place in the table.
+        kind: ``STT_*``: 1 is an object, 2 a function.
+        other: ``st_other`` as it stands, with the bits that vendors put there.
+        section: Index of the section it is defined in.
+        value: Its offset in the section, or its address; see ``Elf.type``.
+        size: Bytes.
+    """
+
+    index: int
+    name: str
+    kind: int
+    other: int
+    section: int
+    value: int
+    size: int
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A note: who defined it, which one it is, and what it says."""
+
+    owner: str
+    type: int
+    content: bytes
+
+
+class Elf(msgspec.Struct, frozen=True):
+    """An ELF file whose header and section table are sound."""
+
+    os_abi: int
+    abi_version: int
+    machine: int
+    flags: int
+    sections: list[Section]
+    data: bytes
+
+    def content(self, section: Section) -> bytes:
+        """Return a section's bytes; none for a section that takes no room in the file.
+
+        Raises:
+            ArtifactError: It reaches past the end of the file.
+        """
+        if section.type == SHT_NOBITS:
+            return b""
+        return _slice(self.data, section.offset, section.size, section.name)
+
+    def symbols(self, table: int = SHT_SYMTAB) -> Iterator[Symbol]:
+        """Yield the symbols of the first table of this type.
+
+        Raises:
+            ArtifactError: The table or its names reach past the end of the file.
+        """
+        section = next((section for section in self.sections if section.type == table), None)
+        if section is None:
+            return
+        if section.link >= len(self.sections):
+            raise _broken(f"{section.name} names section {section.link}, which does not exist")
+        names = _Strings(self.content(self.sections[section.link]))
+        content = self.content(section)
+        whole = len(content) - len(content) % _SYMBOL.size
+        for index, fields in enumerate(_SYMBOL.iter_unpack(content[:whole])):
+            name, info, other, home, value, size = fields
+            yield Symbol(index, names.at(name), info & 0xF, other, home, value, size)
+
+    def notes(self) -> Iterator[Note]:
+        """Yield the notes of all note sections.
+
+        Raises:
+            ArtifactError: One reaches past the end of its section.
+        """
+        for section in self.sections:
+            if section.type != SHT_NOTE:
+                continue
+            content = self.content(section)
+            at = 0
+            while at + _NOTE.size <= len(content):
+                owner_size, size, kind = _NOTE.unpack_from(content, at)
+                owner_at = at + _NOTE.size
+                content_at = owner_at + _aligned(owner_size)
+                owner = _slice(content, owner_at, owner_size, section.name)
+                yield Note(
+                    owner=owner.rstrip(b"\0").decode("ascii", "replace"),
+                    type=kind,
+                    content=_slice(content, content_at, size, section.name),
+                )
+                at = content_at + _aligned(size)
+
+
+def read(data: bytes) -> Elf:
+    """Read the header and the section table.
+
+    Raises:
+        ArtifactError: Not ELF, not 64-bit little-endian, or cut short.
+    """
+    if data[:4] != MAGIC or data[4:6] != _CLASS_64_LITTLE_ENDIAN:
+        raise ArtifactError(
+            "not a GPU binary: it does not start as a 64-bit little-endian ELF file",
+            hint="a cubin or hsaco is wanted here",
+        )
+    if len(data) < _HEADER.size:
+        raise _broken("the header is cut short")
+    header = _HEADER.unpack_from(data)
+    ident, machine, table, flags = header[0], header[2], header[6], header[7]
+    entry_size, count, names_index = header[11:14]
+    if count and entry_size != _SECTION.size:
+        raise _broken(f"section headers of {entry_size} bytes instead of {_SECTION.size}")
+    rows = list(
+        _SECTION.iter_unpack(_slice(data, table, count * _SECTION.size, "the section table"))
+    )
+    names = b""
+    if names_index < count:
+        names = _slice(data, rows[names_index][4], rows[names_index][5], "the section names")
+    strings = _Strings(names)
+    sections = [Section(strings.at(row[0]), *row[1:8]) for row in rows]
+    return Elf(ident[7], ident[8], machine, flags, sections, data)
+
+
+class _Strings:
+    """A string table.
+
+    Names may overlap, so that a small hostile file could spell out gigabytes; what is handed out
+    is limited to a few times what the table holds.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._known: dict[int, str] = {}
+        self._left = 16 * len(content)
+
+    def at(self, offset: int) -> str:
+        """Return the name that starts at ``offset``."""
+        if offset not in self._known:
+            end = self._content.find(b"\0", offset)
+            if end < 0 and offset != 0:
+                raise _broken("a name reaches past the end of its table")
+            self._left -= end - offset
+            if self._left < 0:
+                raise _broken("its names overlap without end")
+            self._known[offset] = self._content[offset:end].decode("utf-8", "replace")
+        return self._known[offset]
+
+
+def _slice(data: bytes, offset: int, size: int, what: str) -> bytes:
+    if offset + size > len(data):
+        raise _broken(f"{what} reaches past the end ({offset + size} of {len(data)} bytes)")
+    return data[offset : offset + size]
+
+
+def _aligned(size: int) -> int:
+    """Round up to the four bytes that notes are padded to."""
+    return (size + 3) & ~3
+
+
+def _broken(what: str) -> ArtifactError:
+    return ArtifactError(
+        f"broken or truncated ELF file: {what}", hint="compile the kernel again, or copy it again"
+    )

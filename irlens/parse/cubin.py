@@ -1,0 +1,333 @@
+"""NVIDIA's machine code files (cubin): what each kernel needs, as the assembler recorded it.
+
+NVIDIA documents the tools and not the format. Section names, attribute codes and bit positions
+were checked against ``cuobjdump -elf``, ``cuobjdump -res-usage`` and ``ptxas -v`` of CUDA 12.8,
+12.9, 13.0, 13.1 and 13.4 for sm_50 to sm_121; the tests repeat that with the tools at hand.
+"""
+
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from enum import IntEnum
+from itertools import chain
+
+import msgspec
+
+from irlens.artifacts import elf
+from irlens.artifacts.sniff import cubin_arch
+from irlens.model.errors import ArtifactError
+
+_ENTRY = 0x10  # st_other of a symbol that is a kernel
+_FUNCTION = 2  # STT_FUNC
+_OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and up, or CUDA 13)
+
+#: Shared memory that the system keeps for itself at the start of every block's, from sm_90 on.
+#: Such a file says so with a section of this name, and counts these bytes in the kernel's.
+_RESERVED_SECTION = ".nv.shared.reserved.0"
+_RESERVED_BYTES = 1024
+
+_PAIR = struct.Struct("<II")
+_TRIPLE = struct.Struct("<III")
+_PARAM = struct.Struct("<IHHI")
+
+
+class Code(IntEnum):
+    """Attributes of ``.nv.info`` that irlens knows, by cuobjdump's ``EIATTR_`` names."""
+
+    MAX_THREADS = 0x05
+    PARAM_CBANK = 0x0A
+    REQNTID = 0x10
+    FRAME_SIZE = 0x11
+    MIN_STACK_SIZE = 0x12
+    KPARAM_INFO = 0x17
+    CBANK_PARAM_SIZE = 0x19
+    MAXREG_COUNT = 0x1B
+    EXIT_INSTR_OFFSETS = 0x1C
+    S2RCTAID_INSTR_OFFSETS = 0x1D
+    CRS_STACK_SIZE = 0x1E
+    MAX_STACK_SIZE = 0x23
+    COOP_GROUP_INSTR_OFFSETS = 0x28
+    COOP_GROUP_MASK_REGIDS = 0x29
+    REGCOUNT = 0x2F
+    INT_WARP_WIDE_INSTR_OFFSETS = 0x31
+    SW2861232_WAR = 0x35
+    SW_WAR = 0x36
+    CUDA_API_VERSION = 0x37
+    NUM_MBARRIERS = 0x38
+    MBARRIER_INSTR_OFFSETS = 0x39
+    CTA_PER_CLUSTER = 0x3D
+    EXPLICIT_CLUSTER = 0x3E
+    MAX_CLUSTER_RANK = 0x3F
+    RESERVED_SMEM_USED = 0x41
+    UNUSED_LOAD_BYTE_OFFSET = 0x44
+    KPARAM_INFO_V2 = 0x45
+    VRC_CTA_INIT_COUNT = 0x4A
+    NUM_BARRIERS = 0x4C
+    AT_ENTRY_FRAGMENTS = 0x4F
+    SPARSE_MMA_MASK = 0x50
+    TCGEN05_1CTA_USED = 0x51
+    TCGEN05_2CTA_USED = 0x52
+    ANNOTATIONS = 0x55
+    MERCURY_ISA_VERSION = 0x5F
+
+
+_KNOWN = frozenset(Code)
+
+
+class Attribute(msgspec.Struct, frozen=True):
+    """One entry of ``.nv.info``: its code and its bytes, as they stand in the file."""
+
+    code: int
+    value: bytes
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A kernel parameter: its place in the signature, its offset and its size in bytes."""
+
+    ordinal: int
+    offset: int
+    size: int
+
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel of a cubin. ``None`` is "the file does not say".
+
+    Three sizes of per-thread memory are easily mixed up. The *frame* is what the kernel's own
+    body keeps in memory: spilled registers and arrays that are indexed at run time. The *stack*
+    is the deepest frame of the kernel and all it calls; the driver allocates that much *local*
+    memory. ptxas has not filled the separate ``.nv.local`` section since sm_20, and so the
+    ``LOCAL`` of ``cuobjdump -res-usage`` is 0 where the driver's "local size" is the stack.
+
+    Attributes:
+        name: The symbol, mangled if the source was C++.
+        registers: 32-bit registers per thread.
+        frame_bytes: Frame of the kernel's own body, per thread.
+        stack_bytes: Stack per thread, callees included; 0 where a recursion has no bound.
+        local_section_bytes: Size of the ``.nv.local`` section, per thread.
+        static_shared_bytes: Static shared memory per CTA, reserved bytes excluded.
+        reserved_shared_bytes: Shared memory per CTA that the file counts for the system. A kernel
+            that uses no shared memory counts none, and sm_8x never does: there it is only the
+            driver that adds it.
+        constant_bytes: Size of each constant bank that is the kernel's own, by bank number.
+        code_bytes: Machine code with its padding and the functions it calls.
+        barriers: Named barriers per CTA: the highest one used, plus one.
+        mbarriers: Transaction barriers that the compiler counted.
+        required_threads: Threads per CTA in x, y, z that a launch must have (``.reqntid``).
+        max_threads: Threads per CTA in x, y, z that a launch may have (``.maxntid``).
+        max_registers: The cap the assembler worked under, 255 if there was none.
+        cluster: CTAs per cluster in x, y, z (``.reqnctapercluster``).
+        parameter_bytes: All parameters together.
+        parameters: Each of them, in order.
+        toolkit: Version of the CUDA toolkit, "12.8".
+        attributes: Every attribute of the kernel's own section, in the file's order.
+    """
+
+    name: str
+    registers: int | None
+    frame_bytes: int | None
+    stack_bytes: int | None
+    local_section_bytes: int
+    static_shared_bytes: int
+    reserved_shared_bytes: int
+    constant_bytes: dict[int, int]
+    code_bytes: int
+    barriers: int
+    mbarriers: int | None
+    required_threads: tuple[int, int, int] | None
+    max_threads: tuple[int, int, int] | None
+    max_registers: int | None
+    cluster: tuple[int, int, int] | None
+    parameter_bytes: int | None
+    parameters: list[Parameter]
+    toolkit: str | None
+    attributes: list[Attribute]
+
+    @property
+    def local_bytes(self) -> int | None:
+        """Local memory per thread, as the driver and Triton's ``n_spills * 4`` count it."""
+        if self.stack_bytes is None:
+            return None
+        return self.stack_bytes + self.local_section_bytes
+
+
+class Cubin(msgspec.Struct, frozen=True, kw_only=True):
+    """A cubin.
+
+    Attributes:
+        arch: "sm_90", without the suffix of a feature set; ``None`` in a layout newer than irlens.
+        kernels: In the order of their names.
+        unknown_attributes: Attribute codes that irlens does not know, with their counts.
+    """
+
+    arch: str | None
+    kernels: list[Kernel]
+    unknown_attributes: dict[int, int]
+
+
+def read(data: bytes) -> Cubin:
+    """Read what a cubin says of its kernels.
+
+    Raises:
+        ArtifactError: Not a cubin, or a broken one.
+    """
+    file = elf.read(data)
+    if file.machine != elf.MACHINE_CUDA:
+        raise ArtifactError(
+            f"an ELF file, but not a cubin: its machine is {file.machine}, "
+            f"CUDA's is {elf.MACHINE_CUDA}",
+            hint="an AMD code object is called .hsaco",
+        )
+    sections = {section.name: section for section in file.sections}
+    attributes = {
+        name: list(_attributes(file.content(section), name))
+        for name, section in sections.items()
+        if name == ".nv.info" or name.startswith(".nv.info.")
+    }
+    by_symbol = _by_symbol(attributes.get(".nv.info", []))
+    constants = _constant_banks(file)
+    kernels = [
+        _kernel(
+            symbol.name,
+            sections,
+            attributes.get(f".nv.info.{symbol.name}", []),
+            by_symbol[symbol.index],
+            constants[symbol.name],
+            old_abi=file.os_abi == _OLD_ABI,
+        )
+        for symbol in file.symbols()
+        if symbol.kind == _FUNCTION and symbol.other & _ENTRY and symbol.name
+    ]
+    codes = Counter(each.code for each in chain.from_iterable(attributes.values()))
+    return Cubin(
+        arch=cubin_arch(file),
+        kernels=sorted(kernels, key=lambda kernel: kernel.name),
+        unknown_attributes={code: codes[code] for code in sorted(codes.keys() - _KNOWN)},
+    )
+
+
+def _kernel(
+    name: str,
+    sections: dict[str, elf.Section],
+    attributes: list[Attribute],
+    shared_attributes: dict[int, int],
+    constant_bytes: dict[int, int],
+    *,
+    old_abi: bool,
+) -> Kernel:
+    """Put together what the file says of one kernel in several places."""
+    text = sections.get(f".text.{name}")
+    values = {attribute.code: attribute.value for attribute in attributes}
+    shared = _size(sections, f".nv.shared.{name}")
+    # The bytes for the system are part of the kernel's section, if it has one.
+    reserves = _RESERVED_SECTION in sections and shared >= _RESERVED_BYTES
+    reserved = _RESERVED_BYTES if reserves else 0
+    barriers = _number(values.get(Code.NUM_BARRIERS))
+    if barriers is None:
+        # Before EIATTR_NUM_BARRIERS the count was in the flags of the code's section.
+        barriers = text.flags >> 20 & 0x7F if text and old_abi else 0
+    version = _number(values.get(Code.CUDA_API_VERSION))
+    return Kernel(
+        name=name,
+        registers=shared_attributes.get(Code.REGCOUNT),
+        frame_bytes=shared_attributes.get(Code.FRAME_SIZE),
+        stack_bytes=shared_attributes.get(Code.MIN_STACK_SIZE),
+        local_section_bytes=_size(sections, f".nv.local.{name}"),
+        static_shared_bytes=shared - reserved,
+        reserved_shared_bytes=reserved,
+        constant_bytes=constant_bytes,
+        code_bytes=text.size if text else 0,
+        barriers=barriers,
+        mbarriers=_number(values.get(Code.NUM_MBARRIERS)),
+        required_threads=_dimensions(values.get(Code.REQNTID)),
+        max_threads=_dimensions(values.get(Code.MAX_THREADS)),
+        max_registers=_number(values.get(Code.MAXREG_COUNT)),
+        cluster=_dimensions(values.get(Code.CTA_PER_CLUSTER)),
+        parameter_bytes=_number(values.get(Code.CBANK_PARAM_SIZE)),
+        parameters=sorted(_parameters(attributes), key=lambda each: each.ordinal),
+        toolkit=f"{version // 10}.{version % 10}" if version else None,
+        attributes=attributes,
+    )
+
+
+def _attributes(content: bytes, section: str) -> Iterator[Attribute]:
+    """Split an ``.nv.info`` section: a format, a code, and a value or the size of one."""
+    at = 0
+    while at < len(content):
+        if at + 4 > len(content):
+            raise _broken(section, at)
+        layout, code = content[at], content[at + 1]
+        value = content[at + 2 : at + 4]
+        at += 4
+        match layout:
+            case 1:  # EIFMT_NVAL: that it is there says all
+                value = b""
+            case 2:  # EIFMT_BVAL
+                value = value[:1]
+            case 3:  # EIFMT_HVAL
+                pass
+            case 4:  # EIFMT_SVAL
+                size = int.from_bytes(value, "little")
+                value = content[at : at + size]
+                at += size
+            case _:
+                raise _broken(section, at - 4)
+        if at > len(content):
+            raise _broken(section, at)
+        yield Attribute(code, value)
+
+
+def _by_symbol(attributes: list[Attribute]) -> defaultdict[int, dict[int, int]]:
+    """Sort the attributes that all kernels share a section for: symbol index, then number."""
+    found: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    for attribute in attributes:
+        if len(attribute.value) == _PAIR.size:
+            symbol, number = _PAIR.unpack(attribute.value)
+            found[symbol][attribute.code] = number
+    return found
+
+
+def _parameters(attributes: list[Attribute]) -> Iterator[Parameter]:
+    """Decode the parameters; the second layout came with those beyond 4 KB (CUDA 12.1)."""
+    for attribute in attributes:
+        if len(attribute.value) != _PARAM.size:
+            continue
+        _, ordinal, offset, packed = _PARAM.unpack(attribute.value)
+        if attribute.code == Code.KPARAM_INFO:
+            yield Parameter(ordinal, offset, packed >> 18)
+        elif attribute.code == Code.KPARAM_INFO_V2:
+            yield Parameter(ordinal, offset, packed & 0xFFFF)
+
+
+def _constant_banks(file: elf.Elf) -> defaultdict[str, dict[int, int]]:
+    """Sizes of the sections ``.nv.constantBANK.KERNEL``, by kernel and bank."""
+    found: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for section in file.sections:
+        bank, _, kernel = section.name.removeprefix(".nv.constant").partition(".")
+        if section.name.startswith(".nv.constant") and bank.isascii() and bank.isdigit():
+            found[kernel][int(bank)] = section.size
+    return found
+
+
+def _size(sections: dict[str, elf.Section], name: str) -> int:
+    return sections[name].size if name in sections else 0
+
+
+def _number(value: bytes | None) -> int | None:
+    """A value of one, two or four bytes."""
+    if value is None or len(value) not in (1, 2, 4):
+        return None
+    return int.from_bytes(value, "little")
+
+
+def _dimensions(value: bytes | None) -> tuple[int, int, int] | None:
+    if value is None or len(value) != _TRIPLE.size:
+        return None
+    x, y, z = _TRIPLE.unpack(value)
+    return x, y, z
+
+
+def _broken(section: str, at: int) -> ArtifactError:
+    return ArtifactError(
+        f"broken cubin: {section} makes no sense at byte {at}",
+        hint="compile the kernel again, or copy it again",
+    )
