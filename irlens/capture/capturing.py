@@ -12,7 +12,7 @@ import msgspec
 import irlens
 from irlens.artifacts import store
 from irlens.capture import describe
-from irlens.capture.loading import loaded, local_files
+from irlens.capture.loading import loaded
 from irlens.capture.messages import held_back
 from irlens.capture.request import Request, key, triton_version
 from irlens.capture.values import recorded
@@ -86,11 +86,13 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
     store.clean(destination.parent)
     with ExitStack() as stack:
         work = stack.enter_context(store.workspace(destination))
-        module = stack.enter_context(loaded(source))
-        kernel = triton_door.find(vars(module), source.function)
-        sources = [source.path, *local_files(module)]
-        printed = stack.enter_context(held_back(work / "messages.txt"))
+        # Twice: TRITON_INTERPRET acts on a file while it is loaded, and a file may set knobs.
         stack.enter_context(triton_door.private_cache(work / "cache"))
+        module, others = stack.enter_context(loaded(source))
+        stack.enter_context(triton_door.private_cache(work / "cache"))
+        sources = [source.path, *others]
+        kernel = triton_door.find(vars(module), source.function)
+        printed = stack.enter_context(held_back(work / "messages.txt"))
         try:
             made = make_variants(request, source.description, module, kernel)
         except Exception as error:  # whatever Triton, or the file's own functions, may raise
@@ -111,11 +113,12 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
                 args={name: recorded(value) for name, value in variant.args.items()},
                 grid=variant.grid,
                 run=variant.run,
-                dependencies={str(path): _sha256(path.read_bytes()) for path in sources[1:]},
+                dependencies={str(path): _sha256(path.read_bytes()) for path in others},
             )
             text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
             (entry / MANIFEST_NAME).write_bytes(text + b"\n")
-        store.publish(build, destination, replace=True)
+        # An older capture is there if one of its files has changed, or to be run again.
+        store.publish(build, destination, replace=request.run or destination.exists())
 
 
 def _collect(cache_entry: Path, entry: Path) -> None:
@@ -131,10 +134,15 @@ def _collect(cache_entry: Path, entry: Path) -> None:
 
 
 def _keep_sources(sources: Sequence[Path], folder: Path) -> None:
-    """Copy Python files into a folder; of two with the same name the later goes one level down."""
+    """Copy the files that may hold kernel code; of two with the same name one goes a level down.
+
+    A kernel's file may import a whole project, of which Triton sees little.
+    """
     folder.mkdir()
     for path in sources:
         content = path.read_bytes()
+        if b"triton" not in content:
+            continue
         copy = folder / path.name
         if copy.exists():
             copy = folder / _sha256(content)[:8] / path.name

@@ -14,9 +14,11 @@ _LONGEST = 300  # characters of a message; MLIR prints whole operations
 
 #: ``ptxas /tmp/x.ptx, line 34; error   : Unknown modifier`` and ``ptxas fatal   : ...``.
 _PTXAS = re.compile(r"ptxas[\w-]*\s(?:.*?, line (\d+); )?(?:error|fatal)\s*: (.*)")
-#: ``file.py:20:1: error: ...`` of MLIR, ``error: ...`` of LLVM's assembler and linker.
+#: ``file.py:20:1: error: ...`` of MLIR, ``error: ...`` of LLVM's assembler; the line may follow.
 _DIAGNOSTIC = re.compile(
-    r"^(?:(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): )?error: (?P<text>.*)", re.M
+    r"^(?:(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): )?error: (?P<text>.*)"
+    r"(?:\n(?P<excerpt>.*\n *\^))?",
+    re.M,
 )
 #: The ``repr`` of an exception, with which Triton wraps some messages.
 _REPR = re.compile(
@@ -39,14 +41,13 @@ def explain(error: Exception, kernel: str, sources: Sequence[Path], printed: str
         return _in_python(error, kernel, sources)
     if isinstance(error, PTXASError):
         return _in_ptx(error, kernel)
-    message = f"{kernel}: {_first_line(str(error)) or type(error).__name__}"
     found = _DIAGNOSTIC.search(printed)
     if found is None:
-        return CaptureError(message)
+        return CaptureError(f"{kernel}: {_first_line(str(error)) or type(error).__name__}")
+    place = kernel
     if found["file"] and Path(found["file"]) in sources:
         place = f"{_shown(Path(found['file']))}:{found['line']}:{found['column']}"
-        return CaptureError(f"{place}: {_first_line(found['text'])}")
-    return CaptureError(f"{message}: {_first_line(found['text'])}")
+    return CaptureError(f"{place}: {_first_line(found['text'])}", hint=found["excerpt"])
 
 
 def _in_python(error: CompilationError, kernel: str, sources: Sequence[Path]) -> CaptureError:

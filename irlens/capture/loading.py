@@ -1,10 +1,11 @@
 """Executing a kernel's file: the one place where irlens runs the user's Python."""
 
+import ast
 import importlib.util
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
@@ -14,8 +15,8 @@ from irlens.model.errors import CaptureError
 
 
 @contextmanager
-def loaded(source: KernelSource) -> Iterator[ModuleType]:
-    """Execute the kernel's file and hand out the module.
+def loaded(source: KernelSource) -> Iterator[tuple[ModuleType, list[Path]]]:
+    """Execute the kernel's file; hand out the module and the other local files it is made from.
 
     Its folder can be imported from, as if the file were run as a script, and so can the package
     that it is part of. Afterwards the module and the local ones that it imported are forgotten,
@@ -38,7 +39,7 @@ def loaded(source: KernelSource) -> Iterator[ModuleType]:
                 spec.loader.exec_module(module)
             except (Exception, SystemExit) as error:  # whatever a user's file may raise
                 raise CaptureError(_where(source.path, error)) from error
-            yield module
+            yield module, local_files(module, set(sys.modules) - set(modules))
     finally:
         sys.path[:] = path
         for added in set(sys.modules) - set(modules):
@@ -48,31 +49,42 @@ def loaded(source: KernelSource) -> Iterator[ModuleType]:
             sys.modules[name] = modules[name]
 
 
-def local_files(module: ModuleType) -> list[Path]:
+def local_files(module: ModuleType, imported: Collection[str]) -> list[Path]:
     """Return the local source files that a module was made from, without its own.
 
-    Local is what is neither the standard library's nor installed. Found are the modules that a
-    loaded one has by name, or has something of by name, and so on from there.
+    Local is what is neither the standard library's nor installed. An ``import`` statement counts
+    even if its module had been imported before by others in this process.
+
+    Args:
+        module: A module made by ``loaded``.
+        imported: The modules that were imported along with it, by ``import`` or otherwise.
     """
-    pending, seen, files = [module], {module.__name__}, set()
+    pending = [module, *(sys.modules[name] for name in imported if name in sys.modules)]
+    files: set[Path] = set()
     while pending:
-        for value in list(vars(pending.pop()).values()):
-            owner = value.__name__ if isinstance(value, ModuleType) else _owner(value)
-            found = sys.modules.get(owner)
-            if found is None or owner in seen:
-                continue
-            seen.add(owner)
-            file = _local_file(found)
-            if file is not None:
-                files.add(file)
-                pending.append(found)
+        current = pending.pop()
+        file = _local_file(current)
+        if file is None or file in files:
+            continue
+        files.add(file)
+        pending += _imports(current, file)
     return sorted(files - {Path(str(module.__file__)).resolve()})
 
 
-def _owner(value: object) -> str:
-    """Return the name of the module that defines a value, or an empty string."""
-    name = getattr(value, "__module__", None)
-    return name if isinstance(name, str) else ""
+def _imports(module: ModuleType, file: Path) -> list[ModuleType]:
+    """Return the loaded modules that the ``import`` statements of a module's file name."""
+    package = module.__package__ or ""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = node.module or ""
+            if node.level and package:
+                origin = importlib.util.resolve_name("." * node.level + origin, package)
+            names.add(origin)
+            names.update(f"{origin}.{alias.name}" for alias in node.names)
+    return [sys.modules[name] for name in names if name in sys.modules]
 
 
 def _module_name(path: Path) -> tuple[str, list[str]]:

@@ -1,0 +1,89 @@
+"""The GPU of this machine, found without Triton and PyTorch."""
+
+import ctypes
+from pathlib import Path
+
+import msgspec
+
+from irlens.model.config import Target
+
+# CUdevice_attribute in cuda.h
+_MULTIPROCESSOR_COUNT = 16
+_COMPUTE_CAPABILITY_MAJOR = 75
+_COMPUTE_CAPABILITY_MINOR = 76
+
+#: What the amdgpu kernel driver says of each processor, CPUs included.
+_KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
+
+
+class Device(msgspec.Struct, frozen=True):
+    """A GPU that is present.
+
+    Attributes:
+        target: What to compile for.
+        sm_count: SMs (AMD: compute units).
+        name: The product's name as its driver has it, or ``None`` where it has none.
+    """
+
+    target: Target
+    sm_count: int
+    name: str | None
+
+
+def find_device() -> Device | None:
+    """Return this machine's first GPU that CUDA may use, else its first AMD GPU, else ``None``."""
+    return nvidia_device() or amd_device()
+
+
+def nvidia_device(library: str = "libcuda.so.1") -> Device | None:
+    """Ask the CUDA driver for its first device; ``CUDA_VISIBLE_DEVICES`` has its usual effect.
+
+    CUDA Driver API: ``cuInit``, ``cuDeviceGet``, ``cuDeviceGetName``, ``cuDeviceGetAttribute``.
+    No context is created.
+    """
+    try:
+        cuda = ctypes.CDLL(library)
+    except OSError:
+        return None
+    count, device = ctypes.c_int(), ctypes.c_int()
+    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
+        return None
+    name = ctypes.create_string_buffer(256)
+    if cuda.cuDeviceGet(ctypes.byref(device), 0) or cuda.cuDeviceGetName(name, 256, device):
+        return None
+
+    def attribute(which: int) -> int:
+        value = ctypes.c_int()
+        cuda.cuDeviceGetAttribute(ctypes.byref(value), which, device)
+        return value.value
+
+    arch = f"sm_{attribute(_COMPUTE_CAPABILITY_MAJOR)}{attribute(_COMPUTE_CAPABILITY_MINOR)}"
+    target = Target(vendor="nvidia", arch=arch, warp_size=32)
+    return Device(target, attribute(_MULTIPROCESSOR_COUNT), name.value.decode("utf-8", "replace"))
+
+
+def amd_device(nodes: Path = _KFD_NODES) -> Device | None:
+    """Read the first GPU of the kernel driver's topology.
+
+    ``gfx_target_version`` is decimal 90402 for gfx942 and 90010 for gfx90a: two digits each for
+    the minor version and the stepping, which the name writes in hexadecimal
+    (linux/drivers/gpu/drm/amd/amdkfd/kfd_topology.c, ``node_show``).
+    """
+    for path in sorted(nodes.glob("*/properties"), key=lambda path: path.parent.name.zfill(8)):
+        try:
+            lines = [line.split() for line in path.read_text().splitlines()]
+            properties = {name: int(value) for name, value in lines}
+        except (OSError, ValueError):
+            continue
+        version = properties.get("gfx_target_version", 0)
+        if not version:
+            continue
+        major, minor, step = version // 10000, version // 100 % 100, version % 100
+        target = Target(
+            vendor="amd",
+            arch=f"gfx{major}{minor:x}{step:x}",
+            warp_size=properties.get("wave_front_size", 64 if major < 10 else 32),
+        )
+        units = properties.get("simd_count", 0) // max(properties.get("simd_per_cu", 1), 1)
+        return Device(target, units, None)
+    return None
