@@ -1,0 +1,311 @@
+"""SASS, the machine code of NVIDIA GPUs, as ``nvdisasm -c -gi`` prints it.
+
+There is no public grammar. What is read here is what nvdisasm 12.8 and 13.1 print for sm_75 to
+sm_120; opcodes are listed in NVIDIA's "CUDA Binary Utilities", section "Instruction Set
+Reference". A line that is not understood is kept in ``Sass.unknown``.
+"""
+
+import re
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.errors import ParseError
+from irlens.model.source import SourceLocation, Span
+
+RegisterFile: TypeAlias = Literal["R", "UR", "P", "UP", "B"]
+OperandKind: TypeAlias = Literal[
+    "register", "memory", "constant", "descriptor", "special", "immediate", "label", "other"
+]
+
+#: An inlining chain as long as this is a loop in the debug information, not a program.
+MAX_CHAIN = 64
+
+
+class Register(msgspec.Struct, frozen=True, gc=False):
+    """A register as one operand names it.
+
+    Attributes:
+        file: "R" general, "UR" uniform, "P" predicate, "UP" uniform predicate, "B" barrier.
+        index: Its number; ``None`` for those that are constants (RZ, URZ, PT, UPT).
+        suffixes: What is written behind it: "64", "reuse", "H0_H0", "X16", "F32x2", ...
+    """
+
+    file: RegisterFile
+    index: int | None
+    suffixes: tuple[str, ...] = ()
+
+
+class Operand(msgspec.Struct, frozen=True, gc=False):
+    """One operand.
+
+    Attributes:
+        kind: "register" (with or without sign, absolute value or suffix), "memory"
+            (``[R4+0x10]``, ``desc[UR4][R2.64]``), "constant" (``c[0x0][0x210]``), "descriptor"
+            (``gdesc[UR8]``, ``tmem[UR4]``), "special" (``SR_TID.X``), "immediate", "label",
+            "other".
+        text: As written.
+        registers: The registers named in it, left to right.
+    """
+
+    kind: OperandKind
+    text: str
+    registers: tuple[Register, ...]
+
+
+class Guard(msgspec.Struct, frozen=True, gc=False):
+    """The predicate under which an instruction runs: ``@P0``, ``@!UP1``, ``@!PT``."""
+
+    register: Register
+    negated: bool
+
+    @property
+    def never(self) -> bool:
+        """Whether it never holds, as ``@!PT``."""
+        return self.negated and self.register.index is None
+
+
+class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One machine instruction.
+
+    Attributes:
+        offset: Bytes from the start of its section.
+        line: 1-based line of the disassembly.
+        guard: Predicate, if there is one.
+        opcode: Without modifiers: "LDG".
+        modifiers: What follows it: ("E", "128").
+        operands: In the order written.
+        targets: Labels that the instruction names, or that nvdisasm found that it jumps to.
+        schedule: Scheduling notes that nvdisasm 13 prints for sm_100 and newer; else empty.
+        source: Source lines, innermost inlined function first; empty without debug information.
+    """
+
+    offset: int
+    line: int
+    guard: Guard | None
+    opcode: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    targets: tuple[str, ...]
+    schedule: str
+    source: tuple[SourceLocation, ...]
+
+    @property
+    def span(self) -> Span:
+        """The line it stands on."""
+        return Span("sass", self.line, self.line)
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """One code section: a kernel and the subroutines that were linked to it.
+
+    Attributes:
+        name: Of the section, without ".text.".
+        line: 1-based line of the ``.section`` directive.
+        instructions: In ascending order of their offsets.
+        labels: Index of the instruction behind each label; one behind the last for a label at
+            the end.
+        functions: Index of the first instruction of each function, by name; the kernel itself
+            is one of them.
+    """
+
+    name: str
+    line: int
+    instructions: tuple[Instruction, ...]
+    labels: dict[str, int]
+    functions: dict[str, int]
+
+
+class Sass(msgspec.Struct, frozen=True):
+    """A disassembly.
+
+    Attributes:
+        sections: The code sections.
+        unknown: Lines inside of code sections that are not understood, by 1-based line number.
+    """
+
+    sections: tuple[Section, ...]
+    unknown: dict[int, str]
+
+
+_INSTRUCTION = re.compile(
+    r"""\s*+/\*(?P<offset>[0-9a-f]{4,8})\*/\s++
+    (?:@(?P<negated>!?)(?P<guard>U?P(?:[0-9]|T))\s++)?
+    (?P<opcode>[A-Z][A-Z0-9]*+)(?P<modifiers>(?:\.\w++)*+)
+    (?P<rest>[^;]*+);""",
+    re.VERBOSE,
+)
+_SECTION = re.compile(r"\s*+\.section\s++(?P<name>[^,\s]++)")
+_FUNCTION = re.compile(r"\s*+\.type\s++(?P<name>[^,\s]++),@function")
+_LABEL = re.compile(r"(?P<name>[^\s:;]++):\s*+$")
+_DIRECTIVE = re.compile(r"\s*+(?:\.[a-z_]++\s|//|$)")
+_FRAME = re.compile(
+    r'\s*+//## File "(?P<file>[^"]*+)", line (?P<line>\d{1,9}+)(?P<inlined> inlined at )?'
+)
+_SCHEDULE = re.compile(r"\s*+(?P<notes>[&?]\w.*+)$", re.DOTALL)
+_TARGET = re.compile(r"`\((?P<label>[^)]*+)\)")
+_INFERRED = re.compile(r'\(\*"(?P<note>[^"]*+)"\*\)')
+_REGISTER = re.compile(
+    r"\b(?P<file>UR|R|UP|P|B)(?P<index>\d{1,3}+|Z|T)(?P<suffixes>\|?(?:\.\w++)*+)"
+)
+_IMMEDIATE = re.compile(r"[-+]?(?:0x[0-9a-f]++|[\d.]|INF|QNAN|SNAN)", re.IGNORECASE)
+_FILES: dict[str, RegisterFile] = {"R": "R", "UR": "UR", "P": "P", "UP": "UP", "B": "B"}
+
+
+def parse(text: str) -> Sass:
+    """Read a disassembly.
+
+    Raises:
+        ParseError: There is no code section in it.
+    """
+    reader = _Reader()
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        reader.read(number, line)
+    reader.finish()
+    if not reader.sections:
+        raise ParseError(
+            "no code section", stage="sass", line=1, column=1, text=lines[0].strip()[:80]
+        )
+    return Sass(tuple(reader.sections), reader.unknown)
+
+
+class _Reader:
+    """Takes a disassembly line by line."""
+
+    def __init__(self) -> None:
+        self.sections: list[Section] = []
+        self.unknown: dict[int, str] = {}
+        self._name: str | None = None
+        self._line = 0
+        self._instructions: list[Instruction] = []
+        self._labels: dict[str, int] = {}
+        self._declared: set[str] = set()
+        self._chain: list[SourceLocation] = []
+        self._source: tuple[SourceLocation, ...] = ()
+        self._inlined = False
+
+    def read(self, number: int, line: str) -> None:
+        if section := _SECTION.match(line):
+            self._start(section["name"], number)
+        elif self._name is None:
+            return
+        elif found := _INSTRUCTION.match(line):
+            self._instructions.append(self._instruction(found, number))
+        elif frame := _FRAME.match(line):
+            self._frame(frame)
+        elif label := _LABEL.match(line):
+            self._labels.setdefault(label["name"], len(self._instructions))
+        elif function := _FUNCTION.match(line):
+            self._declared.add(function["name"])
+        elif not _DIRECTIVE.match(line):
+            self.unknown[number] = line
+
+    def finish(self) -> None:
+        """End the section that is being read."""
+        if self._name is not None:
+            functions = {
+                name: index for name, index in self._labels.items() if name in self._declared
+            }
+            self.sections.append(
+                Section(
+                    name=self._name,
+                    line=self._line,
+                    instructions=tuple(self._instructions),
+                    labels=self._labels,
+                    functions=functions,
+                )
+            )
+
+    def _start(self, name: str, number: int) -> None:
+        self.finish()
+        self._name = name.removeprefix(".text.") if name.startswith(".text.") else None
+        self._line = number
+        self._instructions, self._labels, self._declared = [], {}, set()
+        self._source, self._inlined = (), False
+
+    def _frame(self, found: re.Match[str]) -> None:
+        """``File A, line 1 inlined at B, line 2`` is followed by a line for B."""
+        if not self._inlined:
+            self._chain = []
+        if int(found["line"]) > 0 and len(self._chain) < MAX_CHAIN:
+            file = re.split(r"[/\\]", found["file"])[-1]
+            self._chain.append(SourceLocation(file, int(found["line"])))
+        self._inlined = found["inlined"] is not None
+        self._source = tuple(self._chain)
+
+    def _instruction(self, found: re.Match[str], number: int) -> Instruction:
+        rest, schedule = found["rest"], ""
+        targets = _TARGET.findall(rest)
+        if "(*" in rest:
+            for note in _INFERRED.findall(rest):
+                targets += re.findall(r"\.L_x_\d+", note)
+            rest = _INFERRED.sub("", rest)
+        if notes := _SCHEDULE.search(rest):
+            rest, schedule = rest[: notes.start()], notes["notes"]
+        guard = None
+        if found["guard"]:
+            guard = Guard(_register(found["guard"]), negated=bool(found["negated"]))
+        return Instruction(
+            offset=int(found["offset"], 16),
+            line=number,
+            guard=guard,
+            opcode=found["opcode"],
+            modifiers=tuple(found["modifiers"].split(".")[1:]),
+            operands=tuple(_operand(part) for part in _split(rest)),
+            targets=tuple(targets),
+            schedule=" ".join(schedule.split()),
+            source=self._source,
+        )
+
+
+def _split(text: str) -> list[str]:
+    """Cut at the commas that stand outside of brackets."""
+    text = text.strip()
+    if not text:
+        return []
+    if "{" not in text and "(" not in text:
+        return [part.strip() for part in text.split(",")]
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        if character in "({[":
+            depth += 1
+        elif character in ")}]":
+            depth -= 1
+        elif character == "," and depth <= 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    return [*parts, text[start:].strip()]
+
+
+@lru_cache(maxsize=1 << 14)
+def _operand(text: str) -> Operand:
+    bare = _TARGET.sub("", text).strip()
+    if not bare:
+        return Operand("label", text, ())
+    registers = tuple(_register(found.group()) for found in _REGISTER.finditer(bare))
+    return Operand(_kind(bare.lstrip("-+~!|")), text, registers)
+
+
+def _kind(bare: str) -> OperandKind:
+    before, bracket, _ = bare.partition("[")
+    if bracket:
+        if before in ("", "desc"):
+            return "memory"
+        return "constant" if before in ("c", "cx") else "descriptor"
+    if _REGISTER.fullmatch(bare):
+        return "register"
+    if bare.startswith("SR"):
+        return "special"
+    return "immediate" if _IMMEDIATE.match(bare) else "other"
+
+
+@lru_cache(maxsize=1 << 12)
+def _register(text: str) -> Register:
+    found = _REGISTER.match(text)
+    if found is None:
+        raise ValueError(f"not a register: {text!r}")
+    index = int(found["index"]) if found["index"].isdecimal() else None
+    suffixes = found["suffixes"].lstrip("|").split(".")[1:]
+    return Register(_FILES[found["file"]], index, tuple(suffixes))
