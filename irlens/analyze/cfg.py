@@ -62,9 +62,11 @@ def build(function: Function) -> Cfg:
     for index, start in enumerate(starts):
         stop = starts[index + 1] if index + 1 < len(starts) else len(function.instructions)
         blocks.append(_block(function, start, stop, labelled.get(start)))
-        following = [block_at[label.position] for label in targets.get(stop - 1, ())]
-        if index + 1 < len(starts) and (start == stop or _falls_through(function, stop - 1)):
-            following.append(index + 1)
+        following = []
+        if start < stop:
+            following = [block_at[label.position] for label in targets.get(stop - 1, ())]
+            if index + 1 < len(starts) and _falls_through(function, stop - 1):
+                following.append(index + 1)
         successors.append(tuple(dict.fromkeys(following)))
     return Cfg(tuple(blocks), tuple(successors))
 

@@ -21,7 +21,8 @@ class CompileOnly(DriverBase):
         return self.target
 
     def get_current_device(self):
-        return 0
+        # A kernel keeps the target it first saw for each device.
+        return self.target.arch
 
     def get_current_stream(self, device=None):
         return 0
