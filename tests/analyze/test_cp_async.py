@@ -275,7 +275,8 @@ class TestFragments:
         assert [p.loop for p in find(text)] == ["B", "D"]
 
     def test_copies_of_an_inner_loop_belong_to_the_loop_that_commits(self) -> None:
-        text = f"L: nop; I: {COPY.format(16)} @%p2 bra I; {COMMIT} cp.async.wait_group 1; @%p1 bra L; ret;"
+        inner = f"I: {COPY.format(16)} @%p2 bra I; "
+        text = f"L: nop; {inner} {COMMIT} cp.async.wait_group 1; @%p1 bra L; ret;"
         (pipeline,) = find(text, threads=32)
         assert pipeline.loop == "L"
         assert groups(pipeline) == (0, 1, 2, 1, 2)

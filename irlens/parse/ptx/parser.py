@@ -103,7 +103,9 @@ class _Parser:
         #: Open braces: offset, and the scope that is current again when it closes.
         self.open: list[tuple[int, int]] = []
         self.scope = 0
+        #: The header that the next brace belongs to, and its line.
         self.pending: Signature | None = None
+        self.pending_line = 1
         self.statements: list[Statement] = []
         self.functions: list[Function] = []
         self.declared: list[Signature] = []
