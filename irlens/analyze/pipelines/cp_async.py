@@ -39,7 +39,7 @@ NO_COPIES = (
 BULK_COPIES = "the loop's copies are bulk copies (TMA), which this analysis does not follow"
 OUTSIDE_COMMITS = "the loop's copies are committed outside it, so that an iteration is no group"
 MBARRIER = "the loop's copies are tracked by an mbarrier and not by commit groups"
-PILE_UP = "the loop commits groups that no wait in it retires"
+PILE_UP = "groups pile up: some path through the loop retires fewer of them than it commits"
 IRREDUCIBLE = "control enters the loop at more than one place"
 
 
@@ -144,14 +144,14 @@ def _outcome(
 ) -> Reading | Unreadable:
     """Read one loop, or say why it has no reading."""
     own = tuple(loops.own(index))
-    if loops.forest.loops[index].irreducible:
-        return Unreadable(IRREDUCIBLE)
     body = loops.forest.body(index)
     inside = [instruction for block in body for instruction in loops.block(block)]
     if not any(map(is_copy, inside)):
         if any(map(is_bulk_load, own)):
             return Unreadable(BULK_COPIES)
         return Unreadable(NO_COPIES, copies=False)
+    if loops.forest.loops[index].irreducible:
+        return Unreadable(IRREDUCIBLE)
     if not commits:
         tracked = any(i.modifiers[:2] == ("async", "mbarrier") for i in inside)
         return Unreadable(MBARRIER if tracked else OUTSIDE_COMMITS)
