@@ -100,6 +100,24 @@ def test_lds_and_workgroup_limits(gpu: arch.Gpu) -> None:
         assert -(-ours.active_warps // row.partitions) == occupancy, (lds, threads)
 
 
+@pytest.mark.parametrize(
+    ("name", "lds", "workgroups"),
+    [
+        ("gfx942", 21_504, 3),  # 42 units of 512 bytes (LLVM, AMDGPUUsage, GRANULATED_LDS_SIZE)
+        ("gfx942", 21_505, 2),
+        ("gfx950", 14_080, 11),  # 11 units of 1,280 bytes (the same)
+        ("gfx950", 14_081, 10),
+        ("gfx1100", 43_008, 3),  # 42 units of 1,024 bytes (Mesa, lds_alloc_granularity)
+        ("gfx1100", 43_009, 2),
+        ("gfx1250", 45_056, 7),  # 22 units of 2,048 bytes (LLVM pull request 167614)
+        ("gfx1250", 45_057, 6),
+    ],
+)
+def test_lds_is_handed_out_in_the_documented_units(name: str, lds: int, workgroups: int) -> None:
+    usage = Usage(threads=128, registers=8, shared_bytes=lds)
+    assert compute(arch.by_arch(name), usage).limits.shared_memory == workgroups
+
+
 def test_cu_mode_halves_what_a_workgroup_can_share() -> None:
     rdna = arch.by_arch("gfx1100")
     usage = Usage(threads=256, registers=96, shared_bytes=32 * 1024)
