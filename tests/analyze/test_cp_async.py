@@ -233,7 +233,7 @@ class TestFragments:
         ("body", "reason"),
         [
             (COPY.format(16) + "@%p2 " + COMMIT + "cp.async.wait_group 1;", "is predicated"),
-            (COPY.format(16) + COMMIT + "@%p2 cp.async.wait_group 1; ", cp_async.PILE_UP),
+            (COPY.format(16) + COMMIT + "@%p2 cp.async.wait_group 1; ", "path taken"),
             (
                 COPY.format(16) + "@%p2 bra M; " + COMMIT + "M: cp.async.wait_group 1;",
                 "under a branch",

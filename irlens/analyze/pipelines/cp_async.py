@@ -39,7 +39,7 @@ NO_COPIES = (
 BULK_COPIES = "the loop's copies are bulk copies (TMA), which this analysis does not follow"
 OUTSIDE_COMMITS = "the loop's copies are committed outside it, so that an iteration is no group"
 MBARRIER = "the loop's copies are tracked by an mbarrier and not by commit groups"
-PILE_UP = "groups pile up: some path through the loop retires fewer of them than it commits"
+PILE_UP = "groups pile up: the loop retires fewer of them than it commits"
 IRREDUCIBLE = "control enters the loop at more than one place"
 
 

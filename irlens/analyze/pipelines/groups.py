@@ -17,7 +17,7 @@ from irlens.analyze.graph import Loop, Successors, predecessors, reverse_postord
 
 #: More than can be counted.
 UNBOUNDED = 1 << 62
-#: Visits of a block after which a bound that still grows is taken to have none.
+#: Visits of a block, or iterations, after which a bound that still grows is taken to have none.
 _MAX_VISITS = 64
 #: Iterations after which a loop must repeat itself; real pipelines need as many as they are deep.
 _MAX_ITERATIONS = 128
@@ -210,12 +210,15 @@ class GroupFlow:
         entry = _join([*outside, State()] if loop.header == 0 else outside).next_iteration()
         order = {block: self._order[block] for block in body}
         state = entry
-        for _ in range(_MAX_ITERATIONS):
+        for iteration in range(_MAX_ITERATIONS):
             entries = self._flow(order, loop.header, state)
             at_latch = _join([self._through(latch, entries[latch]) for latch in loop.latches])
-            if at_latch.next_iteration() == state:
+            following = at_latch.next_iteration()
+            if iteration > _MAX_VISITS:
+                following = following.widened(state)
+            if following == state:
                 return SteadyLoop(entry, at_latch, self._observe(entries))
-            state = at_latch.next_iteration()
+            state = following
         return None
 
     def _observe(self, entries: Mapping[int, State]) -> tuple[Observation, ...]:
