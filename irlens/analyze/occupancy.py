@@ -201,17 +201,14 @@ def _waves(
 
 
 def _next_steps(arch: Arch, usage: Usage, blocks: int) -> list[NextStep]:
-    """Return, for each resource, the smallest reduction that alone admits more CTAs."""
+    """Return, for each resource, the smallest reduction that alone admits more CTAs.
+
+    Warps are none of them: a kernel compiled for fewer warps is another kernel, with other
+    registers and other shared memory.
+    """
     # Resource, unit of the change, how much of it there is, the least a kernel can do with, and
     # the kernel with another amount.
     levers: list[tuple[LimitName, str, int, int, Callable[[int], Usage]]] = [
-        (
-            "warps",
-            "warps/CTA",
-            _warps(arch, usage),
-            1,
-            lambda amount: replace(usage, threads=amount * arch.warp_size),
-        ),
         (
             "registers",
             "registers/thread",

@@ -115,6 +115,7 @@ class Metadata(msgspec.Struct, frozen=True):
         shared: Dynamic shared memory per CTA, bytes.
         tmem_size: Tensor memory per CTA, columns (Blackwell).
         global_scratch_size: Global scratch memory per CTA, bytes.
+        wgp_cu_mode: AMD RDNA: "wgp" or "cu", which of the two a workgroup is bound to.
     """
 
     name: str
@@ -127,6 +128,7 @@ class Metadata(msgspec.Struct, frozen=True):
     tmem_size: int | None = None
     global_scratch_size: int | None = None
     triton_version: str | None = None
+    wgp_cu_mode: str | None = None
 
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,7 +89,7 @@ class NextStep(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         resource: What to change.
         change: By how much; negative is fewer.
-        unit: Of ``change``: "registers/thread", "bytes/CTA", "warps/CTA".
+        unit: Of ``change``: "registers/thread", "bytes/CTA", "barriers/CTA".
         blocks_per_sm: CTAs per SM after it.
         theoretical: Occupancy after it, 0..1.
     """
@@ -108,7 +108,8 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
         resource: What there is too much of.
         requested: How much the kernel wants.
         limit: How much one CTA may have.
-        unit: Of both: "bytes/CTA", "registers/CTA", "threads/CTA".
+        unit: Of both: "bytes/CTA", "registers/thread", "registers/CTA", "threads/CTA",
+            "barriers/CTA".
     """
 
     resource: str
