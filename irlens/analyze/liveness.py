@@ -1,0 +1,80 @@
+"""Liveness: which registers hold a value that some path still reads.
+
+The classic backward data flow (Aho, Lam, Sethi, Ullman, "Compilers", section 9.2.5) over sets
+that are the bits of an integer. It knows nothing of instructions: each is a set that it reads and
+a set that it certainly overwrites. A write under a predicate may not happen and overwrites
+nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+
+from irlens.analyze.graph import Successors, predecessors
+
+#: Nothing is live where control leaves.
+_NOTHING: Mapping[int, int] = {}
+
+
+def live_out(
+    blocks: Sequence[range],
+    successors: Successors,
+    reads: Sequence[int],
+    kills: Sequence[int],
+    at_end: Mapping[int, int] = _NOTHING,
+) -> list[int]:
+    """Return what is live behind each block.
+
+    Args:
+        blocks: For each basic block the indices of its instructions.
+        successors: For each block the blocks that can follow it.
+        reads: For each instruction the set it reads, before it writes.
+        kills: For each instruction the set it overwrites whenever it is reached.
+        at_end: What is live behind a block for reasons that lie outside of the graph.
+    """
+    flows = [_transfer(block, reads, kills) for block in blocks]
+    before = predecessors(successors)
+    after = [at_end.get(node, 0) for node in range(len(blocks))]
+    # Later blocks first: in code as compilers lay it out most successors stand behind.
+    pending = list(range(-len(blocks) + 1, 1))
+    waiting = [True] * len(blocks)
+    while pending:
+        node = -heappop(pending)
+        waiting[node] = False
+        exposed, killed = flows[node]
+        entering = exposed | after[node] & ~killed
+        for source in before[node]:
+            if entering & ~after[source]:
+                after[source] |= entering
+                if not waiting[source]:
+                    waiting[source] = True
+                    heappush(pending, -source)
+    return after
+
+
+def live_in(block: range, after: int, reads: Sequence[int], kills: Sequence[int]) -> int:
+    """Return what is live before a block, given what is live behind it."""
+    exposed, killed = _transfer(block, reads, kills)
+    return exposed | after & ~killed
+
+
+def walk(
+    block: range, after: int, reads: Sequence[int], kills: Sequence[int]
+) -> Iterator[tuple[int, int, int]]:
+    """Go through a block backwards.
+
+    Yields:
+        For each instruction its index, what is live before it, and what is live behind it.
+    """
+    for index in reversed(block):
+        before = reads[index] | after & ~kills[index]
+        yield index, before, after
+        after = before
+
+
+def _transfer(block: range, reads: Sequence[int], kills: Sequence[int]) -> tuple[int, int]:
+    """What a block reads before it writes it, and what it overwrites."""
+    exposed = killed = 0
+    for index in reversed(block):
+        exposed = reads[index] | exposed & ~kills[index]
+        killed |= kills[index]
+    return exposed, killed

@@ -1,0 +1,54 @@
+"""Register pressure: how many registers hold a value that is still needed, and where most do.
+
+``None`` is always "unknown".
+"""
+
+import msgspec
+
+from irlens.model.source import SourceLocation
+
+
+class LinePressure(msgspec.Struct, frozen=True, kw_only=True):
+    """The highest pressure at one line of Python.
+
+    Attributes:
+        source: The line, in the outermost function: the kernel itself.
+        peak: Live 32-bit registers per thread at the line's worst instruction.
+        instructions: Instructions that belong to the line.
+    """
+
+    source: SourceLocation
+    peak: int
+    instructions: int
+
+
+class StagePressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Pressure in one stage.
+
+    Attributes:
+        peak: Live 32-bit registers per thread at the worst instruction; for AMD vector registers
+            per lane. In PTX registers are virtual, and a value that the assembler rematerialises
+            or keeps in a uniform register counts all the same.
+        line: 1-based line of that instruction in the stage's text.
+        source: The line of Python it belongs to, in the outermost function: the kernel itself.
+        offset: Its distance from the start of its function in bytes, in machine code.
+        chain: All of its source lines, the innermost inlined function first.
+        lines: Peak by line of Python, in ascending order.
+        curve: Live registers at each instruction, in the order of the text.
+    """
+
+    peak: int | None
+    line: int | None
+    source: SourceLocation | None
+    offset: int | None = None
+    chain: tuple[SourceLocation, ...] = ()
+    lines: tuple[LinePressure, ...] = ()
+    curve: tuple[int, ...] = ()
+
+
+class Pressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Pressure by stage; a stage that the capture does not have is absent."""
+
+    ptx: StagePressure | None = None
+    sass: StagePressure | None = None
+    amdgcn: StagePressure | None = None
