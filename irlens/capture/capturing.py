@@ -1,22 +1,25 @@
 """From a request to captures: out of the store, or compiled into it."""
 
 import hashlib
+import os
 import shutil
 import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
 import irlens
 from irlens.artifacts import store
+from irlens.artifacts.load import Broken, load
 from irlens.capture import describe
 from irlens.capture.loading import loaded
 from irlens.capture.messages import held_back
 from irlens.capture.request import Request, key, triton_version
 from irlens.capture.values import recorded
 from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
+from irlens.model.errors import CaptureError
 
 #: Where a capture keeps the Python it was made from. It is data: nothing imports it.
 PYTHON_FOLDER = "python"
@@ -36,9 +39,16 @@ def capture(request: Request) -> list[Capture]:
         UnknownNameError: The request names a kernel, constexpr or argument that does not exist.
         CaptureError: The kernel cannot be loaded, compiled or launched.
     """
-    from irlens.artifacts.load import load
-
-    return [found for entry in capture_entries(request) for found in load(entry)]
+    captures = []
+    for entry in capture_entries(request):
+        for found in load(entry):
+            if isinstance(found, Broken):
+                raise CaptureError(
+                    f"the stored capture {entry} is broken: {found.reason}",
+                    hint=f"delete {entry.parent}",
+                )
+            captures.append(found)
+    return captures
 
 
 def capture_entries(request: Request) -> list[Path]:
@@ -79,14 +89,15 @@ def _is_current(destination: Path) -> bool:
 
 def _make(request: Request, source: describe.KernelSource, destination: Path) -> None:
     """Compile every variant in a workspace and publish them together."""
-    # These import Triton, which takes a third of a second and is not on every machine.
-    from irlens.capture import explain, triton_door
-    from irlens.capture.variants import make_variants
+    with _not_interpreted():
+        # These import Triton, which takes a third of a second and is not on every machine.
+        from irlens.capture import explain, triton_door
+        from irlens.capture.variants import make_variants
 
     store.clean(destination.parent)
     with ExitStack() as stack:
         work = stack.enter_context(store.workspace(destination))
-        # Twice: TRITON_INTERPRET acts on a file while it is loaded, and a file may set knobs.
+        # Twice: for what the file compiles while it is loaded, and against knobs that it sets.
         stack.enter_context(triton_door.private_cache(work / "cache"))
         module, others = stack.enter_context(loaded(source))
         stack.enter_context(triton_door.private_cache(work / "cache"))
@@ -119,6 +130,17 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
             (entry / MANIFEST_NAME).write_bytes(text + b"\n")
         # An older capture is there if one of its files has changed, or to be run again.
         store.publish(build, destination, replace=request.run or destination.exists())
+
+
+@contextmanager
+def _not_interpreted() -> Iterator[None]:
+    """Hide ``TRITON_INTERPRET``: Triton imported under it has lost its own library to compile."""
+    chosen = os.environ.pop("TRITON_INTERPRET", None)
+    try:
+        yield
+    finally:
+        if chosen is not None:
+            os.environ["TRITON_INTERPRET"] = chosen
 
 
 def _collect(cache_entry: Path, entry: Path) -> None:

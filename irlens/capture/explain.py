@@ -16,7 +16,7 @@ _LONGEST = 300  # characters of a message; MLIR prints whole operations
 _PTXAS = re.compile(r"ptxas[\w-]*\s(?:.*?, line (\d+); )?(?:error|fatal)\s*: (.*)")
 #: ``file.py:20:1: error: ...`` of MLIR, ``error: ...`` of LLVM's assembler; the line may follow.
 _DIAGNOSTIC = re.compile(
-    r"^(?:(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): )?error: (?P<text>.*)"
+    r"^(?:(?P<file>[^\n:]+):(?P<line>\d+):\d+: )?error: (?P<text>.*)"
     r"(?:\n(?P<excerpt>.*\n *\^))?",
     re.M,
 )
@@ -44,10 +44,13 @@ def explain(error: Exception, kernel: str, sources: Sequence[Path], printed: str
     found = _DIAGNOSTIC.search(printed)
     if found is None:
         return CaptureError(f"{kernel}: {_first_line(str(error)) or type(error).__name__}")
-    place = kernel
-    if found["file"] and Path(found["file"]) in sources:
-        place = f"{_shown(Path(found['file']))}:{found['line']}:{found['column']}"
-    return CaptureError(f"{place}: {_first_line(found['text'])}", hint=found["excerpt"])
+    place, excerpt = kernel, found["excerpt"]
+    path, line = Path(found["file"] or ""), int(found["line"] or 0)
+    if path in sources:
+        # No column: Triton counts them from 0 in some versions, from 1 in others.
+        place = f"{_shown(path)}:{line}"
+        excerpt = path.read_text("utf-8", "replace").split("\n")[line - 1]
+    return CaptureError(f"{place}: {_first_line(found['text'])}", hint=excerpt)
 
 
 def _in_python(error: CompilationError, kernel: str, sources: Sequence[Path]) -> CaptureError:

@@ -56,14 +56,19 @@ class Bench:
         args: Mapping[str, Argument],
         settings: Values,
         grid: tuple[int, int, int],
-    ) -> tuple[Compiled, RunResult]:
+    ) -> tuple[Compiled, RunResult | None]:
         """Launch one variant on fresh tensors and compare what it stores with the reference.
+
+        Returns:
+            No result where the GPU cannot take the variant.
 
         Raises:
             CaptureError: The reference does not fit the description.
         """
         values = self.tensors(args)
-        compiled = triton_door.launch_or_compile(kernel, values, settings, grid, launch=True)
+        compiled = triton_door.compile_variant(kernel, values, settings, grid, launch=True)
+        if compiled.refusal is not None:
+            return compiled, None
         self._torch.cuda.synchronize()
         fresh = self.tensors(args)
         expected = self._reference.expected({**compiled.constexprs, **fresh})

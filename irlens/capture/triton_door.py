@@ -25,6 +25,7 @@ from triton.backends.driver import DriverBase
 from triton.compiler.compiler import make_backend
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.cache import get_cache_manager
+from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 
 from irlens.capture.call import Parameter
@@ -40,16 +41,16 @@ class Compiled(msgspec.Struct, frozen=True):
     """One compiled variant.
 
     Attributes:
-        name: The kernel function's name, the stem of its files.
         entry: Triton's cache entry, a directory.
         constexprs: Every constexpr parameter's value.
         handle: Triton's own object.
+        refusal: Why the GPU could not take it, if it was to be launched and could not.
     """
 
-    name: str
     entry: Path
     constexprs: dict[str, ConstexprValue]
     handle: Any
+    refusal: str | None
 
 
 class Kernel(msgspec.Struct, frozen=True):
@@ -103,7 +104,15 @@ def private_cache(directory: Path) -> Iterator[None]:
     ``TRITON_INTERPRET`` would not compile at all, the cache managers and ``STORE_BINARY_ONLY``
     would leave artifacts elsewhere or out, an override would replace them, and
     ``TRITON_OVERRIDE_ARCH`` would change the target.
+
+    Raises:
+        CaptureError: Triton was imported to interpret kernels, not to compile them.
     """
+    if not isinstance(tl.cdiv, JITFunction):
+        raise CaptureError(
+            "Triton was imported with TRITON_INTERPRET set, so it cannot compile in this process",
+            hint="unset TRITON_INTERPRET before Triton is imported",
+        )
     with knobs.cache.scope(), knobs.compilation.scope(), knobs.runtime.scope():
         knobs.cache.dir = str(directory)
         knobs.cache.manager_class = None
@@ -175,28 +184,34 @@ def plain(settings: Values) -> dict[str, ConstexprValue]:
     return {name: _from_triton(value) for name, value in settings.items()}
 
 
-def launch_or_compile(
+def compile_variant(
     kernel: Kernel, args: Values, settings: Values, grid: tuple[int, int, int], *, launch: bool
 ) -> Compiled:
     """Compile one variant under the active driver, and launch it if asked to.
 
     Raises:
-        CaptureError: It does not compile, or cannot be launched.
+        CaptureError: A hook of the process prevents compilation.
     """
     function = kernel.function
     # A function that another module shares may have been compiled before in this process; then
     # Triton would answer from memory and write no artifacts.
     caches = function.device_caches
     function.device_caches = defaultdict(caches.default_factory)
+    refusal = None
     try:
-        handle = function.run(grid=grid, warmup=not launch, **args, **settings)
+        handle = function.run(grid=grid, warmup=True, **args, **settings)
+        if handle is None:
+            raise CaptureError(f"{kernel.name}: a Triton hook (jit_cache_hook) does not let it be")
+        if launch:
+            try:
+                function.run(grid=grid, warmup=False, **args, **settings)
+            except OutOfResources as error:
+                refusal = str(error)
     finally:
         function.device_caches = caches
-    if handle is None:
-        raise CaptureError(f"{kernel.name}: a Triton hook (jit_cache_hook) prevented compilation")
     bound = {p.name: settings.get(p.name, p.default) for p in function.params if p.is_constexpr}
     entry = Path(get_cache_manager(handle.hash).cache_dir)
-    return Compiled(kernel.name, entry, plain(bound), handle)
+    return Compiled(entry, plain(bound), handle, refusal)
 
 
 class StandIn:

@@ -49,25 +49,24 @@ def make_variants(
         request = msgspec.structs.replace(request, sm_count=bench.sm_count)
     options = triton_door.option_names(request.target)
     call = resolve(request, description, kernel.parameters(), options)
-    active = nullcontext() if bench else triton_door.compile_only(request.target)
     made: list[Variant] = []
-    with active:
+    with nullcontext() if bench else triton_door.compile_only(request.target):
         args = bench.tensors(call.args) if bench else triton_door.stand_ins(call.args)
         for settings in triton_door.variants(kernel, args, call.defaults, call.overrides):
             require(kernel.name, kernel.parameters(), call, settings)
             grid = evaluate_grid(call, triton_door.plain(settings))
-            result = None
             if bench is None:
-                compiled = triton_door.launch_or_compile(
+                compiled = triton_door.compile_variant(
                     kernel, args, settings, grid or (1, 1, 1), launch=False
                 )
+                result = None
             elif grid is None:
-                raise CaptureError(
-                    f"{kernel.name} cannot be launched: its grid is not known",
-                    hint='describe it in the file: IRLENS_KERNELS = {"...": {"grid": [...]}}',
-                )
+                raise CaptureError(f"{kernel.name} cannot be launched: its grid is not known")
             else:
                 compiled, result = bench.launch(kernel, call.args, settings, grid)
             if all(compiled.entry != variant.entry for variant in made):
                 made.append(Variant(compiled.entry, compiled.constexprs, call.args, grid, result))
+    # An autotuner passes over configurations that the GPU cannot take, and so does a run.
+    if bench is not None and all(variant.run is None for variant in made):
+        raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
     return made

@@ -1,0 +1,80 @@
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from irlens.capture.device import Device, amd_device, nvidia_device
+from irlens.model.config import Target
+
+# A driver with one device, as far as device.py asks; the numbers of an H200.
+FAKE_DRIVER = """
+#include <string.h>
+int cuInit(unsigned flags) { return flags != 0; }
+int cuDeviceGetCount(int *count) { *count = COUNT; return 0; }
+int cuDeviceGet(int *device, int ordinal) { *device = 7; return ordinal != 0; }
+int cuDeviceGetName(char *name, int size, int device) {
+    strncpy(name, "NVIDIA H200", size);
+    return device != 7;
+}
+int cuDeviceGetAttribute(int *value, int which, int device) {
+    *value = which == 16 ? 132 : which == 75 ? 9 : which == 76 ? 0 : -1;
+    return device != 7;
+}
+"""
+
+
+def fake_driver(folder: Path, devices: int) -> str:
+    library = folder / "libcuda.so.1"
+    gcc = shutil.which("gcc")
+    assert gcc is not None, "these tests compile a stand-in for the driver with gcc"
+    command = [gcc, "-shared", "-fPIC", f"-DCOUNT={devices}", "-x", "c", "-", "-o", str(library)]
+    subprocess.run(command, input=FAKE_DRIVER.encode(), check=True)
+    return str(library)
+
+
+def kfd_node(folder: Path, node: int, **properties: int) -> None:
+    path = folder / str(node) / "properties"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{name} {value}\n" for name, value in properties.items()))
+
+
+def test_an_nvidia_gpu_is_what_its_driver_says(tmp_path: Path) -> None:
+    target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
+    assert nvidia_device(fake_driver(tmp_path, 1)) == Device(target, 132, "NVIDIA H200")
+
+
+def test_without_device_or_driver_there_is_none(tmp_path: Path) -> None:
+    assert nvidia_device(fake_driver(tmp_path, 0)) is None
+    assert nvidia_device(str(tmp_path / "absent.so")) is None
+    assert amd_device(tmp_path / "absent") is None
+
+
+# The versions are those of ROCm's isa tables: decimal, with the stepping in the last two digits.
+@pytest.mark.parametrize(
+    ("version", "wave", "simds", "per_cu", "arch", "units"),
+    [
+        (90402, 64, 1216, 4, "gfx942", 304),
+        (90010, 64, 416, 4, "gfx90a", 104),
+        (90500, 64, 1024, 4, "gfx950", 256),
+        (110000, 32, 192, 2, "gfx1100", 96),
+        (120001, 32, 128, 2, "gfx1201", 64),
+    ],
+)
+def test_an_amd_gpu_is_what_the_kernel_driver_says(
+    version: int, wave: int, simds: int, per_cu: int, arch: str, units: int, tmp_path: Path
+) -> None:
+    kfd_node(tmp_path, 0, gfx_target_version=0, simd_count=0, simd_per_cu=0)
+    kfd_node(tmp_path, 10, gfx_target_version=90402, simd_count=4, simd_per_cu=4)
+    kfd_node(
+        tmp_path, 2, gfx_target_version=version, wave_front_size=wave,
+        simd_count=simds, simd_per_cu=per_cu,
+    )  # fmt: skip
+    target = Target(vendor="amd", arch=arch, warp_size=wave)
+    assert amd_device(tmp_path) == Device(target, units, None)
+
+
+def test_a_topology_that_cannot_be_read_is_no_gpu(tmp_path: Path) -> None:
+    kfd_node(tmp_path, 0)
+    (tmp_path / "0" / "properties").write_text("gfx_target_version many\n")
+    assert amd_device(tmp_path) is None

@@ -1,0 +1,98 @@
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.capture import Request, capture_entries, is_stored
+from irlens.model.capture import Manifest
+from irlens.model.config import Target
+
+KERNEL = """
+    @triton.jit
+    def k(x_ptr):
+        tl.store(x_ptr, VALUE)
+"""
+
+
+def request(path: Path, target: Target) -> Request:
+    return Request(kernel=f"{path}:k", target=target, args={"x_ptr": "int32[1]"})
+
+
+def stores_42(entry: Path) -> bool:
+    return "arith.constant 42 : i32" in (entry / "k.ttir").read_text()
+
+
+def dependencies(entry: Path) -> list[str]:
+    manifest = msgspec.json.decode((entry / "irlens.json").read_bytes(), type=Manifest)
+    return [Path(path).name for path in manifest.dependencies]
+
+
+def test_a_file_imports_from_its_own_folder_and_that_is_recorded(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    helper = write("VALUE = tl.constexpr(42)\n", "helper_of_a_test.py")
+    path = write("    from helper_of_a_test import VALUE" + KERNEL)
+    (entry,) = capture_entries(request(path, sm_90))
+    assert stores_42(entry)
+    assert dependencies(entry) == ["helper_of_a_test.py"]
+    assert (entry / "python" / "helper_of_a_test.py").read_text() == helper.read_text()
+    assert is_stored(request(path, sm_90))
+
+    assert "helper_of_a_test" not in sys.modules
+    assert str(path.parent) not in sys.path
+    helper.write_text(helper.read_text().replace("42", "17"))
+    assert not is_stored(request(path, sm_90))
+    (entry,) = capture_entries(request(path, sm_90))
+    assert not stores_42(entry), "the changed file was loaded, not the old module"
+
+
+def test_a_file_in_a_package_may_import_relatively(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    write("", "pack_of_a_test/__init__.py")
+    write("from .deeper import VALUE\n", "pack_of_a_test/near.py")
+    write("VALUE = tl.constexpr(42)\n", "pack_of_a_test/deeper.py")
+    path = write("    from .near import VALUE" + KERNEL, "pack_of_a_test/kernels.py")
+    (entry,) = capture_entries(request(path, sm_90))
+    assert stores_42(entry)
+    assert dependencies(entry) == ["__init__.py", "deeper.py", "near.py"]
+    assert not [name for name in sys.modules if name.startswith("pack_of_a_test")]
+
+
+def test_a_module_that_was_imported_before_is_a_dependency_too(
+    write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = write("VALUE = tl.constexpr(42)\n", "preloaded_of_a_test.py")
+    monkeypatch.syspath_prepend(str(helper.parent))
+    module = __import__("preloaded_of_a_test")
+    path = write("    from preloaded_of_a_test import VALUE" + KERNEL)
+    (entry,) = capture_entries(request(path, sm_90))
+    assert dependencies(entry) == ["preloaded_of_a_test.py"]
+    assert sys.modules.pop("preloaded_of_a_test") is module
+
+
+def test_what_a_file_prints_is_talk_not_data(
+    write: Callable[..., Path], sm_90: Target, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = write("    VALUE = tl.constexpr(print('loading') or 42)" + KERNEL)
+    capture_entries(request(path, sm_90))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err == "loading\n"
+
+
+def test_a_kernel_of_another_module_is_compiled_anew(
+    write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = write("    VALUE = tl.constexpr(42)" + KERNEL, "shared_of_a_test.py")
+    monkeypatch.syspath_prepend(str(library.parent))
+    __import__("shared_of_a_test")
+    one = write("from shared_of_a_test import k\n", "one.py")
+    two = write("from shared_of_a_test import k\n", "two.py")
+    sm_80 = Target(vendor="nvidia", arch="sm_80", warp_size=32)
+    for path, target in ((one, sm_90), (two, sm_90), (two, sm_80)):
+        (entry,) = capture_entries(request(path, target))
+        assert f"cuda:{target.arch[3:]}" in (entry / "k.ttgir").read_text()
+    del sys.modules["shared_of_a_test"]
