@@ -1,6 +1,109 @@
-"""What a file is, from its content: which stage, which kernel, for which GPU."""
+"""What an artifact says of itself: which stage it is, of which kernels, for which GPU."""
 
+import re
+from typing import TypeVar
+
+import msgspec
+
+from irlens import arch
 from irlens.artifacts import elf
+from irlens.model.capture import BINARY_STAGES
+from irlens.model.config import Target
+from irlens.model.errors import ArtifactError, UnknownNameError
+
+T = TypeVar("T")
+
+NT_AMDGPU_METADATA = 32
+
+# A line that only this stage has. The order matters: an LLVM module may quote assembly, and
+# ttgir is ttir with a layout on every tensor.
+_STAGE_MARKS = {
+    "amdgcn": re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"', re.MULTILINE),
+    "ptx": re.compile(r"^[ \t]*\.target[ \t]+sm_\d", re.MULTILINE),
+    "llir": re.compile(r"^(?:target triple = |define |; ModuleID = )", re.MULTILINE),
+    "ttgir": re.compile(r"^(?:module attributes \{[^\n]*|#\w+ = #)ttg\.", re.MULTILINE),
+    "ttir": re.compile(r"^[ \t]*tt\.func ", re.MULTILINE),
+}
+_MLIR_KERNEL = re.compile(r'\btt\.func public @(?:([\w$.-]+)|"([^"\n]+)")')
+_KERNEL_MARKS = {
+    "amdgcn": re.compile(r"^[ \t]*\.amdhsa_kernel[ \t]+(\S+)", re.MULTILINE),
+    "ptx": re.compile(
+        r"^[ \t]*(?:\.(?:visible|weak|extern)[ \t]+)?\.entry[ \t]+([\w$%]+)", re.MULTILINE
+    ),
+    # Bounded, since a line of a hostile file may be as long as the file.
+    "llir": re.compile(
+        r'^define [^@\n]{0,200}\b(?:ptx|amdgpu)_kernel [^@\n]{0,200}@(?:([\w$.-]+)|"([^"\n]+)")',
+        re.MULTILINE,
+    ),
+    "ttgir": _MLIR_KERNEL,
+    "ttir": _MLIR_KERNEL,
+    "source": _MLIR_KERNEL,
+}
+
+_PTX_TARGET = re.compile(r"^[ \t]*\.target[ \t]+(sm_\d+)", re.MULTILINE)
+_AMDGCN_TARGET = re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"([^"\n]+)"', re.MULTILINE)
+_AMDGCN_WAVE = re.compile(r"^[ \t]*\.wavefront_size:[ \t]*(\d+)", re.MULTILINE)
+_TTGIR_TARGET = re.compile(r'\bttg\.target = "(cuda|hip):(\w+)"')
+_LLVM_TRIPLE = re.compile(r'^target triple = "amdgpu(\d+)\.(\w+)-', re.MULTILINE)
+_LLVM_CPU = re.compile(r'"target-cpu"="(gfx\w+)"')
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """What an artifact says of itself.
+
+    Attributes:
+        stage: "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn" or "hsaco".
+        kernels: Names of the kernels in it, in its order.
+        target: What it was compiled for; ``None`` where it does not say.
+        num_warps: Warps per CTA, where the artifact states Triton's number (ttgir).
+        num_ctas: CTAs per cluster, likewise.
+    """
+
+    stage: str
+    kernels: list[str]
+    target: Target | None = None
+    num_warps: int | None = None
+    num_ctas: int | None = None
+
+
+class _NamedKernel(msgspec.Struct, frozen=True):
+    name: str = msgspec.field(name=".name")
+    wavefront_size: int = msgspec.field(name=".wavefront_size")
+
+
+class _NamedKernels(msgspec.Struct, frozen=True):
+    kernels: list[_NamedKernel] = msgspec.field(name="amdhsa.kernels")
+    target: str | None = msgspec.field(name="amdhsa.target", default=None)
+
+
+def identify(content: bytes, stage: str | None = None) -> Identity | None:
+    """Read an artifact's own account of itself.
+
+    Args:
+        content: The artifact.
+        stage: What it is, if that is known; otherwise the content decides.
+
+    Returns:
+        ``None`` if it is none of the stages.
+
+    Raises:
+        ArtifactError: It is an ELF file, or is said to be one, and is broken.
+    """
+    if content.startswith(elf.MAGIC) or stage in BINARY_STAGES:
+        return _identify_binary(content)
+    text = content.decode("utf-8", "replace")
+    if stage is None:
+        stage = next((name for name, mark in _STAGE_MARKS.items() if mark.search(text)), None)
+        if stage is None:
+            return None
+    kernels = (match[match.lastindex or 0] for match in _KERNEL_MARKS[stage].finditer(text))
+    return Identity(
+        stage=stage,
+        kernels=list(dict.fromkeys(kernels)),
+        target=_text_target(stage, text),
+        num_warps=_ttgir_number(stage, "num-warps", text),
+        num_ctas=_ttgir_number(stage, "num-ctas", text),
+    )
 
 
 def cubin_arch(file: elf.Elf) -> str | None:
@@ -19,3 +122,98 @@ def cubin_arch(file: elf.Elf) -> str | None:
         case 0x41:
             return f"sm_{file.flags >> 8 & 0xFF}"
     return None
+
+
+def code_object_metadata(file: elf.Elf, record: type[T]) -> T:
+    """Decode the metadata note of an AMD code object.
+
+    Source: User Guide for AMDGPU Backend, "Code Object V3 and Above Metadata".
+
+    Raises:
+        ArtifactError: There is none, or it lacks what ``record`` must have.
+    """
+    for note in file.notes():
+        if note.owner == "AMDGPU" and note.type == NT_AMDGPU_METADATA:
+            try:
+                return msgspec.msgpack.decode(note.content, type=record)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise ArtifactError(
+                    f"the metadata note of this AMD code object makes no sense: {error}",
+                    hint="compile the kernel again, or copy it again",
+                ) from error
+    raise ArtifactError(
+        "this AMD code object has no metadata note",
+        hint="code objects of version 3 and above have one; compile with Triton 3.4 or newer",
+    )
+
+
+def target_arch(target_id: str) -> str:
+    """Return the architecture in an AMD target ("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-")."""
+    return target_id.partition(":")[0].rpartition("-")[2]
+
+
+def _identify_binary(content: bytes) -> Identity:
+    file = elf.read(content)
+    if file.machine == elf.MACHINE_CUDA:
+        name = cubin_arch(file)
+        kernels = [
+            section.name.removeprefix(".nv.info.")
+            for section in file.sections
+            if section.name.startswith(".nv.info.")
+        ]
+        target = Target(vendor="nvidia", arch=name, warp_size=32) if name else None
+        return Identity(stage="cubin", kernels=kernels, target=target)
+    if file.machine == elf.MACHINE_AMDGPU:
+        metadata = code_object_metadata(file, _NamedKernels)
+        target = None
+        if metadata.target and metadata.kernels:
+            wave = metadata.kernels[0].wavefront_size
+            target = Target(vendor="amd", arch=target_arch(metadata.target), warp_size=wave)
+        names = [kernel.name for kernel in metadata.kernels]
+        return Identity(stage="hsaco", kernels=names, target=target)
+    raise ArtifactError(
+        f"an ELF file, but neither a cubin nor an AMD code object (machine {file.machine})",
+        hint="name a .cubin or .hsaco",
+    )
+
+
+def _text_target(stage: str, text: str) -> Target | None:
+    match stage:
+        case "ptx":
+            found = _PTX_TARGET.search(text)
+            return Target(vendor="nvidia", arch=found[1], warp_size=32) if found else None
+        case "amdgcn":
+            found, wave = _AMDGCN_TARGET.search(text), _AMDGCN_WAVE.search(text)
+            return _amd(target_arch(found[1]), int(wave[1]) if wave else None) if found else None
+        case "ttgir":
+            found = _TTGIR_TARGET.search(text)
+            if found is None:
+                return None
+            if found[1] == "cuda":
+                return Target(vendor="nvidia", arch=f"sm_{found[2]}", warp_size=32)
+            return _amd(found[2], _ttgir_number(stage, "threads-per-warp", text))
+        case "llir":
+            # The architecture of NVIDIA's is not in the module; AMD's moved from every function's
+            # attributes to the triple in Triton 3.9.
+            if triple := _LLVM_TRIPLE.search(text):
+                return _amd(f"gfx{triple[1]}{triple[2]}", None)
+            cpu = _LLVM_CPU.search(text)
+            return _amd(cpu[1], None) if cpu else None
+    return None
+
+
+def _amd(name: str, wave: int | None) -> Target | None:
+    """The target of that name; an artifact that omits the wave's size means the usual one."""
+    if wave is None:
+        try:
+            wave = arch.by_arch(name).arch.warp_size
+        except UnknownNameError:
+            return None
+    return Target(vendor="amd", arch=name, warp_size=wave)
+
+
+def _ttgir_number(stage: str, name: str, text: str) -> int | None:
+    if stage != "ttgir":
+        return None
+    found = re.search(rf'"ttg\.{name}" = (\d+) : i32', text)
+    return int(found[1]) if found else None

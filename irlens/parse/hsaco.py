@@ -1,0 +1,178 @@
+"""AMD's machine code files (hsaco): what each kernel needs, by its metadata and its descriptor.
+
+Source: LLVM's User Guide for AMDGPU Backend, "Code Object Metadata" and "Kernel Descriptor".
+"""
+
+import struct
+
+import msgspec
+
+from irlens.artifacts import elf
+from irlens.artifacts.sniff import code_object_metadata, target_arch
+from irlens.model.errors import ArtifactError
+
+_DESCRIPTOR_BYTES = 64
+_RSRC3 = struct.Struct("<I")
+_RSRC3_AT = 44
+_FUNCTION = 2  # STT_FUNC
+
+
+class _KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
+    """A kernel in the metadata note; optional fields are those that some targets omit."""
+
+    name: str
+    symbol: str
+    vgpr_count: int
+    sgpr_count: int
+    group_segment_fixed_size: int
+    private_segment_fixed_size: int
+    kernarg_segment_size: int
+    wavefront_size: int
+    max_flat_workgroup_size: int
+    agpr_count: int | None = None
+    vgpr_spill_count: int | None = None
+    sgpr_spill_count: int | None = None
+    reqd_workgroup_size: tuple[int, int, int] | None = None
+    uses_dynamic_stack: bool = False
+    workgroup_processor_mode: bool | int | None = None
+
+
+class _Note(msgspec.Struct, frozen=True):
+    kernels: list[_KernelNote] = msgspec.field(name="amdhsa.kernels")
+    target: str | None = msgspec.field(name="amdhsa.target", default=None)
+
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel of a code object. ``None`` is "the file does not say".
+
+    Attributes:
+        name: The kernel's name.
+        registers: 32-bit vector registers that a lane needs, before the hardware's granularity
+            (``.vgpr_count``). LLVM counts both kinds: where they share one file (gfx90a, gfx942,
+            gfx950) it is the VGPRs, rounded up to 4 if there are AGPRs behind them, plus the
+            AGPRs; where AGPRs have a file of their own (gfx908) it is the larger of the two.
+        vgprs: Architectural vector registers per lane. Where a kernel has AGPRs in the same file
+            this is where they begin: the exact count, which only the assembly has as
+            ``; NumVgprs``, may be up to 3 lower. ``None`` where AGPRs of a separate file outnumber
+            them, which hides their count.
+        agprs: Accumulation registers per lane; ``None`` on targets that have none.
+        sgprs: Scalar registers per wave, VCC and the like included.
+        vgpr_spills: Vector registers spilled, counted by stores; ``sgpr_spills`` likewise.
+        lds_bytes: Local data share per workgroup that is fixed in the binary. Triton allocates
+            its own at launch, so that this is 0: see ``shared`` in its metadata.
+        scratch_bytes: Private memory per lane: spills and arrays, callees included.
+        dynamic_stack: Whether it may need more scratch than that at run time.
+        code_bytes: Machine code, without padding.
+        kernarg_bytes: Arguments, hidden ones included.
+        wavefront_size: Lanes per wave.
+        max_workgroup_size: Lanes per workgroup that a launch may have.
+        required_workgroup_size: Lanes in x, y, z that a launch must have.
+        workgroup_processor_mode: Whether a workgroup may spread over both CUs of a WGP
+            (gfx10 and up); ``None`` on targets that have no such mode.
+    """
+
+    name: str
+    registers: int
+    vgprs: int | None
+    agprs: int | None
+    sgprs: int
+    vgpr_spills: int | None
+    sgpr_spills: int | None
+    lds_bytes: int
+    scratch_bytes: int
+    dynamic_stack: bool
+    code_bytes: int | None
+    kernarg_bytes: int
+    wavefront_size: int
+    max_workgroup_size: int
+    required_workgroup_size: tuple[int, int, int] | None
+    workgroup_processor_mode: bool | None
+
+
+class Hsaco(msgspec.Struct, frozen=True, kw_only=True):
+    """A code object.
+
+    Attributes:
+        target: The full target, "amdgcn-amd-amdhsa--gfx90a:sramecc+"; ``None`` in version 3.
+        arch: The architecture in it, "gfx90a".
+        kernels: In the file's order.
+    """
+
+    target: str | None
+    arch: str | None
+    kernels: list[Kernel]
+
+
+def read(data: bytes) -> Hsaco:
+    """Read what an AMD code object says of its kernels.
+
+    Raises:
+        ArtifactError: Not an AMD code object, or a broken one.
+    """
+    file = elf.read(data)
+    if file.machine != elf.MACHINE_AMDGPU:
+        raise ArtifactError(
+            f"an ELF file, but not an AMD code object: its machine is {file.machine}, "
+            f"AMD's is {elf.MACHINE_AMDGPU}",
+            hint="NVIDIA's machine code is called .cubin",
+        )
+    note = code_object_metadata(file, _Note)
+    symbols = {symbol.name: symbol for symbol in file.symbols(elf.SHT_DYNSYM)}
+    return Hsaco(
+        target=note.target,
+        arch=target_arch(note.target) if note.target else None,
+        kernels=[_kernel(file, symbols, kernel) for kernel in note.kernels],
+    )
+
+
+def _kernel(file: elf.Elf, symbols: dict[str, elf.Symbol], note: _KernelNote) -> Kernel:
+    code = symbols.get(note.symbol.removesuffix(".kd"))
+    wgp = note.workgroup_processor_mode
+    return Kernel(
+        name=note.name,
+        registers=note.vgpr_count,
+        vgprs=_vgprs(note, _accumulation_offset(file, symbols.get(note.symbol))),
+        agprs=note.agpr_count,
+        sgprs=note.sgpr_count,
+        vgpr_spills=note.vgpr_spill_count,
+        sgpr_spills=note.sgpr_spill_count,
+        lds_bytes=note.group_segment_fixed_size,
+        scratch_bytes=note.private_segment_fixed_size,
+        dynamic_stack=note.uses_dynamic_stack,
+        code_bytes=code.size if code and code.kind == _FUNCTION else None,
+        kernarg_bytes=note.kernarg_segment_size,
+        wavefront_size=note.wavefront_size,
+        max_workgroup_size=note.max_flat_workgroup_size,
+        required_workgroup_size=note.reqd_workgroup_size,
+        workgroup_processor_mode=None if wgp is None else bool(wgp),
+    )
+
+
+def _vgprs(note: _KernelNote, accumulation_offset: int | None) -> int | None:
+    """Take the architectural registers out of a count that may include AGPRs."""
+    if not note.agpr_count:
+        return note.vgpr_count
+    if accumulation_offset is None:
+        return None
+    if note.vgpr_count == accumulation_offset + note.agpr_count:
+        # An offset of 4 is a field of zero bits, which every target without the field has too.
+        return accumulation_offset if accumulation_offset > 4 else None
+    return note.vgpr_count if note.vgpr_count > note.agpr_count else None
+
+
+def _accumulation_offset(file: elf.Elf, descriptor: elf.Symbol | None) -> int | None:
+    """Return where the AGPRs begin in a unified register file (COMPUTE_PGM_RSRC3, bits 5:0).
+
+    The field exists on gfx90a, gfx942 and gfx950; elsewhere its value means nothing.
+    """
+    if descriptor is None or descriptor.size != _DESCRIPTOR_BYTES:
+        return None
+    if descriptor.section >= len(file.sections):
+        return None
+    home = file.sections[descriptor.section]
+    start = descriptor.value - home.address + _RSRC3_AT
+    content = file.content(home)
+    if not 0 <= start <= len(content) - _RSRC3.size:
+        return None
+    (rsrc3,) = _RSRC3.unpack_from(content, start)
+    return int((rsrc3 & 0x3F) + 1) * 4
