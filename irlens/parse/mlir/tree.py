@@ -1,0 +1,148 @@
+"""The records that MLIR text is parsed into.
+
+Operations lie in one tuple in the order of the text and point at each other by index, so no walk,
+comparison or destruction recurses, however deep the regions of an input are nested.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+
+from irlens.model.source import SourceLocation, Span
+
+
+class Argument(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that a block defines on entry: a function's argument, a loop's induction variable.
+
+    Attributes:
+        name: "%x".
+        type: As written; ``None`` where the operation does not print it (``scf.for``).
+        initial: The value it starts with where the operation binds one (``%acc = %zero``).
+        attributes: ``tt.divisibility`` and the like.
+        location: Innermost first; empty if unknown.
+    """
+
+    name: str
+    type: str | None = None
+    initial: str | None = None
+    attributes: dict[str, str] = {}
+    location: tuple[SourceLocation, ...] = ()
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """A basic block.
+
+    Attributes:
+        label: "^bb0", or ``None`` for an entry block that prints none.
+        arguments: The values it defines on entry.
+        operations: Indices into ``Module.operations``.
+    """
+
+    label: str | None
+    arguments: tuple[Argument, ...]
+    operations: tuple[int, ...]
+
+
+class Region(msgspec.Struct, frozen=True):
+    """A list of blocks that an operation owns."""
+
+    blocks: tuple[Block, ...]
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation.
+
+    Attributes:
+        index: Its place in ``Module.operations``.
+        parent: Index of the operation whose region holds it.
+        end: One past the last operation nested in it: ``operations[index + 1 : end]`` is its body.
+        name: "tt.load", "scf.for".
+        results: Each name with how many values it stands for: ``%7:4`` is ``("%7", 4)``.
+        operands: Values it reads, in order, as written ("%7#2").
+        words: Keywords, symbols, successors and literals of its head, in order: ``slt``, ``@f``.
+        attributes: Attribute dictionary, properties and ``keyword = value`` pairs of the head;
+            a unit attribute is "unit".
+        operand_types: Types after the colon. An operation whose operands and results share one
+            type prints it once, here.
+        result_types: Types after the arrow (or after "to").
+        regions: Regions in order.
+        location: Innermost first: where inlined code stands, then who called it; empty if
+            unknown. The name of a named location is not kept.
+        span: First and last line of its text, regions included.
+        start: Offset of its first character in ``Module.text``.
+        stop: One past its last character.
+    """
+
+    index: int
+    parent: int | None
+    end: int
+    name: str
+    results: tuple[tuple[str, int], ...]
+    operands: tuple[str, ...]
+    words: tuple[str, ...]
+    attributes: dict[str, str]
+    operand_types: tuple[str, ...]
+    result_types: tuple[str, ...]
+    regions: tuple[Region, ...]
+    location: tuple[SourceLocation, ...]
+    span: Span
+    start: int
+    stop: int
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """Balanced text that is no statement of MLIR.
+
+    Attributes:
+        text: As written.
+        line: 1-based line.
+    """
+
+    text: str
+    line: int
+
+
+class Module(msgspec.Struct, frozen=True, kw_only=True):
+    """A parsed stage.
+
+    Attributes:
+        stage: "ttir" or "ttgir".
+        text: The input.
+        attributes: Attributes of the outermost ``module``.
+        aliases: Attribute and type aliases by name ("#blocked"), as written, locations left out.
+        operations: Every operation, outer before inner, in the order of the text.
+        unknown: What was not understood.
+    """
+
+    stage: str
+    text: str
+    attributes: dict[str, str]
+    aliases: dict[str, str]
+    operations: tuple[Operation, ...]
+    unknown: tuple[Unknown, ...]
+
+    def pieces(self) -> Iterator[str]:
+        """Cut the text where operations begin; joining the pieces gives it back."""
+        cuts = [0, *(operation.start for operation in self.operations), len(self.text)]
+        for start, stop in pairwise(cuts):
+            yield self.text[start:stop]
+
+    def text_of(self, operation: Operation) -> str:
+        """Return the text of an operation, its regions and location included."""
+        return self.text[operation.start : operation.stop]
+
+    def body(self, operation: Operation) -> tuple[Operation, ...]:
+        """Return everything nested in an operation, at any depth."""
+        return self.operations[operation.index + 1 : operation.end]
+
+    def ancestors(self, operation: Operation) -> Iterator[Operation]:
+        """Yield the operations around one, innermost first."""
+        parent = operation.parent
+        while parent is not None:
+            yield self.operations[parent]
+            parent = self.operations[parent].parent
+
+    def named(self, *names: str) -> Iterator[Operation]:
+        """Yield the operations that have one of these names."""
+        return (operation for operation in self.operations if operation.name in names)
