@@ -114,24 +114,25 @@ def test_a_parent_that_is_a_file(tmp_path: Path) -> None:
 
 def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     # root writes anywhere, so the attempt is made as nobody where the tests run as root.
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o555)
-    script = f"""
+    (tmp_path / "closed").mkdir(mode=0o555)
+    script = """
 import os
 from pathlib import Path
 from irlens.artifacts import store
 from irlens.model.errors import ArtifactError
 if os.geteuid() == 0:
-    os.chmod({str(tmp_path)!r}, 0o755)
     os.seteuid(65534)
 try:
-    with store.workspace(Path({str(closed)!r}) / "out"):
+    with store.workspace(Path("closed/out")):
         pass
 except ArtifactError as error:
     print(error.message)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "Permission denied" in done.stdout, done.stderr
+    tmp_path.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout == "cannot write closed: Permission denied\n", done.stderr
 
 
 def test_from_another_file_system(tmp_path: Path) -> None:

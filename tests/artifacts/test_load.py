@@ -1,0 +1,364 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.artifacts.load import Broken, load, load_bytes
+from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
+from irlens.model.config import Target
+from irlens.model.errors import ArtifactError
+
+DATA = Path(__file__).parent.parent / "data"
+METADATA = {
+    "name": "kernel",
+    "target": {"backend": "cuda", "arch": 90, "warp_size": 32},
+    "num_warps": 4,
+    "num_stages": 3,
+    "num_ctas": 1,
+    "shared": 1024,
+    "maxnreg": None,
+    "triton_version": "3.6.0",
+}
+
+
+def _unpack(archive: str, destination: Path) -> Path:
+    with tarfile.open(DATA / archive) as tar:
+        tar.extractall(destination, filter="data")
+    return destination
+
+
+@pytest.fixture(scope="module")
+def h200(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _unpack("h200/triton-cache.tar.xz", tmp_path_factory.mktemp("h200"))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("files")
+    _unpack("cubin/triton.tar.xz", place)
+    return _unpack("amd/triton.tar.xz", place)
+
+
+def _entry(directory: Path, file: str = "kernel", **metadata: object) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    for stage in ("source", "ttir", "ttgir", "llir", "ptx", "cubin"):
+        (directory / f"{file}.{stage}").write_text(f"{stage} of {file}")
+    (directory / f"{file}.json").write_text(json.dumps(METADATA | {"name": file} | metadata))
+    (directory / f"__grp__{file}.json").write_text('{"child_paths": {}}')
+    return directory
+
+
+def _only(path: Path) -> Capture:
+    (found,) = load(path)
+    assert isinstance(found, Capture)
+    return found
+
+
+def test_a_real_cache(h200: Path) -> None:
+    truth = json.loads((DATA / "h200" / "truth.json").read_text())["kernels"]
+    expected = {h200 / each["path"]: each for each in truth}
+    found = [each for each in load(h200) if isinstance(each, Capture)]
+    assert {each.stages["cubin"].path for each in found} == set(expected)
+    for each in found:
+        assert each.stages["cubin"].path is not None
+        row = expected[each.stages["cubin"].path]
+        assert each.kernel == row["name"]
+        assert each.config.num_warps == row["num_warps"]
+        assert each.config.num_stages == row["num_stages"]
+        assert each.metadata is not None
+        assert each.metadata.shared == row["dynamic_shared"]
+        assert each.target == Target(vendor="nvidia", arch="sm_90", warp_size=32)
+        assert list(each.stages) == ["source", "ttir", "ttgir", "llir", "ptx", "cubin"]
+        assert each.config.constexprs == {}
+        assert each.directory == each.stages["cubin"].path.parent
+
+
+def test_one_entry_and_its_metadata_file(tmp_path: Path) -> None:
+    entry = _entry(tmp_path / "ABC")
+    from_directory = _only(entry)
+    assert from_directory.stages["ptx"].text() == "ptx of kernel"
+    assert _only(entry / "kernel.json") == from_directory
+
+
+def test_a_capture_brings_its_manifest(tmp_path: Path) -> None:
+    entry = _entry(tmp_path / "capture")
+    manifest = Manifest(
+        schema=MANIFEST_SCHEMA,
+        irlens_version="0",
+        triton_version="3.6.0",
+        kernel="kernel",
+        file="kernel.py",
+        target=Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h200"),
+        constexprs={"BLOCK": 64, "NAME": "x", "FLAG": True, "NONE": None},
+        args={"x_ptr": "fp32[4096, 1024]", "n": 4096},
+        grid=(4, 1, 1),
+    )
+    (entry / MANIFEST_NAME).write_bytes(msgspec.json.encode(manifest))
+    (entry / "python").mkdir()
+    (entry / "python" / "kernel.py").write_text("raise SystemExit('executed')")
+    found = _only(entry)
+    assert found.manifest == manifest
+    assert found.target == manifest.target
+    assert (found.config.constexprs, found.config.args) == (manifest.constexprs, manifest.args)
+    assert (found.config.grid, found.config.num_warps) == ((4, 1, 1), 4)
+    assert _only(entry / MANIFEST_NAME) == found
+
+
+def test_amd_metadata(tmp_path: Path) -> None:
+    target = {"backend": "hip", "arch": "gfx942", "warp_size": 64}
+    found = _only(_entry(tmp_path / "ABC", target=target))
+    assert found.target == Target(vendor="amd", arch="gfx942", warp_size=64)
+
+
+def test_a_backend_that_is_neither_has_no_target(tmp_path: Path) -> None:
+    target = {"backend": "xpu", "arch": "pvc", "warp_size": 32}
+    assert _only(_entry(tmp_path / "ABC", target=target)).target is None
+
+
+def test_several_kernels_in_one_directory_and_names_with_dots(tmp_path: Path) -> None:
+    _entry(tmp_path, "a.b.c")
+    _entry(tmp_path, "kernel")
+    names = [each.kernel for each in load(tmp_path) if isinstance(each, Capture)]
+    assert names == ["a.b.c", "kernel"]
+
+
+def test_a_long_name_is_cut_in_the_files_but_not_in_the_capture(tmp_path: Path) -> None:
+    _entry(tmp_path, "k" * 150, name="k" * 300)
+    assert _only(tmp_path).kernel == "k" * 300
+
+
+def test_nested_caches_and_what_else_lies_in_them(tmp_path: Path) -> None:
+    _entry(tmp_path / "inductor" / "triton" / "0" / "ABC")
+    launcher = tmp_path / "inductor" / "triton" / "0" / "DEF"
+    launcher.mkdir()
+    (launcher / "__triton_launcher.cpython-311-x86_64-linux-gnu.so").write_bytes(b"\x7fELF")
+    (launcher / "kernel.autotune.json").write_text('{"key": [], "configs_timings": []}')
+    (tmp_path / "best_config.json").write_text("not even JSON")
+    (tmp_path / "inductor" / "loop").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "inductor" / "nowhere.ptx").symlink_to(tmp_path / "absent")
+    (tmp_path / "inductor" / "circle.ptx").symlink_to("circle.ptx")
+    os.mkfifo(tmp_path / "inductor" / "pipe.ptx")
+    unfinished = tmp_path / "inductor" / "triton" / "0" / "tmp.pid_12_34"
+    _entry(unfinished)
+    assert _only(tmp_path).directory == tmp_path / "inductor" / "triton" / "0" / "ABC"
+
+
+def test_loose_artifacts_in_a_directory(tmp_path: Path, files: Path) -> None:
+    shutil.copy(files / "softmax.sm_90.triton-3.6.0.ptx", tmp_path / "x.ptx")
+    found = _only(tmp_path)
+    assert (found.kernel, list(found.stages), found.metadata) == ("x", ["ptx"], None)
+
+
+def _break_json(entry: Path) -> None:
+    (entry / "kernel.json").write_text('{"name": "kernel", ')
+
+
+def _break_field(entry: Path) -> None:
+    (entry / "kernel.json").write_text(json.dumps(METADATA | {"num_warps": "four"}))
+
+
+def _break_encoding(entry: Path) -> None:
+    (entry / "kernel.json").write_bytes(b'{"name": "\xff"}')
+
+
+def _nest(entry: Path) -> None:
+    (entry / "kernel.json").write_text('{"a": ' + "[" * 100_000)
+
+
+def _remove_metadata(entry: Path) -> None:
+    for stage in ("json", "llir", "ptx", "cubin"):
+        (entry / f"kernel.{stage}").unlink()
+
+
+def _break_manifest(entry: Path) -> None:
+    (entry / MANIFEST_NAME).write_text("{}")
+
+
+def _remove_artifacts(entry: Path) -> None:
+    for path in entry.iterdir():
+        path.unlink()
+    (entry / MANIFEST_NAME).write_bytes(
+        msgspec.json.encode(
+            Manifest(
+                schema=1, irlens_version="", triton_version="", kernel="", file="",
+                target=Target(vendor="nvidia", arch="", warp_size=32), constexprs={}, args={},
+            )
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (_break_json, "kernel.json is broken: Input data was truncated"),
+        (_break_field, "kernel.json is broken: Expected `int`, got `str` - at `$.num_warps`"),
+        (_break_encoding, "kernel.json is broken: 'utf-8' codec can't decode"),
+        (_nest, "kernel.json is broken: "),
+        (_remove_metadata, "only source, ttir, ttgir of kernel: its compilation did not finish"),
+        (_break_manifest, "irlens.json is broken: Object missing required field"),
+        (_remove_artifacts, "irlens.json without any artifact"),
+    ],
+)
+def test_a_broken_entry_is_reported_and_the_others_still_given(
+    tmp_path: Path, damage: Callable[[Path], None], reason: str
+) -> None:
+    for name in ("A", "B", "C"):
+        _entry(tmp_path / name)
+    damage(tmp_path / "B")
+    first, second, third = load(tmp_path)
+    assert isinstance(first, Capture)
+    assert isinstance(third, Capture)
+    assert isinstance(second, Broken)
+    assert second.reason.startswith(reason)
+    assert "\n" not in second.reason
+    assert second.path.is_relative_to(tmp_path / "B")
+
+
+def test_an_entry_that_vanishes_while_the_cache_is_read(tmp_path: Path) -> None:
+    for name in ("A", "B", "C"):
+        _entry(tmp_path / name)
+    reading = load(tmp_path)
+    found = [next(reading)]
+    shutil.rmtree(tmp_path / "B")
+    found += reading
+    assert [isinstance(each, Capture) for each in found] == [True, False, True]
+    assert isinstance(found[1], Broken)
+    assert found[1] == Broken(tmp_path / "B", "cannot be read: No such file or directory")
+
+
+def test_an_artifact_that_vanishes_after_the_listing(tmp_path: Path) -> None:
+    found = _only(_entry(tmp_path / "A"))
+    shutil.rmtree(tmp_path / "A")
+    with pytest.raises(ArtifactError, match=r"cannot read .*kernel\.ptx: No such file"):
+        found.stages["ptx"].read()
+
+
+def test_what_cannot_be_read_at_all(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "notes.txt").write_text("")
+    (tmp_path / "empty.ptx").write_text("\n")
+    (tmp_path / "notes.txt").write_text("shopping list")
+    (tmp_path / "junk.cubin").write_bytes(bytes(range(256)))
+    (tmp_path / "alone.json").write_text("{}")
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in {
+        "absent": "there is no {path}",
+        "empty": "{path} holds nothing that Triton left",
+        "foreign": "{path} holds nothing that Triton left",
+        "empty.ptx": "{path} is empty",
+        "notes.txt": "{path} is nothing that Triton's compiler makes",
+        "junk.cubin": "{path}: not a GPU binary: it does not start as a 64-bit little-endian ELF",
+        "alone.json": "{path} has no artifact beside it",
+        "absent.json": "there is no {path}",
+        "pipe": "{path} is neither a file nor a directory",
+        "x" * 300: "cannot read {path}: File name too long",
+    }.items():
+        path = tmp_path / name
+        with pytest.raises(ArtifactError) as caught:
+            list(load(path))
+        assert caught.value.message.startswith(message.format(path=path))
+        assert "\n" not in caught.value.message
+        assert caught.value.hint
+
+
+def test_what_may_not_be_read(tmp_path: Path) -> None:
+    # root reads anything, so the attempt is made as nobody where the tests run as root.
+    _entry(tmp_path / "cache" / "A")
+    _entry(tmp_path / "cache" / "B").chmod(0)
+    (tmp_path / "x.ptx").touch(mode=0)
+    script = """
+import os
+from pathlib import Path
+from irlens.artifacts.load import load
+from irlens.model.errors import ArtifactError
+if os.geteuid() == 0:
+    os.seteuid(65534)
+for name in ("cache", "cache/B", "cache/B/kernel.ptx", "x.ptx"):
+    try:
+        print(*(getattr(each, "reason", "fine") for each in load(Path(name))))
+    except ArtifactError as error:
+        print(error.message)
+"""
+    tmp_path.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path
+    )
+    (tmp_path / "cache" / "B").chmod(0o755)
+    assert done.stdout.splitlines() == [
+        "fine cannot be read: Permission denied",
+        "cannot read cache/B: Permission denied",
+        "cannot read cache/B/kernel.ptx: Permission denied",
+        "cannot read x.ptx: Permission denied",
+    ], done.stderr
+
+
+@pytest.mark.parametrize("version", ["3.6.0", "3.9.0"])
+@pytest.mark.parametrize(
+    ("arch", "stage", "expected"),
+    [
+        ("sm_90", "source", (None, None)),
+        ("sm_90", "ttir", (None, None)),
+        ("sm_90", "ttgir", ("sm_90", 8)),
+        ("sm_90", "llir", (None, None)),
+        ("sm_90", "ptx", ("sm_90", None)),
+        ("sm_90", "cubin", ("sm_90", None)),
+        ("gfx942", "ttgir", ("gfx942", 8)),
+        ("gfx942", "llir", ("gfx942", None)),
+        ("gfx942", "amdgcn", ("gfx942", None)),
+        ("gfx942", "hsaco", ("gfx942", None)),
+    ],
+)
+def test_a_single_artifact_says_what_it_is(
+    files: Path,
+    tmp_path: Path,
+    version: str,
+    arch: str,
+    stage: str,
+    expected: tuple[str | None, int | None],
+) -> None:
+    path = files / f"softmax.{arch}.triton-{version}.{stage}"
+    if (stage, arch, version) == ("llir", "gfx942", "3.6.0"):
+        expected = (None, None)  # its triple is "amdgcn-amd-amdhsa"
+    nameless = tmp_path / "artifact"
+    shutil.copy(path, nameless)
+    found = [_only(path), _only(nameless), *load_bytes(path.read_bytes(), name="stdin")]
+    assert len(found) == 3
+    for each in found:
+        assert each.kernel == "softmax_kernel"
+        assert (each.target.arch if each.target else None, each.config.num_warps) == expected
+        if each.target:
+            assert each.target.warp_size == (32 if arch == "sm_90" else 64)
+        (artifact,) = each.stages.values()
+        assert artifact.read() == path.read_bytes()
+    # Triton writes the source as ttir, and only the extension tells.
+    by_content = "ttir" if stage == "source" else stage
+    assert [list(each.stages) for each in found] == [[stage], [by_content], [by_content]]
+
+
+def test_every_kernel_of_a_file_is_a_capture(tmp_path: Path) -> None:
+    _unpack("cubin/kinds.tar.xz", tmp_path)
+    found = [each for each in load(tmp_path / "kinds.sm_80.cubin") if isinstance(each, Capture)]
+    assert {"shared", "caller", "_Z9templatedILi3EEvPi"} < {each.kernel for each in found}
+    source = b".version 8.0\n.target sm_90a\n.visible .entry a()\n{}\n.entry b(\n)\n{}\n"
+    assert [each.kernel for each in load_bytes(source, name="-")] == ["a", "b"]
+
+
+def test_a_thousand_entries_are_listed_fast(tmp_path: Path) -> None:
+    for number in range(1000):
+        entry = tmp_path / f"{number:04}"
+        entry.mkdir()
+        for stage in ("ttir", "ttgir", "llir", "ptx", "cubin"):
+            (entry / f"kernel.{stage}").touch()
+        (entry / "kernel.json").write_text(json.dumps(METADATA))
+    start = time.perf_counter()
+    assert sum(1 for _ in load(tmp_path)) == 1000
+    assert time.perf_counter() - start < 2
