@@ -159,11 +159,15 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         kind: Mechanism.
         requested_stages: What the loop or the kernel asked for.
         achieved_stages: ``prefetch_iterations + 1``.
-        prefetch_iterations: Iterations between a group's commit and the wait that retires it.
+        prefetch_iterations: Iterations between a group's commit and the first use of its data;
+            the wait that retires it stands in the using iteration, or at the end of the one
+            before where the loop reads ahead.
         groups_before_loop: Commit groups outstanding on entry to the loop.
         groups_per_iteration: Groups committed per iteration.
         outstanding_at_wait: Groups outstanding just before the wait, in the steady state.
-        outstanding_after_wait: Groups still in flight after it, that is during the compute.
+        outstanding_after_wait: Groups still in flight after it.
+        groups_during_compute: Groups in flight while the released data is computed with: those
+            after the wait, unless the loop reads ahead.
         copies_per_iteration: Asynchronous copy instructions per thread and iteration.
         bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
         bytes_per_iteration: Bytes that one thread's instructions copy per iteration, times the
@@ -185,6 +189,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     groups_per_iteration: int | None
     outstanding_at_wait: int | None
     outstanding_after_wait: int | None
+    groups_during_compute: int | None
     copies_per_iteration: int | None
     bytes_per_copy: int | None
     bytes_per_iteration: int | None

@@ -18,6 +18,7 @@ _RESOURCE = {
     "shared_memory": "shared memory",
     "barriers": "barriers",
 }
+_CLASSES_SHOWN = 6
 _SEVERITY_STYLE: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
 
@@ -208,9 +209,9 @@ def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: _Words) -> 
     ]
     if pipeline.prefetch_iterations is not None:
         cells.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")
-    if pipeline.outstanding_after_wait is not None:
-        flying, waiting = pipeline.outstanding_after_wait, pipeline.outstanding_at_wait
-        cells.append(f"{flying} of {waiting} groups in flight during the compute")
+    if pipeline.groups_during_compute is not None:
+        flying = plural(pipeline.groups_during_compute, "group")
+        cells.append(f"{flying} in flight during the compute")
     page.line("", cells)
     if pipeline.bytes_per_iteration is not None:
         page.line("", _traffic(pipeline, report, words))
@@ -277,9 +278,13 @@ def _run(page: Page, report: Report) -> None:
 
 def _mix(page: Page, mix: InstructionMix) -> None:
     ordered = sorted(mix.classes.items(), key=lambda item: (-item[1], item[0]))
-    cells: list[Cell | str] = [f"{mix.stage} {count(mix.total)}:", *(f"{name} {n}" for name, n in ordered)]
+    cells: list[Cell | str] = [f"{mix.stage} {plural(mix.total, 'instruction')}:"]
+    cells += [f"{name} {count(number)}" for name, number in ordered[:_CLASSES_SHOWN]]
+    if len(ordered) > _CLASSES_SHOWN:
+        rest = sum(number for _, number in ordered[_CLASSES_SHOWN:])
+        cells.append(f"others {count(rest)}")
     if mix.unknown:
-        cells.append(f"unknown {sum(mix.unknown.values())}")
+        cells.append(Cell(f"unknown {count(sum(mix.unknown.values()))}", "warn"))
     page.line("Mix", cells, gap="  ")
 
 

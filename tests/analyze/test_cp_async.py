@@ -68,6 +68,7 @@ class TestTriton:
             groups_per_iteration=1,
             outstanding_at_wait=3,
             outstanding_after_wait=2,
+            groups_during_compute=2,
             copies_per_iteration=1,
             bytes_per_copy=16,
             bytes_per_iteration=4096,
@@ -190,6 +191,35 @@ class TestFragments:
         assert (pipeline.copies_per_iteration, pipeline.bytes_per_copy) == (4, 4)
         assert (pipeline.bytes_per_iteration, pipeline.bytes_in_flight) == (4096, 0)
         assert pipeline.verdict == "pipelined"
+
+    @pytest.mark.parametrize(
+        ("compute", "expected", "computing"),
+        [
+            # Copy the next, compute, wait, swap: one copy flies while the loop computes.
+            ("ld.shared.f32 %f1, [%r1]; add.f32 %f2, %f2, %f1;", (0, 1, 1, 0, 2), 1),
+            # The same where the wait is followed by reading the next operands into registers.
+            ("mma.sync {%f2}, {%r5}, {%r6}, {%f2};", (0, 1, 1, 0, 2), 1),
+        ],
+    )
+    def test_a_wait_at_the_end_is_for_the_next_iteration(
+        self, compute: str, expected: tuple[int, ...], computing: int
+    ) -> None:
+        group = COPY.format(16) + COMMIT
+        ahead = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r1]; mov.b32 %r5, %r7;"
+        wait = "cp.async.wait_group 0; " + (ahead if "mma" in compute else "")
+        (pipeline,) = find(loop(group + wait, group + compute + wait), threads=32)
+        assert groups(pipeline) == expected
+        assert pipeline.groups_during_compute == computing
+        assert pipeline.bytes_in_flight == 512
+        assert pipeline.prefetch_iterations == 1
+        assert "what the next one uses" in pipeline.reason
+
+    def test_a_wait_for_data_used_at_once_is_not_for_the_next_iteration(self) -> None:
+        group = COPY.format(16) + COMMIT
+        use = "ld.shared.f32 %f1, [%r1]; cvt.f64.f32 %fd1, %f1; add.f64 %fd2, %fd2, %fd1;"
+        (pipeline,) = find(loop("", f"{group} cp.async.wait_group 0; {use}"), threads=32)
+        assert groups(pipeline) == (0, 1, 1, 0, 1)
+        assert pipeline.groups_during_compute == 0
 
     def test_two_stages_for_four_asked(self) -> None:
         group = COPY.format(16) + COMMIT

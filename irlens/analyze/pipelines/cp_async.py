@@ -26,6 +26,7 @@ from irlens.analyze.pipelines.loops import (
     reads_global,
 )
 from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
+from irlens.analyze.pipelines.uses import first_use
 from irlens.model.report import Pipeline, PipelineKind, Verdict
 from irlens.model.source import SourceLocation
 from irlens.parse.ptx import Function, Immediate, Instruction
@@ -78,21 +79,21 @@ def _events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
     for instruction in instructions:
         if instruction.opcode != "cp" or instruction.modifiers[:1] != ("async",):
             continue
-        line, certain = instruction.line, instruction.predicate is None
+        line, at, certain = instruction.line, instruction.start, instruction.predicate is None
         origin = instruction.locations or None
         match instruction.modifiers[1:]:
             case ("ca" | "cg", *_):
-                yield Copy(line, _literal(instruction, 2))
+                yield Copy(line, _literal(instruction, 2), at=at)
             case ("commit_group",):
-                yield Commit(line, certain)
+                yield Commit(line, certain, at=at)
             case ("wait_group",):
                 limit = _literal(instruction, 0)
                 # Without a literal, which PTX does not allow, nothing is known to be retired.
                 if limit is not None:
-                    yield Wait(line, limit, certain, origin)
+                    yield Wait(line, limit, certain, origin, at=at)
             case ("wait_all",):
-                yield Commit(line, certain, implicit=True)
-                yield Wait(line, 0, certain, origin)
+                yield Commit(line, certain, implicit=True, at=at)
+                yield Wait(line, 0, certain, origin, at=at)
 
 
 def _literal(instruction: Instruction, position: int) -> int | None:
@@ -156,7 +157,10 @@ def _outcome(
         tracked = any(i.modifiers[:2] == ("async", "mbarrier") for i in inside)
         return Unreadable(MBARRIER if tracked else OUTSIDE_COMMITS)
     steady = flow.settle(loops.forest.loops[index], body)
-    return Unreadable(PILE_UP) if steady is None else read_loop(steady)
+    if steady is None:
+        return Unreadable(PILE_UP)
+    header = loops.forest.loops[index].header
+    return read_loop(steady, lambda wait: first_use(loops, header, body, wait))
 
 
 def _record(
@@ -183,6 +187,7 @@ def _record(
         groups_per_iteration=reading.groups_per_iteration if reading else None,
         outstanding_at_wait=reading.outstanding_at_wait if reading else None,
         outstanding_after_wait=reading.outstanding_after_wait if reading else None,
+        groups_during_compute=reading.during_compute if reading else None,
         copies_per_iteration=reading.copies_per_iteration if reading else None,
         bytes_per_copy=reading.bytes_per_copy if reading else None,
         bytes_per_iteration=_times(reading.bytes_per_iteration, threads) if reading else None,
@@ -210,6 +215,8 @@ def _verdict(outcome: Reading | Unreadable, requested: int | None) -> tuple[Verd
     notes = []
     if outcome.unrolled > 1:
         notes.append(f"unrolled {outcome.unrolled} times; figures are per iteration of the source")
+    if outcome.read_ahead:
+        notes.append("the wait at the end of an iteration releases what the next one uses")
     if outcome.groups_before_loop is None:
         notes.append("how many groups are committed before the loop depends on the path taken")
     achieved = outcome.prefetch + 1

@@ -51,10 +51,14 @@ ZERO = Interval(0, 0)
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """One copy instruction: bytes per thread, ``None`` where they are not a literal."""
+    """One copy instruction: bytes per thread, ``None`` where they are not a literal.
+
+    Every event has its line, and its offset in the text (``at``) by which events are ordered.
+    """
 
     line: int
     bytes: int | None
+    at: int = 0
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -68,6 +72,7 @@ class Commit(msgspec.Struct, frozen=True):
     line: int
     certain: bool
     implicit: bool = False
+    at: int = 0
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -82,6 +87,7 @@ class Wait(msgspec.Struct, frozen=True):
     limit: int
     certain: bool
     origin: Hashable = None
+    at: int = 0
 
 
 Event: TypeAlias = Copy | Commit | Wait

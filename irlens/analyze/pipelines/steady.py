@@ -1,6 +1,6 @@
 """From a loop's steady state to the four numbers that describe a pipeline of commit groups."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -9,16 +9,20 @@ from irlens.analyze.pipelines.groups import (
     Commit,
     Copy,
     Observation,
+    State,
     SteadyLoop,
     Wait,
 )
+from irlens.analyze.pipelines.uses import Use
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """A pipelined loop, in the words of ``irlens.model.report.Pipeline``; bytes are per thread.
 
     Attributes:
-        prefetch: Iterations between a group's commit and the wait that retires it.
+        prefetch: Iterations between a group's commit and the first use of its data.
+        during_compute: Groups outstanding at that use.
+        read_ahead: Whether the wait stands at the end of an iteration, for the next one.
         unrolled: How many iterations of the source one iteration of the loop runs; all figures
             are for one of the source's.
     """
@@ -28,6 +32,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     groups_per_iteration: int
     outstanding_at_wait: int
     outstanding_after_wait: int
+    during_compute: int | None
+    read_ahead: bool
     copies_per_iteration: int | None
     bytes_per_copy: int | None
     bytes_per_iteration: int | None
@@ -58,8 +64,13 @@ class _Step(msgspec.Struct, frozen=True):
     distance: int
 
 
-def read_loop(steady: SteadyLoop) -> Reading | Unreadable:
-    """Read the steady state of a loop that commits groups."""
+def read_loop(steady: SteadyLoop, first_use: Callable[[int], Use | None]) -> Reading | Unreadable:
+    """Read the steady state of a loop that commits groups.
+
+    Args:
+        steady: The loop.
+        first_use: Where the data that the wait at an offset releases is first used.
+    """
     per_iteration = steady.at_latch.committed.exact
     if per_iteration is None:
         return Unreadable(_uncertain_commit(steady.observations))
@@ -79,21 +90,34 @@ def read_loop(steady: SteadyLoop) -> Reading | Unreadable:
             "the loop waits more than once an iteration, for groups of different age, and no debug"
             " information says whether it was unrolled"
         )
-    return _reading(steady, steps, sizes, unrolled)
+    return _reading(steady, steps, sizes, unrolled, first_use)
 
 
 def _reading(
-    steady: SteadyLoop, steps: Sequence[_Step], sizes: Sequence[int], unrolled: int
+    steady: SteadyLoop,
+    steps: Sequence[_Step],
+    sizes: Sequence[int],
+    unrolled: int,
+    first_use: Callable[[int], Use | None],
 ) -> Reading:
     groups = len(sizes) // unrolled
     chosen = min(steps, key=lambda step: (step.distance, step.wait.limit))
     prefetch = chosen.distance
+    after = min(chosen.outstanding, chosen.wait.limit)
+    computing: int | None = after
+    committed: int | None = chosen.committed
+    use = None
     if unrolled > 1:
         chosen = steps[0]
-        youngest = chosen.wait.limit
-        prefetch = _age(youngest, chosen.committed, groups)
-    after = min(chosen.outstanding, chosen.wait.limit)
-    flying = sum(sizes[(chosen.committed - 1 - index) % len(sizes)] for index in range(after))
+        after = computing = min(chosen.outstanding, chosen.wait.limit)
+        committed = chosen.committed
+        prefetch = _age(chosen.wait.limit, chosen.committed, groups)
+    else:
+        use = first_use(chosen.wait.at)
+        if use is not None and use.ahead:
+            prefetch += 1
+            state = _state_at(steady, use.at)
+            computing, committed = state.outstanding.exact, state.committed.exact
     widths = {o.event.bytes for o in steady.observations if isinstance(o.event, Copy)}
     return Reading(
         prefetch=prefetch,
@@ -101,12 +125,32 @@ def _reading(
         groups_per_iteration=groups,
         outstanding_at_wait=chosen.outstanding,
         outstanding_after_wait=after,
+        during_compute=computing,
+        read_ahead=use is not None and use.ahead,
         copies_per_iteration=_share(steady.at_latch.copies.high, unrolled),
         bytes_per_copy=widths.pop() if len(widths) == 1 else None,
         bytes_per_iteration=_share(steady.at_latch.bytes.high, unrolled),
-        bytes_in_flight=_share(flying, 1),
+        bytes_in_flight=_flying(sizes, computing, committed),
         unrolled=unrolled,
     )
+
+
+def _state_at(steady: SteadyLoop, at: int) -> State:
+    """What is known in the steady state in front of an offset in the loop's text."""
+    state = steady.at_latch.next_iteration()
+    for observation in sorted(steady.observations, key=lambda o: o.event.at):
+        if observation.event.at >= at:
+            break
+        state = observation.state.after(observation.event)
+    return state
+
+
+def _flying(sizes: Sequence[int], outstanding: int | None, committed: int | None) -> int | None:
+    """Bytes per thread of the youngest groups, ``committed`` of them from this iteration."""
+    if outstanding is None or committed is None:
+        return None
+    total = sum(sizes[(committed - 1 - index) % len(sizes)] for index in range(outstanding))
+    return _share(total, 1)
 
 
 def _share(total: int, parts: int) -> int | None:
