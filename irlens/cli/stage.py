@@ -33,6 +33,12 @@ _MADE: dict[str, Callable[[Capture], bytes]] = {"metadata": _metadata, "sass": _
 NAMES = (*STAGE_ORDER, *_MADE)
 
 
+def check(name: str) -> None:
+    """Raise ``UnknownNameError`` unless there is a stage of this name."""
+    if name not in NAMES:
+        raise UnknownNameError("stage", name, NAMES)
+
+
 def show(captures: Sequence[Capture], name: str, destination: Path | None, *, paged: bool) -> None:
     """Write one stage of each capture.
 
@@ -40,11 +46,8 @@ def show(captures: Sequence[Capture], name: str, destination: Path | None, *, pa
     that could steer the terminal is spelled out.
 
     Raises:
-        UnknownNameError: There is no such stage.
         IrlensError: A capture lacks it, or it is binary and would go to a terminal.
     """
-    if name not in NAMES:
-        raise UnknownNameError("stage", name, NAMES)
     contents = [_content(capture, name) for capture in captures]
     on_terminal = destination is None and sys.stdout.isatty()
     if not on_terminal:

@@ -15,3 +15,11 @@ def render(reports: Sequence[Report], view: View) -> str:
     document = reports[0] if len(reports) == 1 else list(reports)
     encoded = msgspec.json.encode(document, order="sorted")
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
+
+
+def schema() -> str:
+    """Return the JSON Schema (draft 2020-12) of one report, generated from the records."""
+    described = msgspec.json.schema(Report)
+    described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    encoded = msgspec.json.encode(described, order="sorted")
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"

@@ -1,0 +1,162 @@
+"""What a kernel holds: registers and memories, read from the binary and Triton's metadata."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from irlens.analyze.ledger import Ledger
+from irlens.analyze.occupancy import Usage
+from irlens.arch import Gpu
+from irlens.model.capture import Capture
+from irlens.model.report import Resources
+from irlens.parse import cubin
+
+METADATA = "Triton's metadata"
+
+
+class Demand(msgspec.Struct, frozen=True, kw_only=True):
+    """What a kernel asks for, as the report states it and as occupancy needs it.
+
+    Attributes:
+        resources: For the report.
+        usage: For the occupancy; ``None`` where something it depends on is unknown.
+    """
+
+    resources: Resources
+    usage: Usage | None
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+K = TypeVar("K", bound=_Named)
+
+
+def read_demand(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
+    """Read what a capture's binary and metadata say of its kernel.
+
+    Args:
+        capture: Its cubin or hsaco is read if it has one.
+        gpu: What it was compiled for; ``None`` where that is unknown.
+        ledger: Receives origins and reasons under "resources".
+
+    Raises:
+        ArtifactError: The binary is broken.
+    """
+    if "hsaco" in capture.stages:
+        return _amd(capture, gpu, ledger)
+    if "cubin" in capture.stages:
+        return _nvidia(capture, gpu, ledger)
+    shared = _dynamic_shared(capture, ledger)
+    binary = "hsaco" if gpu is not None and gpu.arch.vendor == "amd" else "cubin"
+    reason = f"there is no {binary} in this capture; only the machine code tells"
+    names = ("registers", "local_bytes", "stack_bytes", "shared_static_bytes")
+    ledger.missing(reason, *(f"resources.{name}" for name in names))
+    resources = Resources(
+        registers=None,
+        shared_dynamic_bytes=shared,
+        shared_static_bytes=None,
+        local_bytes=None,
+        stack_bytes=None,
+    )
+    return Demand(resources=resources, usage=None)
+
+
+def _nvidia(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
+    kernel = _the_kernel(cubin.read(capture.stages["cubin"].read()).kernels, capture.kernel)
+    shared = _dynamic_shared(capture, ledger)
+    if kernel is None:
+        return _nameless(capture, "cubin", shared, ledger)
+    names = ("registers", "stack_bytes", "local_bytes")
+    origins = ("EIATTR_REGCOUNT", "EIATTR_MIN_STACK_SIZE", "EIATTR_MIN_STACK_SIZE")
+    for name, origin in zip(names, origins, strict=True):
+        if getattr(kernel, name) is None:
+            ledger.missing(f"the cubin has no {origin}", f"resources.{name}")
+        else:
+            ledger.known(f"cubin, {origin}", f"resources.{name}")
+    ledger.known(
+        "cubin, section sizes", "resources.shared_static_bytes", "resources.code_bytes",
+        "resources.constant_bytes",
+    )  # fmt: skip
+    ledger.known("cubin, EIATTR_NUM_BARRIERS", "resources.barriers")
+    resources = Resources(
+        registers=kernel.registers,
+        shared_dynamic_bytes=shared,
+        shared_static_bytes=kernel.static_shared_bytes,
+        local_bytes=kernel.local_bytes,
+        stack_bytes=kernel.stack_bytes,
+        shared_reserved_bytes=_reserved(gpu, ledger),
+        constant_bytes=sum(kernel.constant_bytes.values()),
+        code_bytes=kernel.code_bytes,
+        barriers=kernel.barriers,
+    )
+    threads = _product(kernel.required_threads) or _threads(capture)
+    if threads is None or kernel.registers is None or shared is None:
+        return Demand(resources=resources, usage=None)
+    usage = Usage(
+        threads=threads,
+        registers=kernel.registers,
+        shared_bytes=shared + kernel.static_shared_bytes,
+        barriers=kernel.barriers or 1,
+        max_threads=_product(kernel.max_threads),
+        cluster_ctas=capture.config.num_ctas or 1,
+    )
+    return Demand(resources=resources, usage=usage)
+
+
+def _the_kernel(kernels: Sequence[K], name: str) -> K | None:
+    """Return the kernel of that name, or the only one there is."""
+    named = [kernel for kernel in kernels if kernel.name == name]
+    if named:
+        return named[0]
+    return kernels[0] if len(kernels) == 1 else None
+
+
+def _nameless(capture: Capture, stage: str, shared: int | None, ledger: Ledger) -> Demand:
+    names = ("registers", "local_bytes", "stack_bytes", "shared_static_bytes")
+    reason = f"the {stage} holds no kernel named {capture.kernel}"
+    ledger.missing(reason, *(f"resources.{name}" for name in names))
+    return Demand(
+        resources=Resources(
+            registers=None,
+            shared_dynamic_bytes=shared,
+            shared_static_bytes=None,
+            local_bytes=None,
+            stack_bytes=None,
+        ),
+        usage=None,
+    )
+
+
+def _dynamic_shared(capture: Capture, ledger: Ledger) -> int | None:
+    path = "resources.shared_dynamic_bytes"
+    if capture.metadata is None:
+        ledger.missing("it is given at launch, and Triton's metadata is not in this capture", path)
+        return None
+    ledger.known(f"{METADATA}, shared", path)
+    return capture.metadata.shared
+
+
+def _reserved(gpu: Gpu | None, ledger: Ledger) -> int | None:
+    if gpu is None:
+        return None
+    source = gpu.arch.sources["shared_reserved_per_block"]
+    ledger.known(source, "resources.shared_reserved_bytes")
+    return gpu.arch.shared_reserved_per_block
+
+
+def _threads(capture: Capture) -> int | None:
+    """Threads per CTA as the metadata has them; warp specialisation adds some that it omits."""
+    if capture.config.num_warps is None or capture.target is None:
+        return None
+    return capture.config.num_warps * capture.target.warp_size
+
+
+def _product(dimensions: tuple[int, int, int] | None) -> int | None:
+    if dimensions is None:
+        return None
+    x, y, z = dimensions
+    return x * y * z

@@ -1,0 +1,27 @@
+"""``irlens completion``: tab completion for a shell."""
+
+import click
+from click.shell_completion import get_completion_class
+
+from irlens.cli import output
+from irlens.cli.exits import Exit
+
+_HELP = """Print a script that completes commands, options, kernels and GPUs.
+
+\b
+bash:  eval "$(irlens completion bash)"    in ~/.bashrc
+zsh:   eval "$(irlens completion zsh)"     in ~/.zshrc
+fish:  irlens completion fish > ~/.config/fish/completions/irlens.fish
+"""
+
+
+@click.command(help=_HELP, short_help="Print a shell's completion script.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> Exit:
+    """Print the script."""
+    found = get_completion_class(shell)
+    assert found is not None  # the choices are the shells that click knows
+    root = ctx.find_root()
+    output.write(found(root.command, {}, "irlens", "_IRLENS_COMPLETE").source(), None)
+    return Exit.OK

@@ -1,0 +1,61 @@
+"""``irlens inspect``: what the compiler made of a kernel."""
+
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from irlens.cli import output
+from irlens.cli.exits import Exit
+from irlens.cli.options import KernelOptions, asked, kernel_options
+from irlens.report import View, format_names, load_format
+
+_HELP = """Show what the compiler made of KERNEL.
+
+KERNEL is a sample's name (see `irlens kernels`), path/file.py:kernel,
+package.module:kernel, a capture, a Triton cache or one entry of it, a single artifact
+(x.ptx, x.cubin, x.ttgir, ...), a saved JSON report, or - for an artifact on stdin.
+
+An option with several comma-separated values asks for each of them.
+
+\b
+irlens inspect softmax --num-stages 2,4 --target a100,h100
+irlens inspect softmax --arg n_cols=781
+irlens inspect matmul --set BLOCK_SIZE_M=128 --format json
+irlens inspect softmax --stage ptx
+irlens inspect ~/.triton/cache
+"""
+
+
+@click.command(help=_HELP, short_help="Show what the compiler made of a kernel.")
+@click.argument("kernel")
+@kernel_options
+@click.option("--stage", metavar="NAME", help="Print one stage: ttir, ttgir, llir, ptx, sass, ...")
+@click.option("-f", "--format", "form", default="text", show_default=True,
+              metavar="|".join(format_names()), help="How to write the report.")  # fmt: skip
+@click.option("-o", "--output", "destination", type=click.Path(path_type=Path, dir_okay=False),
+              help="Write to this file.")  # fmt: skip
+@click.option("--pager/--no-pager", default=True, help="Page what is taller than the terminal.")
+def command(
+    kernel: str,
+    stage: str | None,
+    form: str,
+    destination: Path | None,
+    pager: bool,
+    **options: Unpack[KernelOptions],
+) -> Exit:
+    """Inspect one kernel, in one or several configurations."""
+    writer = load_format(form)
+    from irlens.cli import stage as stages
+    from irlens.cli import subject
+
+    if stage is not None:
+        stages.check(stage)
+        captures = subject.captures(kernel, asked(options))
+        stages.show(captures, stage, destination, paged=pager)
+        return Exit.OK
+    reports = subject.reports(kernel, asked(options))
+    on_screen = destination is None
+    view = View(width=output.width(), color=on_screen and output.use_color())
+    output.write(writer.render(reports, view), destination, paged=pager)
+    return Exit.OK

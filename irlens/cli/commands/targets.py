@@ -1,0 +1,63 @@
+"""``irlens targets``: the GPUs irlens knows, with their limits."""
+
+from typing import Literal
+
+import click
+
+from irlens.arch import Gpu
+from irlens.cli import output
+from irlens.cli.exits import Exit
+
+_HEADER = (
+    "target", "arch", "family", "SMs", "warps/SM", "blocks/SM",
+    "regs/SM", "regs/thread", "shared/SM", "shared/CTA", "GB/s",
+)  # fmt: skip
+_NUMBERS = set(range(3, len(_HEADER)))
+
+
+@click.command(short_help="List the GPUs that can be compiled for, with their limits.")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text",
+              show_default=True, help="json has every limit, with the source of each.")  # fmt: skip
+def command(form: Literal["text", "json"]) -> Exit:
+    """List the GPUs that --target takes, with their limits.
+
+    Architectures come first, then products. "SM" is a compute unit or work-group processor for
+    AMD, "block" a workgroup and "warp" a wave; sizes are in bytes. A dash is a figure that the
+    architecture does not fix, a limit that does not exist, or one that no public source states.
+    """
+    from irlens import arch
+
+    gpus = arch.gpus()
+    if form == "json":
+        import msgspec
+
+        encoded = msgspec.json.encode(gpus, order="sorted")
+        output.write(msgspec.json.format(encoded, indent=2) + b"\n", None)
+        return Exit.OK
+    from irlens.cli.table import table
+
+    rows = [_row(gpu) for gpu in gpus]
+    output.write(table(_HEADER, rows, right=_NUMBERS, color=output.use_color()), None, paged=True)
+    return Exit.OK
+
+
+def _row(gpu: Gpu) -> tuple[str, ...]:
+    arch, product = gpu.arch, gpu.product
+    bandwidth = product.bandwidth if product else None
+    return (
+        gpu.name,
+        arch.name,
+        arch.family,
+        _or_dash(gpu.sm_count),
+        _or_dash(arch.warps_per_sm),
+        _or_dash(arch.blocks_per_sm),
+        _or_dash(arch.registers_per_sm),
+        _or_dash(arch.registers_per_thread),
+        _or_dash(arch.shared_per_sm),
+        _or_dash(arch.shared_per_block_optin),
+        _or_dash(None if bandwidth is None else round(bandwidth / 1e9)),
+    )
+
+
+def _or_dash(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"

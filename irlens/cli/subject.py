@@ -1,0 +1,140 @@
+"""What KERNEL on the command line means: something to compile, or something already there."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from irlens.cli import output
+from irlens.cli.options import Asked
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.report import SCHEMA, Report
+
+_DEFAULT_TARGET = "h100"
+
+
+def reports(kernel: str, asked: Asked) -> list[Report]:
+    """Return a report of everything KERNEL and the options mean; never an empty list.
+
+    Raises:
+        IrlensError: KERNEL is nothing that can be inspected.
+    """
+    saved = _saved_report(kernel)
+    if saved is not None:
+        _refuse_options(kernel, asked)
+        return saved
+    from irlens.inspection import inspect
+
+    return [inspect(capture) for capture in captures(kernel, asked)]
+
+
+def captures(kernel: str, asked: Asked) -> list[Capture]:
+    """Return every capture that KERNEL and the options mean; never an empty list.
+
+    Raises:
+        IrlensError: KERNEL is nothing that holds or makes captures.
+    """
+    if kernel == "-" or _is_artifact(kernel):
+        _refuse_options(kernel, asked)
+        return list(_loaded(kernel))
+    return list(_made(kernel, asked))
+
+
+def _is_artifact(kernel: str) -> bool:
+    """Whether KERNEL is a path to something compiled.
+
+    ``softmax`` stays the sample even where a directory of that name stands around; ``./softmax``
+    is the directory.
+    """
+    path = Path(kernel).expanduser()
+    if path.suffix == ".py" or ".py:" in kernel:
+        return False
+    if "/" in kernel or path.is_file():
+        return path.exists() or ":" not in kernel
+    if path.is_dir():
+        from irlens.capture.describe import known_files
+
+        return kernel not in known_files()
+    return False
+
+
+def _loaded(kernel: str) -> Iterator[Capture]:
+    from irlens.artifacts.load import Broken, load, load_bytes
+
+    if kernel == "-":
+        yield from load_bytes(sys.stdin.buffer.read(), name="stdin")
+        return
+    found = False
+    for capture in load(Path(kernel).expanduser()):
+        if isinstance(capture, Broken):
+            output.note(f"irlens: skipped {capture.path}: {capture.reason}")
+        else:
+            found = True
+            yield capture
+    if not found:
+        raise ArtifactError(f"{kernel} holds no capture that can be read")
+
+
+def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
+    from irlens import arch
+    from irlens.capture import Request, capture, is_stored
+
+    for target, settings, args in asked.combinations():
+        gpu = arch.find(target or _default_target())
+        request = Request(
+            kernel=kernel,
+            target=gpu.target,
+            sm_count=gpu.sm_count,
+            settings=settings,
+            args=args,
+            run=bool(asked.run),
+        )
+        if sys.stderr.isatty() and not is_stored(request):
+            output.note(f"irlens: compiling {kernel} for {gpu.name} ...")
+        yield from capture(request)
+
+
+def _default_target() -> str:
+    """Return the GPU of this machine, or one that most kernel authors have in mind."""
+    from irlens.capture.device import find_device
+
+    device = find_device()
+    if device is not None:
+        return device.target.product or device.target.arch
+    output.note(f"irlens: no GPU here and no --target: compiling for {_DEFAULT_TARGET}")
+    return _DEFAULT_TARGET
+
+
+def _refuse_options(kernel: str, asked: Asked) -> None:
+    if asked != Asked():
+        raise IrlensError(
+            f"{kernel} is compiled already: --target, --set and the like have no effect on it",
+            hint="leave them out, or name the kernel's source",
+        )
+
+
+def _saved_report(kernel: str) -> list[Report] | None:
+    """Return the reports in a JSON file that irlens wrote, ``None`` for anything else."""
+    path = Path(kernel).expanduser()
+    if path.suffix != ".json" or not path.is_file():
+        return None
+    try:
+        document = msgspec.json.decode(path.read_bytes())
+        items = document if isinstance(document, list) else [document]
+        if not items or not all(isinstance(item, dict) and "schema" in item for item in items):
+            return None
+        for item in items:
+            if item["schema"] != SCHEMA:
+                raise ArtifactError(
+                    f"{kernel}: a report of schema {item['schema']!r}, this irlens reads {SCHEMA}",
+                    hint="write it again with this version of irlens",
+                )
+        return msgspec.convert(items, list[Report])
+    except OSError as error:
+        raise ArtifactError(f"cannot read {kernel}: {error.strerror}") from error
+    except msgspec.ValidationError as error:
+        raise ArtifactError(f"{kernel}: not a whole report: {error}") from error
+    except msgspec.DecodeError as error:
+        raise ArtifactError(f"{kernel}: not JSON: {error}") from error

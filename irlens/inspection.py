@@ -1,0 +1,175 @@
+"""From a capture to its report: the one path that everything takes."""
+
+import hashlib
+
+from irlens import arch
+from irlens.analyze import cfg
+from irlens.analyze.ledger import Ledger
+from irlens.analyze.mix import instruction_mix
+from irlens.analyze.occupancy import compute
+from irlens.analyze.pipelines import cp_async
+from irlens.analyze.resources import Demand, read_demand
+from irlens.arch import Gpu
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
+from irlens.model.errors import UnknownNameError
+from irlens.model.report import (
+    SCHEMA,
+    InstructionMix,
+    Occupancy,
+    Pipeline,
+    Report,
+    StageSize,
+)
+from irlens.model.source import SourceLocation
+from irlens.parse import ptx
+
+
+def inspect(capture: Capture) -> Report:
+    """Return everything that can be known of a capture.
+
+    What cannot be known is ``None`` in the report, with the reason under ``unknown``.
+
+    Raises:
+        ArtifactError: An artifact is broken.
+    """
+    ledger = Ledger()
+    gpu = _gpu(capture, ledger)
+    demand = read_demand(capture, gpu, ledger)
+    kernel = _ptx_kernel(capture, ledger)
+    pipelines = _pipelines(capture, kernel, demand, ledger)
+    return Report(
+        schema=SCHEMA,
+        kernel=capture.kernel,
+        target=capture.target,
+        triton_version=_triton_version(capture, ledger),
+        config=capture.config,
+        stages=_sizes(capture),
+        resources=demand.resources,
+        occupancy=_occupancy(capture, gpu, demand, ledger),
+        pipelines=pipelines,
+        mix=_mixes(capture, kernel),
+        findings=[],
+        run=capture.manifest.run if capture.manifest else None,
+        code=_code(capture, pipelines),
+        sources=ledger.sources,
+        unknown=ledger.unknown,
+    )
+
+
+def _gpu(capture: Capture, ledger: Ledger) -> Gpu | None:
+    target = capture.target
+    if target is None:
+        ledger.missing("no artifact says what it was compiled for", "target", "occupancy")
+        return None
+    try:
+        gpu = arch.find(target.product) if target.product else arch.by_arch(target.arch)
+    except UnknownNameError:
+        ledger.missing(f"irlens has no row for {target.arch}", "occupancy")
+        return None
+    if capture.metadata and capture.metadata.wgp_cu_mode == "cu":
+        return gpu.in_cu_mode()
+    return gpu
+
+
+def _triton_version(capture: Capture, ledger: Ledger) -> str | None:
+    if capture.manifest:
+        return capture.manifest.triton_version
+    if capture.metadata and capture.metadata.triton_version:
+        return capture.metadata.triton_version
+    ledger.missing("Triton's metadata is not in this capture, or too old to say", "triton_version")
+    return None
+
+
+def _sizes(capture: Capture) -> dict[str, StageSize]:
+    ordered = sorted(capture.stages.values(), key=lambda stage: STAGE_ORDER.index(stage.name))
+    return {stage.name: _size(stage) for stage in ordered}
+
+
+def _size(stage: Stage) -> StageSize:
+    content = stage.read()
+    lines = None if stage.name in BINARY_STAGES else len(content.splitlines())
+    return StageSize(lines=lines, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def _occupancy(
+    capture: Capture, gpu: Gpu | None, demand: Demand, ledger: Ledger
+) -> Occupancy | None:
+    if gpu is None or demand.usage is None:
+        missing = [path.partition(".")[2] for path in ledger.unknown if "resources." in path]
+        reason = f"it depends on {', '.join(missing)}" if missing else "the CTA's size is not known"
+        ledger.missing(reason, "occupancy")
+        return None
+    ledger.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
+    occupancy = compute(gpu, demand.usage, grid_ctas=_grid_ctas(capture))
+    if occupancy.waves is None:
+        reason = (
+            "the grid is not known"
+            if capture.config.grid is None
+            else f"{gpu.arch.name} does not fix the number of SMs: name a product as the target"
+        )
+        if occupancy.launchable:
+            ledger.missing(reason, "occupancy.waves")
+    return occupancy
+
+
+def _grid_ctas(capture: Capture) -> int | None:
+    if capture.config.grid is None:
+        return None
+    x, y, z = capture.config.grid
+    return x * y * z * (capture.config.num_ctas or 1)
+
+
+def _ptx_kernel(capture: Capture, ledger: Ledger) -> ptx.Function | None:
+    if "ptx" not in capture.stages:
+        return None
+    kernels = ptx.parse(capture.stages["ptx"].text()).kernels
+    named = [kernel for kernel in kernels if kernel.name == capture.kernel]
+    if not named and len(kernels) == 1:
+        named = list(kernels)
+    if not named:
+        ledger.missing(f"the ptx holds no kernel named {capture.kernel}", "pipelines", "mix")
+        return None
+    return named[0]
+
+
+def _pipelines(
+    capture: Capture, kernel: ptx.Function | None, demand: Demand, ledger: Ledger
+) -> list[Pipeline]:
+    if kernel is None:
+        reason = (
+            "software pipelining is read from ptx; for AMD it is not analysed yet"
+            if "amdgcn" in capture.stages
+            else "there is no ptx in this capture"
+        )
+        ledger.missing(reason, "pipelines")
+        return []
+    ledger.known("ptx, cp.async groups followed along the control flow", "pipelines")
+    threads = demand.usage.threads if demand.usage else kernel.threads_per_cta
+
+    def requested(_location: tuple[SourceLocation, ...]) -> int | None:
+        return capture.config.num_stages
+
+    return cp_async.find(
+        kernel, cfg.build(kernel), threads_per_cta=threads, requested=requested
+    )
+
+
+def _mixes(capture: Capture, kernel: ptx.Function | None) -> list[InstructionMix]:
+    return [instruction_mix(kernel)] if kernel is not None else []
+
+
+def _code(capture: Capture, pipelines: list[Pipeline]) -> dict[str, str]:
+    """The lines of Python that the report speaks of, if the capture holds the source."""
+    if capture.directory is None:
+        return {}
+    code = {}
+    for location in sorted({p.source for p in pipelines if p.source}):
+        line = _line(capture, location)
+        if line:
+            code[str(location)] = line
+    return code
+
+
+def _line(capture: Capture, location: SourceLocation) -> str | None:
+    """Return one line of the Python kept in a capture, stripped."""
+    return None
