@@ -4,6 +4,22 @@ Importing it imports neither; that happens when something has to be compiled.
 """
 
 from irlens.capture.capturing import capture, capture_entries, is_stored
+from irlens.capture.describe import Description, KernelSource, find_kernel, known_files, read_file
+from irlens.capture.device import Device, find_device
 from irlens.capture.request import Request
+from irlens.capture.values import parse_value
 
-__all__ = ["Request", "capture", "capture_entries", "is_stored"]
+__all__ = [
+    "Description",
+    "Device",
+    "KernelSource",
+    "Request",
+    "capture",
+    "capture_entries",
+    "find_device",
+    "find_kernel",
+    "is_stored",
+    "known_files",
+    "parse_value",
+    "read_file",
+]

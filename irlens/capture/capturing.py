@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,6 +21,9 @@ from irlens.capture.request import Request, key, triton_version
 from irlens.capture.values import recorded
 from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
 from irlens.model.errors import CaptureError
+
+if TYPE_CHECKING:  # importing it imports Triton
+    from irlens.capture.variants import Variant
 
 #: Where a capture keeps the Python it was made from. It is data: nothing imports it.
 PYTHON_FOLDER = "python"
@@ -95,6 +99,7 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
         from irlens.capture.variants import make_variants
 
     store.clean(destination.parent)
+    was_there = destination.exists()
     with ExitStack() as stack:
         work = stack.enter_context(store.workspace(destination))
         # Twice: for what the file compiles while it is loaded, and against knobs that it sets.
@@ -108,28 +113,38 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
             made = make_variants(request, source.description, module, kernel)
         except Exception as error:  # whatever Triton, or the file's own functions, may raise
             raise explain.explain(error, source.function, sources, printed()) from error
-        build = work / "build"
         for index, variant in enumerate(made):
-            entry = build / f"{index:03}"
-            _collect(variant.entry, entry)
-            _keep_sources(sources, entry / PYTHON_FOLDER)
-            manifest = Manifest(
-                schema=MANIFEST_SCHEMA,
-                irlens_version=irlens.__version__,
-                triton_version=triton_version(),
-                kernel=source.function,
-                file=source.path.name,
-                target=request.target,
-                constexprs=variant.constexprs,
-                args={name: recorded(value) for name, value in variant.args.items()},
-                grid=variant.grid,
-                run=variant.run,
-                dependencies={str(path): _sha256(path.read_bytes()) for path in others},
-            )
-            text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-            (entry / MANIFEST_NAME).write_bytes(text + b"\n")
-        # An older capture is there if one of its files has changed, or to be run again.
-        store.publish(build, destination, replace=request.run or destination.exists())
+            _write(work / "build" / f"{index:03}", request, source, others, variant)
+        # What another process has published meanwhile may already be in use: it stays.
+        outdated = was_there and not _is_current(destination)
+        store.publish(work / "build", destination, replace=request.run or outdated)
+
+
+def _write(
+    entry: Path,
+    request: Request,
+    source: describe.KernelSource,
+    others: Sequence[Path],
+    variant: "Variant",
+) -> None:
+    """Make a capture of a compiled variant: its artifacts, its sources, its manifest."""
+    _collect(variant.entry, entry)
+    _keep_sources([source.path, *others], entry / PYTHON_FOLDER)
+    manifest = Manifest(
+        schema=MANIFEST_SCHEMA,
+        irlens_version=irlens.__version__,
+        triton_version=triton_version(),
+        kernel=source.function,
+        file=source.path.name,
+        target=request.target,
+        constexprs=variant.constexprs,
+        args={name: recorded(value) for name, value in variant.args.items()},
+        grid=variant.grid,
+        run=variant.run,
+        dependencies={str(path): _sha256(path.read_bytes()) for path in others},
+    )
+    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    (entry / MANIFEST_NAME).write_bytes(text + b"\n")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The GPU of this machine, found without Triton and PyTorch."""
+"""The GPU of this machine and what its driver says, without Triton and PyTorch."""
 
 import ctypes
 from pathlib import Path
@@ -11,6 +11,10 @@ from irlens.model.config import Target
 _MULTIPROCESSOR_COUNT = 16
 _COMPUTE_CAPABILITY_MAJOR = 75
 _COMPUTE_CAPABILITY_MINOR = 76
+
+# CUfunction_attribute in cuda.h
+_LOCAL_SIZE_BYTES = 3
+_NUM_REGS = 4
 
 #: What the amdgpu kernel driver says of each processor, CPUs included.
 _KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
@@ -28,6 +32,20 @@ class Device(msgspec.Struct, frozen=True):
     target: Target
     sm_count: int
     name: str | None
+
+
+class FunctionFacts(msgspec.Struct, frozen=True):
+    """What a driver says of a loaded kernel; ``None`` is "it does not say".
+
+    Attributes:
+        registers: Registers per thread.
+        local_bytes: Local memory per thread, bytes.
+        blocks_per_sm: CTAs that an SM can hold at once.
+    """
+
+    registers: int | None
+    local_bytes: int | None
+    blocks_per_sm: int | None
 
 
 def find_device() -> Device | None:
@@ -60,6 +78,35 @@ def nvidia_device(library: str = "libcuda.so.1") -> Device | None:
     arch = f"sm_{attribute(_COMPUTE_CAPABILITY_MAJOR)}{attribute(_COMPUTE_CAPABILITY_MINOR)}"
     target = Target(vendor="nvidia", arch=arch, warp_size=32)
     return Device(target, attribute(_MULTIPROCESSOR_COUNT), name.value.decode("utf-8", "replace"))
+
+
+def nvidia_function(
+    handle: int, threads: int, shared: int, library: str = "libcuda.so.1"
+) -> FunctionFacts:
+    """Ask the CUDA driver about a kernel that it has loaded.
+
+    CUDA Driver API: ``cuFuncGetAttribute``, ``cuOccupancyMaxActiveBlocksPerMultiprocessor``.
+
+    Args:
+        handle: The ``CUfunction``.
+        threads: Threads per CTA.
+        shared: Dynamic shared memory per CTA, bytes.
+        library: The driver.
+    """
+    cuda, function = ctypes.CDLL(library), ctypes.c_void_p(handle)
+
+    def attribute(which: int) -> int | None:
+        value = ctypes.c_int()
+        failed = cuda.cuFuncGetAttribute(ctypes.byref(value), which, function)
+        return None if failed else value.value
+
+    blocks = ctypes.c_int()
+    failed = cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        ctypes.byref(blocks), function, ctypes.c_int(threads), ctypes.c_size_t(shared)
+    )
+    return FunctionFacts(
+        attribute(_NUM_REGS), attribute(_LOCAL_SIZE_BYTES), None if failed else blocks.value
+    )
 
 
 def amd_device(nodes: Path = _KFD_NODES) -> Device | None:

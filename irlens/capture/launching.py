@@ -1,6 +1,5 @@
 """Launching a kernel on the GPU of this machine and comparing it with its reference."""
 
-import ctypes
 import importlib.util
 from collections.abc import Mapping
 from types import ModuleType
@@ -8,16 +7,13 @@ from typing import Any
 
 from irlens.capture import triton_door
 from irlens.capture.describe import Description
+from irlens.capture.device import FunctionFacts, nvidia_function
 from irlens.capture.reference import Reference
 from irlens.capture.triton_door import Compiled, Kernel, Values
 from irlens.capture.values import Argument
 from irlens.model.capture import RunResult
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
-
-# CUfunction_attribute in cuda.h
-_LOCAL_SIZE_BYTES = 3
-_NUM_REGS = 4
 
 
 class Bench:
@@ -75,15 +71,23 @@ class Bench:
         matches, error = None, None
         if expected is not None:
             matches, error = self._reference.compare(values, expected)
-        registers, local_bytes, blocks = _ask_driver(compiled.handle, self._target)
+        facts = self._facts(compiled)
         return compiled, RunResult(
             device=self.device_name,
             matches_reference=matches,
             max_abs_error=error,
-            registers=registers,
-            local_bytes=local_bytes,
-            blocks_per_sm=blocks,
+            registers=facts.registers,
+            local_bytes=facts.local_bytes,
+            blocks_per_sm=facts.blocks_per_sm,
         )
+
+    def _facts(self, compiled: Compiled) -> FunctionFacts:
+        """Ask the driver about the launched kernel."""
+        handle = compiled.handle
+        if self._target.vendor != "nvidia":
+            return FunctionFacts(handle.n_regs, None, None)
+        threads = handle.metadata.num_warps * self._target.warp_size
+        return nvidia_function(handle.function, threads, handle.metadata.shared)
 
 
 def _import_torch() -> Any:
@@ -107,28 +111,3 @@ def _arch(torch: Any, properties: Any) -> str:
     if torch.version.hip is not None:
         return str(properties.gcnArchName).split(":")[0]
     return f"sm_{properties.major}{properties.minor}"
-
-
-def _ask_driver(handle: Any, target: Target) -> tuple[int | None, int | None, int | None]:
-    """Return registers and local bytes per thread, and resident CTAs per SM, as the driver has it.
-
-    CUDA Driver API: ``cuFuncGetAttribute``, ``cuOccupancyMaxActiveBlocksPerMultiprocessor``.
-    """
-    if target.vendor != "nvidia":
-        return handle.n_regs, None, None
-    cuda = ctypes.CDLL("libcuda.so.1")
-    function = ctypes.c_void_p(handle.function)
-
-    def attribute(which: int) -> int | None:
-        value = ctypes.c_int()
-        failed = cuda.cuFuncGetAttribute(ctypes.byref(value), which, function)
-        return None if failed else value.value
-
-    blocks = ctypes.c_int()
-    failed = cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        ctypes.byref(blocks),
-        function,
-        ctypes.c_int(handle.metadata.num_warps * target.warp_size),
-        ctypes.c_size_t(handle.metadata.shared),
-    )
-    return attribute(_NUM_REGS), attribute(_LOCAL_SIZE_BYTES), None if failed else blocks.value

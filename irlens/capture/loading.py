@@ -7,6 +7,7 @@ import sysconfig
 import traceback
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
@@ -26,24 +27,28 @@ def loaded(source: KernelSource) -> Iterator[tuple[ModuleType, list[Path]]]:
         CaptureError: The file raised an exception.
     """
     name, folders = _module_name(source.path)
-    spec = importlib.util.spec_from_file_location(name, source.path)
-    if spec is None or spec.loader is None:
-        raise CaptureError(f"{source.path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    path, modules = list(sys.path), dict(sys.modules)
+    module = importlib.util.module_from_spec(
+        ModuleSpec(name, SourceFileLoader(name, str(source.path)), origin=str(source.path))
+    )
+    module.__file__ = str(source.path)
+    path, modules, bytecode = list(sys.path), dict(sys.modules), sys.dont_write_bytecode
+    # Bytecode is taken for current when the source's size and second of change are the same,
+    # so a file edited twice in a second would be captured as it was before.
+    sys.dont_write_bytecode = True
     sys.path[:0] = [folder for folder in folders if folder not in path]
     sys.modules[name] = module
     try:
         with redirect_stdout(sys.stderr):
             try:
-                spec.loader.exec_module(module)
+                exec(compile(source.content, source.path, "exec"), vars(module))
             except (Exception, SystemExit) as error:  # whatever a user's file may raise
                 raise CaptureError(_where(source.path, error)) from error
             yield module, local_files(module, set(sys.modules) - set(modules))
     finally:
         sys.path[:] = path
+        sys.dont_write_bytecode = bytecode
         for added in set(sys.modules) - set(modules):
-            if _local_file(sys.modules[added]):
+            if added == name or _local_file(sys.modules[added]):
                 del sys.modules[added]
         if name in modules:
             sys.modules[name] = modules[name]
@@ -106,7 +111,7 @@ def _local_file(module: ModuleType) -> Path | None:
     if not isinstance(file, str) or not file.endswith(".py"):
         return None
     path = Path(file).resolve()
-    if {"site-packages", "dist-packages"} & set(path.parts):
+    if {"site-packages", "dist-packages"} & set(path.parts) or not path.is_file():
         return None
     return None if any(path.is_relative_to(root) for root in _OURS) else path
 

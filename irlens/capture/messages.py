@@ -1,5 +1,6 @@
 """Keeping what the compiler prints until it is known whether anybody needs it."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -17,7 +18,8 @@ def held_back(log: Path) -> Iterator[Callable[[], str]]:
     """Send stdout and stderr to a file, the ones of C++ code included.
 
     MLIR writes its diagnostics straight to file descriptor 2, with a reproducer of hundreds of
-    lines, and raises an exception that says only that something failed.
+    lines, and raises an exception that says only that something failed; and what a kernel prints
+    while it runs comes out of file descriptor 1, where irlens's own data belongs.
 
     Args:
         log: The file, which must not exist yet.
@@ -26,26 +28,34 @@ def held_back(log: Path) -> Iterator[Callable[[], str]]:
         A function that returns what has been printed so far. When the block ends well all of it
         goes to stderr; when it raises, nothing does.
     """
-    sys.stderr.flush()
-    real = os.dup(2)
+    libc = ctypes.CDLL(None)
+    stdout, stderr = os.dup(1), os.dup(2)
     watcher = subprocess.Popen(["/bin/sh", "-c", _LAST_WORDS, str(log)], stdin=subprocess.PIPE)
     kept = os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
-    os.dup2(kept, 2)
-    stream = open(2, "w", closefd=False, errors="replace")  # noqa: SIM115  # outlives this statement
+    stream = open(kept, "w", closefd=False, errors="replace")  # noqa: SIM115  # closed below
 
-    def printed() -> str:
+    def flush() -> None:
         stream.flush()
         sys.stderr.flush()
+        libc.fflush(None)
+
+    def printed() -> str:
+        flush()
         return log.read_text("utf-8", "replace")
 
+    flush()
+    os.dup2(kept, 1)
+    os.dup2(kept, 2)
     try:
         with redirect_stdout(stream):
             yield printed
-        os.write(real, printed().encode())
+        with open(stderr, "w", closefd=False) as real:
+            real.write(printed())
     finally:
-        stream.flush()
-        sys.stderr.flush()
-        os.dup2(real, 2)
-        os.close(kept)
-        os.close(real)
+        flush()
+        os.dup2(stdout, 1)
+        os.dup2(stderr, 2)
+        stream.close()
+        for descriptor in (kept, stdout, stderr):
+            os.close(descriptor)
         watcher.communicate(b"\n")

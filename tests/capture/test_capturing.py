@@ -241,8 +241,12 @@ def test_nothing_else_is_left_behind(private_store: Path, sm_90: Target) -> None
     [("fp32[536870911]", True), ("fp32[536870912]", False), ("int8[2147483647]", True)],
 )
 def test_amd_pointers_are_32_bit_only_within_2_gb(
-    tensor: str, expected: bool, write: Callable[..., Path]
+    tensor: str,
+    expected: bool,
+    write: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("AMDGCN_USE_BUFFER_OPS", "1")  # the default since 3.6
     gfx942 = Target(vendor="amd", arch="gfx942", warp_size=64)
     path = write("""
         @triton.jit

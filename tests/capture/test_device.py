@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from irlens.capture.device import Device, amd_device, nvidia_device
+from irlens.capture.device import (
+    Device,
+    FunctionFacts,
+    amd_device,
+    nvidia_device,
+    nvidia_function,
+)
 from irlens.model.config import Target
 
 # A driver with one device, as far as device.py asks; the numbers of an H200.
@@ -20,6 +26,15 @@ int cuDeviceGetName(char *name, int size, int device) {
 int cuDeviceGetAttribute(int *value, int which, int device) {
     *value = which == 16 ? 132 : which == 75 ? 9 : which == 76 ? 0 : -1;
     return device != 7;
+}
+int cuFuncGetAttribute(int *value, int which, void *function) {
+    *value = which == 4 ? 31 : which == 3 ? 8 : -1;
+    return function != (void *)0x7f0012345678;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *blocks, void *function, int threads, unsigned long shared) {
+    *blocks = 2048 / threads - (shared == 5000000000);
+    return function != (void *)0x7f0012345678;
 }
 """
 
@@ -48,6 +63,14 @@ def test_without_device_or_driver_there_is_none(tmp_path: Path) -> None:
     assert nvidia_device(fake_driver(tmp_path, 0)) is None
     assert nvidia_device(str(tmp_path / "absent.so")) is None
     assert amd_device(tmp_path / "absent") is None
+
+
+def test_the_driver_is_asked_about_a_loaded_kernel(tmp_path: Path) -> None:
+    library = fake_driver(tmp_path, 1)
+    handle = 0x7F0012345678  # as wide as a pointer
+    assert nvidia_function(handle, 256, 12_320, library) == FunctionFacts(31, 8, 8)
+    assert nvidia_function(handle, 256, 5_000_000_000, library) == FunctionFacts(31, 8, 7)
+    assert nvidia_function(handle + 1, 256, 0, library) == FunctionFacts(None, None, None)
 
 
 # The versions are those of ROCm's isa tables: decimal, with the stepping in the last two digits.

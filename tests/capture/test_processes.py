@@ -80,6 +80,27 @@ def test_a_dump_that_was_asked_for_is_shown() -> None:
     assert len(out.splitlines()) == 1
 
 
+def test_nothing_that_is_printed_on_the_way_reaches_stdout(write: Callable[..., Path]) -> None:
+    path = write("""
+        import ctypes, os
+        print("python, loading")
+
+        def talk(args):
+            print("python")
+            os.write(1, b"descriptor\\n")
+            ctypes.CDLL(None).puts(b"buffered in C")
+            return 1
+
+        @triton.heuristics({"N": talk})
+        @triton.jit
+        def k(N: tl.constexpr):
+            pass
+    """)
+    out, err = start(CAPTURE, str(path)).communicate()
+    assert len(out.splitlines()) == 1
+    assert sorted(err.splitlines()) == ["buffered in C", "descriptor", "python", "python, loading"]
+
+
 def test_a_compiler_that_aborts_leaves_its_last_words_and_nothing_else(
     write: Callable[..., Path], private_store: Path
 ) -> None:
