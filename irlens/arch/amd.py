@@ -16,6 +16,7 @@ KIB = 1024
 _ISA_INFO = "LLVM, AMDGPU/Utils/AMDGPUBaseInfo.cpp, IsaInfo::"
 _LDS = _ISA_INFO + "getAddressableLocalMemorySize (processor features in AMDGPU.td)"
 _USAGE = "LLVM, AMDGPUUsage, compute_pgm_rsrc2, GRANULATED_LDS_SIZE"
+_ROCM = "ROCm documentation, 'AMD GPU specifications'"
 
 _SOURCES = {
     "units_per_sm": "by definition: AMD counts compute units",
@@ -23,16 +24,17 @@ _SOURCES = {
     "warps_per_sm": _ISA_INFO + "getMaxWavesPerEU times getEUsPerCU",
     "threads_per_block": _ISA_INFO + "getMaxFlatWorkGroupSize",
     "partitions": _ISA_INFO + "getEUsPerCU",
-    "registers_per_sm": _ISA_INFO + "getTotalNumVGPRs per lane and SIMD",
-    "registers_per_block": "a workgroup may hold the whole file (LLVM knows no other limit)",
+    "registers_per_sm": _ISA_INFO + "getTotalNumVGPRs per lane and SIMD; " + _ROCM,
+    "registers_per_block": "no document: taken to be the whole file, as LLVM knows no other limit",
     "registers_per_thread": _ISA_INFO + "getAddressableNumVGPRs",
     "register_allocation_max": _ISA_INFO + "getAddressableNumVGPRs",
     "register_unit": _ISA_INFO + "getVGPRAllocGranule per lane",
-    "shared_per_sm": _ISA_INFO + "getLocalMemorySize",
+    "shared_per_sm": _ISA_INFO + "getLocalMemorySize; " + _ROCM,
     "shared_per_block": _LDS,
     "shared_per_block_optin": _LDS,
     "shared_unit": _USAGE,
-    "shared_reserved_per_block": "none: the driver adds nothing to group_segment_fixed_size",
+    "shared_reserved_per_block": "HIP's reservedSharedMemPerBlock, 0 on an MI300A (MT4G, "
+    "sample_results); others: assumed the same",
     "barriers_per_sm": _ISA_INFO + "getMaxWorkGroupsPerCU",
 }
 # LLVM forgot the trap handler's registers until 2026 (pull request 201342), and so did ROCm, which
@@ -121,7 +123,7 @@ _rdna = partial(
     sources=_SOURCES
     | {
         "shared_unit": "Mesa, src/amd/common/ac_gpu_info.c, lds_alloc_granularity from GFX10.3 on; "
-        "LLVM pull request 224852"
+        "LLVM pull request 224852: GFX11 and GFX12.0 allocate 1,024 bytes and encode 512"
     },
 )
 _rdna_large_file = partial(
@@ -161,9 +163,14 @@ GFX1250 = _row(
     shared_per_sm=320 * KIB,
     shared_per_block=320 * KIB,
     shared_per_block_optin=320 * KIB,
-    shared_unit=2 * KIB,
+    shared_unit=2 * KIB,  # LLVM said 1 KiB until November 2025 (pull request 167614)
     barriers_per_sm=16,
-    sources=_SOURCES,
+    # The documentation of ROCm does not have it yet.
+    sources=_SOURCES
+    | {
+        "registers_per_sm": _ISA_INFO + "getTotalNumVGPRs per lane and SIMD",
+        "shared_per_sm": _ISA_INFO + "getLocalMemorySize",
+    },
 )
 
 ARCHS: tuple[Arch, ...] = (

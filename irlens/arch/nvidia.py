@@ -159,7 +159,8 @@ SM_110 = _hopper(
     shared_per_block_optin=227 * KIB,
     barriers_per_sm=24,
 )
-# CUDA 13.0 renamed the architecture of Thor from sm_101 to sm_110 (its release notes).
+# CUDA 13.0 renamed the architecture of Thor from sm_101 to sm_110 (its release notes). The sources
+# know it by the new name only.
 SM_101 = replace(SM_110, name="sm_101")
 SM_120 = _hopper(
     name="sm_120",

@@ -150,8 +150,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
         units: SMs (NVIDIA) or compute units (AMD) of one device, as the vendor counts them;
             ``None`` if unknown.
         bandwidth: Peak memory bandwidth, bytes per second; ``None`` if unknown.
-        clock: Peak ("boost") clock in Hz, where the vendor states one.
-        drivers: The names by which drivers report it.
+        clock: Peak ("boost") clock in Hz, as the vendor or the driver states it; ``None`` if
+            unknown.
+        drivers: The names by which drivers report it and nothing else.
         source: Where these numbers are from.
 
     Raises:

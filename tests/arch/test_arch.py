@@ -19,12 +19,18 @@ def test_every_gpu_is_found_by_its_name_in_any_spelling(gpu: arch.Gpu) -> None:
         assert arch.find(spelling) == gpu
 
 
-@pytest.mark.parametrize("gpu", [gpu for gpu in ALL if gpu.product], ids=lambda gpu: gpu.name)
-def test_a_present_gpu_is_recognised_by_its_driver_name(gpu: arch.Gpu) -> None:
-    assert gpu.product
-    assert gpu.product.drivers
-    for driver in gpu.product.drivers:
-        assert arch.find(driver) == gpu
+@pytest.mark.parametrize(
+    ("driver", "gpu"),
+    [(driver, gpu) for gpu in ALL if gpu.product for driver in gpu.product.drivers],
+)
+def test_a_present_gpu_is_recognised_by_its_driver_name(driver: str, gpu: arch.Gpu) -> None:
+    assert arch.find(driver) == gpu
+
+
+def test_a_driver_name_that_two_products_share_is_no_product() -> None:
+    assert arch.find("RTX 3080").sm_count == 68
+    with pytest.raises(UnknownNameError):  # 68 SMs on the card of 10 GB, 70 on that of 12 GB
+        arch.find("NVIDIA GeForce RTX 3080")
 
 
 @pytest.mark.parametrize(
