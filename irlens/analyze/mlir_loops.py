@@ -1,0 +1,169 @@
+"""Loops of ttir and ttgir, and how many pipeline stages were asked for each.
+
+Which loops a kernel-wide ``num_stages`` is meant for is the compiler's rule, the same for both
+vendors and in what Triton 3.4 to 3.9 compiled for the tests (``loadOpsToIndirectionLevel`` in
+``lib/Dialect/TritonGPU/Transforms/Pipeliner/AssignLatencies.cpp``, called for AMD from
+``third_party/amd/lib/TritonAMDGPUTransforms/ScheduleLoops.cpp``):
+
+- Only ``scf.for`` is pipelined, and of nested loops only the innermost.
+- Loads from which an operand A or B of a dot is computed, dot and load both directly in the loop's
+  body, are candidates. They run ``num_stages`` deep, the loop's own or else the kernel's.
+- In a loop without a dot, loads are candidates only if the loop has its own ``tt.num_stages``
+  (``tl.range(..., num_stages=)``): a kernel-wide ``num_stages`` says nothing about it.
+
+``tt.num_stages`` stays on the loop in ttir and in ttgir; loops lose it when they become branches in
+LLVM IR. ttir is the one to ask all the same: in ttgir a flattened nest has become one loop, and
+warp specialization for Hopper has written 0 into every loop so that none is pipelined again
+(``third_party/nvidia/hopper/lib/Transforms/WarpSpecialization.cpp``).
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.model.source import SourceLocation
+from irlens.parse.mlir import Module, Operation
+
+Chain: TypeAlias = tuple[SourceLocation, ...]
+
+LOADS = frozenset(
+    {
+        "tt.load",
+        "tt.descriptor_load",
+        "tt.descriptor_gather",
+        "tt.experimental_descriptor_load",
+        "tt.experimental_descriptor_gather",
+    }
+)
+# The accumulator stands last in the text of both and is no reason to pipeline a load.
+_DOTS = frozenset({"tt.dot", "tt.dot_scaled"})
+
+
+class Loop(msgspec.Struct, frozen=True, kw_only=True):
+    """One ``scf.for`` or ``scf.while``.
+
+    Attributes:
+        operation: Its index in ``Module.operations``.
+        location: The ``for`` or ``while``, innermost frame first; empty if unknown.
+        depth: Loops around it in its function.
+        parent: Index of the innermost of them, or ``None``.
+        inner: Indices of the loops directly inside.
+        num_stages: What ``tl.range(..., num_stages=)`` asked for; ``None`` if it did not.
+        feeds_dot: Whether, in ttir, a dot in its body uses a load in its body, directly or not.
+        flatten: ``tl.range(..., flatten=True)``: to be fused with the loop inside it.
+        warp_specialize: ``tl.range(..., warp_specialize=True)``.
+    """
+
+    operation: int
+    location: Chain
+    depth: int
+    parent: int | None
+    inner: tuple[int, ...]
+    num_stages: int | None
+    feeds_dot: bool
+    flatten: bool
+    warp_specialize: bool
+
+
+def find_loops(module: Module) -> dict[int, Loop]:
+    """Return the loops of a module by the index of their operation, outer ones first."""
+    around: list[int] = []
+    parents: dict[int, tuple[int, int]] = {}
+    inner: dict[int, list[int]] = {}
+    for operation in module.named("scf.for", "scf.while"):
+        while around and module.operations[around[-1]].end <= operation.index:
+            around.pop()
+        if around:
+            inner[around[-1]].append(operation.index)
+        parents[operation.index] = (len(around), around[-1] if around else -1)
+        inner[operation.index] = []
+        around.append(operation.index)
+    return {
+        index: _loop(module, module.operations[index], depth, parent, tuple(inner[index]))
+        for index, (depth, parent) in parents.items()
+    }
+
+
+def _loop(
+    module: Module, operation: Operation, depth: int, parent: int, inner: tuple[int, ...]
+) -> Loop:
+    written = operation.attributes.get("tt.num_stages", "").partition(" ")[0]
+    return Loop(
+        operation=operation.index,
+        location=operation.location,
+        depth=depth,
+        parent=None if parent < 0 else parent,
+        inner=inner,
+        num_stages=int(written) if written.isdecimal() else None,
+        feeds_dot=operation.name == "scf.for" and not inner and _feeds_dot(module, operation),
+        flatten=operation.attributes.get("tt.flatten", "false") != "false",
+        warp_specialize=operation.attributes.get("tt.warp_specialize", "false") != "false",
+    )
+
+
+def _feeds_dot(module: Module, loop: Operation) -> bool:
+    """Follow operands from the dots in a loop's body to a load, within the body."""
+    blocks = [block for region in loop.regions for block in region.blocks]
+    body = [module.operations[index] for block in blocks for index in block.operations]
+    defined = {name: operation for operation in body for name, _ in operation.results}
+    waiting = [name for op in body if op.name in _DOTS for name in op.operands[:-1]]
+    seen: set[int] = set()
+    while waiting:
+        operation = defined.get(waiting.pop().partition("#")[0])
+        if operation is None or operation.index in seen:
+            continue
+        if operation.name in LOADS:
+            return True
+        seen.add(operation.index)
+        for user in (operation, *module.body(operation)):
+            waiting += user.operands
+    return False
+
+
+def asked_stages(loops: dict[int, Loop], index: int, default: int | None) -> int | None:
+    """Return the number of stages asked for one loop of a ttir, or ``None`` if none was.
+
+    Args:
+        loops: All loops of the module.
+        index: One of them.
+        default: The kernel-wide ``num_stages``.
+    """
+    loop = loops[index]
+    if loop.flatten and len(loop.inner) == 1 and not loops[loop.inner[0]].inner:
+        # FuseNestedLoops makes one loop of both and gives it the outer loop's place; the inner
+        # loop's wish comes first (seen with 3.6.0 and 3.9.0: outer 4, inner 5 gives 5).
+        inner = loops[loop.inner[0]]
+        wishes = (inner.num_stages, loop.num_stages, default if inner.feeds_dot else None)
+        return next((wish for wish in wishes if wish is not None), None)
+    if loop.num_stages is not None:
+        return loop.num_stages
+    return default if loop.feeds_dot else None
+
+
+def requested_stages(ttir: Module | None, default: int | None) -> Callable[[Chain], int | None]:
+    """Return a function from a loop's place in the source to the stages asked for there.
+
+    It answers ``None`` for a place where no loop stands, where none was asked for, and where
+    several loops stand that ask for different numbers (an unrolled loop and its remainder).
+    Columns do not count: up to Triton 3.7 a loop carries that of its range, later its own.
+
+    Args:
+        ttir: The ttir; ``None``, where there is none, makes every answer ``None``.
+        default: The kernel-wide ``num_stages``.
+    """
+    asked: dict[tuple[tuple[str, int], ...], set[int | None]] = {}
+    loops = find_loops(ttir) if ttir is not None else {}
+    for index, loop in loops.items():
+        if loop.location:
+            asked.setdefault(_lines(loop.location), set()).add(asked_stages(loops, index, default))
+
+    def answer(location: Chain) -> int | None:
+        found = asked.get(_lines(location), {None})
+        return next(iter(found)) if len(found) == 1 else None
+
+    return answer
+
+
+def _lines(location: Chain) -> tuple[tuple[str, int], ...]:
+    return tuple((frame.file, frame.line) for frame in location)
