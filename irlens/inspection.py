@@ -101,15 +101,18 @@ def _occupancy(
         return None
     ledger.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
     occupancy = compute(gpu, demand.usage, grid_ctas=_grid_ctas(capture))
-    if occupancy.waves is None:
-        reason = (
-            "the grid is not known"
-            if capture.config.grid is None
-            else f"{gpu.arch.name} does not fix the number of SMs: name a product as the target"
-        )
-        if occupancy.launchable:
-            ledger.missing(reason, "occupancy.waves")
+    if occupancy.waves is None and occupancy.launchable:
+        ledger.missing(_no_waves(capture, gpu), "occupancy.waves")
     return occupancy
+
+
+def _no_waves(capture: Capture, gpu: Gpu) -> str:
+    """Why the number of waves is not known."""
+    if gpu.sm_count is None:
+        return f"{gpu.arch.name} does not fix the number of SMs: name a product as the target"
+    if capture.config.grid is None:
+        return "the grid is not known"
+    return "the CTAs of a cluster need room in one group of SMs"
 
 
 def _grid_ctas(capture: Capture) -> int | None:
@@ -149,9 +152,7 @@ def _pipelines(
     def requested(_location: tuple[SourceLocation, ...]) -> int | None:
         return capture.config.num_stages
 
-    return cp_async.find(
-        kernel, cfg.build(kernel), threads_per_cta=threads, requested=requested
-    )
+    return cp_async.find(kernel, cfg.build(kernel), threads_per_cta=threads, requested=requested)
 
 
 def _mixes(capture: Capture, kernel: ptx.Function | None) -> list[InstructionMix]:

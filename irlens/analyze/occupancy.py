@@ -71,6 +71,7 @@ def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupanc
     blocks = resident_blocks(allowed)
     waves, tail = _waves(gpu, usage, blocks, grid_ctas)
     return Occupancy(
+        multiprocessor=arch.multiprocessor,
         blocks_per_sm=blocks,
         active_warps=blocks * _warps(arch, usage),
         max_warps=arch.warps_per_sm,

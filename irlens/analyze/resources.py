@@ -10,7 +10,7 @@ from irlens.analyze.occupancy import Usage
 from irlens.arch import Gpu
 from irlens.model.capture import Capture
 from irlens.model.report import Resources
-from irlens.parse import cubin
+from irlens.parse import cubin, hsaco
 
 METADATA = "Triton's metadata"
 
@@ -103,6 +103,45 @@ def _nvidia(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
         barriers=kernel.barriers or 1,
         max_threads=_product(kernel.max_threads),
         cluster_ctas=capture.config.num_ctas or 1,
+    )
+    return Demand(resources=resources, usage=usage)
+
+
+def _amd(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
+    kernel = _the_kernel(hsaco.read(capture.stages["hsaco"].read()).kernels, capture.kernel)
+    shared = _dynamic_shared(capture, ledger)
+    if kernel is None:
+        return _nameless(capture, "hsaco", shared, ledger)
+    note = "hsaco, metadata note"
+    counted = ("registers", "vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "local_bytes")
+    ledger.known(note, *(f"resources.{name}" for name in (*counted, "shared_static_bytes")))
+    if kernel.vgprs is None:
+        reason = "AGPRs in a file of their own outnumber them, and the note has the larger count"
+        ledger.missing(reason, "resources.vgprs")
+    resources = Resources(
+        registers=kernel.registers,
+        shared_dynamic_bytes=shared,
+        shared_static_bytes=kernel.lds_bytes,
+        local_bytes=kernel.scratch_bytes,
+        stack_bytes=None,
+        shared_reserved_bytes=_reserved(gpu, ledger),
+        code_bytes=kernel.code_bytes,
+        vgprs=kernel.vgprs,
+        agprs=kernel.agprs,
+        sgprs=kernel.sgprs,
+        vgpr_spills=kernel.vgpr_spills,
+        sgpr_spills=kernel.sgpr_spills,
+        lds_bytes=None if shared is None else shared + kernel.lds_bytes,
+    )
+    threads = _product(kernel.required_workgroup_size) or _threads(capture)
+    if threads is None or shared is None:
+        return Demand(resources=resources, usage=None)
+    usage = Usage(
+        threads=threads,
+        registers=kernel.registers,
+        shared_bytes=shared + kernel.lds_bytes,
+        scalar_registers=kernel.sgprs,
+        max_threads=kernel.max_workgroup_size,
     )
     return Demand(resources=resources, usage=usage)
 

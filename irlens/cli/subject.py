@@ -15,7 +15,7 @@ from irlens.model.report import SCHEMA, Report
 _DEFAULT_TARGET = "h100"
 
 
-def reports(kernel: str, asked: Asked) -> list[Report]:
+def find_reports(kernel: str, asked: Asked) -> list[Report]:
     """Return a report of everything KERNEL and the options mean; never an empty list.
 
     Raises:
@@ -27,10 +27,10 @@ def reports(kernel: str, asked: Asked) -> list[Report]:
         return saved
     from irlens.inspection import inspect
 
-    return [inspect(capture) for capture in captures(kernel, asked)]
+    return [inspect(capture) for capture in find_captures(kernel, asked)]
 
 
-def captures(kernel: str, asked: Asked) -> list[Capture]:
+def find_captures(kernel: str, asked: Asked) -> list[Capture]:
     """Return every capture that KERNEL and the options mean; never an empty list.
 
     Raises:

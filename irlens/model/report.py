@@ -20,6 +20,7 @@ PipelineKind: TypeAlias = Literal[
 ]
 Verdict: TypeAlias = Literal["pipelined", "shallower", "not pipelined", "unknown"]
 Severity: TypeAlias = Literal["error", "warning", "note"]
+Multiprocessor: TypeAlias = Literal["SM", "CU", "WGP"]
 LimitName: TypeAlias = Literal["warps", "blocks", "registers", "shared_memory", "barriers"]
 
 
@@ -119,9 +120,11 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
-    """Theoretical occupancy. For AMD read workgroups per CU and waves per CU.
+    """Theoretical occupancy. For AMD a block is a workgroup and a warp a wave.
 
     Attributes:
+        multiprocessor: What "SM" means here: "SM", "CU", or "WGP" where the workgroups of an
+            RDNA kernel share a work-group processor of two CUs.
         blocks_per_sm: CTAs resident per SM; 0 if the kernel cannot launch.
         active_warps: Warps resident per SM.
         max_warps: Warps an SM can hold.
@@ -135,6 +138,7 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
         tail: Part of the last wave that is filled, 0..1 (1 is a full last wave).
     """
 
+    multiprocessor: Multiprocessor
     blocks_per_sm: int
     active_warps: int
     max_warps: int

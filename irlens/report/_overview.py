@@ -3,32 +3,29 @@
 from collections.abc import Sequence
 
 from irlens.model.report import Report
-from irlens.report._page import Cell, Page, Style
+from irlens.report._page import Cell, Page, Style, prose
 from irlens.report._units import count, percent
+
+_TITLES = ("registers", "local B", "shared B", "occupancy", "stages")
 
 
 def add_overview(page: Page, reports: Sequence[Report]) -> None:
-    """Add one row per report: what sets it apart, and the figures one compares first."""
-    rows: list[tuple[str, ...]] = [
-        ("config", "registers", "local B", "shared B", "occupancy", "stages")
-    ]
-    rows += [_row(report, reports) for report in reports]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    """Add one row per report: the figures one compares first, and what sets it apart."""
+    rows: list[tuple[str, ...]] = [_TITLES, *(_figures(report) for report in reports)]
+    labels = ["", *(_label(report, reports) for report in reports)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
     page.headline([Cell(reports[0].kernel if _one_kernel(reports) else "kernels", "bold")])
-    for number, row in enumerate(rows):
-        style: Style = "dim" if number == 0 else "plain"
-        first, *rest = (
-            row[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-        )
-        page.headline([Cell(first, style), Cell("   ".join(rest), style)])
+    for number, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        style: Style = "plain" if number else "dim"
+        page.row(Cell("  ".join(cells), style), prose(label))
 
 
 def _one_kernel(reports: Sequence[Report]) -> bool:
     return len({report.kernel for report in reports}) == 1
 
 
-def _row(report: Report, reports: Sequence[Report]) -> tuple[str, ...]:
+def _figures(report: Report) -> tuple[str, ...]:
     resources, occupancy = report.resources, report.occupancy
     stages = [
         f"{pipeline.achieved_stages}/{pipeline.requested_stages or '?'}"
@@ -40,7 +37,6 @@ def _row(report: Report, reports: Sequence[Report]) -> tuple[str, ...]:
     else:
         fits = percent(occupancy.theoretical) if occupancy.launchable else "cannot launch"
     return (
-        _label(report, reports),
         _or_unknown(resources.registers),
         _or_unknown(resources.local_bytes),
         _or_unknown(resources.shared_dynamic_bytes),
@@ -59,7 +55,7 @@ def _label(report: Report, reports: Sequence[Report]) -> str:
     mine = _facts(report)
     differing = [name for name in mine if len({repr(other.get(name)) for other in facts}) > 1]
     return (
-        "  ".join(
+        " ".join(
             f"{mine[name]}" if name in ("kernel", "target") else f"{name}={mine[name]}"
             for name in differing
         )

@@ -55,7 +55,11 @@ class Page:
 
     def line(self, label: str, cells: Words, *, gap: str = "   ") -> None:
         """Add a line under a label; an empty label continues the one above."""
-        self._add(label.ljust(_LABEL_WIDTH), cells, gap=gap, indent=_LABEL_WIDTH)
+        self._add(label or " ", cells, gap=gap, indent=_LABEL_WIDTH)
+
+    def row(self, figures: Cell, words: Words) -> None:
+        """Add a table's row: figures as they are, then words, wrapped beside them."""
+        self._add(figures.text, words, gap=" ", indent=len(figures.text) + 2, style=figures.style)
 
     def text_line(self, label: str, text: str, style: Style = "plain") -> None:
         """Add a sentence, wrapped at its spaces."""
@@ -80,8 +84,11 @@ class Page:
         """Return the page, ending in one newline."""
         return "\n".join(self._lines).rstrip("\n") + "\n"
 
-    def _add(self, label: str, cells: Words, *, gap: str, indent: int) -> None:
-        painted, column = self._paint(Cell(label, "bold")), len(label)
+    def _add(
+        self, label: str, cells: Words, *, gap: str, indent: int, style: Style = "bold"
+    ) -> None:
+        label = label.ljust(indent) if label else label
+        painted, column = self._paint(Cell(label, style)), len(label)
         start = column
         for cell in _as_cells(cells):
             lead = gap if column > start else ""

@@ -2,8 +2,15 @@
 
 from collections.abc import Sequence
 
-from irlens.model.config import Vendor
-from irlens.model.report import Finding, InstructionMix, NextStep, Occupancy, Pipeline, Report
+from irlens.model.report import (
+    Finding,
+    InstructionMix,
+    LimitName,
+    NextStep,
+    Occupancy,
+    Pipeline,
+    Report,
+)
 from irlens.report import View
 from irlens.report._overview import add_overview
 from irlens.report._page import Cell, Page, Style, prose
@@ -11,13 +18,7 @@ from irlens.report._units import count, percent, plural, size
 
 EXTENSION = "txt"
 
-_RESOURCE = {
-    "warps": "warps",
-    "blocks": "blocks",
-    "registers": "registers",
-    "shared_memory": "shared memory",
-    "barriers": "barriers",
-}
+_LIMITS: tuple[LimitName, ...] = ("warps", "blocks", "registers", "shared_memory", "barriers")
 _CLASSES_SHOWN = 6
 _SEVERITY_STYLE: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
@@ -25,19 +26,26 @@ _SEVERITY_STYLE: dict[str, Style] = {"error": "bad", "warning": "warn", "note": 
 class _Words:
     """The vendor's own words for the same things."""
 
-    def __init__(self, vendor: Vendor | None) -> None:
-        amd = vendor == "amd"
+    def __init__(self, report: Report) -> None:
+        amd = report.target is not None and report.target.vendor == "amd"
         self.warp = "wave" if amd else "warp"
         self.block = "workgroup" if amd else "block"
-        self.sm = "CU" if amd else "SM"
+        self.sm = report.occupancy.multiprocessor if report.occupancy else "SM"
         self.shared = "LDS" if amd else "Shared"
         self.cta = "workgroup" if amd else "CTA"
         self.thread = "lane" if amd else "thread"
+        self._resources = {
+            "warps": f"{self.warp}s",
+            "blocks": f"{self.block}s",
+            "shared_memory": "LDS" if amd else "shared memory",
+        }
 
     def resource(self, name: str) -> str:
-        if name == "shared_memory" and self.shared == "LDS":
-            return "LDS"
-        return {"warps": f"{self.warp}s", "blocks": f"{self.block}s"}.get(name, _RESOURCE[name])
+        return self._resources.get(name, name)
+
+    def unit(self, unit: str) -> str:
+        amount, _, per = unit.partition("/")
+        return f"{amount}/{ {'CTA': self.cta, 'thread': self.thread}.get(per, per) }"
 
 
 def render(reports: Sequence[Report], view: View) -> str:
@@ -52,7 +60,7 @@ def render(reports: Sequence[Report], view: View) -> str:
 
 
 def _report(page: Page, report: Report) -> None:
-    words = _Words(report.target.vendor if report.target else None)
+    words = _Words(report)
     _headline(page, report)
     page.blank()
     _occupancy(page, report, words)
@@ -116,28 +124,29 @@ def _occupancy(page: Page, report: Report, words: _Words) -> None:
             ],
         )
     else:
-        _refusals(page, occupancy)
+        _refusals(page, occupancy, words)
     limits = [
         f"{words.resource(name)} {value}"
-        for name in _RESOURCE
+        for name in _LIMITS
         if (value := getattr(occupancy.limits, name)) is not None
     ]
     page.line("", [f"{words.block}s/{words.sm} allowed by", *limits])
     for step in occupancy.next_step:
         page.line("", _step(step, occupancy, words), gap="  ")
     if occupancy.waves is not None and occupancy.tail is not None:
-        full = f"{occupancy.waves:.2f} waves of the whole GPU"
-        page.line("", [full, f"last wave {percent(occupancy.tail)} full"])
+        held = f"the grid is {occupancy.waves:.2f} × what the GPU holds at once"
+        page.line("", [held, f"last wave {percent(occupancy.tail)} full"])
 
 
-def _refusals(page: Page, occupancy: Occupancy) -> None:
+def _refusals(page: Page, occupancy: Occupancy, words: _Words) -> None:
     page.line("Occupancy", [Cell("cannot launch", "bad")])
     for refusal in occupancy.refusals:
         over = refusal.requested - refusal.limit
         page.text_line(
             "",
-            f"{refusal.resource}: {count(refusal.requested)} {refusal.unit} asked for, "
-            f"{count(over)} more than the {count(refusal.limit)} that one may have",
+            f"{words.resource(refusal.resource)}: {count(refusal.requested)} "
+            f"{words.unit(refusal.unit)} asked for, {count(over)} more than the limit of "
+            f"{count(refusal.limit)}",
             "bad",
         )
 
@@ -145,33 +154,33 @@ def _refusals(page: Page, occupancy: Occupancy) -> None:
 def _step(step: NextStep, occupancy: Occupancy, words: _Words) -> list[Cell | str]:
     # "6 fewer registers/thread: 2 → 3 blocks/SM (37.5 %)"
     more_or_fewer = "more" if step.change > 0 else "fewer"
-    change = f"{count(abs(step.change))} {more_or_fewer} {step.unit}:"
-    effect = f"{occupancy.blocks_per_sm} → {step.blocks_per_sm} {words.block}s/{words.sm}"
+    change = f"{count(abs(step.change))} {more_or_fewer} {words.unit(step.unit)}:"
+    effect = f"{occupancy.blocks_per_sm} → {plural(step.blocks_per_sm, words.block)}/{words.sm}"
     return [Cell(f"{change} {effect} ({percent(step.theoretical)})", "dim")]
 
 
 def _registers(page: Page, report: Report, words: _Words) -> None:
     found = report.resources
-    if found.vgprs is not None:
-        cells = [
-            f"{found.vgprs} VGPRs",
-            f"{found.agprs or 0} AGPRs",
-            f"{found.sgprs} SGPRs",
-            _spilled(found.vgpr_spills, "VGPR spills"),
-            _spilled(found.sgpr_spills, "SGPR spills"),
-            _spilled(found.local_bytes, "B private"),
-        ]
-        page.line("Registers", [cell for cell in cells if cell is not None], gap=" · ")
-        return
     if found.registers is None:
         page.line("Registers", [Cell("unknown", "warn")])
-        return
-    cells = [
-        f"{found.registers} per {words.thread}",
-        _spilled(found.local_bytes, "B local"),
-        _spilled(found.stack_bytes, "B stack"),
-    ]
-    page.line("Registers", [cell for cell in cells if cell is not None], gap=" · ")
+    elif found.sgprs is None:
+        cells = [
+            Cell(f"{found.registers} per {words.thread}"),
+            _spilled(found.local_bytes, "B local"),
+            _spilled(found.stack_bytes, "B stack"),
+        ]
+        page.line("Registers", [cell for cell in cells if cell is not None], gap=" · ")
+    else:
+        cells = [
+            Cell(f"{found.registers} vector registers per {words.thread}"),
+            Cell(f"{found.sgprs} SGPRs per {words.warp}"),
+            _spilled(found.vgpr_spills, "VGPR spills"),
+            _spilled(found.sgpr_spills, "SGPR spills"),
+            _spilled(found.local_bytes, "B scratch"),
+        ]
+        if found.agprs:
+            cells.insert(1, Cell(f"{found.vgprs} VGPRs + {found.agprs} AGPRs"))
+        page.line("Registers", [cell for cell in cells if cell is not None], gap=" · ")
 
 
 def _spilled(value: int | None, unit: str) -> Cell | None:
@@ -246,7 +255,7 @@ def _findings(page: Page, findings: Sequence[Finding]) -> None:
     page.line("Findings", [plural(len(findings), "finding")])
     for finding in findings:
         style = _SEVERITY_STYLE[finding.severity]
-        place = [f"{finding.source}"] if finding.source else []
+        place = [Cell(f"{finding.source}:")] if finding.source else []
         cells = [Cell(finding.code, style), *place, *prose(finding.message)]
         page.line("", cells, gap=" ")
         if finding.hint:
@@ -289,7 +298,7 @@ def _mix(page: Page, mix: InstructionMix) -> None:
 
 
 def _stages(page: Page, report: Report) -> None:
-    cells = [
+    cells: list[Cell | str] = [
         f"{name} {plural(stage.lines, 'line')}"
         if stage.lines is not None
         else f"{name} {size(stage.bytes)}"

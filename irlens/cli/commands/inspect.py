@@ -46,15 +46,15 @@ def command(
 ) -> Exit:
     """Inspect one kernel, in one or several configurations."""
     writer = load_format(form)
-    from irlens.cli import stage as stages
-    from irlens.cli import subject
+    from irlens.cli.subject import find_captures, find_reports
 
     if stage is not None:
-        stages.check(stage)
-        captures = subject.captures(kernel, asked(options))
-        stages.show(captures, stage, destination, paged=pager)
+        from irlens.cli.stage import check, show
+
+        check(stage)
+        show(find_captures(kernel, asked(options)), stage, destination, paged=pager)
         return Exit.OK
-    reports = subject.reports(kernel, asked(options))
+    reports = find_reports(kernel, asked(options))
     on_screen = destination is None
     view = View(width=output.width(), color=on_screen and output.use_color())
     output.write(writer.render(reports, view), destination, paged=pager)
