@@ -34,8 +34,11 @@ def live_out(
     flows = [_transfer(block, reads, kills) for block in blocks]
     before = predecessors(successors)
     after = [at_end.get(node, 0) for node in range(len(blocks))]
-    # Later blocks first: in code as compilers lay it out most successors stand behind.
+    # Later blocks first: in code as compilers lay it out most successors stand behind. What a
+    # back edge brings to a later block waits for the next sweep: deep nests would be swept
+    # through again for each of their loops.
     pending = list(range(-len(blocks) + 1, 1))
+    following: list[int] = []
     waiting = [True] * len(blocks)
     while pending:
         node = -heappop(pending)
@@ -47,7 +50,9 @@ def live_out(
                 after[source] |= entering
                 if not waiting[source]:
                     waiting[source] = True
-                    heappush(pending, -source)
+                    heappush(pending if source < node else following, -source)
+        if not pending:
+            pending, following = following, pending
     return after
 
 
