@@ -8,11 +8,28 @@ import msgspec
 from irlens.model.source import SourceLocation
 
 
+class LiveGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Values that are live at the peak and were computed by one line of Python.
+
+    Attributes:
+        source: The line, in the outermost function; ``None`` where the debug information has
+            none. A value that is carried around a loop belongs to the line that computes it
+            inside.
+        registers: 32-bit registers per thread that they take.
+        values: Registers of the stage that hold them, whatever their width.
+    """
+
+    source: SourceLocation | None
+    registers: int
+    values: int
+
+
 class LinePressure(msgspec.Struct, frozen=True, kw_only=True):
     """The highest pressure at one line of Python.
 
     Attributes:
-        source: The line, in the outermost function: the kernel itself.
+        source: The line; in the outermost function, the kernel itself, unless it is said
+            otherwise.
         peak: Live 32-bit registers per thread at the line's worst instruction.
         instructions: Instructions that belong to the line.
     """
@@ -35,6 +52,10 @@ class StagePressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         chain: All of its source lines, the innermost inlined function first.
         lines: Peak by line of Python, in ascending order.
         curve: Live registers at each instruction, in the order of the text.
+        innermost: As ``lines``, but by the line in the innermost inlined function.
+        predicates: Live predicates at the instruction with the most of them.
+        live: What is live at the peak, by the line that computed it, most registers first.
+        reason: Why there is no peak; empty where there is one.
     """
 
     peak: int | None
@@ -44,6 +65,10 @@ class StagePressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     chain: tuple[SourceLocation, ...] = ()
     lines: tuple[LinePressure, ...] = ()
     curve: tuple[int, ...] = ()
+    innermost: tuple[LinePressure, ...] = ()
+    predicates: int | None = None
+    live: tuple[LiveGroup, ...] = ()
+    reason: str = ""
 
 
 class Pressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
