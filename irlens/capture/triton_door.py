@@ -137,7 +137,7 @@ def compile_only(target: Target) -> Iterator[None]:
     attribute = "_active" if "_active" in vars(config) else "active"
     before = vars(config)[attribute]
     within_2gb = vars(HIPBackend)["is_within_2gb"]
-    config.set_active(_AbsentGpu(_gpu_target(target)))
+    config.set_active(_AbsentGpu(_gpu_target(target), before))
     # Up to 3.7 this imports torch before it looks at `ptr_range`, which StandIn always has.
     HIPBackend.is_within_2gb = staticmethod(lambda arg: arg.ptr_range() <= 2**31 - 1)
     try:
@@ -232,10 +232,23 @@ def stand_ins(args: Mapping[str, Argument]) -> Values:
 
 
 class _AbsentGpu(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
-    """A driver that answers what compiling asks, and nothing else."""
+    """A driver that answers what compiling asks, and nothing else.
 
-    def __init__(self, target: GPUTarget) -> None:
+    Args:
+        target: The GPU to pretend.
+        real: The driver that was active before, or ``None``.
+    """
+
+    def __init__(self, target: GPUTarget, real: Any) -> None:
         self.target = target
+        self._real = real
+
+    @property
+    def utils(self) -> Any:
+        """The real driver's: a kernel launched earlier may be collected, and unloaded, now."""
+        if self._real is None:
+            raise self._absent()
+        return self._real.utils
 
     @classmethod
     def is_active(cls) -> bool:

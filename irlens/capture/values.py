@@ -4,6 +4,7 @@ A value is written the same way in a kernel's description and after ``--arg`` or
 ``781``, ``0.5``, ``true``, ``none``, ``fp16`` (a dtype) and ``fp16[1024, 1024]`` (a tensor).
 """
 
+import ast
 import math
 import re
 from collections.abc import Mapping
@@ -144,7 +145,9 @@ def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprV
         raise CaptureError(f"{where}: an expression longer than {_LONGEST_EXPRESSION} characters")
     evaluator = simpleeval.SimpleEval(names={**dtypes, **names}, functions=_FUNCTIONS)
     try:
-        value: object = evaluator.eval(expression)
+        # Left to parse by itself, it only warns of `a = 1` and `a; b` and takes a part of them.
+        tree = ast.parse(expression.strip(), mode="eval").body
+        value: object = evaluator.eval(expression, previously_parsed=tree)
     except simpleeval.NameNotDefined as error:
         raise UnknownSizeError(str(error.name), expression, where, names) from error
     except (

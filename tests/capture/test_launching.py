@@ -4,6 +4,8 @@ The pretended launcher computes the sum on the CPU, rightly or not. What a real 
 same code can only be seen on one.
 """
 
+import gc
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,7 +42,7 @@ class Launcher:
 
 
 @pytest.fixture
-def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.backends.driver import DriverBase
@@ -88,7 +90,8 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(launching, "nvidia_function", facts)
     monkeypatch.setattr(Launcher, "spoil", 0.0)
     monkeypatch.setattr(Launcher, "grids", [], raising=False)
-    return device
+    yield device
+    gc.collect()  # kernels are unloaded by the driver that loaded them, while it is there
 
 
 @pytest.fixture

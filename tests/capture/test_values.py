@@ -130,6 +130,9 @@ def test_the_helpers_agree_with_tritons(n: int) -> None:
         "(" * 150 + ")" * 150,
         "1" * 1000,
         "lambda: 1",
+        "n = 2",
+        "1; 2",
+        "",
     ],
 )
 def test_an_expression_reaches_nothing_but_arithmetic(expression: str) -> None:
