@@ -1,6 +1,7 @@
 """From a capture to its report: the one path that everything takes."""
 
 import hashlib
+from collections.abc import Iterable
 
 from irlens import arch
 from irlens.analyze import cfg
@@ -50,7 +51,7 @@ def inspect(capture: Capture) -> Report:
         mix=_mixes(capture, kernel),
         findings=[],
         run=capture.manifest.run if capture.manifest else None,
-        code=_code(capture, pipelines),
+        code=_code(capture, (pipeline.source for pipeline in pipelines)),
         sources=ledger.sources,
         unknown=ledger.unknown,
     )
@@ -159,18 +160,13 @@ def _mixes(capture: Capture, kernel: ptx.Function | None) -> list[InstructionMix
     return [instruction_mix(kernel)] if kernel is not None else []
 
 
-def _code(capture: Capture, pipelines: list[Pipeline]) -> dict[str, str]:
+def _code(capture: Capture, places: Iterable[SourceLocation | None]) -> dict[str, str]:
     """The lines of Python that the report speaks of, if the capture holds the source."""
-    if capture.directory is None:
-        return {}
-    code = {}
-    for location in sorted({p.source for p in pipelines if p.source}):
-        line = _line(capture, location)
-        if line:
-            code[str(location)] = line
+    code: dict[str, str] = {}
+    lines: dict[str, list[str]] = {}
+    for place in sorted({place for place in places if place is not None}):
+        if place.file not in lines:
+            lines[place.file] = (capture.python(place.file) or "").splitlines()
+        if 1 <= place.line <= len(lines[place.file]):
+            code[str(place)] = lines[place.file][place.line - 1].strip()
     return code
-
-
-def _line(capture: Capture, location: SourceLocation) -> str | None:
-    """Return one line of the Python kept in a capture, stripped."""
-    return None

@@ -19,14 +19,17 @@ from irlens.capture.loading import loaded
 from irlens.capture.messages import held_back
 from irlens.capture.request import Request, key, triton_version
 from irlens.capture.values import recorded
-from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
+from irlens.model.capture import (
+    MANIFEST_NAME,
+    MANIFEST_SCHEMA,
+    PYTHON_FOLDER,
+    Capture,
+    Manifest,
+)
 from irlens.model.errors import CaptureError
 
 if TYPE_CHECKING:  # importing it imports Triton
     from irlens.capture.variants import Variant
-
-#: Where a capture keeps the Python it was made from. It is data: nothing imports it.
-PYTHON_FOLDER = "python"
 
 #: Triton's active driver, its environment and file descriptor 2 belong to the whole process.
 _ONE_AT_A_TIME = threading.Lock()

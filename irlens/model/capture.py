@@ -9,6 +9,8 @@ from irlens.model.errors import ArtifactError
 
 MANIFEST_NAME = "irlens.json"
 MANIFEST_SCHEMA = 1
+#: Where a capture keeps the Python it was made from. It is data: nothing imports it.
+PYTHON_FOLDER = "python"
 
 #: The order in which a compiler makes them; the first column belongs to NVIDIA, AMD swaps the last.
 STAGE_ORDER = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
@@ -151,3 +153,16 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Metadata | None = None
     manifest: Manifest | None = None
     directory: Path | None = None
+
+    def python(self, file: str) -> str | None:
+        """Return the text of a Python file that the capture keeps, ``None`` if it keeps it not.
+
+        Args:
+            file: A base name, as source locations have it.
+        """
+        if self.directory is None or Path(file).name != file:
+            return None
+        try:
+            return (self.directory / PYTHON_FOLDER / file).read_text("utf-8", "replace")
+        except OSError:
+            return None
