@@ -1,0 +1,128 @@
+"""Which kinds of instructions an AMD kernel consists of.
+
+Classes follow the structure of the mnemonics (AMD's instruction set manuals for RDNA and CDNA;
+LLVM, "AMDGPU Instruction Syntax"): what executes the instruction, what it does, and its type.
+"""
+
+import re
+from collections import Counter
+
+from irlens.model.report import InstructionMix
+from irlens.parse.amdgcn import Function, Instruction, Operation
+
+#: Instructions of each class, by as much of the mnemonic as decides it; the longest match counts.
+_CLASSES = {
+    "scalar arithmetic": "s_abs s_absdiff s_add s_addc s_addk s_and s_andn1 s_andn2 s_ashr s_bcnt0"
+    " s_bcnt1 s_bfe s_bfi s_bfm s_bitcmp0 s_bitcmp1 s_bitreplicate s_bitset0 s_bitset1 s_brev"
+    " s_ceil s_cls s_clz s_cmp s_cmpk s_cselect s_ctz s_cvt s_ff0 s_ff1 s_flbit s_floor s_fmaak"
+    " s_fmac s_fmamk s_lshl s_lshl1 s_lshl2 s_lshl3 s_lshl4 s_lshr s_max s_maximum s_min"
+    " s_minimum s_mul s_mulk s_nand s_nor s_not s_or s_orn1 s_orn2 s_pack s_quadmask s_rndne"
+    " s_sext s_sub s_subb s_trunc s_wqm s_xnor s_xor",
+    "scalar move": "s_cmov s_cmovk s_getpc s_getreg s_mov s_movk s_movreld s_movrels s_setreg"
+    " s_version s_set_vgpr_msb",
+    "execution mask": "s_and_saveexec s_and_not0_saveexec s_and_not1_saveexec s_and_not0_wrexec"
+    " s_and_not1_wrexec s_andn1_saveexec s_andn2_saveexec s_andn1_wrexec s_andn2_wrexec"
+    " s_nand_saveexec s_nor_saveexec s_or_not0_saveexec s_or_not1_saveexec s_or_saveexec"
+    " s_orn1_saveexec s_orn2_saveexec s_xnor_saveexec s_xor_saveexec",
+    "scalar load": "s_buffer_load s_load",
+    "scalar store": "s_buffer_store s_store s_atomic s_buffer_atomic",
+    "wait": "s_delay_alu s_nop s_sleep s_wait s_waitcnt v_nop ds_nop",
+    "barrier": "s_barrier",
+    "control": "s_branch s_call s_cbranch s_clause s_code_end s_decperflevel s_denorm_mode"
+    " s_endpgm s_icache s_incperflevel s_inst_prefetch s_rfe s_round_mode s_sendmsg"
+    " s_sendmsghalt s_set_gpr_idx s_set_inst_prefetch_distance s_sethalt s_setkill s_setpc"
+    " s_setprio s_swappc s_trap s_ttracedata s_monitor_sleep s_wakeup s_memtime s_memrealtime"
+    " s_alloc_vgpr s_dealloc_vgpr s_get_shader_cycles_u64",
+    "cache control": "s_dcache s_gl1_inv s_prefetch buffer_gl0_inv buffer_gl1_inv buffer_inv"
+    " buffer_wbinvl1 buffer_wbl2 buffer_invl2 global_inv global_wb global_wbinv global_prefetch"
+    " flat_prefetch",
+    # Split further by the type in the rest of the mnemonic.
+    "vector arithmetic": "v_add v_add3 v_add_lshl v_addc v_ceil v_div v_floor v_fma v_fmaak v_fmac"
+    " v_fmamk v_fract v_frexp v_ldexp v_lerp v_lshl_add v_mac v_mad v_madak v_madmk v_max"
+    " v_max3 v_maximum v_maximum3 v_maximumminimum v_maxmin v_med3 v_min v_min3"
+    " v_minimum v_minimum3 v_minimummaximum v_minmax v_mqsad v_msad v_mul v_mullit v_pk"
+    " v_qsad v_rndne v_sad v_sub v_subb v_subbrev v_subrev v_trig v_trunc v_xad",
+    "matrix core": "v_mfma v_smfmac v_swmmac v_wmma",
+    "dot product": "v_dot2 v_dot2c v_dot4 v_dot4c v_dot8 v_dot8c v_dual_dot2acc",
+    "accumulation register move": "v_accvgpr",
+    "compare & select": "v_cmp v_cmpx v_cndmask",
+    "conversion": "v_cvt v_cvt_pk v_cvt_sr v_cvt_scalef32 v_pack",
+    "special function": "v_cos v_exp v_log v_rcp v_rsq v_sin v_sqrt v_tanh v_s_exp v_s_log v_s_rcp"
+    " v_s_rsq v_s_sqrt v_prng",
+    "logic & shift": "v_alignbit v_alignbyte v_and v_ashr v_ashrrev v_bcnt v_bfe v_bfi v_bfm"
+    " v_bfrev v_bitop2 v_bitop3 v_cls v_clz v_ctz v_ffbh v_ffbl v_lshl v_lshlrev v_lshr v_lshrrev"
+    " v_mbcnt v_not v_or v_or3 v_perm v_pk_ashrrev v_pk_lshlrev v_pk_lshrrev v_xnor v_xor v_xor3",
+    "move": "v_mov v_pk_mov v_swap v_movreld v_movrels v_movrelsd",
+    "cross-lane": "v_permlane16 v_permlane32 v_permlane64 v_permlanex16 v_permlane v_readfirstlane"
+    " v_readlane v_writelane ds_bpermute ds_permute ds_swizzle",
+    "LDS load": "ds_read ds_read2 ds_read2st64 ds_load ds_consume",
+    "LDS store": "ds_write ds_write2 ds_write2st64 ds_store ds_append",
+    "LDS atomic": "ds_add ds_and ds_atomic ds_cmpst ds_cmpstore ds_cond ds_dec ds_inc ds_max"
+    " ds_min ds_mskor ds_or ds_pk ds_rsub ds_storexchg ds_sub ds_wrap ds_wrxchg ds_xor",
+    "global to LDS": "global_load_lds global_load_async_to_lds buffer_load_lds"
+    " cluster_load_async_to_lds tensor_load_to_lds",
+    "LDS to global": "global_store_async_from_lds tensor_store_from_lds",
+    "buffer load": "buffer_load tbuffer_load",
+    "buffer store": "buffer_store tbuffer_store",
+    "buffer atomic": "buffer_atomic",
+    "global load": "global_load cluster_load",
+    "global store": "global_store",
+    "global atomic": "global_atomic",
+    "flat load": "flat_load",
+    "flat store": "flat_store",
+    "flat atomic": "flat_atomic",
+    "scratch load": "scratch_load",
+    "scratch store": "scratch_store",
+}
+_CLASS_OF = {name: kind for kind, names in _CLASSES.items() for name in names.split()}
+
+_FLOAT = re.compile(r"_(?:b?f16|f32|f64|legacy)\b|_b?f(?:16|32|64)_")
+_DUAL = re.compile(r"^v_dual_(?!dot2acc)")
+_ENCODING = re.compile(r"(?:_e32|_e64|_e64_dpp|_dpp|_dpp8|_e64_dpp8|_sdwa)$")
+
+
+def classify(operation: Operation) -> str | None:
+    """Return an operation's class; ``None`` where its mnemonic is not known."""
+    if operation.mnemonic.startswith("v_mov_b") and operation.mnemonic.endswith(("_dpp", "_dpp8")):
+        return "cross-lane"
+    if operation.mnemonic.startswith("buffer_load_") and "lds" in operation.modifiers:
+        return "global to LDS"
+    mnemonic = _ENCODING.sub("", _DUAL.sub("v_", operation.mnemonic))
+    parts = mnemonic.split("_")
+    for count in range(len(parts), 1, -1):
+        name = "_".join(parts[:count])
+        kind = _CLASS_OF.get(name)
+        if kind == "vector arithmetic":
+            return "vector floating point" if _FLOAT.search(mnemonic) else "vector integer"
+        if kind is not None:
+            return kind
+    return None
+
+
+def _is_spill(instruction: Instruction) -> bool:
+    """Whether LLVM's comment says so: before gfx940, scratch is reached by buffer instructions."""
+    return "-byte Folded " in instruction.text
+
+
+def instruction_mix(function: Function) -> InstructionMix:
+    """Count a function's operations by class, each once however often it would run.
+
+    A dual-issue instruction counts as the two operations that it issues.
+    """
+    classes: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
+    for instruction in function.instructions:
+        for operation in instruction.operations:
+            kind = classify(operation)
+            if kind in ("buffer load", "buffer store") and _is_spill(instruction):
+                kind = kind.replace("buffer", "scratch")
+            if kind is None:
+                unknown[operation.mnemonic] += 1
+            else:
+                classes[kind] += 1
+    return InstructionMix(
+        stage="amdgcn",
+        total=classes.total() + unknown.total(),
+        classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
+        unknown=dict(sorted(unknown.items())),
+    )
