@@ -15,19 +15,22 @@ def command(finding: str | None) -> Exit:
     """
     from irlens import checks
 
+    color = output.use_color()
     if finding is not None:
         text = checks.documentation(checks.find_check(finding))
-        if output.use_color():
-            from irlens.highlight import ansi
-
-            text = ansi(text, "markdown")
-        output.write(text, None, paged=True)
+        output.write(_with_headings(text) if color else text, None, paged=True)
         return Exit.OK
     from irlens.cli.table import table
 
+    header = ("code", "name", "severity", "what is found")
     rows = [
         (check.CODE, check.NAME, check.SEVERITY, checks.summary(check)) for check in checks.checks()
     ]
-    header = ("code", "name", "severity", "what is found")
-    output.write(table(header, rows, right=set(), color=output.use_color()), None, paged=True)
+    output.write(table(header, rows, right=set(), color=color), None, paged=True)
     return Exit.OK
+
+
+def _with_headings(text: str) -> str:
+    """Make the headings of Markdown bold."""
+    lines = text.splitlines(keepends=True)
+    return "".join(click.style(line, bold=True) if line[0] == "#" else line for line in lines)

@@ -1,0 +1,38 @@
+"""What the findings are drawn from: one capture, analysed."""
+
+import msgspec
+
+from irlens.arch import Gpu
+from irlens.model.config import Config
+from irlens.model.report import Occupancy, Pipeline, Resources
+from irlens.parse.mlir import Module
+from irlens.parse.ptx import Function
+from irlens.parse.sass import Section
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is known of one kernel. What is ``None`` is not known.
+
+    Attributes:
+        gpu: What it was compiled for, with the product if that is known.
+        config: Compile and launch parameters.
+        resources: Registers and memories.
+        occupancy: Theoretical occupancy.
+        pipelines: Software pipelines found in the machine-level IR.
+        threads: Threads per CTA.
+        ttir: Before layouts: what the author wrote, inlined and simplified.
+        ttgir: With layouts, after software pipelining.
+        ptx: The kernel's function in the PTX.
+        sass: The kernel's disassembly, if somebody asked for it: it is expensive.
+    """
+
+    gpu: Gpu | None
+    config: Config
+    resources: Resources
+    occupancy: Occupancy | None = None
+    pipelines: list[Pipeline] = []
+    threads: int | None = None
+    ttir: Module | None = None
+    ttgir: Module | None = None
+    ptx: Function | None = None
+    sass: Section | None = None

@@ -1,0 +1,58 @@
+"""One CTA asks for more than an SM can give it, so the kernel cannot be launched.
+
+## What it means
+
+Every GPU limits the shared memory, registers, threads and barriers that a single CTA may have.
+Compiling does not check them: the launch fails, with "out of resource" from Triton or
+`CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` from the driver.
+
+## Example
+
+A matmul of fp16 tiles, 128 x 256 with 64 along K, and `num_stages=5` keeps four buffers of
+(128 + 256) x 64 x 2 bytes on an A100: 196,608 bytes, where a CTA may have 166,912.
+
+## What to do
+
+* Shared memory: fewer `num_stages`, smaller tiles, a narrower type.
+* Registers: more warps (`num_warps`) for the same tile, a smaller tile, or `maxnreg`.
+* Threads: fewer warps.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding, Refusal, Severity
+
+CODE = "IRL101"
+NAME = "cannot-launch"
+SEVERITY: Severity = "error"
+
+_REMEDY = {
+    "shared_memory": "use fewer stages or smaller tiles",
+    "registers": "spread the tile over more warps, make it smaller, or set maxnreg",
+    "threads": "use fewer warps",
+    "barriers": "use fewer named barriers",
+}
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield one finding for each limit that is exceeded."""
+    if facts.gpu is None or facts.occupancy is None:
+        return
+    for refusal in facts.occupancy.refusals:
+        yield Finding(
+            code=CODE,
+            severity=SEVERITY,
+            message=_message(refusal, facts.gpu.name),
+            hint=_REMEDY.get(refusal.resource, "ask for less"),
+            stage=None,
+            line=None,
+            source=None,
+        )
+
+
+def _message(refusal: Refusal, gpu: str) -> str:
+    what = refusal.resource.replace("_", " ")
+    return (
+        f"{what}: {refusal.requested:,} {refusal.unit} asked for, and {gpu} has {refusal.limit:,}"
+    )

@@ -1,0 +1,74 @@
+"""Registers decide how many CTAs an SM holds, and fewer of them would let it hold more.
+
+## What it means
+
+An SM hides the latency of memory by switching between the warps it holds. Its registers are dealt
+out to warps in fixed units (on NVIDIA 8 registers a thread), so occupancy falls in steps: one
+register too many can cost a whole CTA per SM. The finding names the nearest step, if that is worth
+at least a quarter more CTAs.
+
+Low occupancy is no defect in itself. A matmul that keeps its tensor cores busy from large tiles
+runs best with one or two CTAs per SM; a kernel that waits for memory wants more.
+
+## Example
+
+A layer norm of 16 warps with 72 registers a thread fits once on an SM of a B200: 16 of its 64
+warps. With 64 registers it fits twice. That step is the whole difference between what Triton 3.6
+and 3.7 make of one kernel (triton-lang/triton issue 11127).
+
+## What to do
+
+* Smaller tiles, or more warps for the same tile, so that each thread holds less.
+* `maxnreg=N` where the step is near; look for spills (IRL105) afterwards.
+* Load late and consume early: what is live across a loop occupies registers throughout.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding, Severity
+
+CODE = "IRL102"
+NAME = "register-limited-occupancy"
+SEVERITY: Severity = "note"
+
+_WORTHWHILE = 1.25
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding where fewer registers alone would raise the occupancy."""
+    occupancy = facts.occupancy
+    if occupancy is None or not occupancy.launchable or facts.gpu is None:
+        return
+    step = next((step for step in occupancy.next_step if step.resource == "registers"), None)
+    if step is None or step.blocks_per_sm < _WORTHWHILE * occupancy.blocks_per_sm:
+        return
+    registers = facts.resources.registers
+    if registers is None:
+        return
+    multiprocessor = facts.gpu.arch.multiprocessor
+    yield Finding(
+        code=CODE,
+        severity=SEVERITY,
+        message=(
+            f"{registers} registers per thread limit occupancy to {occupancy.theoretical:.0%},"
+            f" {_ctas(occupancy.blocks_per_sm)} per {multiprocessor}"
+        ),
+        hint=(
+            f"{-step.change} fewer admit {step.blocks_per_sm} CTAs ({step.theoretical:.0%}):"
+            f" {_remedy(registers, -step.change)}"
+        ),
+        stage=None,
+        line=None,
+        source=None,
+    )
+
+
+def _remedy(registers: int, surplus: int) -> str:
+    tile = "use smaller tiles or more warps per tile"
+    # A cap that takes away more than a few would be paid for in spills.
+    return f"{tile}, or maxnreg={registers - surplus}" if surplus * 8 <= registers else tile
+
+
+def _ctas(count: int) -> str:
+    return "1 CTA" if count == 1 else f"{count} CTAs"

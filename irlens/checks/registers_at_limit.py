@@ -1,0 +1,66 @@
+"""Each thread holds as many registers as it can have at all.
+
+## What it means
+
+An instruction can name 255 registers of a thread on NVIDIA. A kernel that is compiled to exactly
+that number wanted at least as many: what does not fit is spilled to local memory or computed
+again, and every further value costs more. Where large CTAs, or `maxnreg`, leave a thread fewer
+registers, the finding speaks of that limit instead.
+
+It says nothing of how many registers are live, and a kernel may need exactly as many as there are.
+
+## Example
+
+An accumulator of 128 x 256 fp32 over four warps is 256 registers in each thread, before anything
+else.
+
+## What to do
+
+* More warps for the same tile: each doubling halves what a thread holds of it.
+* A smaller tile.
+* `maxnreg`, if that is the limit, higher or not at all.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding, Severity
+
+CODE = "IRL104"
+NAME = "registers-at-limit"
+SEVERITY: Severity = "note"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding where the registers equal the lowest of the limits that are known."""
+    registers = facts.resources.registers
+    if registers is None or facts.gpu is None:
+        return
+    limit, whose = min(_limits(facts))
+    if registers < limit:
+        return
+    yield Finding(
+        code=CODE,
+        severity=SEVERITY,
+        message=f"{registers} registers per thread: all that {whose}",
+        hint="spread the tile over more warps or make it smaller, so that nothing is spilled",
+        stage=None,
+        line=None,
+        source=None,
+    )
+
+
+def _limits(facts: Facts) -> Iterator[tuple[int, str]]:
+    """Yield each limit on the registers of one thread, and what sets it."""
+    if facts.gpu is not None:
+        arch = facts.gpu.arch
+        yield arch.registers_per_thread, f"an instruction of {arch.name} can name"
+        if facts.threads is not None:
+            # A partition deals out registers in units, to as many warps as the fullest one gets.
+            warps = -(-facts.threads // arch.warp_size)
+            warps = -(-warps // arch.partitions) * arch.partitions
+            units = arch.registers_per_block // (warps * arch.register_unit)
+            registers = units * arch.register_unit // arch.warp_size
+            yield registers, f"{arch.name} has for each of {facts.threads:,} threads"
+    if facts.config.maxnreg is not None:
+        yield facts.config.maxnreg, f"maxnreg={facts.config.maxnreg} leaves"

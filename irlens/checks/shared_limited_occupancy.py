@@ -1,0 +1,64 @@
+"""Shared memory decides how many CTAs an SM holds, and less of it would let it hold more.
+
+## What it means
+
+The CTAs on an SM share its shared memory, so each stage of a software pipeline is paid for in
+resident CTAs. The finding names the nearest step, if that is worth at least a quarter more CTAs. It
+counts with the largest shared memory that the SM can be configured for.
+
+Deep pipelines and many CTAs both hide the latency of memory. Neither is better as such; the
+finding says what one costs in terms of the other.
+
+## Example
+
+A matmul whose four stages take 98,304 bytes fits twice on an H100, which has 233,472 for all CTAs
+and reserves 1,024 for each. At 76,800 bytes it would fit three times.
+
+## What to do
+
+* One stage fewer (`num_stages`), if the loop does not get slower by it.
+* Smaller tiles, or a narrower type for what is kept in shared memory.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding, Severity
+
+CODE = "IRL103"
+NAME = "shared-limited-occupancy"
+SEVERITY: Severity = "note"
+
+_WORTHWHILE = 1.25
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding where less shared memory alone would raise the occupancy."""
+    occupancy, resources = facts.occupancy, facts.resources
+    if occupancy is None or not occupancy.launchable or facts.gpu is None:
+        return
+    step = next((step for step in occupancy.next_step if step.resource == "shared_memory"), None)
+    if step is None or step.blocks_per_sm < _WORTHWHILE * occupancy.blocks_per_sm:
+        return
+    if resources.shared_dynamic_bytes is None:
+        return
+    used = resources.shared_dynamic_bytes + (resources.shared_static_bytes or 0)
+    yield Finding(
+        code=CODE,
+        severity=SEVERITY,
+        message=(
+            f"{used:,} B of shared memory per CTA limit occupancy to {occupancy.theoretical:.0%},"
+            f" {_ctas(occupancy.blocks_per_sm)} per {facts.gpu.arch.multiprocessor}"
+        ),
+        hint=(
+            f"{-step.change:,} B less admit {step.blocks_per_sm} CTAs ({step.theoretical:.0%}):"
+            " use fewer stages or smaller tiles"
+        ),
+        stage=None,
+        line=None,
+        source=None,
+    )
+
+
+def _ctas(count: int) -> str:
+    return "1 CTA" if count == 1 else f"{count} CTAs"

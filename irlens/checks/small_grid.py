@@ -1,0 +1,50 @@
+"""There are fewer CTAs than SMs, so part of the GPU has nothing to do.
+
+## What it means
+
+A CTA runs on one SM. SMs beyond the number of CTAs stay idle for the whole launch, whatever the
+occupancy of the others is. It is reported only where the target is a product, since an
+architecture alone does not say how many SMs there are.
+
+A kernel that runs beside others, on another stream, may be meant to leave room for them.
+
+## Example
+
+A reduction over 4,096 rows with one program for 64 of them is 64 programs: an H100 has 132 SMs.
+
+## What to do
+
+* Less work per program: smaller tiles.
+* Split the dimension that each program loops over (split-K, a second reduction pass, atomics).
+"""
+
+from collections.abc import Iterator
+from math import prod
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding, Severity
+
+CODE = "IRL502"
+NAME = "small-grid"
+SEVERITY: Severity = "warning"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding where SMs are left without a CTA."""
+    if facts.gpu is None or facts.gpu.sm_count is None or facts.config.grid is None:
+        return
+    ctas = prod(facts.config.grid) * (facts.config.num_ctas or 1)
+    idle = facts.gpu.sm_count - ctas
+    if idle <= 0:
+        return
+    noun = "CTA" if ctas == 1 else "CTAs"
+    multiprocessors = f"{facts.gpu.sm_count} {facts.gpu.arch.multiprocessor}s of {facts.gpu.name}"
+    yield Finding(
+        code=CODE,
+        severity=SEVERITY,
+        message=f"{ctas:,} {noun} for {multiprocessors}: {idle} have nothing to do",
+        hint="give each program less work: smaller tiles, or split what it loops over",
+        stage=None,
+        line=None,
+        source=None,
+    )

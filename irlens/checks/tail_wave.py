@@ -1,0 +1,57 @@
+"""The last wave of CTAs leaves much of the GPU idle.
+
+## What it means
+
+A GPU holds SMs x CTAs per SM of a kernel's CTAs at once: one wave. Where the grid is a little more
+than a whole number of waves, the last one runs on a few SMs while the others wait for it.
+
+The finding assumes that all CTAs take equally long and that a wave ends before the next begins.
+Hardware replaces each CTA as it ends, so CTAs of very different lengths blur the edge. It is
+reported where more than an eighth of the launch would be lost, and where the launch is more than
+one wave.
+
+## Example
+
+300 CTAs of a matmul, two per SM, on the 132 SMs of an H100: 264 in the first wave, 36 in the
+second. The launch takes as long as one of 528.
+
+## What to do
+
+* Tiles of another size, so that the grid comes close below a whole number of waves.
+* A persistent kernel: as many programs as the GPU holds, each looping over tiles.
+* Split-K or stream-K for matmuls.
+"""
+
+from collections.abc import Iterator
+from math import ceil
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding, Severity
+
+CODE = "IRL501"
+NAME = "tail-wave"
+SEVERITY: Severity = "note"
+
+_LOST = 1 / 8
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding where an unfilled last wave wastes a good part of the launch."""
+    occupancy = facts.occupancy
+    if occupancy is None or occupancy.waves is None or occupancy.tail is None:
+        return
+    waves = ceil(occupancy.waves)
+    if waves < 2 or 1 - occupancy.waves / waves <= _LOST:
+        return
+    yield Finding(
+        code=CODE,
+        severity=SEVERITY,
+        message=(
+            f"{occupancy.waves:.2f} waves: the last one fills {occupancy.tail:.0%} of the GPU, and"
+            f" {1 - occupancy.waves / waves:.0%} of the launch is lost to it"
+        ),
+        hint="choose tiles that make close to a whole number of waves, or a persistent kernel",
+        stage=None,
+        line=None,
+        source=None,
+    )

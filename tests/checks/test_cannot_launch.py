@@ -1,0 +1,19 @@
+from collections.abc import Callable
+
+from irlens.model.report import Finding
+
+CODE = "IRL101"
+Look = Callable[..., list[Finding]]
+
+
+def test_shows_shared_memory_that_no_cta_of_the_gpu_can_have(look: Look) -> None:
+    (finding,) = look(CODE, "tile_sum.py", "a100", SIZE=16384, STAGES=4)
+    assert finding.severity == "error"
+    # Three buffers of 16,384 fp32 against the 163 KiB of the CUDA Programming Guide.
+    assert finding.message == "shared memory: 196,608 bytes/CTA asked for, and a100 has 166,912"
+    assert finding.hint == "use fewer stages or smaller tiles"
+
+
+def test_silent_where_the_same_kernel_fits(look: Look) -> None:
+    assert look(CODE, "tile_sum.py", "h100", SIZE=16384, STAGES=4) == []
+    assert look(CODE, "tile_sum.py", "a100", SIZE=16384, STAGES=3) == []

@@ -1,0 +1,29 @@
+from collections.abc import Callable
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding
+
+CODE = "IRL202"
+Look = Callable[..., list[Finding]]
+
+
+def test_shows_a_two_stage_pipeline(look: Look, facts_of: Callable[..., Facts]) -> None:
+    (finding,) = look(CODE, "tile_sum.py", STAGES=2)
+    assert finding.message == (
+        "the loop at tile_sum.py:27 waits for all its copies: with 2 stages no copy is in flight"
+        " while it computes"
+    )
+    assert finding.hint == "ask for 3 stages, or commit the next copies before the wait"
+    kernel = facts_of("tile_sum.py", STAGES=2).ptx
+    assert kernel is not None
+    inside = [i for i in kernel.instructions if finding.line and i.line > finding.line]
+    wait = next(i for i in inside if i.name == "cp.async.wait_group")
+    assert "wait_group 0" in " ".join(wait.text.split())
+
+
+def test_silent_where_groups_stay_in_flight(look: Look) -> None:
+    assert look(CODE, "tile_sum.py", STAGES=3) == []
+
+
+def test_silent_where_nothing_is_pipelined(look: Look) -> None:
+    assert look(CODE, "tile_sum.py", STAGES=1) == []

@@ -1,0 +1,34 @@
+import re
+from collections.abc import Callable
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding
+
+CODE = "IRL102"
+Look = Callable[..., list[Finding]]
+
+
+def test_shows_that_fewer_registers_admit_another_cta(
+    look: Look, facts_of: Callable[..., Facts]
+) -> None:
+    (finding,) = look(CODE, "tile_sum.py", SIZE=16384, STAGES=1)
+    registers = facts_of("tile_sum.py", SIZE=16384, STAGES=1).resources.registers
+    assert registers is not None
+    # Four warps: three CTAs need 12 warps of at most 65,536 / 12 / 32 = 170 registers, in
+    # units of eight 168; four need 16 warps of at most 128.
+    assert 128 < registers <= 168
+    assert f"{registers} registers per thread limit occupancy to 19%, 3 CTAs per SM" == (
+        finding.message
+    )
+    assert finding.hint.startswith(f"{registers - 128} fewer admit 4 CTAs (25%)")
+
+
+def test_shows_no_register_cap_that_would_only_spill(look: Look) -> None:
+    (finding,) = look(CODE, "tile_sum.py", SIZE=32768, STAGES=1)
+    assert re.search(r"255 registers .* 2 CTAs per SM", finding.message)
+    assert "maxnreg" not in finding.hint
+
+
+def test_silent_where_something_else_limits(look: Look) -> None:
+    assert look(CODE, "tile_sum.py", SIZE=16384, STAGES=3) == []
+    assert look(CODE, "softmax", num_stages=4) == []
