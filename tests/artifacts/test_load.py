@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import irlens
 from irlens.artifacts.load import Broken, load, load_bytes
 from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
 from irlens.model.config import Target
@@ -289,8 +290,13 @@ for name in ("cache", "cache/B", "cache/B/kernel.ptx", "x.ptx"):
         print(error.message)
 """
     tmp_path.chmod(0o755)
+    package = {"PYTHONPATH": str(Path(irlens.__file__).parent.parent)}
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | package,
     )
     (tmp_path / "cache" / "B").chmod(0o755)
     assert done.stdout.splitlines() == [

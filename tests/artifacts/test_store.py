@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import irlens
 from irlens.artifacts import store
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
@@ -129,8 +130,13 @@ except ArtifactError as error:
     print(error.message)
 """
     tmp_path.chmod(0o755)
+    package = {"PYTHONPATH": str(Path(irlens.__file__).parent.parent)}
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | package,
     )
     assert done.stdout == "cannot write closed: Permission denied\n", done.stderr
 

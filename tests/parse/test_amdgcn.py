@@ -119,9 +119,11 @@ def test_locations_are_what_llvm_comments(name: str) -> None:
     seen = 0
     for statement in parse(_texts()[name]).statements:
         if isinstance(statement, Loc) and statement.locations:
-            frames = (f"{each.file}:{each.line}:{each.column}" for each in statement.locations)
+            frames = [f"{each.file}:{each.line}:{each.column}" for each in statement.locations]
             written = " @[ ".join(frames) + " ]" * (len(statement.locations) - 1)
-            assert statement.text.partition("; ")[2].rstrip("\n") == written
+            # LLVM writes a column of 0 at some places and omits it at others.
+            comment = statement.text.partition("; ")[2].rstrip("\n")
+            assert re.sub(r":0\b", "", comment) == re.sub(r":0\b", "", written)
             seen += 1
     assert seen > 10
 

@@ -102,7 +102,8 @@ def test_agrees_with_cuobjdump(archive: str, tmp_path: Path) -> None:
         )
         (toolkit,) = re.findall(r"toolkit=([\d.]+)", out)
         for kernel in file.kernels:
-            assert str(kernel.toolkit).replace(".", "") == toolkit.replace(".", "")
+            # That of CUDA 12.8 shows "02", the layout of a note, for files of CUDA 13.
+            assert toolkit.replace(".", "") in (str(kernel.toolkit).replace(".", ""), "02")
             seen += 1
     assert seen >= {"cubin/triton.tar.xz": 31, "cubin/kinds.tar.xz": 30}.get(archive, 31)
 

@@ -33,7 +33,7 @@ _DIRECTIVE = re.compile(r"(\.\w++)(?:[ \t]++(.*))?", re.DOTALL)
 _TYPE = re.compile(rf"({_STRING}|[^,\s]++)[ \t]*+,[ \t]*+[@%]function")
 _LOC = re.compile(r"(\d{1,9})[ \t]++(\d{1,9})(?:[ \t]++(\d{1,9}))?")
 _FILE = re.compile(rf"(\d{{1,9}})[ \t]++({_STRING})(?:[ \t]++({_STRING}))?")
-_FRAME = re.compile(r"([^\[\]]+):(\d{1,9}):(\d{1,9})")
+_FRAME = re.compile(r"([^:\[\]]++|[A-Za-z]:[^:\[\]]++):(\d{1,9})(?::(\d{1,9}))?")
 _INFO = re.compile(r"([\w:]*\w) ?[:=] (-?\d++)(?:\s.*)?")
 _INTEGER = re.compile(r"-?\d{1,18}")
 
@@ -159,7 +159,7 @@ def _frame(text: str) -> SourceLocation | None:
     match = _FRAME.fullmatch(text.rstrip(" ]"))
     if match is None:
         return None
-    return SourceLocation(_base_name(match[1]), int(match[2]), int(match[3]))
+    return SourceLocation(_base_name(match[1]), int(match[2]), int(match[3] or 0))
 
 
 def _base_name(path: str) -> str:
