@@ -1,1 +1,77 @@
-"""What a ttgir says about shared memory and about the loads of a loop, as records."""
+"""What ttgir says about shared memory and about the loads of its loops, as records."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.source import SourceLocation
+
+BufferPurpose: TypeAlias = Literal["data", "barrier"]
+
+
+class SharedBuffer(msgspec.Struct, frozen=True, kw_only=True):
+    """One ``ttg.local_alloc`` of a ttgir.
+
+    Attributes:
+        line: 1-based line in the ttgir.
+        source: The line of Python it was made for.
+        purpose: "barrier" for mbarriers, "data" for everything else.
+        shape: As allocated; of a pipelined buffer the first number counts the copies.
+        element: "f16".
+        copies: How many tiles it holds for different iterations, 1 if it is not cut into such.
+        bytes: Per CTA; ``None`` where the layout's size is not known exactly.
+        last_line: The last line of the ttgir up to which its contents may be needed.
+        at_peak: Whether it is alive where the most bytes are.
+    """
+
+    line: int
+    source: SourceLocation | None
+    purpose: BufferPurpose
+    shape: tuple[int, ...]
+    element: str
+    copies: int
+    bytes: int | None
+    last_line: int
+    at_peak: bool
+
+
+class ScratchUse(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation that may take shared memory for itself while it runs.
+
+    Attributes:
+        operation: "tt.reduce".
+        line: 1-based line in the ttgir.
+        source: The user's line of Python.
+    """
+
+    operation: str
+    line: int
+    source: SourceLocation | None
+
+
+class SharedMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the dynamic shared memory of a CTA goes.
+
+    ``total_bytes = peak_bytes + remainder_bytes``. Buffers that are never alive together share
+    space, so ``buffers_bytes`` may exceed the total and ``peak_bytes`` never does.
+
+    Attributes:
+        total_bytes: What Triton's metadata says is allocated at launch.
+        buffers: In the order of the ttgir.
+        buffers_bytes: Their sum; ``None`` if one's size is unknown.
+        peak_bytes: The most bytes of buffers alive at once; ``None`` if a size is unknown.
+        peak_line: Where in the ttgir that is first; ``None`` without buffers.
+        remainder_bytes: What the peak leaves: scratch of operations that run while the buffers are
+            alive, and gaps from alignment and reuse.
+        scratch: Operations that may have scratch, where there is a remainder.
+        reason: Why a figure is missing; empty if none is.
+    """
+
+    total_bytes: int | None
+    buffers: tuple[SharedBuffer, ...]
+    buffers_bytes: int | None
+    peak_bytes: int | None
+    peak_line: int | None
+    remainder_bytes: int | None
+    scratch: tuple[ScratchUse, ...]
+    reason: str

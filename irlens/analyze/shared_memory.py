@@ -1,0 +1,142 @@
+"""Where a kernel's dynamic shared memory goes.
+
+ttgir has the buffers, and not where they lie: Triton assigns offsets on the way to LLVM IR (the
+``allocation.offset`` attributes are in no stage of the cache). Buffers that are never needed at the
+same time share space, as does the scratch of reductions and layout conversions. So what can be
+said exactly is how many bytes of buffers are alive at once, and what that leaves of the total.
+"""
+
+from collections.abc import Iterable
+
+from irlens.analyze.mlir_values import Values
+from irlens.analyze.ttgir_buffers import Buffers
+from irlens.analyze.ttgir_types import allocated_bytes, read_shaped
+from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
+from irlens.model.source import SourceLocation
+from irlens.parse.mlir import Module, Operation
+
+# Operations for which getScratchValueSize (lib/Analysis/Allocation.cpp) may reserve memory.
+_SCRATCH = (
+    "tt.reduce",
+    "tt.scan",
+    "tt.histogram",
+    "tt.gather",
+    "tt.atomic_rmw",
+    "tt.atomic_cas",
+    "tt.call",
+    "ttg.convert_layout",
+    "ttg.warp_specialize",
+    "ttng.tensormap_create",
+)
+_SLICES = frozenset({"ttg.memdesc_index", "ttg.memdesc_subview"})
+
+UNKNOWN_TOTAL = "the metadata does not say how much shared memory the kernel is given"
+UNKNOWN_SIZE = "the size of a buffer's layout is not known exactly"
+CONTRADICTION = (
+    "the buffers alive at once need more than the kernel is given: the metadata is not this ttgir's"
+)
+
+
+def explain(module: Module, total_bytes: int | None) -> SharedMemory:
+    """Account for a kernel's dynamic shared memory.
+
+    Args:
+        module: Its ttgir.
+        total_bytes: ``shared`` of its metadata.
+    """
+    buffers = Buffers(module, Values(module))
+    sizes = {index: _bytes(module, index) for index in buffers.ranges}
+    known = [size for size in sizes.values() if size is not None]
+    complete = len(known) == len(sizes)
+    peak, peak_at = _peak(buffers, sizes) if complete else (None, None)
+    remainder = total_bytes - peak if total_bytes is not None and peak is not None else None
+    reason = _reason(total_bytes, complete, remainder)
+    if remainder is not None and remainder < 0:
+        remainder = None
+    return SharedMemory(
+        total_bytes=total_bytes,
+        buffers=tuple(
+            _buffer(module, buffers, index, size, peak_at) for index, size in sizes.items()
+        ),
+        buffers_bytes=sum(known) if complete else None,
+        peak_bytes=peak,
+        peak_line=None if peak_at is None else module.operations[peak_at].span.line,
+        remainder_bytes=remainder,
+        scratch=tuple(_scratch(module.named(*_SCRATCH))) if remainder else (),
+        reason=reason,
+    )
+
+
+def _bytes(module: Module, allocation: int) -> int | None:
+    written = module.operations[allocation].result_types
+    descriptor = read_shaped(written[0]) if written else None
+    return allocated_bytes(module, descriptor) if descriptor else None
+
+
+def _peak(buffers: Buffers, sizes: dict[int, int | None]) -> tuple[int, int | None]:
+    """Return the most bytes alive at once, and the first operation where they are."""
+    changes: dict[int, int] = {}
+    for allocation, (first, last) in buffers.ranges.items():
+        size = sizes[allocation] or 0
+        changes[first] = changes.get(first, 0) + size
+        changes[last + 1] = changes.get(last + 1, 0) - size
+    alive, peak, where = 0, 0, None
+    for index in sorted(changes):
+        alive += changes[index]
+        if alive > peak:
+            peak, where = alive, index
+    return peak, where
+
+
+def _reason(total: int | None, complete: bool, remainder: int | None) -> str:
+    if not complete:
+        return UNKNOWN_SIZE
+    if total is None:
+        return UNKNOWN_TOTAL
+    return CONTRADICTION if remainder is not None and remainder < 0 else ""
+
+
+def _buffer(
+    module: Module, buffers: Buffers, index: int, size: int | None, peak_at: int | None
+) -> SharedBuffer:
+    operation = module.operations[index]
+    descriptor = read_shaped(operation.result_types[0]) if operation.result_types else None
+    first, last = buffers.ranges[index]
+    users = buffers.users[index]
+    purpose: BufferPurpose = "data"
+    if any(user.name.endswith("init_barrier") for user in users):
+        purpose = "barrier"
+    return SharedBuffer(
+        line=operation.span.line,
+        source=user_line(operation),
+        purpose=purpose,
+        shape=descriptor.shape if descriptor else (),
+        element=descriptor.element if descriptor else "",
+        copies=_copies(operation, users),
+        bytes=size,
+        last_line=module.operations[last].span.end_line,
+        at_peak=peak_at is not None and first <= peak_at <= last,
+    )
+
+
+def _copies(allocation: Operation, users: list[Operation]) -> int:
+    """Count the tiles that a buffer is cut into along its first dimension."""
+    whole = read_shaped(allocation.result_types[0]) if allocation.result_types else None
+    for user in users:
+        part = read_shaped(user.result_types[0]) if user.result_types else None
+        if user.name in _SLICES and whole and part and len(part.shape) < len(whole.shape):
+            return whole.shape[0]
+    return 1
+
+
+def _scratch(operations: Iterable[Operation]) -> Iterable[ScratchUse]:
+    for operation in operations:
+        yield ScratchUse(
+            operation=operation.name, line=operation.span.line, source=user_line(operation)
+        )
+
+
+def user_line(operation: Operation) -> SourceLocation | None:
+    """Return the innermost frame of an operation that is in the kernel's own file."""
+    frames = operation.location
+    return next((frame for frame in frames if frame.file == frames[-1].file), None)

@@ -1,0 +1,115 @@
+"""Shared memory buffers of a ttgir: which values point into them, and how long they are needed.
+
+This follows what Triton's allocator goes by (``lib/Analysis/Alias.cpp`` and ``resolveLiveness`` in
+``lib/Analysis/Allocation.cpp``): a buffer is needed from its ``ttg.local_alloc`` to the last use of
+any descriptor of it, through the whole of a loop that uses it and does not allocate it, and through
+the whole of a ``ttg.warp_specialize``, whose regions run at the same time.
+"""
+
+from bisect import bisect_right
+
+from irlens.analyze.mlir_values import Value, Values
+from irlens.parse.mlir import Module, Operation
+
+_REPEATED = frozenset({"scf.for", "scf.while", "ttg.warp_specialize"})
+_NONE: frozenset[int] = frozenset()
+
+
+class Buffers:
+    """The ``ttg.local_alloc`` operations of a module.
+
+    Args:
+        module: A ttgir.
+        values: Its values.
+
+    Attributes:
+        ranges: First and last operation (by index) between which each allocation is needed.
+        users: The operations that read a descriptor of each.
+    """
+
+    def __init__(self, module: Module, values: Values) -> None:
+        self.ranges: dict[int, tuple[int, int]] = {}
+        self.users: dict[int, list[Operation]] = {}
+        self._module = module
+        self._values = values
+        self._pointing: dict[Value, frozenset[int]] = {}
+        repeated: list[Operation] = []  # around the operation at hand, outermost first
+        for operation in module.operations:
+            while repeated and repeated[-1].end <= operation.index:
+                repeated.pop()
+            for value in values.operands[operation.index]:
+                for allocation in self.behind(value):
+                    self._extend(allocation, operation, repeated)
+            if operation.name == "ttg.local_alloc":
+                self._allocate(operation, repeated)
+            elif operation.name == "scf.yield":
+                self._yield(operation)
+            elif any("memdesc" in written for written in _result_types(operation)):
+                self._pass_on(operation)
+            if operation.regions:
+                self._enter(operation)
+            if operation.name in _REPEATED:
+                repeated.append(operation)
+
+    def behind(self, value: Value | None) -> frozenset[int]:
+        """Return the allocations that a descriptor may point into."""
+        return self._pointing.get(value, _NONE) if value is not None else _NONE
+
+    def _allocate(self, operation: Operation, repeated: list[Operation]) -> None:
+        first = last = operation.index
+        together = next((op for op in repeated if op.name == "ttg.warp_specialize"), None)
+        if together is not None:
+            first, last = together.index, together.end - 1
+        self.ranges[operation.index] = (first, last)
+        self.users[operation.index] = []
+        self._pointing[Value(operation.index, 0)] = frozenset({operation.index})
+
+    def _extend(self, allocation: int, user: Operation, repeated: list[Operation]) -> None:
+        self.users[allocation].append(user)
+        first, last = self.ranges[allocation]
+        end = user.index
+        # The outermost loop that begins after the allocation.
+        around = bisect_right(repeated, allocation, key=lambda operation: operation.index)
+        if around < len(repeated):
+            end = repeated[around].end - 1
+        self.ranges[allocation] = (first, max(last, end))
+
+    def _yield(self, operation: Operation) -> None:
+        """Let the results of the operation around point where the yielded values do."""
+        if operation.parent is None:
+            return
+        for number, value in enumerate(self._values.operands[operation.index]):
+            if behind := self.behind(value):
+                result = Value(operation.parent, number)
+                self._pointing[result] = self.behind(result) | behind
+
+    def _pass_on(self, operation: Operation) -> None:
+        """Let descriptors among the results point where the operands do."""
+        types = _result_types(operation)
+        count = sum(results for _, results in operation.results)
+        given = self._values.operands[operation.index]
+        carried = given[3:] if operation.name == "scf.for" else given
+        everything = frozenset[int]().union(*(self.behind(value) for value in given))
+        for number, written in enumerate(types[:count]):
+            if "memdesc" in written:
+                value = Value(operation.index, number)
+                one_to_one = len(carried) == count
+                self._pointing[value] = self.behind(carried[number]) if one_to_one else everything
+
+    def _enter(self, operation: Operation) -> None:
+        """Let block arguments point where the values bound to them do."""
+        given = self._values.operands[operation.index]
+        for region, contents in enumerate(operation.regions):
+            arguments = [argument for block in contents.blocks for argument in block.arguments]
+            for number, argument in enumerate(arguments):
+                if argument.initial is not None:
+                    bound = self._values.initial(operation, argument.initial)
+                elif operation.name == "ttg.warp_specialize" and number < len(given):
+                    bound = given[number]
+                else:
+                    continue
+                self._pointing[Value(operation.index, number, region)] = self.behind(bound)
+
+
+def _result_types(operation: Operation) -> tuple[str, ...]:
+    return operation.result_types or operation.operand_types

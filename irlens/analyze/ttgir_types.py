@@ -1,0 +1,100 @@
+"""Types and layouts of ttgir: tensors, memory descriptors and what their encodings say."""
+
+import re
+
+import msgspec
+
+from irlens.parse.mlir import Module
+
+# Names of MLIR's builtin types; the width is in them.
+_SCALAR = re.compile(r"(?:i|f|bf|tf)(\d+)(?:E\w+)?|index")
+_SHAPED = re.compile(r"(?:!?[\w.]*)<((?:\d+x)*)([^\n]*)>", re.DOTALL)
+_PADDED = re.compile(r"#ttg\.padded_shared<\[([^\]]*)\]")
+_PADDING = re.compile(r"(\d+):\+(\d+)")
+# Layouts that hold a tensor without gaps; what 3.4 to 3.9 and both vendors print.
+_DENSE = ("#ttg.swizzled_shared<", "#ttg.nvmma_shared<", "#ttg.amd_rotating_shared<")
+
+
+class Shaped(msgspec.Struct, frozen=True):
+    """A ``tensor`` or ``!ttg.memdesc`` type.
+
+    Attributes:
+        shape: Empty for a scalar descriptor.
+        element: "f16", "!tt.ptr<f16>".
+        parameters: What follows the element, as written: layout, memory space, ...
+    """
+
+    shape: tuple[int, ...]
+    element: str
+    parameters: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+
+def read_shaped(text: str) -> Shaped | None:
+    """Read a tensor or descriptor type, or its abbreviation ``<1024xf32, ...>``."""
+    found = _SHAPED.fullmatch(text)
+    if found is None:
+        return None
+    element, *parameters = _split(found[2])
+    shape = tuple(int(extent) for extent in found[1].split("x")[:-1] if len(extent) < 10)
+    return Shaped(shape, element, tuple(parameters))
+
+
+def element_bits(element: str) -> int | None:
+    """Return the width of an element in bits; ``None`` for a type this does not know."""
+    if element.startswith("!tt.ptr<"):
+        return 64
+    found = _SCALAR.fullmatch(element)
+    return int(found[1]) if found and found[1] else None
+
+
+def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
+    """Return the shared memory that a ``ttg.local_alloc`` of this type takes, per CTA.
+
+    Dense layouts take ``elements * bits / 8`` (``getExplicitValueSize`` in
+    ``lib/Analysis/Allocation.cpp``); ``padded_shared<[512:+16]>`` adds 16 elements after every 512
+    but not after the last (``PaddedSharedEncodingAttr::getPaddedSize``).
+
+    Returns:
+        ``None`` where that is not the whole truth: clusters, fp4 padding, unknown layouts.
+    """
+    bits = element_bits(descriptor.element)
+    layout = descriptor.parameters[0] if descriptor.parameters else ""
+    layout = module.aliases.get(layout, layout)
+    if bits is None or "fp4Padded = true" in layout or clustered(module):
+        return None
+    elements = descriptor.size
+    padded = _PADDED.match(layout)
+    if padded:
+        for interval, padding in _PADDING.findall(padded[1]):
+            blocks, rest = divmod(descriptor.size, max(int(interval), 1))
+            elements += (blocks - (rest == 0)) * int(padding)
+    elif not layout.startswith(_DENSE):
+        return None
+    return elements * bits // 8
+
+
+def clustered(module: Module) -> bool:
+    """Tell whether several CTAs share a tensor, so that one holds only a part of it."""
+    return module.attributes.get("ttg.num-ctas", "1").partition(" ")[0] != "1"
+
+
+def _split(text: str) -> list[str]:
+    """Cut at the commas outside every bracket."""
+    parts, depth, begin = [], 0, 0
+    for index, character in enumerate(text):
+        if character in "<([{":
+            depth += 1
+        elif character in ">)]}":
+            depth -= 1
+        elif character == "," and not depth:
+            parts.append(text[begin:index].strip())
+            begin = index + 1
+    return [*parts, text[begin:].strip()]
