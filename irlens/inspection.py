@@ -7,6 +7,7 @@ from irlens import arch
 from irlens.analyze import cfg
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mix import instruction_mix
+from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.occupancy import compute
 from irlens.analyze.pipelines import cp_async
 from irlens.analyze.resources import Demand, read_demand
@@ -22,7 +23,7 @@ from irlens.model.report import (
     StageSize,
 )
 from irlens.model.source import SourceLocation
-from irlens.parse import ptx
+from irlens.parse import mlir, ptx
 
 
 def inspect(capture: Capture) -> Report:
@@ -36,8 +37,9 @@ def inspect(capture: Capture) -> Report:
     ledger = Ledger()
     gpu = _gpu(capture, ledger)
     demand = read_demand(capture, gpu, ledger)
+    ttir, _ttgir = _mlir(capture, "ttir"), _mlir(capture, "ttgir")
     kernel = _ptx_kernel(capture, ledger)
-    pipelines = _pipelines(capture, kernel, demand, ledger)
+    pipelines = _pipelines(capture, kernel, ttir, demand, ledger)
     return Report(
         schema=SCHEMA,
         kernel=capture.kernel,
@@ -137,7 +139,11 @@ def _ptx_kernel(capture: Capture, ledger: Ledger) -> ptx.Function | None:
 
 
 def _pipelines(
-    capture: Capture, kernel: ptx.Function | None, demand: Demand, ledger: Ledger
+    capture: Capture,
+    kernel: ptx.Function | None,
+    ttir: mlir.Module | None,
+    demand: Demand,
+    ledger: Ledger,
 ) -> list[Pipeline]:
     if kernel is None:
         reason = (
@@ -150,10 +156,17 @@ def _pipelines(
     ledger.known("ptx, cp.async groups followed along the control flow", "pipelines")
     threads = demand.usage.threads if demand.usage else kernel.threads_per_cta
 
-    def requested(_location: tuple[SourceLocation, ...]) -> int | None:
-        return capture.config.num_stages
+    return cp_async.find(
+        kernel,
+        cfg.build(kernel),
+        threads_per_cta=threads,
+        requested=requested_stages(ttir, capture.config.num_stages),
+    )
 
-    return cp_async.find(kernel, cfg.build(kernel), threads_per_cta=threads, requested=requested)
+
+def _mlir(capture: Capture, name: str) -> mlir.Module | None:
+    stage = capture.stages.get(name)
+    return mlir.parse(stage.text(), stage=name) if stage is not None else None
 
 
 def _mixes(capture: Capture, kernel: ptx.Function | None) -> list[InstructionMix]:

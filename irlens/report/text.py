@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from irlens.model.capture import STAGE_ORDER
 from irlens.model.report import (
     Finding,
     InstructionMix,
@@ -302,9 +303,13 @@ def _stages(page: Page, report: Report) -> None:
         f"{name} {plural(stage.lines, 'line')}"
         if stage.lines is not None
         else f"{name} {size(stage.bytes)}"
-        for name, stage in report.stages.items()
+        for name, stage in sorted(report.stages.items(), key=lambda item: _stage_rank(item[0]))
     ]
     page.line("Stages", cells, gap=" · ")
+
+
+def _stage_rank(name: str) -> int:
+    return STAGE_ORDER.index(name) if name in STAGE_ORDER else len(STAGE_ORDER)
 
 
 def _unknown(page: Page, report: Report) -> None:

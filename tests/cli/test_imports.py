@@ -1,0 +1,54 @@
+"""What stays unloaded: help and reading captures need neither Triton nor PyTorch."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {"triton", "torch", "textual", "rich", "pygments", "numpy"}
+
+# Runs irlens as its entry point does, then tells which modules it took.
+PROBE = """
+import json, sys
+sys.argv = ["irlens", *json.loads(sys.argv[1])]
+import irlens.cli
+try:
+    irlens.cli.main()
+except SystemExit as stop:
+    print("exit", stop.code, *{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+"""
+
+
+def imported(*arguments: str) -> set[str]:
+    ran = subprocess.run(
+        [sys.executable, "-c", PROBE, json.dumps(arguments)],
+        capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    last = ran.stderr.splitlines()[-1].split()
+    assert last[:2] == ["exit", "0"], ran.stderr
+    return set(last[2:])
+
+
+@pytest.mark.parametrize("command", ["", "inspect", "kernels", "targets", "schema", "completion"])
+def test_help_loads_nothing_heavy(command: str) -> None:
+    assert not imported(*([command] if command else []), "--help") & HEAVY
+
+
+@pytest.mark.parametrize("arguments", [("kernels",), ("targets",), ("schema",), ("--version",)])
+def test_lists_load_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    assert not imported(*arguments) & HEAVY
+
+
+def test_reading_a_cache_loads_nothing_heavy(h200_cache: Path) -> None:
+    entry = sorted(h200_cache.iterdir())[0]
+    assert not imported("inspect", str(entry)) & HEAVY
+    assert not imported("inspect", str(entry), "--format", "json") & HEAVY
+    assert not imported("inspect", str(entry), "--stage", "ptx") & HEAVY
+
+
+def test_an_identical_request_is_answered_without_triton() -> None:
+    request = ("inspect", "vector_add", "--target", "sm_80", "--set", "BLOCK_SIZE=256")
+    assert "triton" in imported(*request)
+    assert not imported(*request) & HEAVY

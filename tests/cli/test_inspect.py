@@ -1,0 +1,206 @@
+"""``irlens inspect`` as a user runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.model.report import Report
+
+SOFTMAX = ("softmax", "--target", "h100", "--num-stages", "4")
+
+
+def irlens(*arguments: str, stdin: bytes | None = None, cwd: Path | None = None) -> "Ran":
+    ran = subprocess.run(
+        [sys.executable, "-m", "irlens", *arguments], input=stdin or b"", capture_output=True,
+        cwd=cwd, env={**os.environ, "COLUMNS": "80"}, check=False,
+    )  # fmt: skip
+    return Ran(ran.returncode, ran.stdout, ran.stderr.decode())
+
+
+class Ran(msgspec.Struct, frozen=True):
+    code: int
+    raw: bytes
+    err: str
+
+    @property
+    def out(self) -> str:
+        return self.raw.decode()
+
+
+def fails(*arguments: str, stdin: bytes | None = None) -> str:
+    """Run a command that must fail as irlens fails: exit 2, a line or two, nothing on stdout."""
+    ran = irlens("inspect", *arguments, stdin=stdin)
+    assert ran.code == 2, ran
+    assert ran.raw == b""
+    assert "Traceback" not in ran.err
+    return ran.err
+
+
+def test_the_main_job() -> None:
+    ran = irlens("inspect", *SOFTMAX)
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert "\x1b" not in ran.out
+    assert lines[0].startswith("softmax_kernel   sm_90 (h100)   num_warps 8   num_stages 4")
+    assert "            cp.async   4 of 4 stages ✓   3 iterations ahead" in lines
+    assert "Shared      per CTA   12,320 B dynamic + 1,024 B reserved by the system" in lines
+
+
+def test_the_default_target_is_said_on_stderr() -> None:
+    ran = irlens("inspect", "vector_add")
+    assert ran.code == 0
+    assert "vector_add" in ran.out
+    assert "--target" in ran.err
+
+
+def test_json_is_the_records_and_can_be_inspected_again(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    ran = irlens("inspect", *SOFTMAX, "--format", "json", "--output", str(path))
+    assert (ran.code, ran.raw) == (0, b""), ran.err
+    text = path.read_text()
+    report = msgspec.json.decode(text, type=Report, strict=True)
+    assert report.schema == 1
+    assert json.loads(text) == json.loads(msgspec.json.encode(report))
+    # Keys are sorted in JSON, and so arguments lose their order; nothing else is lost.
+    again, first = (irlens("inspect", *what).out for what in ([str(path)], SOFTMAX))
+    assert sorted(again.split()) == sorted(first.split())
+    assert irlens("inspect", str(path), "--format", "json").out == text
+    assert [child.name for child in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_the_same_question_gives_the_same_bytes() -> None:
+    first, second = (irlens("inspect", *SOFTMAX, "--format", "json").raw for _ in range(2))
+    assert first == second
+
+
+def test_several_values_ask_for_each() -> None:
+    ran = irlens("inspect", "softmax", "-t", "sm_75,sm_80", "--num-stages", "2,3", "-f", "json")
+    reports = msgspec.json.decode(ran.raw, type=list[Report])
+    asked = [(report.target and report.target.arch, report.config.num_stages) for report in reports]
+    assert asked == [("sm_75", 2), ("sm_75", 3), ("sm_80", 2), ("sm_80", 3)]
+    text = irlens("inspect", "softmax", "-t", "sm_75,sm_80", "--num-stages", "2,3").out
+    assert "sm_80 num_stages=3" in text
+
+
+@pytest.mark.parametrize("stage", ["source", "ttir", "ttgir", "llir", "ptx", "cubin", "metadata"])
+def test_a_stage_goes_into_a_pipe_as_it_is(stage: str, h200_cache: Path) -> None:
+    entry = sorted(h200_cache.iterdir())[0]
+    (metadata,) = (path for path in entry.glob("*.json") if not path.name.startswith("__grp__"))
+    name = metadata.stem
+    expected = entry / f"{name}.{'json' if stage == 'metadata' else stage}"
+    assert irlens("inspect", str(entry), "--stage", stage).raw == expected.read_bytes()
+
+
+def test_a_bare_ptx_from_stdin() -> None:
+    group = (
+        "".join(f"cp.async.ca.shared.global [%r{n}], [%rd1], 4, %r9;\n" for n in range(4))
+        + "cp.async.commit_group;\n"
+    )
+    text = f"""
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copy() .reqntid 128 {{
+.reg .b32 %r<10>; .reg .b64 %rd<2>; .reg .pred %p<2>; .reg .f32 %f<9>;
+{group}
+loop:
+cp.async.wait_group 0;
+ld.shared.f32 %f1, [%r1];
+add.f32 %f2, %f2, %f1;
+{group}
+@%p1 bra loop;
+ret;
+}}
+"""
+    ran = irlens("inspect", "-", "--format", "json", stdin=text.encode())
+    assert ran.code == 0, ran.err
+    report = msgspec.json.decode(ran.raw, type=Report)
+    (pipeline,) = report.pipelines
+    assert (pipeline.achieved_stages, pipeline.groups_during_compute) == (2, 0)
+    assert pipeline.bytes_per_iteration == 4 * 4 * 128
+    assert report.occupancy is None
+    assert "cubin" in report.unknown["resources.registers"]
+
+
+def test_a_single_artifact_says_what_is_missing(h200_cache: Path) -> None:
+    entry = sorted(h200_cache.iterdir())[0]
+    for stage in ("ttgir", "ptx", "cubin"):
+        (path,) = entry.glob(f"*.{stage}")
+        ran = irlens("inspect", str(path))
+        assert ran.code == 0, ran.err
+        assert "Unknown" in ran.out
+
+
+def test_a_config_that_cannot_launch_is_reported_in_full() -> None:
+    tile = ("--set", "BLOCK_SIZE_M=256", "--set", "BLOCK_SIZE_N=128", "--set", "BLOCK_SIZE_K=128")
+    ran = irlens("inspect", "matmul", "-t", "sm_86", *tile, "--num-stages", "3", "--num-warps", "8")
+    assert ran.code == 0, ran.err
+    assert "cannot launch" in ran.out
+    words = " ".join(ran.out.split())
+    assert "196,608 bytes/CTA asked for, 95,232 more than the limit of 101,376" in words
+    assert "95,232 fewer bytes/CTA: 0 → 1 block/SM" in words
+
+
+class TestBadInput:
+    def test_unknown_names_offer_the_nearest(self) -> None:
+        assert "did you mean softmax" in fails("sofmax")
+        assert "did you mean" in fails("softmax", "--target", "sm_91")
+        assert "did you mean BLOCK_SIZE" in fails("softmax", "--set", "BLOCK_SIZ=3", "-t", "sm_80")
+        assert "did you mean ptx" in fails("softmax", "--stage", "ptxx")
+        assert "n_cols" in fails("softmax", "--arg", "n_col=3", "-t", "sm_80")
+        assert "did you mean json" in fails("softmax", "--format", "jsn")
+
+    def test_values_that_are_none(self) -> None:
+        assert "'x' is not a whole number" in fails("softmax", "--num-stages", "x")
+        assert "not NAME=VALUE" in fails("softmax", "--set", "BLOCK_SIZE")
+        assert "missing" in fails("softmax", "--num-warps", ",")
+
+    def test_a_kernel_that_does_not_compile(self) -> None:
+        told = fails("softmax", "--set", "BLOCK_SIZE=1000", "-t", "sm_80")
+        assert "softmax.py:" in told
+        assert "power of 2" in told
+        assert "tl.arange(0, BLOCK_SIZE)" in told
+
+    @pytest.mark.parametrize("stage", ["ptx", "cubin", "ttir", "ttgir", "json"])
+    def test_truncated_files(self, stage: str, h200_cache: Path, tmp_path: Path) -> None:
+        entry = sorted(h200_cache.iterdir())[0]
+        (whole,) = (path for path in entry.glob(f"*.{stage}") if "__grp__" not in path.name)
+        path = tmp_path / whole.name
+        content = whole.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+        assert whole.name in fails(str(path)) or f"{stage}:" in fails(str(path))
+
+    def test_directories_without_captures(self, tmp_path: Path) -> None:
+        assert str(tmp_path) in fails(str(tmp_path))
+        assert "nowhere" in fails(str(tmp_path / "nowhere"))
+
+    def test_empty_stdin_and_a_report_of_another_schema(self, tmp_path: Path) -> None:
+        assert "empty" in fails("-")
+        path = tmp_path / "report.json"
+        path.write_text('{"schema": 99}')
+        assert "schema 99" in fails(str(path))
+        path.write_text('{"schema": 1, "kernel": "x"}')
+        assert "not a whole report" in fails(str(path))
+
+    def test_options_for_something_compiled(self, h200_cache: Path) -> None:
+        assert "compiled already" in fails(str(h200_cache), "--num-stages", "2")
+
+    def test_an_output_that_cannot_be_written(self, tmp_path: Path) -> None:
+        told = fails("softmax", "-t", "sm_80", "--output", str(tmp_path / "no" / "report.txt"))
+        assert "cannot write" in told
+
+    def test_a_binary_stage_is_not_thrown_at_a_terminal(self, h200_cache: Path) -> None:
+        entry = sorted(h200_cache.iterdir())[0]
+        reader, writer = os.openpty()
+        command = [sys.executable, "-m", "irlens", "inspect", str(entry), "--stage", "cubin"]
+        ran = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+        os.close(writer)
+        os.close(reader)
+        assert ran.returncode == 2
+        assert b"binary" in ran.stderr
