@@ -20,6 +20,7 @@ SHT_SYMTAB = 2
 SHT_NOTE = 7
 SHT_NOBITS = 8
 SHT_DYNSYM = 11
+STT_FUNC = 2
 
 _CLASS_64_LITTLE_ENDIAN = b"\x02\x01"
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -46,7 +47,7 @@ class Symbol(msgspec.Struct, frozen=True):
 
     Attributes:
         index: Its place in the table.
-        kind: ``STT_*``: 1 is an object, 2 a function.
+        kind: ``STT_*``, such as ``STT_FUNC``.
         other: ``st_other`` as it stands, with the bits that vendors put there.
         section: Index of the section it is defined in.
         value: Its offset in the section, or its address; see ``Elf.type``.

@@ -1,6 +1,7 @@
 """What an artifact says of itself: which stage it is, of which kernels, for which GPU."""
 
 import re
+from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
@@ -14,6 +15,7 @@ from irlens.model.errors import ArtifactError, UnknownNameError
 T = TypeVar("T")
 
 NT_AMDGPU_METADATA = 32
+_CUDA_ENTRY = 0x10  # in st_other
 
 # A line that only this stage has. The order matters: an LLVM module may quote assembly, and
 # ttgir is ttir with a layout on every tensor.
@@ -124,6 +126,17 @@ def cubin_arch(file: elf.Elf) -> str | None:
     return None
 
 
+def cubin_entries(file: elf.Elf) -> Iterator[elf.Symbol]:
+    """Yield the symbols of a cubin's kernels; device functions lack the mark of an entry.
+
+    Raises:
+        ArtifactError: The symbol table is broken.
+    """
+    for symbol in file.symbols():
+        if symbol.kind == elf.STT_FUNC and symbol.other & _CUDA_ENTRY and symbol.name:
+            yield symbol
+
+
 def code_object_metadata(file: elf.Elf, record: type[T]) -> T:
     """Decode the metadata note of an AMD code object.
 
@@ -156,11 +169,7 @@ def _identify_binary(content: bytes) -> Identity:
     file = elf.read(content)
     if file.machine == elf.MACHINE_CUDA:
         name = cubin_arch(file)
-        kernels = [
-            section.name.removeprefix(".nv.info.")
-            for section in file.sections
-            if section.name.startswith(".nv.info.")
-        ]
+        kernels = sorted(symbol.name for symbol in cubin_entries(file))
         target = Target(vendor="nvidia", arch=name, warp_size=32) if name else None
         return Identity(stage="cubin", kernels=kernels, target=target)
     if file.machine == elf.MACHINE_AMDGPU:

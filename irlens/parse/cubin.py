@@ -14,11 +14,9 @@ from itertools import chain
 import msgspec
 
 from irlens.artifacts import elf
-from irlens.artifacts.sniff import cubin_arch
+from irlens.artifacts.sniff import cubin_arch, cubin_entries
 from irlens.model.errors import ArtifactError
 
-_ENTRY = 0x10  # st_other of a symbol that is a kernel
-_FUNCTION = 2  # STT_FUNC
 _OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and up, or CUDA 13)
 
 #: Shared memory that the system keeps for itself at the start of every block's, from sm_90 on.
@@ -194,8 +192,7 @@ def read(data: bytes) -> Cubin:
             constants[symbol.name],
             old_abi=file.os_abi == _OLD_ABI,
         )
-        for symbol in file.symbols()
-        if symbol.kind == _FUNCTION and symbol.other & _ENTRY and symbol.name
+        for symbol in cubin_entries(file)
     ]
     codes = Counter(each.code for each in chain.from_iterable(attributes.values()))
     return Cubin(

@@ -14,7 +14,6 @@ from irlens.model.errors import ArtifactError
 _DESCRIPTOR_BYTES = 64
 _RSRC3 = struct.Struct("<I")
 _RSRC3_AT = 44
-_FUNCTION = 2  # STT_FUNC
 
 
 class _KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
@@ -139,7 +138,7 @@ def _kernel(file: elf.Elf, symbols: dict[str, elf.Symbol], note: _KernelNote) ->
         lds_bytes=note.group_segment_fixed_size,
         scratch_bytes=note.private_segment_fixed_size,
         dynamic_stack=note.uses_dynamic_stack,
-        code_bytes=code.size if code and code.kind == _FUNCTION else None,
+        code_bytes=code.size if code and code.kind == elf.STT_FUNC else None,
         kernarg_bytes=note.kernarg_segment_size,
         wavefront_size=note.wavefront_size,
         max_workgroup_size=note.max_flat_workgroup_size,

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import irlens
 from irlens.artifacts.load import Broken, load, load_bytes
@@ -353,9 +355,28 @@ def test_a_single_artifact_says_what_it_is(
 def test_every_kernel_of_a_file_is_a_capture(tmp_path: Path) -> None:
     _unpack("cubin/kinds.tar.xz", tmp_path)
     found = [each for each in load(tmp_path / "kinds.sm_80.cubin") if isinstance(each, Capture)]
-    assert {"shared", "caller", "_Z9templatedILi3EEvPi"} < {each.kernel for each in found}
+    assert [each.kernel for each in found] == [
+        "_Z9templatedILi3EEvPi", "barriers", "big", "caller", "capped", "recursion", "shared",
+    ]  # fmt: skip
     source = b".version 8.0\n.target sm_90a\n.visible .entry a()\n{}\n.entry b(\n)\n{}\n"
     assert [each.kernel for each in load_bytes(source, name="-")] == ["a", "b"]
+
+
+@settings(deadline=1000)
+@given(st.data())
+def test_any_bytes_are_an_artifact_or_an_artifact_error(draw: st.DataObject) -> None:
+    marks = [b"\x7fELF\x02\x01", b".target sm_90\n", b"define ", b"tt.func public @", b'"', b"\n"]
+    content = b"".join(draw.draw(st.lists(st.binary() | st.sampled_from(marks))))
+    try:
+        found = list(load_bytes(content, name="-"))
+    except ArtifactError as error:
+        assert_one_line(error)
+    else:
+        assert found
+
+
+def assert_one_line(error: ArtifactError) -> None:
+    assert "\n" not in error.message
 
 
 def test_a_thousand_entries_are_listed_fast(tmp_path: Path) -> None:
