@@ -1,3 +1,96 @@
-"""irlens: see what the compiler made of a Triton kernel."""
+"""irlens: see what the compiler made of a Triton kernel.
 
+The library is these functions and the records they return (``irlens.model``). Importing it loads
+next to nothing; each function loads what it needs, and only compiling needs Triton.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from irlens.model.capture import Capture
+    from irlens.model.config import ConstexprValue
+    from irlens.model.report import Report
+
+__all__ = ["capture", "inspect", "load", "to_builtins"]
 __version__ = "0.1.0"
+
+
+def capture(
+    kernel: str,
+    *,
+    target: str,
+    args: "dict[str, ConstexprValue] | None" = None,
+    run: bool = False,
+    **settings: "ConstexprValue",
+) -> "Capture":
+    """Compile a kernel, or answer from the store.
+
+    Args:
+        kernel: A sample's name, "path/file.py:kernel" or "package.module:kernel".
+        target: A GPU: "sm_90", "h100", "gfx942", "mi300x", ...
+        args: Run-time arguments and sizes over the kernel's own: 781, or "fp16[1024, 1024]".
+        run: Also launch it on the GPU of this machine.
+        **settings: Constexprs and compile options: ``num_stages=4, BLOCK_SIZE=1024``.
+
+    Raises:
+        IrlensError: A name is unknown, the kernel does not compile, or its autotuner leaves
+            several configurations: ``irlens.capturing.capture`` returns them all.
+    """
+    from irlens import arch
+    from irlens.capturing import Request
+    from irlens.capturing import capture as capture_all
+    from irlens.model.errors import CaptureError
+
+    gpu = arch.find(target)
+    request = Request(
+        kernel=kernel,
+        target=gpu.target,
+        sm_count=gpu.sm_count,
+        settings=settings,
+        args=args or {},
+        run=run,
+    )
+    captures = capture_all(request)
+    if len(captures) > 1:
+        raise CaptureError(
+            f"{kernel} is autotuned over {len(captures)} configurations",
+            hint="fix what they vary, or use irlens.capturing.capture, which returns them all",
+        )
+    return captures[0]
+
+
+def load(path: str | Path) -> "Iterator[Capture]":
+    """Yield the captures that a path leads to: a Triton cache, a capture, a single artifact.
+
+    Raises:
+        ArtifactError: While iterating: there is nothing there, or an entry is broken.
+    """
+    from irlens.artifacts.load import Broken
+    from irlens.artifacts.load import load as load_all
+    from irlens.model.errors import ArtifactError
+
+    for found in load_all(Path(path)):
+        if isinstance(found, Broken):
+            raise ArtifactError(f"{found.path}: {found.reason}")
+        yield found
+
+
+def inspect(capture: "Capture") -> "Report":
+    """Return everything that can be known of a capture.
+
+    Raises:
+        ArtifactError: An artifact is broken.
+    """
+    from irlens.inspection import inspect as inspect_capture
+
+    return inspect_capture(capture)
+
+
+def to_builtins(report: "Report") -> dict[str, Any]:
+    """Return the JSON report as dictionaries and lists."""
+    import msgspec
+
+    converted: dict[str, Any] = msgspec.to_builtins(report)
+    return converted

@@ -14,11 +14,11 @@ import msgspec
 import irlens
 from irlens.artifacts import store
 from irlens.artifacts.load import Broken, load
-from irlens.capture import describe
-from irlens.capture.loading import loaded
-from irlens.capture.messages import held_back
-from irlens.capture.request import Request, key, triton_version
-from irlens.capture.values import recorded
+from irlens.capturing import describe
+from irlens.capturing.loading import loaded
+from irlens.capturing.messages import held_back
+from irlens.capturing.request import Request, key, triton_version
+from irlens.capturing.values import recorded
 from irlens.model.capture import (
     MANIFEST_NAME,
     MANIFEST_SCHEMA,
@@ -29,7 +29,7 @@ from irlens.model.capture import (
 from irlens.model.errors import CaptureError
 
 if TYPE_CHECKING:  # importing it imports Triton
-    from irlens.capture.variants import Variant
+    from irlens.capturing.variants import Variant
 
 #: Triton's active driver, its environment and file descriptor 2 belong to the whole process.
 _ONE_AT_A_TIME = threading.Lock()
@@ -98,8 +98,8 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
     """Compile every variant in a workspace and publish them together."""
     with _not_interpreted():
         # These import Triton, which takes a third of a second and is not on every machine.
-        from irlens.capture import explain, triton_door
-        from irlens.capture.variants import make_variants
+        from irlens.capturing import explain, triton_door
+        from irlens.capturing.variants import make_variants
 
     store.clean(destination.parent)
     was_there = destination.exists()

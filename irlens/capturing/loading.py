@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
-from irlens.capture.describe import KernelSource
+from irlens.capturing.describe import KernelSource
 from irlens.model.errors import CaptureError
 
 

@@ -3,11 +3,11 @@
 Importing it imports neither; that happens when something has to be compiled.
 """
 
-from irlens.capture.capturing import capture, capture_entries, is_stored
-from irlens.capture.describe import Description, KernelSource, find_kernel, known_files, read_file
-from irlens.capture.device import Device, find_device
-from irlens.capture.request import Request
-from irlens.capture.values import parse_value
+from irlens.capturing.describe import Description, KernelSource, find_kernel, known_files, read_file
+from irlens.capturing.device import Device, find_device
+from irlens.capturing.make import capture, capture_entries, is_stored
+from irlens.capturing.request import Request
+from irlens.capturing.values import parse_value
 
 __all__ = [
     "Description",

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from irlens.capture import triton_door
-from irlens.capture.describe import Description
-from irlens.capture.device import FunctionFacts, nvidia_function
-from irlens.capture.reference import Reference
-from irlens.capture.triton_door import Compiled, Kernel, Values
-from irlens.capture.values import Argument
+from irlens.capturing import triton_door
+from irlens.capturing.describe import Description
+from irlens.capturing.device import FunctionFacts, nvidia_function
+from irlens.capturing.reference import Reference
+from irlens.capturing.triton_door import Compiled, Kernel, Values
+from irlens.capturing.values import Argument
 from irlens.model.capture import RunResult
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError

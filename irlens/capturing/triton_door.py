@@ -27,9 +27,9 @@ from triton.runtime.cache import get_cache_manager
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 
-from irlens.capture.call import Parameter
-from irlens.capture.stand_in import StandIn
-from irlens.capture.values import Argument, Tensor, dtype_of
+from irlens.capturing.call import Parameter
+from irlens.capturing.stand_in import StandIn
+from irlens.capturing.values import Argument, Tensor, dtype_of
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.capture import Request, capture, capture_entries
+from irlens.capturing import Request, capture, capture_entries
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 

@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from irlens.capture.values import Tensor
+from irlens.capturing.values import Tensor
 
 
 class StandIn:

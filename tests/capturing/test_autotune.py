@@ -4,7 +4,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens.capture import Request, capture_entries
+from irlens.capturing import Request, capture_entries
 from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError

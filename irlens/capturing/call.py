@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from irlens.capture.describe import Description
-from irlens.capture.request import Request
-from irlens.capture.values import (
+from irlens.capturing.describe import Description
+from irlens.capturing.request import Request
+from irlens.capturing.values import (
     Argument,
     UnknownSizeError,
     evaluate,

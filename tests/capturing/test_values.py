@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.capture.values import (
+from irlens.capturing.values import (
     DTYPES,
     Tensor,
     dtype_of,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.capture.device import (
+from irlens.capturing.device import (
     Device,
     FunctionFacts,
     amd_device,

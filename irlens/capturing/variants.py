@@ -6,12 +6,12 @@ from types import ModuleType
 
 import msgspec
 
-from irlens.capture import launching, triton_door
-from irlens.capture.call import evaluate_grid, require, resolve
-from irlens.capture.describe import Description
-from irlens.capture.request import Request
-from irlens.capture.triton_door import Kernel
-from irlens.capture.values import Argument
+from irlens.capturing import launching, triton_door
+from irlens.capturing.call import evaluate_grid, require, resolve
+from irlens.capturing.describe import Description
+from irlens.capturing.request import Request
+from irlens.capturing.triton_door import Kernel
+from irlens.capturing.values import Argument
 from irlens.model.capture import RunResult
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from irlens.capture.describe import Description
-from irlens.capture.values import Argument, Tensor
+from irlens.capturing.describe import Description
+from irlens.capturing.values import Argument, Tensor
 from irlens.model.errors import CaptureError
 
 _SEED = 0

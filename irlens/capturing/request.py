@@ -11,7 +11,7 @@ import msgspec
 
 import irlens
 from irlens.artifacts import store
-from irlens.capture.describe import KernelSource
+from irlens.capturing.describe import KernelSource
 from irlens.model.capture import MANIFEST_SCHEMA
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError

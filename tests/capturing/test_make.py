@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens.capture import Request, capture_entries, is_stored
+from irlens.capturing import Request, capture_entries, is_stored
 from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from irlens.capture import Request, capture, launching, reference
-from irlens.capture.device import FunctionFacts
+from irlens.capturing import Request, capture, launching, reference
+from irlens.capturing.device import FunctionFacts
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 
