@@ -1,0 +1,229 @@
+"""Registers live at each SASS instruction.
+
+The definition is nvdisasm's (``-plr -lrm count``), and on code without calls the counts are the
+same, instruction by instruction: a register is occupied at an instruction if some path from it
+on, the instruction included, reads it before writing it, or if the instruction writes it, even
+for nobody. A write under a predicate does not end a life; ``@!PT`` does nothing. R1, the stack
+pointer, is always occupied. Occupied registers need not be contiguous, so a kernel is allocated
+at least as many as are ever occupied, and often some more.
+
+Three things are done better than nvdisasm does them. It answers for 255 registers. It follows
+calls: nvdisasm lets a CALL overwrite nearly every register, even where ptxas uses it as a far
+branch. And P2R and R2P read and write the predicates in their mask.
+
+What is in flight does not count: the destination of a load is occupied from the load on, the
+sources of an asynchronous wgmma only where it is issued.
+"""
+
+import msgspec
+
+from irlens.analyze import liveness, sass_flow, sass_registers
+from irlens.analyze.sass_flow import Call, Flow
+from irlens.analyze.sass_registers import ALL, FILES, STACK_POINTER
+from irlens.model.pressure import LinePressure, StagePressure
+from irlens.model.source import SourceLocation
+from irlens.parse.sass import Instruction, Section
+
+
+class SassLiveness(msgspec.Struct, frozen=True, kw_only=True):
+    """Occupied registers at each instruction of a section, in its order.
+
+    Attributes:
+        general: General registers (R), per thread; empty where they are not known.
+        uniform: Uniform registers (UR), per warp; empty where they are not known.
+        predicates: Predicates (P); empty where they are not known.
+        uniform_predicates: Uniform predicates (UP); empty where they are not known.
+        unknown: What is not known, so that nothing is; else empty.
+        unknown_uniform: What is not known, so that ``uniform`` is not; else empty.
+    """
+
+    general: tuple[int, ...] = ()
+    uniform: tuple[int, ...] = ()
+    predicates: tuple[int, ...] = ()
+    uniform_predicates: tuple[int, ...] = ()
+    unknown: str = ""
+    unknown_uniform: str = ""
+
+
+def analyze(section: Section) -> SassLiveness:
+    """Count the occupied registers at each instruction of a section."""
+    occupied, unknown = occupancy(section)
+    if unknown:
+        return SassLiveness(unknown=unknown, unknown_uniform=unknown)
+    hidden = next(filter(sass_registers.hides_descriptor, section.instructions), None)
+    return SassLiveness(
+        general=_counts(occupied, "R"),
+        uniform=_counts(occupied, "UR") if hidden is None else (),
+        predicates=_counts(occupied, "P"),
+        uniform_predicates=_counts(occupied, "UP"),
+        unknown_uniform=f"which uniform registers {hidden.opcode} at {hidden.offset:#06x} uses"
+        if hidden is not None
+        else "",
+    )
+
+
+def occupancy(section: Section) -> tuple[list[int], str]:
+    """Return the set of registers occupied at each instruction, or what is not known.
+
+    The sets are bits, as in ``sass_registers``.
+    """
+    flow = sass_flow.build(section)
+    if flow.unknown:
+        return [], flow.unknown
+    reads, writes, kills = [], [], []
+    for instruction in section.instructions:
+        access = sass_registers.access(instruction)
+        if access is None:
+            name = ".".join((instruction.opcode, *instruction.modifiers))
+            return [], f"which registers {name} at {instruction.offset:#06x} uses"
+        reads.append(access.reads)
+        writes.append(access.writes)
+        kills.append(access.writes if _certain(instruction) else 0)
+    return _Solver(section, flow, reads, kills).occupied(writes)
+
+
+def pressure(section: Section, found: SassLiveness, *, curve: bool = True) -> StagePressure:
+    """Sum up the general registers of a section; the first of equal peaks is the peak.
+
+    Args:
+        section: What was analysed.
+        found: What ``analyze`` said of it.
+        curve: Whether the count of every instruction goes into the record.
+    """
+    if not found.general:
+        return StagePressure(peak=None, line=None, source=None)
+    peak = max(found.general)
+    worst = section.instructions[found.general.index(peak)]
+    return StagePressure(
+        peak=peak,
+        line=worst.line,
+        source=worst.source[-1] if worst.source else None,
+        offset=worst.offset,
+        chain=worst.source,
+        lines=_by_line(section, found),
+        curve=found.general if curve else (),
+    )
+
+
+def _by_line(section: Section, found: SassLiveness) -> tuple[LinePressure, ...]:
+    counts: dict[SourceLocation, list[int]] = {}
+    for instruction, count in zip(section.instructions, found.general, strict=True):
+        if instruction.source:
+            counts.setdefault(instruction.source[-1], []).append(count)
+    return tuple(
+        LinePressure(source=source, peak=max(live), instructions=len(live))
+        for source, live in sorted(counts.items())
+    )
+
+
+def _counts(occupied: list[int], file: str) -> tuple[int, ...]:
+    mask = FILES[file]
+    return tuple((registers & mask).bit_count() for registers in occupied)
+
+
+def _certain(instruction: Instruction) -> bool:
+    """Whether an instruction that is reached takes effect whatever its predicate."""
+    guard = instruction.guard
+    return guard is None or (guard.register.index is None and not guard.negated)
+
+
+class _Solver:
+    """Liveness across calls.
+
+    What is live before a subroutine depends on what is live behind the call, X, in one way only:
+    before(X) = before(nothing) | X & before(everything). So two solutions with nothing and
+    everything live at the returns turn a call into an instruction that reads the first and
+    overwrites all that is not in the second. (Code that never returns overwrites everything:
+    ptxas uses CALL.REL as a far branch as well.) Subroutines that call others take a round for
+    each level.
+    """
+
+    def __init__(self, section: Section, flow: Flow, reads: list[int], kills: list[int]) -> None:
+        self.section = section
+        self.flow = flow
+        self.reads = reads
+        self.kills = kills
+        self.own = {call: reads[flow.blocks[call.block][-1]] for call in flow.calls}
+        #: For each subroutine, by its first block, the returns that it can reach.
+        self.returns = {call.entry: self._returns_of(call.entry) for call in flow.calls}
+
+    def occupied(self, writes: list[int]) -> tuple[list[int], str]:
+        """Return what is occupied at each instruction, or what is not known."""
+        unknown = self._summarize()
+        if unknown:
+            return [], unknown
+        at_end = dict.fromkeys(self.flow.returns, 0)
+        while True:
+            after = self._solve(at_end)
+            behind = dict.fromkeys(at_end, 0)
+            for call in self.flow.calls:
+                for block in self.returns[call.entry]:
+                    behind[block] |= after[call.block]
+            if behind == at_end:
+                break
+            at_end = behind
+        occupied = [0] * len(writes)
+        for instructions, leaving in zip(self.flow.blocks, after, strict=True):
+            for index, before, _ in liveness.walk(instructions, leaving, self.reads, self.kills):
+                occupied[index] = before | writes[index] | STACK_POINTER
+        for call in self.flow.calls:
+            occupied[self.flow.blocks[call.block][-1]] |= after[call.block]
+        return occupied, ""
+
+    def _summarize(self) -> str:
+        """Give each call the reads and kills of the code it runs."""
+        for call in self.flow.calls:
+            if self.returns[call.entry] and not self._comes_back(call):
+                offset = self._instruction(call).offset
+                return f"where the code that CALL at {offset:#06x} runs returns to"
+        if not self.returns:
+            return ""
+        summaries = dict.fromkeys(self.returns, (0, 0))
+        while True:
+            self._apply(summaries)
+            nothing = self._solve({})
+            everything = self._solve(dict.fromkeys(self.flow.returns, ALL))
+            found = {
+                entry: (self._live_in(entry, nothing), self._live_in(entry, everything))
+                for entry in self.returns
+            }
+            if found == summaries:
+                return ""
+            summaries = found
+
+    def _apply(self, summaries: dict[int, tuple[int, int]]) -> None:
+        for call, own in self.own.items():
+            index = self.flow.blocks[call.block][-1]
+            least, most = summaries[call.entry]
+            self.reads[index] = own | least
+            self.kills[index] = ALL & ~most if _certain(self._instruction(call)) else 0
+
+    def _solve(self, at_end: dict[int, int]) -> list[int]:
+        flow = self.flow
+        return liveness.live_out(flow.blocks, flow.successors, self.reads, self.kills, at_end)
+
+    def _live_in(self, block: int, after: list[int]) -> int:
+        return liveness.live_in(self.flow.blocks[block], after[block], self.reads, self.kills)
+
+    def _instruction(self, call: Call) -> Instruction:
+        return self.section.instructions[self.flow.blocks[call.block][-1]]
+
+    def _comes_back(self, call: Call) -> bool:
+        """Whether the block loads the address behind its call, as a constant."""
+        address = f"{self._instruction(call).offset + 16:#x}"
+        return any(
+            operand.text == address
+            for index in self.flow.blocks[call.block]
+            for operand in self.section.instructions[index].operands
+        )
+
+    def _returns_of(self, entry: int) -> frozenset[int]:
+        """The returns that code starting at a block can reach without leaving its function."""
+        seen = {entry}
+        pending = [entry]
+        while pending:
+            for target in self.flow.successors[pending.pop()]:
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
+        return frozenset(seen.intersection(self.flow.returns))
