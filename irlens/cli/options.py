@@ -33,7 +33,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         self,
     ) -> Iterator[tuple[str | None, dict[str, ConstexprValue], dict[str, ConstexprValue]]]:
         """Yield target, settings and arguments of every combination, the last option fastest."""
-        from irlens.capture.values import parse_value
+        from irlens.capturing.values import parse_value
 
         for target in self.targets or (None,):
             for settings in _product(self.settings):

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from irlens.model.errors import IrlensError
+from irlens.model.text import printable
 
 _MAX_WIDTH = 120
 _PIPE_WIDTH = 80
@@ -32,7 +33,7 @@ def width() -> int:
 
 def note(message: str) -> None:
     """Say something that is not data, on stderr."""
-    click.echo(click.style(message, dim=True), err=True)
+    click.echo(click.style(printable(message), dim=True), err=True)
 
 
 def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> None:

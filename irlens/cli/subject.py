@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import SCHEMA, Report
 
 _DEFAULT_TARGET = "h100"
+_BROKEN_SHOWN = 5
 
 
 def find_reports(kernel: str, asked: Asked) -> list[Report]:
@@ -27,7 +29,20 @@ def find_reports(kernel: str, asked: Asked) -> list[Report]:
         return saved
     from irlens.inspection import inspect
 
-    return [inspect(capture) for capture in find_captures(kernel, asked)]
+    captures = find_captures(kernel, asked)
+    if len(captures) == 1:
+        return [inspect(captures[0])]
+    found = []
+    for capture in captures:
+        try:
+            found.append(inspect(capture))
+        except ArtifactError as error:
+            # One broken artifact must not hide the rest of a cache.
+            where = capture.directory or capture.kernel
+            output.note(f"irlens: skipped {where}: {error.message}")
+    if not found:
+        raise ArtifactError(f"{kernel} holds no capture that can be read")
+    return found
 
 
 def find_captures(kernel: str, asked: Asked) -> list[Capture]:
@@ -54,7 +69,7 @@ def _is_artifact(kernel: str) -> bool:
     if "/" in kernel or path.is_file():
         return path.exists() or ":" not in kernel
     if path.is_dir():
-        from irlens.capture.describe import known_files
+        from irlens.capturing.describe import known_files
 
         return kernel not in known_files()
     return False
@@ -66,45 +81,49 @@ def _loaded(kernel: str) -> Iterator[Capture]:
     if kernel == "-":
         yield from load_bytes(sys.stdin.buffer.read(), name="stdin")
         return
+    broken: list[Broken] = []
     found = False
     for capture in load(Path(kernel).expanduser()):
         if isinstance(capture, Broken):
-            output.note(f"irlens: skipped {capture.path}: {capture.reason}")
+            broken.append(capture)
         else:
             found = True
             yield capture
+    for entry in broken[:_BROKEN_SHOWN]:
+        output.note(f"irlens: skipped {entry.path}: {entry.reason}")
+    if len(broken) > _BROKEN_SHOWN:
+        output.note(f"irlens: skipped {len(broken) - _BROKEN_SHOWN} more")
     if not found:
         raise ArtifactError(f"{kernel} holds no capture that can be read")
 
 
 def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
     from irlens import arch
-    from irlens.capture import Request, capture, is_stored
+    from irlens.capturing import Request, capture, find_device, is_stored
 
+    device = find_device()
+    present = (device.target.product or device.target.arch) if device is not None else None
+    if present is None and not asked.targets:
+        output.note(f"irlens: no GPU here and no --target: compiling for {_DEFAULT_TARGET}")
     for target, settings, args in asked.combinations():
-        gpu = arch.find(target or _default_target())
+        gpu = arch.find(target or present or _DEFAULT_TARGET)
+        here = device is not None and device.target.arch == gpu.arch.name
         request = Request(
             kernel=kernel,
             target=gpu.target,
             sm_count=gpu.sm_count,
             settings=settings,
             args=args,
-            run=bool(asked.run),
+            run=here and _has_torch() if asked.run is None else asked.run,
         )
         if sys.stderr.isatty() and not is_stored(request):
             output.note(f"irlens: compiling {kernel} for {gpu.name} ...")
         yield from capture(request)
 
 
-def _default_target() -> str:
-    """Return the GPU of this machine, or one that most kernel authors have in mind."""
-    from irlens.capture.device import find_device
-
-    device = find_device()
-    if device is not None:
-        return device.target.product or device.target.arch
-    output.note(f"irlens: no GPU here and no --target: compiling for {_DEFAULT_TARGET}")
-    return _DEFAULT_TARGET
+def _has_torch() -> bool:
+    """Whether kernels can be launched; looking for PyTorch does not load it."""
+    return find_spec("torch") is not None
 
 
 def _refuse_options(kernel: str, asked: Asked) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from irlens import arch, checks
 from irlens.analyze.facts import Facts
-from irlens.capture import Request, capture
+from irlens.capturing import Request, capture
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue

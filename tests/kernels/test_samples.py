@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.capture import Request, capture_entries
+from irlens.capturing import Request, capture_entries
 from irlens.model.config import ConstexprValue, Target
 
 TARGETS = [
@@ -53,11 +53,11 @@ def test_a_sample_compiles_for_every_gpu(
 # what the outputs are. Sizes that are no multiple of a block reach every mask.
 INTERPRET = """
 import json, sys
-from irlens.capture.call import Parameter, evaluate_grid, resolve
-from irlens.capture.describe import find_kernel
-from irlens.capture.loading import loaded
-from irlens.capture.reference import Reference
-from irlens.capture.request import Request
+from irlens.capturing.call import Parameter, evaluate_grid, resolve
+from irlens.capturing.describe import find_kernel
+from irlens.capturing.loading import loaded
+from irlens.capturing.reference import Reference
+from irlens.capturing.request import Request
 from irlens.model.config import Target
 
 name, args, settings, spoil = json.loads(sys.argv[1])

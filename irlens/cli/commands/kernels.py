@@ -40,7 +40,7 @@ Listing reads that literal and runs nothing.
               show_default=True, help="How to write the list.")  # fmt: skip
 def command(form: Literal["text", "json"]) -> Exit:
     """List the known kernels."""
-    from irlens.capture.describe import known_files
+    from irlens.capturing.describe import known_files
 
     listed = [_listed(name, path) for name, path in sorted(known_files().items())]
     if form == "json":
@@ -63,7 +63,7 @@ def command(form: Literal["text", "json"]) -> Exit:
 
 
 def _listed(name: str, path: Path) -> _Listed:
-    from irlens.capture.describe import read_file
+    from irlens.capturing.describe import read_file
     from irlens.model.text import printable_line
 
     source = read_file(path)
