@@ -4,9 +4,8 @@ import hashlib
 from collections.abc import Iterable
 
 from irlens import arch
-from irlens.analyze import cfg
+from irlens.analyze import amdgcn_mix, cfg, mix
 from irlens.analyze.ledger import Ledger
-from irlens.analyze.mix import instruction_mix
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.occupancy import compute
 from irlens.analyze.pipelines import cp_async
@@ -23,7 +22,7 @@ from irlens.model.report import (
     StageSize,
 )
 from irlens.model.source import SourceLocation
-from irlens.parse import mlir, ptx
+from irlens.parse import amdgcn, mlir, ptx
 
 
 def inspect(capture: Capture) -> Report:
@@ -170,7 +169,13 @@ def _mlir(capture: Capture, name: str) -> mlir.Module | None:
 
 
 def _mixes(capture: Capture, kernel: ptx.Function | None) -> list[InstructionMix]:
-    return [instruction_mix(kernel)] if kernel is not None else []
+    if kernel is not None:
+        return [mix.instruction_mix(kernel)]
+    if "amdgcn" not in capture.stages:
+        return []
+    functions = amdgcn.parse(capture.stages["amdgcn"].text()).kernels
+    named = [function for function in functions if function.name == capture.kernel]
+    return [amdgcn_mix.instruction_mix(function) for function in named]
 
 
 def _code(capture: Capture, places: Iterable[SourceLocation | None]) -> dict[str, str]:

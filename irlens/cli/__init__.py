@@ -29,9 +29,11 @@ def _run() -> Exit:
     from irlens.model.errors import IrlensError
     from irlens.model.text import printable
 
-    debug = "--debug" in sys.argv[1:]
+    # Wherever it stands: whoever wants it has just typed a long command and adds it at the end.
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1
     try:
-        return Exit(root.main(standalone_mode=False, prog_name="irlens") or Exit.OK)
+        return Exit(root.main(arguments, standalone_mode=False, prog_name="irlens") or Exit.OK)
     except click.ClickException as error:
         error.show()
         return Exit.TROUBLE

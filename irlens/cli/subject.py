@@ -4,14 +4,19 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from irlens.cli import output
 from irlens.cli.options import Asked
 from irlens.model.capture import Capture
-from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import SCHEMA, Report
+
+if TYPE_CHECKING:
+    from irlens.arch import Gpu
+    from irlens.capturing import Device
 
 _DEFAULT_TARGET = "h100"
 _BROKEN_SHOWN = 5
@@ -102,11 +107,11 @@ def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
     from irlens.capturing import Request, capture, find_device, is_stored
 
     device = find_device()
-    present = (device.target.product or device.target.arch) if device is not None else None
-    if present is None and not asked.targets:
+    present = _known_gpu(device) if device is not None else None
+    if device is None and not asked.targets:
         output.note(f"irlens: no GPU here and no --target: compiling for {_DEFAULT_TARGET}")
     for target, settings, args in asked.combinations():
-        gpu = arch.find(target or present or _DEFAULT_TARGET)
+        gpu = arch.find(target) if target else present or arch.find(_DEFAULT_TARGET)
         here = device is not None and device.target.arch == gpu.arch.name
         request = Request(
             kernel=kernel,
@@ -119,6 +124,16 @@ def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
         if sys.stderr.isatty() and not is_stored(request):
             output.note(f"irlens: compiling {kernel} for {gpu.name} ...")
         yield from capture(request)
+
+
+def _known_gpu(device: "Device") -> "Gpu":
+    """Return the GPU that is present: as the product its driver names, else by architecture."""
+    from irlens import arch
+
+    try:
+        return arch.find(device.name or device.target.arch)
+    except UnknownNameError:
+        return arch.by_arch(device.target.arch)
 
 
 def _has_torch() -> bool:

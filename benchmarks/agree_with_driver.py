@@ -1,0 +1,101 @@
+"""Launch the samples on the GPU that is present, and hold the reports against its driver.
+
+    python benchmarks/agree_with_driver.py [--json FILE]
+
+For each configuration: whether the outputs equal the PyTorch reference, and the registers, local
+bytes and blocks per SM that the driver states beside those of the report. Exits 1 on any
+disagreement. Needs a GPU and PyTorch.
+"""
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from irlens import arch
+from irlens.capturing import Request, capture, find_device
+from irlens.inspection import inspect
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import IrlensError
+from irlens.model.report import Report
+
+SWEEP: dict[str, list[dict[str, ConstexprValue]]] = {
+    "vector_add": [{"BLOCK_SIZE": size} for size in (256, 1024, 4096)],
+    "softmax": [
+        {"num_stages": stages, "num_warps": warps} for stages in (1, 2, 3, 4, 5) for warps in (4, 8)
+    ],
+    "matmul": [{}],
+    "flash_attention": [{}],
+    "matmul_tma": [{}],
+    "layer_norm": [{}],
+    "spill": [{}],
+}
+
+
+def main() -> int:
+    """Print the table and return the exit code."""
+    device = find_device()
+    if device is None:
+        print("no GPU here", file=sys.stderr)
+        return 2
+    gpu = arch.find(device.name or device.target.arch)
+    print(f"{device.name}: {gpu.name}, {gpu.sm_count} SMs")
+    rows, wrong = [], 0
+    for kernel, settings in SWEEP.items():
+        for chosen in settings:
+            request = Request(
+                kernel=kernel,
+                target=gpu.target,
+                sm_count=gpu.sm_count,
+                settings=chosen,
+                run=True,
+            )
+            try:
+                captures = capture(request)
+            except IrlensError as error:
+                print(f"{kernel} {chosen}: {error.message} {error.hint or ''}")
+                wrong += 1
+                continue
+            for made in captures:
+                report = inspect(made)
+                rows.append(report)
+                wrong += not _agrees(report)
+                _show(report)
+    if "--json" in sys.argv:
+        Path(sys.argv[sys.argv.index("--json") + 1]).write_bytes(msgspec.json.encode(rows))
+    print(f"{len(rows)} launches, {wrong} disagreements")
+    return 1 if wrong else 0
+
+
+def _agrees(report: Report) -> bool:
+    run = report.run
+    if run is None:  # the driver refuses to launch it, and so must the report
+        return report.occupancy is not None and not report.occupancy.launchable
+    return (
+        run.matches_reference is not False
+        and run.registers == report.resources.registers
+        and run.local_bytes == report.resources.local_bytes
+        and report.occupancy is not None
+        and run.blocks_per_sm == report.occupancy.blocks_per_sm
+    )
+
+
+def _show(report: Report) -> None:
+    config, run, found = report.config, report.run, report.resources
+    chosen = {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    label = " ".join(f"{name}={value}" for name, value in (chosen | config.constexprs).items())
+    blocks = report.occupancy.blocks_per_sm if report.occupancy else None
+    ours = f"{found.registers} registers, {found.local_bytes} B local, {blocks} blocks/SM"
+    if run is None:
+        print(f"{report.kernel} {label}: {ours}; the driver does not launch it")
+        return
+    theirs = f"{run.registers}, {run.local_bytes}, {run.blocks_per_sm}"
+    print(
+        f"{report.kernel} {label}: {ours}; driver {theirs}; "
+        f"equals PyTorch: {run.matches_reference} (largest difference {run.max_abs_error})"
+        f"{'' if _agrees(report) else '   <-- DISAGREES'}"
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
