@@ -1,0 +1,41 @@
+"""The README's commands run, and its output is what they print."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from irlens.capturing.request import triton_version
+
+README = Path(__file__).parents[1] / "README.md"
+OUTPUT = re.compile(r"<!-- output: irlens (.*?) -->\n```text\n(.*?)```\n<!-- end -->", re.S)
+
+
+def run(arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "irlens", *shlex.split(arguments)],
+        capture_output=True, text=True, check=False, cwd=README.parent,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "shown"), OUTPUT.findall(README.read_text()))
+def test_the_output_shown_is_what_irlens_prints(arguments: str, shown: str) -> None:
+    ran = run(arguments)
+    assert ran.returncode == 0, ran.stderr
+    if f"Triton {triton_version()}" in shown:
+        assert ran.stdout == shown
+    else:  # another compiler, other numbers: the same lines begin the same
+        labels = [line[:12].strip() for line in shown.splitlines() if line[:1].isalpha()]
+        assert all(label in ran.stdout for label in labels[1:])
+
+
+def test_every_option_the_readme_names_exists() -> None:
+    commands = re.findall(r"^\$ irlens (\w+)(.*?)(?:#.*)?$", README.read_text(), re.M)
+    assert len(commands) > 10
+    for command, rest in commands:
+        told = run(f"{command} --help").stdout
+        for option in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest):
+            assert option in told, (command, option)
