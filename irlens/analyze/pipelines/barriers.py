@@ -1,0 +1,203 @@
+"""Pipelines whose groups are phases of mbarriers in a ring (PTX ISA, ``mbarrier``).
+
+Work is issued on a barrier, and whoever needs its result waits for that barrier. How many
+iterations lie between the two is read off the barriers' addresses, followed through the loop.
+"""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from irlens.analyze.pipelines.loops import FunctionLoops
+from irlens.analyze.pipelines.steady import Unreadable
+from irlens.analyze.pipelines.trace import Touch, Tracer
+from irlens.parse.ptx import Address, Immediate, Instruction, Operand
+
+#: Iterations to follow, and how many of the last ones must agree. Rings are a few stages long.
+_ITERATIONS = 48
+_AGREEING = 24
+
+#: An instruction that issues work: the operand with the barrier's address, otherwise ``None``.
+Issues = Callable[[Instruction], Operand | None]
+
+
+class RingReading(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop over a ring of barriers; bytes are per CTA.
+
+    Attributes:
+        prefetch: Iterations between issuing work and the wait for it.
+        groups_before_loop: Phases begun and not waited for on entry.
+        groups_per_iteration: Phases begun per iteration.
+        outstanding_at_wait: Phases under way just before the wait.
+        outstanding_after_wait: Phases under way behind it.
+        bytes_per_iteration: Bytes that the phases of an iteration expect.
+        bytes_in_flight: Bytes that those under way behind the wait expect.
+    """
+
+    prefetch: int
+    groups_before_loop: int | None
+    groups_per_iteration: int
+    outstanding_at_wait: int
+    outstanding_after_wait: int
+    bytes_per_iteration: int | None
+    bytes_in_flight: int | None
+
+
+class _Phase(msgspec.Struct):
+    """A barrier's phase that is under way; ``bytes`` is ``None`` where they are not known."""
+
+    iteration: int
+    bytes: int | None
+
+
+class _Wait(msgspec.Struct, frozen=True):
+    """One wait, as it was found in one iteration."""
+
+    at: int
+    age: int
+    before: int
+    after: int
+    bytes_after: int | None
+
+
+class _Iteration(msgspec.Struct, frozen=True):
+    """What an iteration began, and what it waited for."""
+
+    begun: int
+    bytes: int | None
+    waits: tuple[_Wait, ...]
+
+
+class Elsewhere(msgspec.Struct, frozen=True):
+    """Nothing in the loop waits for the work that it issues.
+
+    Attributes:
+        ring: Barriers that the work goes around; ``None`` where that is not known.
+    """
+
+    ring: int | None
+
+
+def _awaited(instruction: Instruction) -> Operand | None:
+    """The barrier that ``mbarrier.try_wait`` or ``test_wait`` asks."""
+    waiting = instruction.modifiers[:1] in (("try_wait",), ("test_wait",))
+    if instruction.opcode != "mbarrier" or not waiting:
+        return None
+    return next((o for o in instruction.operands if isinstance(o, Address)), None)
+
+
+def expects_bytes(instruction: Instruction) -> bool:
+    """Whether it tells a barrier how many bytes to expect."""
+    return instruction.opcode == "mbarrier" and "expect_tx" in instruction.modifiers
+
+
+def _expected(instruction: Instruction) -> int | None:
+    count = instruction.operands[-1]
+    return count.value if isinstance(count, Immediate) and isinstance(count.value, int) else None
+
+
+def _total(phases: Iterable[_Phase]) -> int | None:
+    sizes = [phase.bytes for phase in phases]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+class Ring:
+    """Reads the loops of one function.
+
+    Args:
+        loops: The function.
+        issues: What issues the work.
+    """
+
+    def __init__(self, loops: FunctionLoops, issues: Issues) -> None:
+        self._instructions = loops.function.instructions
+        self._issues = issues
+        touching = {}
+        for index, instruction in enumerate(self._instructions):
+            operand = issues(instruction) or _awaited(instruction)
+            if operand is not None:
+                touching[index] = operand
+        self._tracer = Tracer(loops, touching)
+
+    def read(self, loop: int) -> RingReading | Elsewhere | Unreadable:
+        """Read a loop that issues work."""
+        if self._tracer.repeats(loop):
+            return Unreadable("a loop inside works on barriers, and how often it does is not known")
+        traced = list(self._tracer.iterations(loop, _ITERATIONS))
+        every = [touch for touches in traced for touch in touches]
+        issued = {touch.address for touch in every if not self._waits(touch)}
+        awaited = {touch.address for touch in every if self._waits(touch)}
+        if not awaited or (None not in issued | awaited and not issued & awaited):
+            return Elsewhere(self._around(every))
+        for touch in every:
+            if touch.address is None:
+                line = self._instructions[touch.at].line
+                return Unreadable(f"which barrier line {line} means is not a matter of constants")
+
+        # What is under way on a barrier that this loop does not wait for is not its business.
+        def concerned(touches: list[Touch]) -> list[Touch]:
+            return [touch for touch in touches if touch.address in awaited]
+
+        before = self._tracer.before(loop)
+        phases: dict[int, _Phase] = {}
+        self._play(-1, concerned(before or []), phases)
+        entering = len(phases)
+        steps = [self._play(n, concerned(touches), phases) for n, touches in enumerate(traced)]
+        return self._settled(steps[-_AGREEING:], None if before is None else entering)
+
+    def _waits(self, touch: Touch) -> bool:
+        return _awaited(self._instructions[touch.at]) is not None
+
+    def _around(self, touches: list[Touch]) -> int | None:
+        """Barriers that each of the instructions that issue work goes around."""
+        around: dict[int, set[int | None]] = {}
+        for touch in touches:
+            if not self._waits(touch):
+                around.setdefault(touch.at, set()).add(touch.address)
+        sizes = {None if None in ring else len(ring) for ring in around.values()}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def _play(self, iteration: int, touches: list[Touch], phases: dict[int, _Phase]) -> _Iteration:
+        """Let an iteration happen to the phases that are under way."""
+        begun: list[_Phase] = []
+        waits = []
+        for touch in touches:
+            instruction, address = self._instructions[touch.at], touch.address
+            if address is None:
+                continue
+            if self._waits(touch):
+                ended = phases.pop(address, None)
+                if ended is not None:
+                    age, after = iteration - ended.iteration, len(phases)
+                    waits.append(_Wait(touch.at, age, after + 1, after, _total(phases.values())))
+                continue
+            if address not in phases:
+                phases[address] = _Phase(iteration, 0)
+                begun.append(phases[address])
+            if expects_bytes(instruction):
+                phase, added = phases[address], _expected(instruction)
+                known = phase.bytes is not None and added is not None
+                phase.bytes = (phase.bytes or 0) + (added or 0) if known else None
+        return _Iteration(len(begun), _total(begun), tuple(waits))
+
+    def _settled(self, steps: list[_Iteration], entering: int | None) -> RingReading | Unreadable:
+        """Read iterations that must all be alike."""
+        first = steps[0]
+        if any(step != first for step in steps):
+            return Unreadable("its iterations do not come to repeat")
+        origins = [self._instructions[wait.at].locations for wait in first.waits]
+        if len(set(origins)) < len(origins) or (len(origins) > 1 and () in origins):
+            return Unreadable("it waits several times an iteration: it may have been unrolled")
+        if not first.waits:
+            return Unreadable("nothing that it waits for is under way")
+        wait = min(first.waits, key=lambda wait: (wait.age, wait.after))
+        return RingReading(
+            prefetch=wait.age,
+            groups_before_loop=entering,
+            groups_per_iteration=first.begun,
+            outstanding_at_wait=wait.before,
+            outstanding_after_wait=wait.after,
+            bytes_per_iteration=first.bytes,
+            bytes_in_flight=wait.bytes_after,
+        )

@@ -1,0 +1,221 @@
+"""Integers of a PTX program that do not depend on the thread, the arguments or memory.
+
+A ring of buffers is walked by an index that starts at a constant and wraps at one: with the
+constants known, so is the buffer that every iteration uses.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+
+from irlens.analyze.ptx_registers import access
+from irlens.parse.ptx import Address, Function, Immediate, Instruction, Operand, Register, Symbol
+from irlens.parse.ptx.operands import Negated, Pair
+
+#: What is known of registers: their values, unsigned; predicates are 0 or 1.
+Values = dict[str, int]
+
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "lo": operator.lt,
+    "ls": operator.le,
+    "hi": operator.gt,
+    "hs": operator.ge,
+}
+_UNARY: dict[str, Callable[[int], int]] = {
+    "abs": abs,
+    "mov": operator.pos,
+    "neg": operator.neg,
+    "not": operator.invert,
+}
+_BINARY: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "and": operator.and_,
+    "max": max,
+    "min": min,
+    "or": operator.or_,
+    "sub": operator.sub,
+    "xor": operator.xor,
+}
+#: Address that a variable is taken to have: which one does not matter, only that no two variables
+#: come close to each other.
+_SPACING = 1 << 24
+_MOST_VARIABLES = 200
+
+
+def depended_on(function: Function, operands: Iterable[Operand]) -> frozenset[int]:
+    """Return the instructions from whose results the value of some operands can come."""
+    writers: dict[str, list[int]] = {}
+    reads: dict[int, tuple[str, ...]] = {}
+    for index, instruction in enumerate(function.instructions):
+        found = access(instruction)
+        if found is not None:
+            reads[index] = found.reads
+            for name in found.writes:
+                writers.setdefault(name, []).append(index)
+    pending = [name for name in map(_register, operands) if name is not None]
+    seen, slice_ = set(pending), set[int]()
+    while pending:
+        for index in writers.get(pending.pop(), ()):
+            slice_.add(index)
+            new = set(reads[index]) - seen
+            seen |= new
+            pending.extend(new)
+    return frozenset(slice_)
+
+
+def _register(operand: Operand) -> str | None:
+    base = operand.base if isinstance(operand, Address) else operand
+    return base.name if isinstance(base, Register) else None
+
+
+def _ambiguous(function: Function) -> frozenset[str]:
+    """Names of registers, without their numbers, that more than one scope declares."""
+    scopes: dict[str, set[int]] = {}
+    for group in function.registers:
+        scopes.setdefault(_stem(group.name), set()).add(group.scope)
+    return frozenset(name for name, declared in scopes.items() if len(declared) > 1)
+
+
+def _stem(name: str) -> str:
+    return name.rstrip("0123456789")
+
+
+class Evaluator:
+    """Evaluates integer instructions as far as their operands are known.
+
+    A name that means different registers in different ``{ }`` is not followed.
+
+    Args:
+        function: Where the instructions stand.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._ambiguous = _ambiguous(function)
+        self._variables: dict[str, int] = {}
+
+    def address(self, operand: Operand, values: Mapping[str, int]) -> int | None:
+        """Value of ``[base+offset]``, or of a register or name that holds an address."""
+        if not isinstance(operand, Address):
+            return self._value(operand, values)
+        base = self._value(operand.base, values)
+        return None if base is None else base + operand.offset & 0xFFFF_FFFF
+
+    def execute(self, instruction: Instruction, values: Values) -> None:
+        """Bring what is known up to date behind an instruction."""
+        found = access(instruction)
+        written = found.writes if found is not None else ()
+        result = self._result(instruction, values) if len(written) == 1 else None
+        for name in written:
+            changed = values.get(name) != result
+            if result is None or (changed and instruction.predicate is not None):
+                values.pop(name, None)
+            elif _stem(name) not in self._ambiguous:
+                values[name] = result
+
+    def _value(self, operand: Operand, values: Mapping[str, int]) -> int | None:
+        match operand:
+            case Register(name=name):
+                return values.get(name)
+            case Immediate(value=int() as value):
+                return value
+            case Negated(operand=inner):
+                negated = self._value(inner, values)
+                return None if negated is None else 1 - negated
+            case Symbol(name=name) if len(self._variables) < _MOST_VARIABLES:
+                return self._variables.setdefault(name, _SPACING * (1 + len(self._variables)))
+        return None
+
+    def _result(self, instruction: Instruction, values: Mapping[str, int]) -> int | None:
+        destination, *sources = instruction.operands or (None,)
+        if isinstance(destination, Pair):
+            return None
+        inputs = [self._value(source, values) for source in sources]
+        kind = instruction.modifiers[-1] if instruction.modifiers else ""
+        if instruction.opcode == "selp" and len(inputs) == 3:
+            chosen = inputs[2]
+            value = None if chosen is None else inputs[0 if chosen else 1]
+            # Both sides alike: no need to know which.
+            return inputs[0] if inputs[0] == inputs[1] else value
+        known = [value for value in inputs if value is not None]
+        if len(known) < len(inputs):
+            return None
+        if instruction.opcode in ("cvt", "cvta"):
+            return _convert(instruction, known)
+        if kind == "pred":
+            known = [value & 1 for value in known]
+            result = _compute(instruction.opcode, instruction.modifiers, 1, known)
+            return None if result is None else result & 1
+        width, signed = _type(kind)
+        if width is None:
+            return None
+        numbers = [_wrap(value, width, signed) for value in known]
+        if instruction.opcode == "setp":
+            return _compared(instruction.modifiers, numbers)
+        if instruction.opcode == "mul" and "wide" in instruction.modifiers:
+            width *= 2
+        if instruction.opcode == "mad" and "wide" in instruction.modifiers:
+            numbers[2:] = [_wrap(value, 2 * width, signed) for value in known[2:]]
+            width *= 2
+        result = _compute(instruction.opcode, instruction.modifiers, width, numbers)
+        return None if result is None else result & ((1 << width) - 1)
+
+
+def _type(kind: str) -> tuple[int | None, bool]:
+    """Width in bits of an integer type, ``None`` for any other, and whether it is signed."""
+    if kind[:1] in ("b", "u", "s") and kind[1:] in ("8", "16", "32", "64"):
+        return int(kind[1:]), kind[0] == "s"
+    return None, False
+
+
+def _wrap(value: int, width: int, signed: bool) -> int:
+    value &= (1 << width) - 1
+    return value - (1 << width) if signed and value >> (width - 1) else value
+
+
+def _convert(instruction: Instruction, inputs: list[int]) -> int | None:
+    """``cvt`` between integers; ``cvta``, since the windows of state spaces only shift values."""
+    if len(inputs) != 1:
+        return None
+    if instruction.opcode == "cvta":
+        return inputs[0]
+    if len(instruction.modifiers) != 2:
+        return None
+    (to, _), (source, signed) = map(_type, instruction.modifiers)
+    if to is None or source is None:
+        return None
+    return _wrap(inputs[0], source, signed) & ((1 << to) - 1)
+
+
+def _compared(modifiers: tuple[str, ...], inputs: list[int]) -> int | None:
+    compare = _COMPARE.get(modifiers[0])
+    if compare is None or len(modifiers) != 2 or len(inputs) != 2:
+        return None
+    return int(compare(*inputs))
+
+
+def _compute(opcode: str, modifiers: tuple[str, ...], width: int, inputs: list[int]) -> int | None:
+    """Result of an instruction, not yet cut to its width; ``None`` where it is not known here."""
+    if "cc" in modifiers or "sat" in modifiers:
+        return None
+    match inputs:
+        case [a] if opcode in _UNARY:
+            return _UNARY[opcode](a)
+        case [a, b] if opcode in _BINARY:
+            return _BINARY[opcode](a, b)
+        case [a, b] if opcode == "mul":
+            return a * b >> (width if "hi" in modifiers else 0)
+        case [a, b, c] if opcode == "mad" and "hi" not in modifiers:
+            return a * b + c
+        case [a, b] if opcode in ("shl", "shr"):
+            # Amounts beyond the width shift everything out.
+            amount = min(b & 0xFFFF_FFFF, width)
+            return a << amount if opcode == "shl" else a >> amount
+        case [a, b] if opcode in ("div", "rem") and b:
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return quotient if opcode == "div" else a - b * quotient
+    return None

@@ -1,0 +1,52 @@
+"""Pipelines of Blackwell's tensor core (PTX ISA, ``tcgen05.mma`` and ``tcgen05.commit``).
+
+The matrix instructions run on their own; a commit makes a barrier's phase end when they are done,
+and whoever reads the result, or overwrites the operands, waits for it.
+"""
+
+import msgspec
+
+from irlens.analyze.pipelines.barriers import Elsewhere, Ring, RingReading
+from irlens.analyze.pipelines.describe import blank, innermost, of_ring
+from irlens.analyze.pipelines.loops import FunctionLoops
+from irlens.analyze.pipelines.tma import IRREDUCIBLE
+from irlens.model.report import Pipeline
+from irlens.parse.ptx import Address, Instruction, Operand
+
+SERIAL = "each matrix product is waited for in the iteration that issues it"
+
+
+def find(loops: FunctionLoops) -> list[Pipeline]:
+    """Describe every innermost loop that issues matrix instructions to tensor memory.
+
+    Nobody asks for a number of stages here: it is that of the products under way at once.
+    """
+    chosen = list(innermost(loops, _multiplies))
+    if not chosen:
+        return []
+    ring = Ring(loops, _barrier)
+    return [_record(loops, index, ring) for index in chosen]
+
+
+def _multiplies(instruction: Instruction) -> bool:
+    return instruction.opcode == "tcgen05" and instruction.modifiers[:1] == ("mma",)
+
+
+def _barrier(instruction: Instruction) -> Operand | None:
+    if instruction.opcode != "tcgen05" or instruction.modifiers[:1] != ("commit",):
+        return None
+    return next((o for o in instruction.operands if isinstance(o, Address)), None)
+
+
+def _record(loops: FunctionLoops, index: int, ring: Ring) -> Pipeline:
+    record = blank(loops, index, "tcgen05", None, IRREDUCIBLE)
+    if loops.forest.loops[index].irreducible:
+        return record
+    match ring.read(index):
+        case RingReading() as reading:
+            return of_ring(record, reading, SERIAL)
+        case Elsewhere():
+            reason = "the matrix products are waited for outside this loop"
+            return msgspec.structs.replace(record, reason=reason)
+        case unreadable:
+            return msgspec.structs.replace(record, reason=unreadable.reason)

@@ -1,0 +1,63 @@
+"""Pipelines of bulk copies (PTX ISA, ``cp.async.bulk``, the TMA of sm_90 and newer).
+
+An elected thread tells a barrier how many bytes to expect and issues the copies; whoever needs
+the data waits for the barrier's phase. A ring of barriers, one for each stage, lets the copies
+run ahead.
+"""
+
+import msgspec
+
+from irlens.analyze.pipelines.barriers import Elsewhere, Ring, RingReading, expects_bytes
+from irlens.analyze.pipelines.describe import RequestedStages, blank, innermost, of_ring
+from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load
+from irlens.model.report import Pipeline
+from irlens.parse.ptx import Address, Instruction, Operand
+
+IRREDUCIBLE = "control enters the loop at more than one place"
+SERIAL = "each copy is waited for in the iteration that issues it"
+
+
+def find(loops: FunctionLoops, *, requested: RequestedStages) -> list[Pipeline]:
+    """Describe every innermost loop that issues bulk copies to shared memory.
+
+    Bytes are those that the barriers are told to expect, per CTA.
+    """
+    chosen = list(innermost(loops, is_bulk_load))
+    if not chosen:
+        return []
+    ring = Ring(loops, _barrier)
+    return [_record(loops, index, ring, requested) for index in chosen]
+
+
+def _barrier(instruction: Instruction) -> Operand | None:
+    """The barrier that a bulk load, or the announcement of its bytes, works on."""
+    addresses = [operand for operand in instruction.operands if isinstance(operand, Address)]
+    if expects_bytes(instruction) and addresses:
+        return addresses[0]
+    # Destination, source, barrier.
+    return addresses[2] if is_bulk_load(instruction) and len(addresses) > 2 else None
+
+
+def _record(loops: FunctionLoops, index: int, ring: Ring, requested: RequestedStages) -> Pipeline:
+    copies = sum(map(is_bulk_load, loops.own(index)))
+    stages = requested(loops.locations(index))
+    record = blank(loops, index, "tma", stages, IRREDUCIBLE)
+    record = msgspec.structs.replace(record, copies_per_iteration=copies)
+    if loops.forest.loops[index].irreducible:
+        return record
+    match ring.read(index):
+        case RingReading() as reading:
+            filled = of_ring(record, reading, SERIAL)
+            return msgspec.structs.replace(
+                filled,
+                bytes_per_iteration=reading.bytes_per_iteration,
+                bytes_in_flight=reading.bytes_in_flight,
+            )
+        case Elsewhere(ring=size):
+            reason = "the copies are waited for outside this loop: how far they run ahead is up to"
+            reason += " the warps at run time"
+            if size is not None:
+                reason += f", within a ring of {size} barrier{'s' if size > 1 else ''}"
+            return msgspec.structs.replace(record, reason=reason)
+        case unreadable:
+            return msgspec.structs.replace(record, reason=unreadable.reason)

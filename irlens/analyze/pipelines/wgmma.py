@@ -1,0 +1,72 @@
+"""Pipelines of Hopper's tensor core (PTX ISA, ``wgmma.commit_group`` and ``wgmma.wait_group``)."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from irlens.analyze.pipelines.describe import blank, innermost, judge
+from irlens.analyze.pipelines.groups import Commit, Copy, Event, GroupFlow, Wait
+from irlens.analyze.pipelines.loops import FunctionLoops
+from irlens.analyze.pipelines.steady import Unreadable, read_loop
+from irlens.analyze.pipelines.tma import IRREDUCIBLE
+from irlens.model.report import Pipeline
+from irlens.parse.ptx import Immediate, Instruction
+
+SERIAL = "a wait leaves no matrix product of the iteration under way"
+PILE_UP = "the loop waits for fewer matrix products than it issues"
+
+
+def find(loops: FunctionLoops) -> list[Pipeline]:
+    """Describe every innermost loop that issues ``wgmma`` instructions.
+
+    Nobody asks for a number of stages here: it is that of the iterations whose products are under
+    way at once, the one that is issued included.
+    """
+    chosen = list(innermost(loops, _multiplies))
+    if not chosen:
+        return []
+    events = {index: tuple(_events(loops.block(index))) for index in range(len(loops.cfg.blocks))}
+    flow = GroupFlow(loops.cfg.successors, {b: found for b, found in events.items() if found})
+    return [_record(loops, index, flow) for index in chosen]
+
+
+def _multiplies(instruction: Instruction) -> bool:
+    return instruction.opcode == "wgmma" and instruction.modifiers[:1] == ("mma_async",)
+
+
+def _events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
+    for instruction in instructions:
+        if instruction.opcode != "wgmma":
+            continue
+        line, at, certain = instruction.line, instruction.start, instruction.predicate is None
+        match instruction.modifiers[0], instruction.operands:
+            case "mma_async", _:
+                yield Copy(line, None, at=at)
+            case "commit_group", _:
+                yield Commit(line, certain, at=at)
+            case "wait_group", (Immediate(value=int() as limit), *_):
+                yield Wait(line, limit, certain, instruction.locations or None, at=at)
+
+
+def _record(loops: FunctionLoops, index: int, flow: GroupFlow) -> Pipeline:
+    record = blank(loops, index, "wgmma", None, IRREDUCIBLE)
+    loop = loops.forest.loops[index]
+    if loop.irreducible:
+        return record
+    steady = flow.settle(loop, loops.forest.body(index))
+    outcome = Unreadable(PILE_UP) if steady is None else read_loop(steady, lambda _: None)
+    if isinstance(outcome, Unreadable):
+        return msgspec.structs.replace(record, reason=outcome.reason)
+    verdict, reason = judge(outcome.prefetch, None, SERIAL)
+    return msgspec.structs.replace(
+        record,
+        achieved_stages=outcome.prefetch + 1,
+        prefetch_iterations=outcome.prefetch,
+        groups_before_loop=outcome.groups_before_loop,
+        groups_per_iteration=outcome.groups_per_iteration,
+        outstanding_at_wait=outcome.outstanding_at_wait,
+        outstanding_after_wait=outcome.outstanding_after_wait,
+        groups_during_compute=outcome.outstanding_after_wait,
+        verdict=verdict,
+        reason=reason,
+    )
