@@ -23,6 +23,9 @@ _ENDS = frozenset({"EXIT", "RET", "KILL"})
 #: What a block ends with: what leads elsewhere, or changes where a BSYNC will lead.
 _LAST = _BRANCHES | _ENDS | {"CALL", "BSYNC", "BSSY", "BMOV"}
 
+#: Barrier registers of a thread: B0 to B15.
+_BARRIERS = 16
+
 #: More than ptxas writes; the work grows with their product with the number of blocks.
 _MOST_SITES = 2048
 _MOST_SUBROUTINES = 256
@@ -72,7 +75,7 @@ class _Builder:
         starts = {0, *section.labels.values()}
         starts.update(n + 1 for n, each in enumerate(self.instructions) if each.opcode in _LAST)
         self.starts = sorted(start for start in starts if start < count)
-        self.ends = [*self.starts[1:], count]
+        self.ends = [*self.starts[1:], count] if count else []
 
     def build(self) -> Flow:
         successors: list[tuple[int, ...]] = []
@@ -152,6 +155,10 @@ class _Builder:
                     state[target] |= after
                     seen.add(target)
                     pending.append(target)
+        for block in sorted(seen):
+            last = self.instructions[self.ends[block] - 1]
+            if last.opcode == "BSYNC" and not barriers.named(last, state[block]):
+                self.unknown.append(f"where BSYNC at {last.offset:#06x} leads")
 
 
 class _Barriers:
@@ -160,8 +167,6 @@ class _Barriers:
     Bit ``register * count + n`` says that the n-th BSSY may be in that register. What BMOV has
     saved is kept as one more register: which general register it went to is not followed.
     """
-
-    SAVED = 16
 
     def __init__(self, lasts: list[Instruction]) -> None:
         self.lasts = lasts
@@ -175,7 +180,8 @@ class _Barriers:
 
     def named(self, sync: Instruction, state: int) -> list[str]:
         """Labels that a BSYNC may lead to."""
-        held = self.held(_barrier(sync), state)
+        register = _barrier(sync)
+        held = self.held(register, state) if register >= 0 else 0
         return [
             target
             for number, block in enumerate(self.sites)
@@ -190,9 +196,9 @@ class _Barriers:
         if register < 0:
             return state
         if last.opcode == "BMOV" and _saves(last):
-            return state | self.held(register, state) << self.SAVED * self.count
+            return state | self.held(register, state) << _BARRIERS * self.count
         if last.opcode == "BMOV":
-            arriving = self.held(self.SAVED, state)
+            arriving = self.held(_BARRIERS, state)
         elif last.opcode == "BSSY":
             arriving = 1 << self.number[block]
         else:
@@ -211,6 +217,7 @@ def _barrier(instruction: Instruction) -> int:
     """Number of the barrier register that an instruction names; -1 if there is none."""
     for operand in instruction.operands:
         for register in operand.registers:
-            if register.file == "B" and register.index is not None:
-                return register.index
+            index = register.index
+            if register.file == "B" and index is not None and index < _BARRIERS:
+                return index
     return -1

@@ -139,7 +139,8 @@ def _complaint(stderr: bytes, stdout: bytes, code: int) -> str:
 
 def _read_kept(path: Path) -> str | None:
     try:
-        return gzip.decompress(path.read_bytes()).decode()
+        # gzip takes an empty file for an empty text.
+        return gzip.decompress(path.read_bytes()).decode() or None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         return None  # absent, unreadable or damaged: it is made again, and replaced
 

@@ -1,0 +1,404 @@
+"""Live registers against nvdisasm's own count, instruction by instruction, and what it gets wrong.
+
+``tests/data/sass/README.md`` says where the disassemblies and the counts come from.
+"""
+
+import lzma
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irlens.analyze import sass_flow, sass_liveness, sass_registers
+from irlens.analyze.sass_liveness import SassLiveness
+from irlens.analyze.sass_registers import FILES, STACK_POINTER
+from irlens.artifacts import tools
+from irlens.model.errors import ToolError
+from irlens.parse import sass
+from irlens.parse.sass import Section
+
+DATA = Path(__file__).parents[1] / "data"
+COUNTED = sorted(path.name.removesuffix(".live.xz") for path in DATA.glob("sass/*.live.xz"))
+WITH_SUBROUTINES = [
+    "sm80_subroutine",
+    "sm90_subroutine",
+    "sm90_outlined",
+    "sm100_guarded",
+    "sm100_subroutines",
+    "sm120_outlined",
+]
+
+#: nvdisasm's count for one instruction: general, predicate, uniform, uniform predicate.
+Counts = tuple[int, int, int, int]
+
+
+def section_of(name: str) -> Section:
+    text = lzma.decompress((DATA / "sass" / f"{name}.sass.xz").read_bytes()).decode()
+    (section,) = sass.parse(text).sections
+    return section
+
+
+def section_from(*lines: str) -> Section:
+    """A section of the given lines; instructions get their offsets, the rest are labels."""
+    text, offset = '\t.section\t.text.k,"ax",@progbits\nk:\n', 0
+    for line in lines:
+        if line.endswith(":"):
+            text += line + "\n"
+        else:
+            text += f"        /*{offset:04x}*/  {line} ;\n"
+            offset += 16
+    (section,) = sass.parse(text).sections
+    return section
+
+
+def oracle(name: str) -> dict[int, Counts]:
+    text = lzma.decompress((DATA / "sass" / f"{name}.live.xz").read_bytes()).decode()
+    rows = {}
+    for line in text.splitlines():
+        offset, general, predicates, uniform, uniform_predicates = line.split()
+        rows[int(offset, 16)] = (
+            int(general),
+            int(predicates),
+            int(uniform),
+            int(uniform_predicates),
+        )
+    return rows
+
+
+def kernel_end(section: Section) -> int:
+    """Index behind the kernel. What nothing calls stands behind it, and nvdisasm takes
+    everything to be live where such code returns."""
+    return min(
+        (index for index in section.functions.values() if index), default=len(section.instructions)
+    )
+
+
+def disagreements(section: Section, rows: dict[int, Counts], file: str) -> list[str]:
+    found = sass_liveness.analyze(section)
+    assert found.unknown == ""
+    ours, column = {
+        "R": (found.general, 0),
+        "P": (found.predicates, 1),
+        "UR": (found.uniform, 2),
+        "UP": (found.uniform_predicates, 3),
+    }[file]
+    assert len(ours) == len(section.instructions)
+    return [
+        f"{each.offset:#06x} {each.opcode}: {count}, nvdisasm {rows[each.offset][column]}"
+        for each, count in zip(section.instructions[: kernel_end(section)], ours, strict=False)
+        if each.offset in rows and count != rows[each.offset][column]
+    ]
+
+
+def moves_predicates(section: Section) -> bool:
+    return any(each.opcode in ("P2R", "R2P", "UP2UR", "UR2UP") for each in section.instructions)
+
+
+def confuses_uniform_counts(section: Section) -> bool:
+    """nvdisasm has no column for UR63 and above, and lets a uniform write end a life even under
+    a predicate, which may be false."""
+    return any(
+        (register.file == "UR" and (register.index or 0) >= 62)
+        or (each.guard is not None and operand.kind == "register" and register.file == "UR")
+        for each in section.instructions
+        for operand in each.operands
+        for register in operand.registers
+    )
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_general_registers_are_counted_as_nvdisasm_does(name: str) -> None:
+    rows = oracle(name)
+    section = section_of(name)
+    assert len(rows) >= len(section.instructions) - 16  # it has no row for some of the padding
+    assert disagreements(section, rows, "R") == []
+
+
+def test_the_corpus_knows_enough_instructions() -> None:
+    """It is worth something only while it is large: about 35,000 lines, six architectures."""
+    assert sum(len(oracle(name)) for name in COUNTED) > 30_000
+    assert {name.split("_")[0] for name in COUNTED} == {
+        *("sm75", "sm80", "sm89", "sm90", "sm100", "sm120")
+    }
+
+
+def test_predicates_are_counted_as_nvdisasm_does() -> None:
+    compared = [name for name in COUNTED if not moves_predicates(section_of(name))]
+    assert len(compared) >= 15
+    for name in compared:
+        section = section_of(name)
+        assert disagreements(section, oracle(name), "P") == [], name
+        assert disagreements(section, oracle(name), "UP") == [], name
+
+
+def test_uniform_registers_are_counted_as_nvdisasm_does_where_it_shows_them() -> None:
+    compared = 0
+    for name in COUNTED:
+        section = section_of(name)
+        found = sass_liveness.analyze(section)
+        # From sm_80 to sm_89 descriptors are not printed.
+        assert bool(found.uniform) == (name.split("_")[0] not in ("sm80", "sm89"))
+        assert bool(found.uniform) != bool(found.unknown_uniform)
+        if found.uniform and not confuses_uniform_counts(section):
+            compared += 1
+            assert disagreements(section, oracle(name), "UR") == [], name
+    assert compared >= 8
+
+
+def test_a_predicate_saved_by_p2r_is_alive_until_then() -> None:
+    """nvdisasm 12.8 and 13.1 let P2R read no predicate, so that P4 would be dead here."""
+    section = section_from(
+        "ISETP.NE.AND P4, PT, R2, RZ, PT",
+        "ISETP.NE.AND P0, PT, R3, RZ, PT",
+        "P2R R5, PR, RZ, 0x10",
+        "R2P PR, R5, 0x3",
+        "@P1 EXIT",
+    )
+    assert sass_liveness.analyze(section).predicates == (1, 2, 1, 2, 1)
+
+
+@pytest.mark.parametrize("name", WITH_SUBROUTINES)
+def test_calls_are_followed_as_if_they_were_inlined(name: str) -> None:
+    section = section_of(name)
+    occupied, unknown = sass_liveness.occupancy(section)
+    assert unknown == ""
+    inlined = occupied_with_inlining(section)
+    reached = {index: registers for index, registers in enumerate(inlined) if registers}
+    assert len(reached) > len(section.instructions) * 0.8  # the rest is padding
+    assert {index: occupied[index] for index in reached} == reached
+
+
+#: An instruction, and the calls that led to it.
+Node = tuple[int, tuple[int, ...]]
+
+
+def occupied_with_inlining(section: Section) -> list[int]:
+    """Liveness on a graph in which every call has its own copy of what it calls.
+
+    A node is an instruction together with the calls that led to it. What one instruction holds
+    is the union over its copies. Plain sets and plain repetition until nothing changes.
+    """
+    flow = sass_flow.build(section)
+    block_of = {index: n for n, block in enumerate(flow.blocks) for index in block}
+    entry_of = {flow.blocks[call.block][-1]: call.entry for call in flow.calls}
+    following: dict[Node, list[Node]] = {}
+    pending: list[Node] = [(0, ())]
+    while pending:
+        node = pending.pop()
+        if node in following:
+            continue
+        index, stack = node
+        block = flow.blocks[block_of[index]]
+        targets = [(flow.blocks[n].start, stack) for n in flow.successors[block_of[index]]]
+        if index != block[-1]:
+            targets = [(index + 1, stack)]
+        elif section.instructions[index].opcode == "RET" and stack:
+            targets = [*targets, (stack[-1] + 1, stack[:-1])]
+        elif index in entry_of:
+            assert len(stack) < 8, "recursion"
+            into = (flow.blocks[entry_of[index]].start, (*stack, index))
+            guarded = section.instructions[index].guard is not None
+            targets = [into, *(targets if guarded else [])]
+        following[node] = targets
+        pending.extend(targets)
+    access = [sass_registers.access(each) for each in section.instructions]
+    live: dict[Node, int] = dict.fromkeys(following, 0)
+    changed = True
+    while changed:
+        changed = False
+        for node in sorted(following, reverse=True):
+            each, effect = section.instructions[node[0]], access[node[0]]
+            assert effect is not None
+            after = 0
+            for target in following[node]:
+                after |= live[target]
+            kept = after if each.guard is not None else after & ~effect.writes
+            if live[node] != kept | effect.reads:
+                live[node] = kept | effect.reads
+                changed = True
+    found = [0] * len(section.instructions)
+    for node in following:
+        effect = access[node[0]]
+        assert effect is not None
+        found[node[0]] |= live[node] | effect.writes | STACK_POINTER
+        if node[0] in entry_of:  # what is live behind a call is there while it returns
+            copies = [(node[0] + 1, node[1])]
+            found[node[0]] |= sum(live.get(copy, 0) for copy in copies)
+    return found
+
+
+def test_code_outside_of_the_cubin_is_not_guessed_at() -> None:
+    found = sass_liveness.analyze(section_of("sm90_printing"))
+    assert found == SassLiveness(unknown=found.unknown, unknown_uniform=found.unknown)
+    assert found.unknown == "what the code outside that CALL at 0x0180 runs does"
+    pressure = sass_liveness.pressure(section_of("sm90_printing"), found)
+    assert (pressure.peak, pressure.lines, pressure.curve) == (None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("lines", "unknown"),
+    [
+        (["WIDGET R0, R1"], "which registers WIDGET at 0x0000 uses"),
+        (["IMNMX.U64 R0, R2, R4, PT"], "which registers IMNMX.U64 at 0x0000 uses"),
+        (["BRX R4 -0x160"], "where BRX at 0x0000 leads"),
+        (["BRA `(.L_x_7)"], "where .L_x_7 is"),
+        (["BSYNC B0", "EXIT"], "where BSYNC at 0x0000 leads"),
+        (
+            ["CALL.REL.NOINC `(.L_x_0)", "EXIT", ".L_x_0:", "RET.REL.NODEC R2 `(k)"],
+            "where the code that CALL at 0x0000 runs returns to",
+        ),
+    ],
+)
+def test_what_is_not_known_is_said(lines: list[str], unknown: str) -> None:
+    assert sass_liveness.analyze(section_from(*lines)).unknown == unknown
+
+
+def names(registers: int) -> list[str]:
+    found = []
+    for file, mask in FILES.items():
+        first = (mask & -mask).bit_length() - 1
+        held = (registers & mask) >> first
+        found += [f"{file}{index}" for index in range(256) if held >> index & 1]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "reads", "writes"),
+    [
+        ("IMAD.WIDE.U32 R6, P0, R13, -0x55555556, R4", "R4 R5 R13", "R6 R7 P0"),
+        ("@!P2 LDS.128 R4, [R16+UR4]", "R16 UR4 P2", "R4 R5 R6 R7"),
+        ("@!PT LDS R0, [R5]", "", ""),
+        ("LDG.E.128.SYS R16, [R2]", "R2 R3", "R16 R17 R18 R19"),
+        ("LDG.E.SYS R12, [R4.U32+UR4]", "R4 UR4 UR5", "R12"),
+        ("SHFL.BFLY P3, R4, R2, 0x10, 0x1f", "R2", "R4 P3"),
+        ("LOP3.LUT P0, RZ, R0, 0xf, RZ, 0xc0, !PT", "R0", "P0"),
+        ("VOTE.ANY R21, PT, P1", "P1", "R21"),
+        ("F2F.F32.F64 R4, R8", "R8 R9", "R4"),
+        ("I2F.F64.S64 R4, R8", "R8 R9", "R4 R5"),
+        ("HMMA.16816.F16 R8, R4, R2, RZ", "R2 R3 R4 R5 R6 R7", "R8 R9"),
+        (
+            "ATOMG.E.CAS.64.STRONG.GPU PT, R20, [R26], R16, R18",
+            "R16 R17 R18 R19 R26 R27",
+            "R20 R21",
+        ),
+        ("STG.E.64 desc[UR4][R2.64], RZ", "R2 R3 UR4 UR5", ""),
+        ("FADD2 R32, R28.F32x2.HI_LO, -R26.F32", "R26 R28 R29", "R32 R33"),
+        ("UTMALDG.2D [UR20], [UR24]", "UR20 UR21 UR22 UR23 UR24 UR25", ""),
+        ("BRA.U !UP0, `(.L_x_0)", "UP0", ""),
+        ("R2P PR, R2, 0x3", "R2", "P0 P1"),
+    ],
+)
+def test_reads_and_writes(line: str, reads: str, writes: str) -> None:
+    found = sass_registers.access(section_from(line).instructions[0])
+    assert found is not None
+    assert names(found.reads) == sorted(reads.split(), key=_place)
+    assert names(found.writes) == sorted(writes.split(), key=_place)
+
+
+def _place(name: str) -> tuple[int, int]:
+    file = name.rstrip("0123456789")
+    return list(FILES).index(file), int(name[len(file) :])
+
+
+def test_wgmma_accumulates_in_half_as_many_registers_as_columns() -> None:
+    (each,) = section_from(
+        "HGMMA.64x128x16.F32 R24, R132, gdesc[UR8].tnspB, R24, gsb0"
+    ).instructions
+    found = sass_registers.access(each)
+    assert found is not None
+    accumulator = [f"R{index}" for index in range(24, 88)]
+    assert names(found.writes) == accumulator
+    a_and_b = ["R132", "R133", "R134", "R135", "UR8", "UR9", "UR10", "UR11"]
+    assert names(found.reads) == accumulator + a_and_b
+
+
+def test_pressure_sums_up_lines_and_peak() -> None:
+    section = section_of("sm90_softmax")
+    found = sass_liveness.analyze(section)
+    pressure = sass_liveness.pressure(section, found)
+    rows = oracle("sm90_softmax")
+    assert pressure.peak == max(general for general, *_ in rows.values())
+    assert pressure.offset == next(at for at, row in rows.items() if row[0] == pressure.peak)
+    assert pressure.curve == found.general
+    assert pressure.source is not None
+    assert pressure.chain[-1] == pressure.source
+    by_line = {line.source: line for line in pressure.lines}
+    assert by_line[pressure.source].peak == pressure.peak
+    assert sum(line.instructions for line in pressure.lines) == sum(
+        bool(each.source) for each in section.instructions
+    )
+    assert sass_liveness.pressure(section, found, curve=False).curve == ()
+
+
+def test_spilling_kernels_are_full() -> None:
+    """Where ptxas had to spill at 255 registers, nearly all of them hold something."""
+    section = section_of("sm90_spills_255")
+    peak = sass_liveness.pressure(section, sass_liveness.analyze(section)).peak
+    assert peak is not None
+    assert 250 <= peak <= 255
+
+
+FORMS = """IMAD.WIDE HMMA.16816.F32 HGMMA.64x64x16 F2F.F64.F32 P2R R2P UTMALDG.2D LDTM.x32
+LDSM.16.M88.4 LDTM.x999 IADD3 SHFL LDG.E.128 BSYNC BSSY BMOV BREAK CALL.REL BRA RET EXIT
+LDG.E.ENL2.256 ISETP.EX SYNCS.EXCH.64 UTCHMMA QMMA.99999"""
+OPCODES = st.sampled_from(FORMS.split())
+OPERANDS = st.lists(
+    st.sampled_from(
+        [
+            "R0",
+            "R254",
+            "RZ",
+            "UR4",
+            "P6",
+            "!PT",
+            "[R2.64]",
+            "gdesc[UR4]",
+            "0x7",
+            "B0",
+            "`(k)",
+            "",
+            "PR",
+        ]
+    ),
+    max_size=7,
+)
+
+
+@given(st.lists(st.tuples(OPCODES, OPERANDS), max_size=8))
+def test_hostile_operands_get_an_answer_or_none(code: list[tuple[str, list[str]]]) -> None:
+    section = section_from(*(f"{opcode} {', '.join(operands)}" for opcode, operands in code))
+    found = sass_liveness.analyze(section)
+    assert found.unknown or len(found.general) == len(section.instructions)
+
+
+def test_the_tool_at_hand_agrees(tmp_path: Path) -> None:
+    """The corpus cannot know the nvdisasm that is installed; where it answers, it must agree."""
+    try:
+        nvdisasm = tools.find("nvdisasm")
+    except ToolError:
+        pytest.skip("no nvdisasm: the corpus holds its answers")
+    with tarfile.open(DATA / "cubin" / "triton.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    answered = 0
+    for path in sorted(tmp_path.glob("softmax.sm_[19][02]*.cubin")):
+        try:
+            table = tools.run(nvdisasm, ["-c", "-plr", "-lrm", "count", str(path)])
+        except ToolError:
+            continue  # 13.1 refuses what older assemblers made
+        (section,) = sass.parse(tools.disassemble(path.read_bytes())).sections
+        if any(each.opcode == "CALL" for each in section.instructions):
+            continue
+        answered += 1
+        assert disagreements(section, printed_counts(table), "R") == [], path.name
+    assert answered >= 2
+
+
+def printed_counts(table: str) -> dict[int, Counts]:
+    """The GPR column of ``-lrm count``: ``// |  12   |   5    |``."""
+    rows = {}
+    for offset, count in re.findall(r"/\*([0-9a-f]{4,})\*/.*?// \| *(\d*) *\|", table):
+        rows[int(offset, 16)] = (int(count or 0), 0, 0, 0)
+    return rows

@@ -1,0 +1,164 @@
+"""The vendor's tools: where they are found, how they fail, and that their answers are kept."""
+
+import gzip
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from irlens.artifacts import store, tools
+from irlens.model.errors import ToolError
+
+
+@pytest.fixture
+def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that is all of PATH, on a machine without Triton."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tools, "find_spec", lambda _: None)
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def install(directory: Path, script: str, name: str = "nvdisasm") -> Path:
+    """Put a Python script on PATH as a tool."""
+    path = directory / name
+    path.write_text(f"#!{sys.executable} -IS\nimport os, sys, time\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+DISASSEMBLER = """
+if sys.argv[1] == "--version":
+    print("Build 1")
+else:
+    calls = open(os.path.join(os.path.dirname(sys.argv[0]), "calls"), "a")
+    calls.write("called ")
+    print(sys.argv[1:], open(sys.argv[-1]).read(), len(sys.stdin.read()))
+"""
+
+
+def calls(directory: Path) -> int:
+    return (directory / "calls").read_text().count("called")
+
+
+def test_tritons_own_tool_comes_first(pretend: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_path = install(pretend, "")
+    assert tools.find("nvdisasm") == on_path
+    inside = pretend / "triton" / "backends" / "nvidia" / "bin"
+    inside.mkdir(parents=True)
+    own = install(inside, "")
+    (pretend / "triton" / "__init__.py").write_text("raise RuntimeError('imported')")
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", str(pretend))
+    monkeypatch.syspath_prepend(str(pretend))
+    monkeypatch.delitem(sys.modules, "triton", raising=False)
+    assert tools.find("nvdisasm") == own
+    assert tools.find("nvdisasm").is_absolute()
+
+
+def test_finding_does_not_import_triton() -> None:
+    code = (
+        "import sys; from irlens.artifacts import tools\n"
+        "try: tools.find('nvdisasm')\n"
+        "except tools.ToolError: pass\n"
+        "assert 'triton' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_missing_tool_is_named(pretend: Path) -> None:
+    with pytest.raises(ToolError, match="nvdisasm is neither in an installed Triton nor on PATH"):
+        tools.find("nvdisasm")
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (
+            "sys.exit('tool warning : hm\\ntool fatal   : no such thing')",
+            "nvdisasm failed: tool fatal   : no such thing",
+        ),
+        ("print('out of luck'); sys.exit(3)", "nvdisasm failed: out of luck"),
+        ("sys.exit(3)", "nvdisasm failed: exit status 3, and no message"),
+        ("os.kill(os.getpid(), 9)", "nvdisasm failed: killed by signal 9"),
+    ],
+)
+def test_a_failure_says_what_the_tool_said(pretend: Path, script: str, message: str) -> None:
+    tool = install(pretend, script)
+    with pytest.raises(ToolError) as error:
+        tools.run(tool, [])
+    assert error.value.message == message
+    assert error.value.hint is not None
+    assert "\n" not in error.value.message + error.value.hint
+
+
+def test_a_tool_that_hangs_is_stopped(pretend: Path) -> None:
+    tool = install(pretend, "time.sleep(60)")
+    with pytest.raises(ToolError, match=r"nvdisasm was stopped after 0\.2 s"):
+        tools.run(tool, [], timeout=0.2)
+
+
+def test_what_cannot_be_started_is_an_error(pretend: Path) -> None:
+    tool = pretend / "nvdisasm"
+    tool.write_text("no program")
+    with pytest.raises(ToolError, match=f"cannot run {tool}: Permission denied"):
+        tools.run(tool, [])
+
+
+def test_arguments_meet_no_shell_and_nothing_is_on_stdin(pretend: Path) -> None:
+    tool = install(pretend, "print(sys.argv[1:], len(sys.stdin.read()))")
+    assert tools.run(tool, ["$HOME; echo x"]) == "['$HOME; echo x'] 0\n"
+
+
+def test_answers_are_kept_by_content_and_by_tool_version(pretend: Path) -> None:
+    install(pretend, DISASSEMBLER)
+    first = tools.disassemble(b"one")
+    assert first == "['-c', '-gi', 'kernel.cubin'] one 0\n"
+    assert tools.disassemble(b"one") == first
+    assert calls(pretend) == 1
+    tools.disassemble(b"two")
+    assert calls(pretend) == 2
+    install(pretend, DISASSEMBLER.replace("Build 1", "Build 2"))
+    assert tools.disassemble(b"one") == first
+    assert calls(pretend) == 3
+
+
+def kept() -> list[Path]:
+    return sorted((store.root() / "sass").iterdir())
+
+
+def test_a_damaged_answer_is_made_again(pretend: Path) -> None:
+    install(pretend, DISASSEMBLER)
+    first = tools.disassemble(b"one")
+    (path,) = kept()
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:-9], b"nonsense", gzip.compress(b"\xff")):
+        path.write_bytes(damaged)
+        assert tools.disassemble(b"one") == first
+        assert path.read_bytes() == whole
+    assert kept() == [path]  # and nothing is left beside it
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(pretend: Path) -> None:
+    install(pretend, DISASSEMBLER)
+    (pretend / "cache").write_text("a file where the directory should be")
+    assert tools.disassemble(b"one") == tools.disassemble(b"one")
+    assert calls(pretend) == 2
+
+
+def test_a_tool_without_a_version_is_suspicious(pretend: Path) -> None:
+    install(pretend, "")
+    with pytest.raises(ToolError, match="nvdisasm --version prints nothing"):
+        tools.disassemble(b"one")
+
+
+def test_the_real_one_refuses_what_is_no_cubin() -> None:
+    try:
+        tools.find("nvdisasm")
+    except ToolError:
+        pytest.skip("no nvdisasm")
+    with pytest.raises(ToolError, match=r"^nvdisasm failed: .*kernel\.cubin") as error:
+        tools.disassemble(b"\x7fELF and no more")
+    assert "/" not in error.value.message
