@@ -167,3 +167,9 @@ def requested_stages(ttir: Module | None, default: int | None) -> Callable[[Chai
 
 def _lines(location: Chain) -> tuple[tuple[str, int], ...]:
     return tuple((frame.file, frame.line) for frame in location)
+
+
+def user_line(operation: Operation) -> SourceLocation | None:
+    """Return the innermost frame of an operation that is in the kernel's own file."""
+    frames = operation.location
+    return next((frame for frame in frames if frame.file == frames[-1].file), None)

@@ -8,11 +8,11 @@ said exactly is how many bytes of buffers are alive at once, and what that leave
 
 from collections.abc import Iterable
 
+from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.mlir_values import Values
 from irlens.analyze.ttgir_buffers import Buffers
 from irlens.analyze.ttgir_types import allocated_bytes, read_shaped
 from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
-from irlens.model.source import SourceLocation
 from irlens.parse.mlir import Module, Operation
 
 # Operations for which getScratchValueSize (lib/Analysis/Allocation.cpp) may reserve memory.
@@ -28,7 +28,6 @@ _SCRATCH = (
     "ttg.warp_specialize",
     "ttng.tensormap_create",
 )
-_SLICES = frozenset({"ttg.memdesc_index", "ttg.memdesc_subview"})
 
 UNKNOWN_TOTAL = "the metadata does not say how much shared memory the kernel is given"
 UNKNOWN_SIZE = "the size of a buffer's layout is not known exactly"
@@ -112,21 +111,11 @@ def _buffer(
         purpose=purpose,
         shape=descriptor.shape if descriptor else (),
         element=descriptor.element if descriptor else "",
-        copies=_copies(operation, users),
+        copies=buffers.copies(index),
         bytes=size,
         last_line=module.operations[last].span.end_line,
         at_peak=peak_at is not None and first <= peak_at <= last,
     )
-
-
-def _copies(allocation: Operation, users: list[Operation]) -> int:
-    """Count the tiles that a buffer is cut into along its first dimension."""
-    whole = read_shaped(allocation.result_types[0]) if allocation.result_types else None
-    for user in users:
-        part = read_shaped(user.result_types[0]) if user.result_types else None
-        if user.name in _SLICES and whole and part and len(part.shape) < len(whole.shape):
-            return whole.shape[0]
-    return 1
 
 
 def _scratch(operations: Iterable[Operation]) -> Iterable[ScratchUse]:
@@ -134,9 +123,3 @@ def _scratch(operations: Iterable[Operation]) -> Iterable[ScratchUse]:
         yield ScratchUse(
             operation=operation.name, line=operation.span.line, source=user_line(operation)
         )
-
-
-def user_line(operation: Operation) -> SourceLocation | None:
-    """Return the innermost frame of an operation that is in the kernel's own file."""
-    frames = operation.location
-    return next((frame for frame in frames if frame.file == frames[-1].file), None)

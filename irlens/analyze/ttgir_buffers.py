@@ -9,9 +9,11 @@ the whole of a ``ttg.warp_specialize``, whose regions run at the same time.
 from bisect import bisect_right
 
 from irlens.analyze.mlir_values import Value, Values
+from irlens.analyze.ttgir_types import Shaped, read_shaped
 from irlens.parse.mlir import Module, Operation
 
 _REPEATED = frozenset({"scf.for", "scf.while", "ttg.warp_specialize"})
+_SLICES = frozenset({"ttg.memdesc_index", "ttg.memdesc_subview"})
 _NONE: frozenset[int] = frozenset()
 
 
@@ -30,6 +32,7 @@ class Buffers:
     def __init__(self, module: Module, values: Values) -> None:
         self.ranges: dict[int, tuple[int, int]] = {}
         self.users: dict[int, list[Operation]] = {}
+        self._copies: dict[int, int] = {}
         self._module = module
         self._values = values
         self._pointing: dict[Value, frozenset[int]] = {}
@@ -54,6 +57,20 @@ class Buffers:
     def behind(self, value: Value | None) -> frozenset[int]:
         """Return the allocations that a descriptor may point into."""
         return self._pointing.get(value, _NONE) if value is not None else _NONE
+
+    def copies(self, allocation: int) -> int:
+        """Count the tiles that a buffer is cut into along its first dimension."""
+        if allocation not in self._copies:
+            self._copies[allocation] = self._count_copies(allocation)
+        return self._copies[allocation]
+
+    def _count_copies(self, allocation: int) -> int:
+        whole = _descriptor(self._module.operations[allocation])
+        for user in self.users[allocation]:
+            part = _descriptor(user) if user.name in _SLICES else None
+            if whole and part and len(part.shape) < len(whole.shape):
+                return whole.shape[0]
+        return 1
 
     def _allocate(self, operation: Operation, repeated: list[Operation]) -> None:
         first = last = operation.index
@@ -113,3 +130,7 @@ class Buffers:
 
 def _result_types(operation: Operation) -> tuple[str, ...]:
     return operation.result_types or operation.operand_types
+
+
+def _descriptor(operation: Operation) -> Shaped | None:
+    return read_shaped(operation.result_types[0]) if operation.result_types else None

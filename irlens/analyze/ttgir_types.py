@@ -8,9 +8,11 @@ from irlens.parse.mlir import Module
 
 # Names of MLIR's builtin types; the width is in them.
 _SCALAR = re.compile(r"(?:i|f|bf|tf)(\d+)(?:E\w+)?|index")
-_SHAPED = re.compile(r"(?:!?[\w.]*)<((?:\d+x)*)([^\n]*)>", re.DOTALL)
+_SHAPED = re.compile(r"(?:!?[\w.]*)<((?:[0-9]{1,9}x)*)(.*)>", re.DOTALL)
 _PADDED = re.compile(r"#ttg\.padded_shared<\[([^\]]*)\]")
 _PADDING = re.compile(r"(\d+):\+(\d+)")
+_SIZE_PER_THREAD = re.compile(r"sizePerThread = \[([0-9, ]{1,99})\]")
+_ORDER = re.compile(r"\border = \[([0-9])\b")
 # Layouts that hold a tensor without gaps; what 3.4 to 3.9 and both vendors print.
 _DENSE = ("#ttg.swizzled_shared<", "#ttg.nvmma_shared<", "#ttg.amd_rotating_shared<")
 
@@ -43,7 +45,7 @@ def read_shaped(text: str) -> Shaped | None:
     if found is None:
         return None
     element, *parameters = _split(found[2])
-    shape = tuple(int(extent) for extent in found[1].split("x")[:-1] if len(extent) < 10)
+    shape = tuple(int(extent) for extent in found[1].split("x")[:-1])
     return Shaped(shape, element, tuple(parameters))
 
 
@@ -98,3 +100,23 @@ def _split(text: str) -> list[str]:
             parts.append(text[begin:index].strip())
             begin = index + 1
     return [*parts, text[begin:].strip()]
+
+
+def layout_elements(module: Module, tensor: Shaped) -> int | None:
+    """Return how many consecutive elements of a tensor one thread holds side by side.
+
+    Returns:
+        ``None`` for layouts other than ``#ttg.blocked``.
+    """
+    layout = tensor.parameters[0] if tensor.parameters else ""
+    layout = module.aliases.get(layout, layout)
+    if not layout.startswith("#ttg.blocked<"):
+        return None
+    size, order = _SIZE_PER_THREAD.search(layout), _ORDER.search(layout)
+    if size is None or order is None:
+        return None
+    fastest = int(order[1])
+    sizes = size[1].split(",")
+    if not fastest < len(sizes) == len(tensor.shape):
+        return None
+    return min(int(sizes[fastest]), tensor.shape[fastest])

@@ -75,3 +75,48 @@ class SharedMemory(msgspec.Struct, frozen=True, kw_only=True):
     remainder_bytes: int | None
     scratch: tuple[ScratchUse, ...]
     reason: str
+
+
+LoadState: TypeAlias = Literal["asynchronous", "registers", "in place"]
+
+
+class LoopLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """One read of global memory in a loop of a ttgir.
+
+    Attributes:
+        operation: "tt.load", "ttg.async_copy_global_to_local", ...
+        line: 1-based line in the ttgir.
+        source: The user's line of Python.
+        loop_line: Line of the innermost loop around it in the ttgir.
+        loop_source: The user's line of that loop.
+        state: "asynchronous": copied to shared memory ahead of its use; "registers": loaded ahead
+            and carried round the loop in registers; "in place": each iteration reads its own.
+        iterations_ahead: In iteration i the loop issues the read of iteration i + this; 0 if it is
+            read in place, ``None`` where the ttgir does not show it (producers in a
+            ``ttg.warp_specialize`` run ahead as far as their buffer has room).
+        shape: Of the tile; empty for a single value.
+        element: "f16".
+        bytes_per_iteration: Of the tile, per CTA, as if nothing were masked off; ``None`` for an
+            element of unknown width or in a cluster.
+        widest_access_bytes: No single access of a thread is wider, by layout and contiguity. The
+            machine code says how wide one is. ``None`` where the layout does not say, and for
+            bulk copies.
+        buffer_line: Line of the ``ttg.local_alloc`` that it fills.
+        buffer_copies: How many tiles that buffer holds.
+        reason: Why it is read in place, as far as the ttgir shows; empty otherwise.
+    """
+
+    operation: str
+    line: int
+    source: SourceLocation | None
+    loop_line: int
+    loop_source: SourceLocation | None
+    state: LoadState
+    iterations_ahead: int | None
+    shape: tuple[int, ...]
+    element: str
+    bytes_per_iteration: int | None
+    widest_access_bytes: int | None
+    buffer_line: int | None
+    buffer_copies: int | None
+    reason: str

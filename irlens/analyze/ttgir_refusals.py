@@ -1,0 +1,154 @@
+"""Why a load stays in its loop: the pipeliner's conditions, as far as a ttgir shows them.
+
+The conditions are those of ``lib/Dialect/TritonGPU/Transforms/Pipeliner/AssignLatencies.cpp``
+(``preCondition``, ``isSmallLoad`` or ``canBeConvertedToAsyncLoad``, ``loadOpsToIndirectionLevel``).
+They are looked at in the order in which they exclude a load for certain; the last answer is that
+the ttgir does not show it.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from irlens.analyze.mlir_loops import LOADS, Loop
+from irlens.analyze.mlir_values import Value, Values
+from irlens.parse.mlir import Module, Operation
+
+_DOTS = frozenset(
+    {
+        "tt.dot",
+        "tt.dot_scaled",
+        "ttng.warp_group_dot",
+        "ttng.tc_gen5_mma",
+        "ttng.tc_gen5_mma_scaled",
+    }
+)
+#: The smallest cp.async copies 4 bytes (PTX ISA, cp.async: cp-size).
+_SMALLEST_COPY = 4
+#: cp.async came with compute capability 8.0 (PTX ISA, cp.async: Target ISA Notes).
+_FIRST_WITH_CP_ASYNC = 80
+
+NOT_FOR = "only for loops are pipelined, and this is a while loop"
+OUTER = "only the innermost of nested loops is pipelined"
+CONDITIONAL = "it is inside a condition or another region of the loop's body"
+NO_CP_ASYNC = "the target has no asynchronous copies"
+ONE_STAGE = "one stage was asked for"
+SWITCHED_OFF = "warp specialization switched pipelining off for the loop (tt.num_stages = 0)"
+NO_DOT = "no dot uses the loop's loads, and the loop has no num_stages of its own"
+SCALAR = "it loads a single value"
+NARROW = "a thread reads less than 4 consecutive bytes, and the smallest asynchronous copy is 4"
+NO_OPERAND = "the loop has a dot, and the load does not lead to its operands"
+INDIRECT = (
+    "another load of the loop takes its address from it, and two stages have no room for both"
+)
+UNKNOWN = "the ttgir does not show why"
+
+
+class LoopBody(msgspec.Struct, frozen=True):
+    """What the loads of a loop are for.
+
+    Attributes:
+        has_dot: Whether a dot stands directly in the body.
+        to_dot: Operations directly in the body that lead, or by way of shared memory may lead, to
+            an operand A or B of such a dot.
+        to_load: Operations directly in the body that lead to the address or mask of a load.
+    """
+
+    has_dot: bool
+    to_dot: frozenset[int]
+    to_load: frozenset[int]
+
+    @staticmethod
+    def read(module: Module, values: Values, loop: Operation) -> "LoopBody":
+        """Follow the operands in a loop's body backwards."""
+        blocks = [block for region in loop.regions for block in region.blocks]
+        body = [module.operations[index] for block in blocks for index in block.operations]
+        dots = [operation for operation in body if operation.name in _DOTS]
+        loads = [operation for operation in body if operation.name in LOADS]
+        # What is stored to shared memory may be what a dot reads from there.
+        stores = [operation for operation in body if operation.name == "ttg.local_store"]
+        factors = [value for dot in dots for value in _factors(values, dot)]
+        factors += (value for store in stores for value in values.operands[store.index])
+        addresses = (value for load in loads for value in values.operands[load.index])
+        return LoopBody(
+            has_dot=bool(dots),
+            to_dot=_backwards(module, values, loop, factors),
+            to_load=_backwards(module, values, loop, addresses),
+        )
+
+
+def refusal(
+    module: Module,
+    load: Operation,
+    loop: Loop,
+    body: LoopBody,
+    *,
+    num_stages: int | None,
+    widest_access: int | None,
+) -> str:
+    """Say why a load was not pipelined.
+
+    Args:
+        module: A ttgir.
+        load: A load that stands in a loop and is not ahead of its use.
+        loop: The innermost loop around it.
+        body: What the loop's loads are for.
+        num_stages: The kernel-wide number of stages; ``None`` if unknown.
+        widest_access: Consecutive bytes of one thread at most; ``None`` if unknown.
+    """
+    stages = num_stages if loop.num_stages is None else loop.num_stages
+    nvidia, capability = _target(module)
+    if module.operations[loop.operation].name != "scf.for":
+        return NOT_FOR
+    if loop.inner:
+        return OUTER
+    if load.parent != loop.operation:
+        return CONDITIONAL
+    if nvidia and capability < _FIRST_WITH_CP_ASYNC:
+        return NO_CP_ASYNC
+    if loop.num_stages == 0:
+        return SWITCHED_OFF
+    if stages is not None and stages <= 1:
+        return ONE_STAGE
+    if not body.has_dot and loop.num_stages is None:
+        return NO_DOT
+    if not any("tensor<" in written for written in (*load.operand_types, *load.result_types)):
+        return SCALAR
+    if nvidia and widest_access is not None and widest_access < _SMALLEST_COPY:
+        return NARROW
+    if body.has_dot and load.index not in body.to_dot:
+        return NO_OPERAND
+    if stages == 2 and load.index in body.to_load:
+        return INDIRECT
+    return UNKNOWN
+
+
+def _target(module: Module) -> tuple[bool, int]:
+    """Return whether the target is NVIDIA's, and its compute capability times ten."""
+    vendor, _, name = module.attributes.get("ttg.target", "").strip('"').partition(":")
+    return vendor == "cuda" and name.isdecimal(), int(name) if name.isdecimal() else 0
+
+
+def _factors(values: Values, dot: Operation) -> list[Value | None]:
+    """Return what a dot multiplies: its operands without the accumulator."""
+    operands = list(values.operands[dot.index])
+    accumulator = len(operands) - 1 if dot.name == "tt.dot_scaled" else 2
+    return operands[:accumulator] + operands[accumulator + 1 :]
+
+
+def _backwards(
+    module: Module, values: Values, loop: Operation, start: Iterable[Value | None]
+) -> frozenset[int]:
+    """Return the operations of a loop's body that values are computed from."""
+    found: set[int] = set()
+    waiting = list(start)
+    while waiting:
+        value = waiting.pop()
+        if value is None or value.region is not None or value.operation in found:
+            continue
+        operation = module.operations[value.operation]
+        if operation.parent == loop.index:
+            found.add(operation.index)
+            for user in (operation, *module.body(operation)):
+                waiting += values.operands[user.index]
+    return frozenset(found)

@@ -1,0 +1,258 @@
+"""Which reads run ahead, against the PTX of the same kernels; and why the others do not."""
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from irlens.analyze import cfg, ttgir_loads, ttgir_refusals
+from irlens.analyze.mlir_loops import requested_stages
+from irlens.analyze.pipelines import cp_async
+from irlens.model.memory import LoopLoad
+from irlens.model.report import Pipeline
+from irlens.parse import ptx
+from irlens.parse.mlir import parse
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def archive(path: Path, *ends: str) -> dict[str, dict[str, str]]:
+    """Files of an archive by stem and ending."""
+    stems: dict[str, dict[str, str]] = {}
+    with tarfile.open(path) as tar:
+        for member in tar:
+            stem, _, end = member.name.rpartition(".")
+            if end in ends and (file := tar.extractfile(member)):
+                stems.setdefault(stem, {})[end] = file.read().decode()
+    return {stem: files for stem, files in stems.items() if "ttgir" in files}
+
+
+@pytest.fixture(scope="module")
+def compiled() -> dict[str, tuple[LoopLoad, ...]]:
+    files = archive(DATA / "mlir" / "triton.tar.xz", "ttgir", "json")
+    return {
+        name: ttgir_loads.find(parse(found["ttgir"]), json.loads(found["json"])["num_stages"])
+        for name, found in files.items()
+    }
+
+
+def pipelines(files: dict[str, str]) -> list[Pipeline]:
+    requested = requested_stages(None, None)
+    found = []
+    for function in ptx.parse(files["ptx"]).functions:
+        flow = cfg.build(function)
+        found += cp_async.find(function, flow, threads_per_cta=None, requested=requested)
+    return found
+
+
+def test_the_ptx_of_the_kernels_of_an_h200_runs_as_far_ahead() -> None:
+    """The groups in PTX are followed by code that knows nothing of ttgir."""
+    compared = 0
+    for name, files in archive(
+        DATA / "h200" / "triton-cache.tar.xz", "ttgir", "json", "ptx"
+    ).items():
+        loads = ttgir_loads.find(parse(files["ttgir"]), json.loads(files["json"])["num_stages"])
+        copied = [load for load in loads if load.operation == "ttg.async_copy_global_to_local"]
+        for found in pipelines(files):
+            here = [load for load in copied if load.loop_source == found.source]
+            ahead = {load.iterations_ahead for load in here}
+            if found.achieved_stages is not None:
+                assert ahead == {found.achieved_stages - 1}, name
+                compared += 1
+            elif found.verdict == "not pipelined":
+                assert not here, name
+            if found.bytes_per_copy is not None:
+                assert found.bytes_per_copy <= max(load.widest_access_bytes or 0 for load in here)
+    assert compared >= 20
+
+
+@pytest.mark.parametrize(
+    ("kernel", "operation", "state", "ahead", "copies"),
+    [
+        ("3.9.0-sm_90-softmax4", "ttg.async_copy_global_to_local", "asynchronous", 3, 3),
+        ("3.6.0-sm_80-softmax4", "ttg.async_copy_global_to_local", "asynchronous", 3, 3),
+        ("3.9.0-gfx942-softmax4", "amdg.buffer_load", "registers", 3, None),
+        ("3.9.0-gfx1100-softmax4", "amdg.buffer_load", "registers", 3, None),
+        ("3.9.0-gfx950-matmul3", "amdg.buffer_load_to_local", "asynchronous", 2, 3),
+        ("3.9.0-gfx942-matmul3", "amdg.buffer_load", "registers", 2, None),
+        ("3.9.0-sm_90-tma", "ttng.async_tma_copy_global_to_local", "asynchronous", 2, 3),
+        ("3.6.0-sm_90-tma_ws", "ttng.async_tma_copy_global_to_local", "asynchronous", None, 3),
+        ("3.9.0-gfx1250-tma", "amdg.async_tdm_copy_global_to_local", "asynchronous", 2, 2),
+    ],
+)
+def test_every_mechanism_is_seen(
+    compiled: dict[str, tuple[LoopLoad, ...]],
+    kernel: str,
+    operation: str,
+    state: str,
+    ahead: int | None,
+    copies: int | None,
+) -> None:
+    loads = compiled[kernel]
+    assert loads
+    assert {load.operation for load in loads} == {operation}
+    assert {load.state for load in loads} == {state}
+    assert {load.iterations_ahead for load in loads} == {ahead}
+    assert {load.buffer_copies for load in loads} == {copies}
+    assert {load.reason for load in loads} == {""}
+
+
+def test_the_reads_of_a_matmul(compiled: dict[str, tuple[LoopLoad, ...]]) -> None:
+    a, b = compiled["3.9.0-sm_90-matmul3"]
+    assert (a.shape, a.element, a.bytes_per_iteration) == ((128, 64), "f16", 128 * 64 * 2)
+    assert (b.shape, b.element, b.bytes_per_iteration) == ((64, 128), "f16", 64 * 128 * 2)
+    assert a.widest_access_bytes == b.widest_access_bytes == 16
+    assert a.buffer_line != b.buffer_line
+    assert {str(load.source) for load in (a, b)} == {"zoo.py:24"}
+
+
+def test_a_prologue_in_an_outer_loop_is_no_read_of_it(
+    compiled: dict[str, tuple[LoopLoad, ...]],
+) -> None:
+    loads = compiled["3.9.0-sm_90-persistent"]
+    assert [load.state for load in loads] == ["asynchronous", "asynchronous"]
+    assert len({load.loop_line for load in loads}) == 1
+
+
+REASONS = [
+    ("3.9.0-sm_75-softmax4", ttgir_refusals.NO_CP_ASYNC),
+    ("3.9.0-sm_90-softmax1", ttgir_refusals.ONE_STAGE),
+    ("3.9.0-sm_90-layernorm", ttgir_refusals.NO_DOT),
+    ("3.9.0-gfx942-layernorm", ttgir_refusals.NO_DOT),
+    ("3.9.0-sm_90-halfload", ttgir_refusals.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("kernel", "reason"), REASONS)
+def test_reasons_in_what_triton_wrote(
+    compiled: dict[str, tuple[LoopLoad, ...]], kernel: str, reason: str
+) -> None:
+    loads = compiled[kernel]
+    assert loads
+    assert {(load.state, load.iterations_ahead, load.reason) for load in loads} == {
+        ("in place", 0, reason)
+    }
+
+
+def test_scales_of_a_byte_are_too_narrow_to_copy(
+    compiled: dict[str, tuple[LoopLoad, ...]],
+) -> None:
+    loads = {load.shape: load for load in compiled["3.9.0-sm_90-scaled"]}
+    assert loads[128, 128].state == "asynchronous"
+    assert loads[128, 4].reason == ttgir_refusals.NARROW
+    assert loads[128, 4].widest_access_bytes == 1
+
+
+HEAD = (
+    "#b = #ttg.blocked<{{sizePerThread = [2], threadsPerWarp = [32], order = [0]}}>\n"
+    'module attributes {{ttg.target = "{target}"}} {{\n{text}\n}}'
+)
+LOOP = 'scf.for %i = %l to %u step %s : i32 {{\n{body}\n}}{attributes} loc("k.py":1:1)'
+POINTERS = "tensor<256x!tt.ptr<f32>, #b>"
+DOT = "%d = tt.dot %x, %y, %z : tensor<4xf32> * tensor<4xf32> -> tensor<4xf32>"
+
+
+def refusals(
+    body: str, attributes: str = " {tt.num_stages = 3 : i32}", target: str = "cuda:90"
+) -> list[str]:
+    text = HEAD.format(target=target, text=LOOP.format(body=body, attributes=attributes))
+    return [load.reason for load in ttgir_loads.find(parse(text), 3)]
+
+
+@pytest.mark.parametrize(
+    ("body", "attributes", "reason"),
+    [
+        (f"%x = tt.load %p : {POINTERS}", " {tt.num_stages = 3 : i32}", ttgir_refusals.UNKNOWN),
+        (f"%x = tt.load %p : {POINTERS}", "", ttgir_refusals.NO_DOT),
+        (
+            f"%x = tt.load %p : {POINTERS}",
+            " {tt.num_stages = 0 : i32}",
+            ttgir_refusals.SWITCHED_OFF,
+        ),
+        ("%x = tt.load %p : !tt.ptr<f32>", " {tt.num_stages = 3 : i32}", ttgir_refusals.SCALAR),
+        (f"scf.if %k {{\n%x = tt.load %p : {POINTERS}\n}}", "", ttgir_refusals.CONDITIONAL),
+        (f"%x = tt.load %p : {POINTERS}\n{DOT}", "", ttgir_refusals.UNKNOWN),
+        (f"%w = tt.load %p : {POINTERS}\n{DOT}", "", ttgir_refusals.NO_OPERAND),
+        (f"%z = tt.load %p : {POINTERS}\n{DOT}", "", ttgir_refusals.NO_OPERAND),
+        (
+            f"%w = tt.load %p : {POINTERS}\nttg.local_store %w, %m : tensor<4xf32>\n{DOT}",
+            "",
+            ttgir_refusals.UNKNOWN,
+        ),
+        (
+            "%x = tt.load %p : tensor<256x!tt.ptr<i8>, #b>",
+            " {tt.num_stages = 3 : i32}",
+            ttgir_refusals.NARROW,
+        ),
+        (
+            "%x = ttg.async_copy_global_to_local %p, %m : " + POINTERS + " -> <256xf32, #s, #smem>",
+            "",
+            ttgir_loads.OWN_ITERATION,
+        ),
+    ],
+)
+def test_reasons(body: str, attributes: str, reason: str) -> None:
+    assert refusals(body, attributes) == [reason]
+
+
+def test_narrow_loads_of_amd_are_not_refused_for_cp_async() -> None:
+    body = "%x = tt.load %p : tensor<256x!tt.ptr<i8>, #b>"
+    assert refusals(body, target="hip:gfx942") == [ttgir_refusals.UNKNOWN]
+
+
+def test_two_stages_have_no_room_for_an_index_and_what_it_points_at() -> None:
+    body = (
+        f"%j = tt.load %p : {POINTERS}\n"
+        f"%q = tt.addptr %p, %j : {POINTERS}, tensor<256xi32, #b>\n%x = tt.load %q : {POINTERS}"
+    )
+    assert refusals(body, " {tt.num_stages = 2 : i32}") == [
+        ttgir_refusals.INDIRECT,
+        ttgir_refusals.UNKNOWN,
+    ]
+
+
+def test_nested_and_while_loops() -> None:
+    inner = LOOP.format(body="tt.return", attributes="")
+    outer = f"%x = tt.load %p : {POINTERS}\n{inner}"
+    assert refusals(outer) == [ttgir_refusals.OUTER]
+    loop = f"scf.while (%i = %l) : (i32) -> i32 {{\n}} do {{\n%x = tt.load %p : {POINTERS}\n}}"
+    found = ttgir_loads.find(parse(HEAD.format(target="cuda:90", text=loop)), 3)
+    assert [load.reason for load in found] == [ttgir_refusals.NOT_FOR]
+
+
+READ = f'%x = tt.load %p : {POINTERS} loc("k.py":2:2)'
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "expected"),
+    [
+        ([READ], [READ], [1]),
+        ([READ, READ], [READ], [2]),
+        ([READ] * 4, [READ, READ], [2, 2]),  # an unrolled loop reads two tiles an iteration
+        ([READ] * 3, [READ, READ], [None, None]),
+        ([], [READ], [0]),
+        ([READ.replace("2:2", "2:9")], [READ], [0]),
+    ],
+)
+def test_what_stands_before_the_loop_counts(
+    before: list[str], inside: list[str], expected: list[int | None]
+) -> None:
+    loop = LOOP.format(body="\n".join(inside), attributes=" {tt.num_stages = 3 : i32}")
+    text = HEAD.format(target="cuda:90", text="\n".join([*before, loop]))
+    loads = ttgir_loads.find(parse(text), 3)
+    assert [load.iterations_ahead for load in loads] == expected
+
+
+def test_loops_in_a_row_have_their_own_prologues() -> None:
+    """An outer loop that Python unrolled: the same places, twice."""
+    loop = LOOP.format(body=READ, attributes="")
+    text = HEAD.format(target="cuda:90", text="\n".join([READ, READ, loop, READ, loop]))
+    loads = ttgir_loads.find(parse(text), 3)
+    assert [load.iterations_ahead for load in loads] == [2, 1]
+
+
+def test_a_cluster_s_share_is_not_guessed() -> None:
+    text = HEAD.format(target="cuda:90", text=LOOP.format(body=READ, attributes=""))
+    (load,) = ttgir_loads.find(parse(text.replace("{ttg", '{"ttg.num-ctas" = 2 : i32, ttg')), 3)
+    assert load.bytes_per_iteration is None
