@@ -50,7 +50,7 @@ def widths(instruction: Instruction) -> _Widths:
     """Return the width of each operand; ``None`` where opcode or form are not known."""
     rule = _RULES.get(instruction.opcode)
     found = rule(instruction) if rule is not None else None
-    # Not of this world: a disassembly is input like any other.
+    # A disassembly is untrusted: operands that are not there, shapes that no GPU has.
     if found is None or len(found) != len(instruction.operands) or any(map(_absurd, found)):
         return None
     return found

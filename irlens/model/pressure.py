@@ -47,7 +47,9 @@ class StagePressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             per lane. In PTX registers are virtual, and a value that the assembler rematerialises
             or keeps in a uniform register counts all the same.
         line: 1-based line of that instruction in the stage's text.
-        source: The line of Python it belongs to, in the outermost function: the kernel itself.
+        source: The line of Python it belongs to, in the outermost function that the debug
+            information leads to: the kernel itself, but for what Triton before 3.8 inlined
+            (``tl.max``), whose machine code has no chain.
         offset: Its distance from the start of its function in bytes, in machine code.
         chain: All of its source lines, the innermost inlined function first.
         lines: Peak by line of Python, in ascending order.
