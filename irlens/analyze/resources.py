@@ -138,12 +138,20 @@ def _amd(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
         return Demand(resources=resources, usage=None)
     usage = Usage(
         threads=threads,
-        registers=kernel.registers,
+        registers=_allocated_registers(kernel, gpu),
         shared_bytes=shared + kernel.lds_bytes,
         scalar_registers=kernel.sgprs,
         max_threads=kernel.max_workgroup_size,
     )
     return Demand(resources=resources, usage=usage)
+
+
+def _allocated_registers(kernel: hsaco.Kernel, gpu: Gpu | None) -> int:
+    """Vector registers a lane gets: more than it needs where ``waves_per_eu`` caps the waves."""
+    granule = gpu.arch.register_granule if gpu is not None else None
+    if granule is None or kernel.register_granules is None:
+        return kernel.registers
+    return kernel.register_granules * granule
 
 
 def _the_kernel(kernels: Sequence[K], name: str) -> K | None:

@@ -53,6 +53,8 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         register_allocation_max: Registers per thread that the launch accepts.
         register_unit: Registers are handed to a warp in multiples of this many, all lanes
             together.
+        register_granule: AMD: registers per lane that one granule of a kernel descriptor's
+            GRANULATED_WORKITEM_VGPR_COUNT stands for; ``None`` where there is no such thing.
         scalar_registers: The scalar registers of a sub-partition; ``None`` where every warp gets
             a fixed number or there are none.
         shared_per_sm: Shared memory in bytes, at the largest carve-out.
@@ -93,6 +95,7 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
     barriers_per_sm: int | None
     single_warp_barrier: bool
     sources: dict[str, str]
+    register_granule: int | None = None
 
     def __post_init__(self) -> None:
         numbers = {

@@ -12,7 +12,8 @@ from irlens.artifacts.sniff import code_object_metadata, target_arch
 from irlens.model.errors import ArtifactError
 
 _DESCRIPTOR_BYTES = 64
-_RSRC3 = struct.Struct("<I")
+_RSRC = struct.Struct("<I")
+_RSRC1_AT = 48
 _RSRC3_AT = 44
 
 
@@ -50,6 +51,10 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
             (``.vgpr_count``). LLVM counts both kinds: where they share one file (gfx90a, gfx942,
             gfx950) it is the VGPRs, rounded up to 4 if there are AGPRs behind them, plus the
             AGPRs; where AGPRs have a file of their own (gfx908) it is the larger of the two.
+        register_granules: Granules of vector registers that a lane is allocated, as the
+            descriptor has it (GRANULATED_WORKITEM_VGPR_COUNT, plus one); how large a granule is
+            depends on the architecture. They can hold far more than ``registers``: where
+            ``waves_per_eu`` caps the waves, LLVM allocates what keeps further ones out.
         vgprs: Architectural vector registers per lane. Where a kernel has AGPRs in the same file
             this is where they begin: the exact count, which only the assembly has as
             ``; NumVgprs``, may be up to 3 lower. ``None`` where AGPRs of a separate file outnumber
@@ -72,6 +77,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     registers: int
+    register_granules: int | None
     vgprs: int | None
     agprs: int | None
     sgprs: int
@@ -126,11 +132,13 @@ def read(data: bytes) -> Hsaco:
 
 def _kernel(file: elf.Elf, symbols: dict[str, elf.Symbol], note: _KernelNote) -> Kernel:
     code = symbols.get(note.symbol.removesuffix(".kd"))
+    descriptor = _descriptor(file, symbols.get(note.symbol))
     wgp = note.workgroup_processor_mode
     return Kernel(
         name=note.name,
         registers=note.vgpr_count,
-        vgprs=_vgprs(note, _accumulation_offset(file, symbols.get(note.symbol))),
+        register_granules=_register_granules(descriptor),
+        vgprs=_vgprs(note, _accumulation_offset(descriptor)),
         agprs=note.agpr_count,
         sgprs=note.sgpr_count,
         vgpr_spills=note.vgpr_spill_count,
@@ -159,19 +167,32 @@ def _vgprs(note: _KernelNote, accumulation_offset: int | None) -> int | None:
     return note.vgpr_count if note.vgpr_count > note.agpr_count else None
 
 
-def _accumulation_offset(file: elf.Elf, descriptor: elf.Symbol | None) -> int | None:
+def _descriptor(file: elf.Elf, symbol: elf.Symbol | None) -> bytes | None:
+    """Return a kernel's descriptor; ``None`` where the file does not hold it."""
+    if symbol is None or symbol.size != _DESCRIPTOR_BYTES or symbol.section >= len(file.sections):
+        return None
+    home = file.sections[symbol.section]
+    start = symbol.value - home.address
+    content = file.content(home)
+    if not 0 <= start <= len(content) - _DESCRIPTOR_BYTES:
+        return None
+    return content[start : start + _DESCRIPTOR_BYTES]
+
+
+def _register_granules(descriptor: bytes | None) -> int | None:
+    """Return how many granules of vector registers a lane gets (COMPUTE_PGM_RSRC1, bits 5:0)."""
+    if descriptor is None:
+        return None
+    (rsrc1,) = _RSRC.unpack_from(descriptor, _RSRC1_AT)
+    return int(rsrc1 & 0x3F) + 1
+
+
+def _accumulation_offset(descriptor: bytes | None) -> int | None:
     """Return where the AGPRs begin in a unified register file (COMPUTE_PGM_RSRC3, bits 5:0).
 
     The field exists on gfx90a, gfx942 and gfx950; elsewhere its value means nothing.
     """
-    if descriptor is None or descriptor.size != _DESCRIPTOR_BYTES:
+    if descriptor is None:
         return None
-    if descriptor.section >= len(file.sections):
-        return None
-    home = file.sections[descriptor.section]
-    start = descriptor.value - home.address + _RSRC3_AT
-    content = file.content(home)
-    if not 0 <= start <= len(content) - _RSRC3.size:
-        return None
-    (rsrc3,) = _RSRC3.unpack_from(content, start)
+    (rsrc3,) = _RSRC.unpack_from(descriptor, _RSRC3_AT)
     return int((rsrc3 & 0x3F) + 1) * 4

@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irlens import arch
+from irlens.analyze.occupancy import Usage, warps_by_registers
 from irlens.model.errors import ArtifactError
 from irlens.parse import hsaco
 
-ARCHIVE = Path(__file__).parent.parent / "data" / "amd" / "triton.tar.xz"
+DATA = Path(__file__).parent.parent / "data" / "amd"
 
 
 @cache
-def _files() -> dict[str, bytes]:
-    with tarfile.open(ARCHIVE) as tar:
+def _files(archive: str = "triton") -> dict[str, bytes]:
+    with tarfile.open(DATA / f"{archive}.tar.xz") as tar:
         files = {}
         for member in tar:
             file = tar.extractfile(member)
@@ -78,6 +80,34 @@ def test_registers_of_both_kinds_share_one_file_or_do_not() -> None:
     assert (unified.registers, unified.vgprs, unified.agprs) == (272, 256, 16)
     assert (separate.registers, separate.vgprs, separate.agprs) == (175, 175, 128)
     assert kernel("softmax.gfx1100").agprs is None
+
+
+def _granule(name: str) -> int:
+    granule = arch.by_arch(name.split(".")[1]).arch.register_granule
+    assert granule is not None
+    return granule
+
+
+@pytest.mark.parametrize("name", _names())
+def test_granules_hold_what_llvm_allocates(name: str) -> None:
+    (kernel,) = hsaco.read(_files()[name]).kernels
+    assert kernel.register_granules == -(-kernel.registers // _granule(name))
+
+
+@pytest.mark.parametrize(("name", "waves"), [("waves2.gfx942", 2), ("waves2.gfx1100", 5)])
+def test_allocation_is_padded_where_waves_are_capped(name: str, waves: int) -> None:
+    files = _files("waves_per_eu")
+    (kernel,) = hsaco.read(files[f"{name}.hsaco"]).kernels
+    text = files[f"{name}.amdgcn"].decode()
+    (next_free,) = re.findall(r"\.amdhsa_next_free_vgpr (\d+)", text)
+    assert f"; Occupancy: {waves}\n" in text
+    assert kernel.register_granules is not None
+    allocated = kernel.register_granules * _granule(name)
+    assert 0 <= allocated - int(next_free) < _granule(name)
+    assert kernel.registers < allocated // 4
+    row = arch.by_arch(name.split(".")[1]).arch
+    usage = Usage(threads=row.warp_size, registers=allocated, shared_bytes=0)
+    assert warps_by_registers(row, usage) == waves
 
 
 def test_spills() -> None:
