@@ -21,12 +21,21 @@ def run(arguments: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def without_sizes(text: str) -> str:
+    """Drop the stages' sizes: their debug information holds paths, which differ in length."""
+    kept, stages = [], False
+    for line in text.splitlines():
+        stages = line.startswith("Stages") or (stages and line.startswith(" "))
+        kept += [] if stages else [line]
+    return "\n".join(kept)
+
+
 @pytest.mark.parametrize(("arguments", "shown"), OUTPUT.findall(README.read_text()))
 def test_the_output_shown_is_what_irlens_prints(arguments: str, shown: str) -> None:
     ran = run(arguments)
     assert ran.returncode == 0, ran.stderr
     if f"Triton {triton_version()}" in shown:
-        assert ran.stdout == shown
+        assert without_sizes(ran.stdout) == without_sizes(shown)
     else:  # another compiler, other numbers: the same lines begin the same
         labels = [line[:12].strip() for line in shown.splitlines() if line[:1].isalpha()]
         assert all(label in ran.stdout for label in labels[1:])

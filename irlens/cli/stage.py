@@ -39,8 +39,15 @@ def check(name: str) -> None:
         raise UnknownNameError("stage", name, NAMES)
 
 
-def show(captures: Sequence[Capture], name: str, destination: Path | None, *, paged: bool) -> None:
-    """Write one stage of each capture.
+def show(
+    captures: Sequence[Capture],
+    name: str,
+    destination: Path | None,
+    *,
+    paged: bool,
+    interleave: bool = False,
+) -> None:
+    """Write one stage of each capture, if asked for with the Python it came from in between.
 
     Bytes go out as they are, unless they go to a terminal: there they are coloured, and anything
     that could steer the terminal is spelled out.
@@ -48,7 +55,12 @@ def show(captures: Sequence[Capture], name: str, destination: Path | None, *, pa
     Raises:
         IrlensError: A capture lacks it, or it is binary and would go to a terminal.
     """
-    contents = [_content(capture, name) for capture in captures]
+    if interleave:
+        from irlens.cli.lines import interleaved
+
+        contents = [interleaved(capture, name).encode() for capture in captures]
+    else:
+        contents = [_content(capture, name) for capture in captures]
     on_terminal = destination is None and sys.stdout.isatty()
     if not on_terminal:
         output.write(b"".join(contents), destination)

@@ -23,6 +23,8 @@ irlens inspect softmax --num-stages 2,4 --target a100,h100
 irlens inspect softmax --arg n_cols=781
 irlens inspect matmul --set BLOCK_SIZE_M=128 --format json
 irlens inspect softmax --stage ptx
+irlens inspect softmax --stage sass --interleave
+irlens inspect softmax --line 51
 irlens inspect ~/.triton/cache
 """
 
@@ -31,6 +33,13 @@ irlens inspect ~/.triton/cache
 @click.argument("kernel")
 @kernel_options
 @click.option("--stage", metavar="NAME", help="Print one stage: ttir, ttgir, llir, ptx, sass, ...")
+@click.option("--interleave", is_flag=True, help="With --stage: print the Python in between.")
+@click.option(
+    "--line",
+    "place",
+    metavar="N|FILE:N",
+    help="Print what became of a line of Python at every stage.",
+)
 @click.option("-f", "--format", "form", default="text", show_default=True,
               metavar="|".join(format_names()), help="How to write the report.")  # fmt: skip
 @click.option("-o", "--output", "destination", type=click.Path(path_type=Path, dir_okay=False),
@@ -39,6 +48,8 @@ irlens inspect ~/.triton/cache
 def command(
     kernel: str,
     stage: str | None,
+    interleave: bool,
+    place: str | None,
     form: str,
     destination: Path | None,
     pager: bool,
@@ -52,7 +63,18 @@ def command(
         from irlens.cli.stage import check, show
 
         check(stage)
-        show(find_captures(kernel, asked(options)), stage, destination, paged=pager)
+        captures = find_captures(kernel, asked(options))
+        show(captures, stage, destination, paged=pager, interleave=interleave)
+        return Exit.OK
+    if place is not None:
+        from irlens.cli.lines import line_report
+
+        color = destination is None and output.use_color()
+        told = [
+            line_report(capture, place, color=color)
+            for capture in find_captures(kernel, asked(options))
+        ]
+        output.write("\n".join(told), destination, paged=pager)
         return Exit.OK
     reports = find_reports(kernel, asked(options))
     on_screen = destination is None

@@ -1,0 +1,184 @@
+"""LLVM IR: the instructions of each function and where in the source they come from.
+
+Source: LLVM Language Reference, "Metadata" and "Specialized Metadata Nodes" (``DILocation``,
+``DILexicalBlockFile``, ``DISubprogram``, ``DIFile``).
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from irlens.model.errors import ParseError
+from irlens.model.source import SourceLocation
+
+#: Inlining and scopes nest a few levels; a longer chain is a cycle, which no compiler writes.
+_MAX_CHAIN = 64
+
+_DEFINE = re.compile(r'define\b[^@\n]*@(?:"(?P<quoted>[^"\n]*)"|(?P<name>[\w$.-]+))')
+_LABEL = re.compile(r'(?:"[^"\n]*"|[\w$.-]+):')
+_OPCODE = re.compile(
+    r'\s+(?:(?:%"[^"\n]*"|%[\w$.-]+)\s*=\s*)?(?:(?:tail|musttail|notail)\s+)?(?P<opcode>[a-z]\w*)'
+)
+_DEBUG = re.compile(r"!dbg !(?P<node>\d+)")
+_NODE = re.compile(r"!(?P<number>\d+) = (?:distinct )?!(?P<kind>DI\w+)\((?P<fields>.*)\)\s*$")
+_FIELD = re.compile(
+    r'(?P<name>\w+): (?:"(?P<text>(?:[^"\\]|\\.)*)"|!(?P<node>\d+)|(?P<value>[^,]+))'
+)
+
+
+class Instruction(msgspec.Struct, frozen=True, gc=False):
+    """One instruction.
+
+    Attributes:
+        line: 1-based first line.
+        end_line: Its last: a ``switch`` stretches over several.
+        opcode: "load", "call", ...
+        locations: Source location, innermost first, then the calls it was inlined through.
+    """
+
+    line: int
+    end_line: int
+    opcode: str
+    locations: tuple[SourceLocation, ...]
+
+
+class Function(msgspec.Struct, frozen=True):
+    """A function with a body."""
+
+    name: str
+    line: int
+    instructions: tuple[Instruction, ...]
+
+
+class Module(msgspec.Struct, frozen=True):
+    """An LLVM module.
+
+    Attributes:
+        functions: Those with a body, in order.
+        unknown: Lines inside functions that are no instruction, label or comment.
+    """
+
+    functions: tuple[Function, ...]
+    unknown: tuple[int, ...]
+
+
+def parse(text: str) -> Module:
+    """Read the functions of an LLVM module.
+
+    Raises:
+        ParseError: A function's body does not end.
+    """
+    lines = text.splitlines()
+    places = _Places({int(m["number"]): m for line in lines if (m := _NODE.match(line))})
+    functions: list[Function] = []
+    unknown: list[int] = []
+    at = 0
+    while at < len(lines):
+        defined = _DEFINE.match(lines[at])
+        if defined:
+            end = _end_of_body(lines, at)
+            name = defined["quoted"] if defined["quoted"] is not None else defined["name"]
+            body = _body(lines, at + 1, end, places, unknown)
+            functions.append(Function(name, at + 1, tuple(body)))
+            at = end
+        at += 1
+    return Module(tuple(functions), tuple(unknown))
+
+
+def _end_of_body(lines: list[str], start: int) -> int:
+    """Return the index of the line with the brace that closes a function."""
+    for index in range(start, len(lines)):
+        if lines[index].rstrip() == "}":
+            return index
+    raise ParseError(
+        "the function that begins here does not end",
+        stage="llir",
+        line=start + 1,
+        column=1,
+        text=lines[start],
+    )
+
+
+def _body(
+    lines: list[str], start: int, end: int, places: "_Places", unknown: list[int]
+) -> list[Instruction]:
+    instructions = []
+    at = start
+    while at < end:
+        line = lines[at]
+        first, matched = at, _OPCODE.match(line)
+        if matched:
+            # The cases of a switch stand between brackets on lines of their own.
+            if matched["opcode"] == "switch" and "]" not in line:
+                while at < end and "]" not in lines[at]:
+                    at += 1
+            debug = _DEBUG.search(lines[min(at, end - 1)], 0)
+            locations = places.chain(int(debug["node"])) if debug else ()
+            instructions.append(Instruction(first + 1, at + 1, matched["opcode"], locations))
+        elif (
+            line.strip() and not line.lstrip().startswith((";", "#dbg_")) and not _LABEL.match(line)
+        ):
+            unknown.append(at + 1)
+        at += 1
+    return instructions
+
+
+class _Places:
+    """Resolves ``DILocation`` nodes to chains of source locations."""
+
+    def __init__(self, nodes: Mapping[int, re.Match[str]]) -> None:
+        self._nodes = nodes
+        self._fields: dict[int, dict[str, str]] = {}
+        self._chains: dict[int, tuple[SourceLocation, ...]] = {}
+
+    def chain(self, number: int) -> tuple[SourceLocation, ...]:
+        """Return the frames of a location, innermost first; empty where it has no line."""
+        if number not in self._chains:
+            frames: list[SourceLocation] = []
+            following: int | None = number
+            while following is not None and len(frames) < _MAX_CHAIN:
+                fields = self._of(following)
+                line = _number(fields.get("line"))
+                file = self._file(fields.get("scope"))
+                if line and file:
+                    frames.append(SourceLocation(file, line, _number(fields.get("column"))))
+                following = _node(fields.get("inlinedAt"))
+            self._chains[number] = tuple(frames)
+        return self._chains[number]
+
+    def _file(self, scope: str | None) -> str | None:
+        """Return the base name of the file that a scope, or one around it, stands in."""
+        for _ in range(_MAX_CHAIN):
+            number = _node(scope)
+            if number is None:
+                return None
+            fields = self._of(number)
+            if "filename" in fields:
+                return fields["filename"].replace("\\5C", "/").rpartition("/")[2]
+            scope = fields.get("file") or fields.get("scope")
+        return None
+
+    def _of(self, number: int) -> dict[str, str]:
+        """Return a node's fields; a reference to another node keeps its ``!``."""
+        if number not in self._fields:
+            found = self._nodes.get(number)
+            fields = _FIELD.finditer(found["fields"]) if found else ()
+            self._fields[number] = {
+                field["name"]: field["text"]
+                if field["text"] is not None
+                else f"!{field['node']}"
+                if field["node"] is not None
+                else field["value"].strip()
+                for field in fields
+            }
+        return self._fields[number]
+
+
+def _node(reference: str | None) -> int | None:
+    return int(reference[1:]) if reference is not None and reference.startswith("!") else None
+
+
+def _number(value: str | None) -> int:
+    """Return a line or column; 0, LLVM's own "none", for what is no plausible one."""
+    return int(value) if value is not None and value.isdecimal() and len(value) < 10 else 0
