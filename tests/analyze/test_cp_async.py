@@ -102,10 +102,7 @@ class TestTriton:
         assert (pipeline.verdict, pipeline.reason) == ("not pipelined", cp_async.NO_COPIES)
 
     def test_bulk_copies_are_left_to_another_analysis(self) -> None:
-        (pipeline,) = sample("matmul_tma_36_sm90_s3", requested=3)
-        assert (pipeline.loop, pipeline.kind) == ("$L__BB0_3", "tma")
-        assert (pipeline.verdict, pipeline.reason) == ("unknown", cp_async.BULK_COPIES)
-        assert pipeline.achieved_stages is None
+        assert sample("matmul_tma_36_sm90_s3", requested=3) == []
 
     def test_the_stages_asked_for_are_looked_up_by_location(self) -> None:
         (kernel,) = parse((DATA / "softmax_36_sm90_s4.ptx").read_text()).kernels

@@ -1,1 +1,43 @@
-"""Software pipelining of loops: one module for each mechanism that keeps copies in flight."""
+"""Software pipelining of loops: one module for each mechanism that keeps work in flight."""
+
+from irlens.analyze.cfg import Cfg
+from irlens.analyze.pipelines import cp_async, registers, tcgen05, tma, wgmma
+from irlens.analyze.pipelines.describe import RequestedStages
+from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.model.report import Pipeline
+from irlens.parse.ptx import Function
+
+#: In this order the mechanisms of one loop are listed.
+_KINDS = (None, "cp.async", "tma", "register", "wgmma", "tcgen05")
+
+
+def find_pipelines(
+    function: Function,
+    cfg: Cfg,
+    *,
+    threads_per_cta: int | None,
+    requested: RequestedStages,
+) -> list[Pipeline]:
+    """Describe how far the loops of a kernel run ahead, by every mechanism of NVIDIA's GPUs.
+
+    Args:
+        function: The kernel, in PTX.
+        cfg: Its control flow.
+        threads_per_cta: To turn bytes per thread into bytes per CTA; ``None`` leaves these open.
+        requested: Stages asked for, given the source location of a loop, innermost frame first.
+
+    Returns:
+        In the order of the text. Every innermost loop that reads global memory has one record for
+        each mechanism that its reads use, and one without a kind where they use none; a loop that
+        feeds the tensor core asynchronously has one more for that.
+    """
+    loops = analyze_loops(function, cfg)
+    loads = [
+        *cp_async.find(function, cfg, threads_per_cta=threads_per_cta, requested=requested),
+        *tma.find(loops, requested=requested),
+        *registers.find(loops, threads_per_cta=threads_per_cta, requested=requested),
+    ]
+    described = {pipeline.line for pipeline in loads if pipeline.kind is not None}
+    found = [p for p in loads if p.kind is not None or p.line not in described]
+    found += [*wgmma.find(loops), *tcgen05.find(loops)]
+    return sorted(found, key=lambda pipeline: (pipeline.line, _KINDS.index(pipeline.kind)))

@@ -34,10 +34,8 @@ from irlens.parse.ptx import Function, Immediate, Instruction
 RequestedStages: TypeAlias = Callable[[tuple[SourceLocation, ...]], int | None]
 
 NO_COPIES = (
-    "no cp.async in the loop: its loads wait for memory where their values are used, unless the"
-    " compiler pipelined them through registers"
+    "no asynchronous copy in the loop, and no load that is seen to run ahead through registers"
 )
-BULK_COPIES = "the loop's copies are bulk copies (TMA), which this analysis does not follow"
 OUTSIDE_COMMITS = "the loop's copies are committed outside it, so that an iteration is no group"
 MBARRIER = "the loop's copies are tracked by an mbarrier and not by commit groups"
 PILE_UP = "groups pile up: the loop retires fewer of them than it commits"
@@ -69,6 +67,8 @@ def find(
     commits = [_commits(loops, index) for index in range(len(loops.forest.loops))]
     pipelines = []
     for index in _reported(loops, commits):
+        if _bulk_only(loops, index):
+            continue
         outcome = _outcome(loops, index, flow, commits[index])
         pipelines.append(_record(loops, index, requested, outcome, threads_per_cta))
     return sorted(pipelines, key=lambda p: p.line)
@@ -140,16 +140,19 @@ def _any_below(loops: FunctionLoops, flags: list[bool]) -> list[bool]:
     return found
 
 
+def _bulk_only(loops: FunctionLoops, index: int) -> bool:
+    """Whether a loop reads global memory by bulk copies alone: these are another module's."""
+    reads = [instruction for instruction in loops.own(index) if reads_global(instruction)]
+    return bool(reads) and all(map(is_bulk_load, reads))
+
+
 def _outcome(
     loops: FunctionLoops, index: int, flow: GroupFlow, commits: bool
 ) -> Reading | Unreadable:
     """Read one loop, or say why it has no reading."""
-    own = tuple(loops.own(index))
     body = loops.forest.body(index)
     inside = [instruction for block in body for instruction in loops.block(block)]
     if not any(map(is_copy, inside)):
-        if any(map(is_bulk_load, own)):
-            return Unreadable(BULK_COPIES)
         return Unreadable(NO_COPIES, copies=False)
     if loops.forest.loops[index].irreducible:
         return Unreadable(IRREDUCIBLE)
@@ -200,8 +203,6 @@ def _record(
 def _kind(outcome: Reading | Unreadable) -> PipelineKind | None:
     if isinstance(outcome, Reading):
         return "cp.async"
-    if outcome.reason == BULK_COPIES:
-        return "tma"
     return "cp.async" if outcome.copies else None
 
 

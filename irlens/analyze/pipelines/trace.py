@@ -15,7 +15,6 @@ from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.analyze.ptx_registers import access
 from irlens.parse.ptx import Operand
 
-
 #: Opcodes that a loop which only waits has no use for.
 _WORK = frozenset(
     (

@@ -1,0 +1,218 @@
+"""Pipelines through registers: a load whose value is first used in a later iteration.
+
+Nothing asynchronous is needed for that: a load returns at once, and only the first use of its
+result waits. The value travels around the loop in registers, which it takes up meanwhile.
+"""
+
+from collections.abc import Collection, Mapping
+from heapq import heappop, heappush
+
+import msgspec
+
+from irlens.analyze.graph import predecessors, reverse_postorder
+from irlens.analyze.pipelines.constants import depended_on
+from irlens.analyze.pipelines.describe import RequestedStages, blank, innermost, judge
+from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load, is_copy, reads_global
+from irlens.analyze.ptx_registers import access
+from irlens.model.report import Pipeline
+from irlens.parse.ptx import Instruction, Register
+
+#: A value that is carried longer than this is no pipeline's.
+_MAX_DISTANCE = 16
+_ELEMENT_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
+
+
+def find(
+    loops: FunctionLoops, *, threads_per_cta: int | None, requested: RequestedStages
+) -> list[Pipeline]:
+    """Describe every innermost loop with a load that certainly runs ahead through registers.
+
+    That is one whose value is not used in its own iteration, whose address does not follow from
+    it, and in whose place the first iteration finds a value loaded before the loop.
+    """
+    pipelines = []
+    for index in innermost(loops, is_plain_load):
+        if loops.forest.loops[index].irreducible:
+            continue
+        carried = _Carried(loops, index)
+        ahead = carried.ahead()
+        if ahead:
+            stages = requested(loops.locations(index))
+            record = blank(loops, index, "register", stages, "")
+            pipelines.append(_filled(record, loops, ahead, len(carried.loads), threads_per_cta))
+    return pipelines
+
+
+def is_plain_load(instruction: Instruction) -> bool:
+    """Whether it reads global memory into registers, or may: a generic load can."""
+    return reads_global(instruction) and not is_copy(instruction) and not is_bulk_load(instruction)
+
+
+def _filled(
+    record: Pipeline,
+    loops: FunctionLoops,
+    ahead: dict[int, int],
+    loads: int,
+    threads: int | None,
+) -> Pipeline:
+    prefetch = min(ahead.values())
+    widths = [_bytes(loops.function.instructions[load]) for load in ahead]
+    known = [width for width in widths if width is not None]
+    total = sum(known) if len(known) == len(widths) and threads is not None else None
+    verdict, reason = judge(prefetch, record.requested_stages, "")
+    if len(ahead) < loads:
+        others = f"{len(ahead)} of the loop's {loads} loads run ahead"
+        reason = f"{reason}; {others}" if reason else others
+    return msgspec.structs.replace(
+        record,
+        achieved_stages=prefetch + 1,
+        prefetch_iterations=prefetch,
+        copies_per_iteration=len(ahead),
+        bytes_per_copy=known[0] if len(known) == len(widths) and len(set(known)) == 1 else None,
+        bytes_per_iteration=None if total is None or threads is None else total * threads,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _bytes(load: Instruction) -> int | None:
+    """Bytes that one thread loads."""
+    elements = next((int(m[1:]) for m in load.modifiers if m in ("v2", "v4", "v8")), 1)
+    width = _ELEMENT_BYTES.get(load.modifiers[-1].lstrip("bsuf")) if load.modifiers else None
+    return None if width is None else elements * width
+
+
+#: Registers that hold loaded values, each with the loads whose value it may be: bits.
+_Holders = dict[str, int]
+
+
+class _Carried:
+    """Follows the values that one loop loads.
+
+    Attributes:
+        loads: The loop's own loads, as indices of instructions.
+    """
+
+    def __init__(self, loops: FunctionLoops, index: int) -> None:
+        self._loops = loops
+        self._instructions = loops.function.instructions
+        self._loop = loops.forest.loops[index]
+        self._body = loops.forest.body(index)
+        self._before = predecessors(loops.cfg.successors)
+        self._order = {block: n for n, block in enumerate(reverse_postorder(loops.cfg.successors))}
+        own = (i for block in self._loop.own for i in _extent(loops, block))
+        self.loads = [i for i in own if is_plain_load(self._instructions[i])]
+
+    def ahead(self) -> dict[int, int]:
+        """Iterations that lie between each load that certainly runs ahead and its first use."""
+        bits = {load: 1 << number for number, load in enumerate(self.loads)}
+        used, carried = self._iteration({}, bits)
+        first = carried
+        distances = {}
+        for distance in range(1, _MAX_DISTANCE):
+            carried = {name: left for name, loads in carried.items() if (left := loads & ~used)}
+            if not carried:
+                break
+            now, carried = self._iteration(carried, {})
+            for load, bit in bits.items():
+                if now & ~used & bit:
+                    distances[load] = distance
+            used |= now
+        return {
+            load: distance
+            for load, distance in distances.items()
+            if load not in depended_on(self._loops.function, self._instructions[load].operands[1:])
+            and self._loaded_before({name for name in first if first[name] & bits[load]})
+        }
+
+    def _iteration(self, holders: _Holders, bits: Mapping[int, int]) -> tuple[int, _Holders]:
+        """Go through the loop's body once.
+
+        Args:
+            holders: What registers hold at the header.
+            bits: The loads whose values are to be followed from where they stand.
+
+        Returns:
+            The loads whose value is used on some path, and what registers hold at the end.
+        """
+        used = 0
+        entering = {self._loop.header: holders}
+        waiting = [(0, self._loop.header)]
+        at_end: _Holders = {}
+        while waiting:
+            _, number = heappop(waiting)
+            held = dict(entering[number])
+            for index in _extent(self._loops, number):
+                used |= self._step(index, held, bits.get(index, 0))
+            for target in self._loops.cfg.successors[number]:
+                if target == self._loop.header:
+                    _merge(at_end, held)
+                elif target in self._body:
+                    known = target in entering
+                    if _merge(entering.setdefault(target, {}), held) or not known:
+                        heappush(waiting, (self._order[target], target))
+        return used, at_end
+
+    def _step(self, index: int, held: _Holders, loaded: int) -> int:
+        """Bring up to date who holds what behind an instruction; return what it uses."""
+        instruction = self._instructions[index]
+        found = access(instruction)
+        if found is None:
+            # Whatever it does, it may use everything.
+            return (1 << len(self.loads)) - 1
+        values = 0
+        for name in found.reads:
+            values |= held.get(name, 0)
+        moves = _moves(instruction)
+        for name in found.writes:
+            kept = held.get(name, 0) if instruction.predicate is not None else 0
+            held[name] = kept | loaded | (values if moves else 0)
+        return 0 if moves else values
+
+    def _loaded_before(self, holders: Collection[str]) -> bool:
+        """Whether one of some registers may hold a loaded value when the loop is entered."""
+        entering = [b for b in self._before[self._loop.header] if b not in self._body]
+        wanted = {block: set(holders) for block in entering}
+        waiting = list(wanted)
+        while waiting:
+            number = waiting.pop()
+            missing = set(wanted[number])
+            for index in reversed(_extent(self._loops, number)):
+                instruction = self._instructions[index]
+                found = access(instruction)
+                if found is None or missing.isdisjoint(found.writes):
+                    continue
+                if is_plain_load(instruction):
+                    return True
+                if instruction.predicate is None:
+                    missing.difference_update(found.writes)
+                if _moves(instruction):
+                    missing.update(found.reads)
+            for source in self._before[number]:
+                if not missing <= wanted.get(source, set()):
+                    wanted[source] = wanted.get(source, set()) | missing
+                    waiting.append(source)
+        return False
+
+
+def _merge(into: _Holders, more: _Holders) -> bool:
+    """Add what another path brings; say whether that is anything new."""
+    changed = False
+    for name, loads in more.items():
+        if loads & ~into.get(name, 0):
+            into[name] = into.get(name, 0) | loads
+            changed = True
+    return changed
+
+
+def _extent(loops: FunctionLoops, block: int) -> range:
+    return range(loops.cfg.blocks[block].start, loops.cfg.blocks[block].stop)
+
+
+def _moves(instruction: Instruction) -> bool:
+    """Whether it copies one whole register into another."""
+    return (
+        instruction.opcode == "mov"
+        and instruction.predicate is None
+        and all(isinstance(operand, Register) for operand in instruction.operands)
+    )
