@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irlens.version import VERSION
+
 if TYPE_CHECKING:
     from irlens.model.capture import Capture
     from irlens.model.config import ConstexprValue
     from irlens.model.report import Report
 
 __all__ = ["capture", "inspect", "load", "to_builtins"]
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 def capture(

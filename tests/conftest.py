@@ -1,6 +1,7 @@
 """What all tests share: a store of their own, and the kernels an H200's driver was asked about."""
 
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,12 @@ import pytest
 DATA = Path(__file__).parent / "data"
 
 
-@pytest.fixture(autouse=True)
-def _private_store(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def _private_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the user's own captures out of the tests, and the tests out of theirs."""
-    store = tmp_path_factory.getbasetemp() / "store"
-    monkeypatch.setenv("IRLENS_CACHE_DIR", str(store))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IRLENS_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "store"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,36 @@ def map_stage(capture: Capture, stage: str) -> StageMap | None:
         text = capture.stages[stage].text()
     else:
         return None
-    return StageMap(stage, text, dict(_READERS[stage](text)))
+    chains = dict(_READERS[stage](text))
+    if stage == "sass" and "ptx" in capture.stages:
+        chains = _completed(chains, _ptx(capture.stages["ptx"].text()))
+    return StageMap(stage, text, chains)
+
+
+def _completed(
+    chains: dict[int, Chain], ptx_chains: Iterator[tuple[int, Chain]]
+) -> dict[int, Chain]:
+    """Give machine code the callers that its debug information lacks before Triton 3.8.
+
+    There the inlining stands only in comments of the PTX. A frame of machine code that in the PTX
+    has but one chain of callers has the same; where it has several it stays alone.
+    """
+    callers: dict[SourceLocation, set[Chain]] = {}
+    for _, chain in ptx_chains:
+        if chain:
+            callers.setdefault(_line_only(chain[0]), set()).add(
+                tuple(_line_only(frame) for frame in chain)
+            )
+    completed = {}
+    for line, chain in chains.items():
+        known = callers.get(_line_only(chain[0]), set()) if len(chain) == 1 else set()
+        completed[line] = next(iter(known)) if len(known) == 1 else chain
+    return completed
+
+
+def _line_only(frame: SourceLocation) -> SourceLocation:
+    """Drop the column, which machine code's line table does not have."""
+    return SourceLocation(frame.file, frame.line)
 
 
 def _mlir(stage: str) -> Callable[[str], Iterator[tuple[int, Chain]]]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-import irlens
 from irlens.artifacts import store
 from irlens.artifacts.load import Broken, load
 from irlens.capturing import describe
@@ -27,6 +26,7 @@ from irlens.model.capture import (
     Manifest,
 )
 from irlens.model.errors import CaptureError
+from irlens.version import VERSION
 
 if TYPE_CHECKING:  # importing it imports Triton
     from irlens.capturing.variants import Variant
@@ -135,7 +135,7 @@ def _write(
     _keep_sources([source.path, *others], entry / PYTHON_FOLDER)
     manifest = Manifest(
         schema=MANIFEST_SCHEMA,
-        irlens_version=irlens.__version__,
+        irlens_version=VERSION,
         triton_version=triton_version(),
         kernel=source.function,
         file=source.path.name,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-import irlens
 from irlens.artifacts import store
 from irlens.capturing.describe import KernelSource
 from irlens.model.capture import MANIFEST_SCHEMA
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError
+from irlens.version import VERSION
 
 #: Raise it when the same request begins to give another capture.
 LAYOUT = 1
@@ -68,7 +68,7 @@ def key(request: Request, source: KernelSource) -> str:
     """
     return store.digest(
         {
-            "layout": [LAYOUT, MANIFEST_SCHEMA, irlens.__version__],
+            "layout": [LAYOUT, MANIFEST_SCHEMA, VERSION],
             "request": msgspec.structs.replace(request, kernel=source.function),
             "path": str(source.path),
             "content": hashlib.sha256(source.content).hexdigest(),

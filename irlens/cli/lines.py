@@ -64,6 +64,8 @@ def interleaved(capture: Capture, stage: str) -> str:
     out: list[str] = []
     before: tuple[SourceLocation, ...] | None = None
     for number, text in enumerate(mapped.text.splitlines(), 1):
+        if text.lstrip().startswith("//## File "):
+            continue  # the disassembler's own, less readable way of saying the same
         chain = mapped.chains.get(number)
         if chain is not None and chain != before:
             out.append(f"{comment} {_caption(capture, chain)}")

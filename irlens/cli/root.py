@@ -5,8 +5,8 @@ import pkgutil
 
 import click
 
-import irlens
 from irlens.cli import commands
+from irlens.version import VERSION
 
 
 class _Folder(click.Group):
@@ -37,7 +37,7 @@ irlens inspect softmax --stage ptx
 
 
 @click.group(cls=_Folder, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(irlens.__version__, "--version", "-V", message="irlens %(version)s")
+@click.version_option(VERSION, "--version", "-V", message="irlens %(version)s")
 @click.option("--debug", is_flag=True, help="Show a traceback where irlens reports an error.")
 def root(debug: bool) -> None:
     """Take the options that stand before the command; ``main`` reads ``--debug`` itself."""

@@ -1,0 +1,89 @@
+"""Lines of Python and what became of them, on what the compiler at hand makes."""
+
+import pytest
+
+import irlens
+from irlens.analyze.source_map import MAPPED, StageMap, map_stage
+from irlens.model.capture import Capture
+from irlens.model.config import ConstexprValue
+from irlens.model.source import SourceLocation
+from irlens.parse import ptx
+
+TILE: dict[str, ConstexprValue] = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}
+MATMUL: dict[str, ConstexprValue] = {**TILE, "num_warps": 4, "num_stages": 3, "GROUP_SIZE_M": 8}
+
+
+def stage_map(capture: Capture, stage: str) -> StageMap:
+    found = map_stage(capture, stage)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module", params=["sm_80", "sm_90", "gfx942"])
+def softmax(request: pytest.FixtureRequest) -> Capture:
+    return irlens.capture("softmax", target=request.param, num_stages=3)
+
+
+def line_of(capture: Capture, code: str) -> int:
+    lines = (capture.python("softmax.py") or "").splitlines()
+    (found,) = (number for number, line in enumerate(lines, 1) if code in line)
+    return found
+
+
+@pytest.mark.parametrize("code", ["tl.max(", "tl.sum(", "tl.load(", "tl.store("])
+def test_a_line_is_found_at_every_stage(softmax: Capture, code: str) -> None:
+    number = line_of(softmax, code)
+    for stage in MAPPED:
+        found = map_stage(softmax, stage)
+        if found is not None:
+            assert found.lines_of("softmax.py", number), (stage, code)
+
+
+def test_what_was_inlined_keeps_its_own_line_too(softmax: Capture) -> None:
+    for stage in ("ttgir", "llir", "ptx", "sass", "amdgcn"):
+        found = map_stage(softmax, stage)
+        if found is None:
+            continue
+        inlined = [chain for chain in found.chains.values() if len(chain) > 1]
+        assert inlined, stage
+        assert all(chain[-1].file == "softmax.py" for chain in inlined)
+        assert {chain[0].file for chain in inlined} == {"standard.py"}
+
+
+def test_keys_are_file_and_line() -> None:
+    inlined = (SourceLocation("standard.py", 57), SourceLocation("kernel.py", 3))
+    found = StageMap("ptx", "", {1: inlined, 2: (SourceLocation("kernel.py", 57, 4),), 3: ()})
+    assert found.lines_of("kernel.py", 57) == [2]
+    assert found.lines_of("standard.py", 57) == [1]
+    assert found.lines_of("kernel.py", 3) == [1]
+    assert found.mapped == 2 / 3
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("kernel", ["vector_add", "softmax", "matmul"])
+def test_nearly_every_machine_instruction_has_a_source(kernel: str, target: str) -> None:
+    settings = MATMUL if kernel == "matmul" else {}
+    capture = irlens.capture(kernel, target=target, args=None, run=False, **settings)
+    assert stage_map(capture, "sass").mapped >= 0.99
+
+
+@pytest.mark.parametrize("kernel", ["vector_add", "softmax", "matmul"])
+def test_ptx_without_a_source_is_what_llvm_says_has_none(kernel: str) -> None:
+    settings = MATMUL if kernel == "matmul" else {}
+    capture = irlens.capture(kernel, target="sm_90", args=None, run=False, **settings)
+    found = stage_map(capture, "ptx")
+    lines = found.text.splitlines()
+    begun = False
+    for function in ptx.parse(found.text).functions:
+        for instruction in function.instructions:
+            if found.chains[instruction.line]:
+                begun = True
+                continue
+            # Either the prologue before the first .loc, or behind a ".loc FILE 0 0".
+            above = [line for line in lines[: instruction.line] if line.lstrip().startswith(".loc")]
+            assert not begun or above[-1].split()[2] == "0", lines[instruction.line - 1]
+
+
+def test_a_missing_stage_has_no_map(softmax: Capture) -> None:
+    absent = "ptx" if "amdgcn" in softmax.stages else "amdgcn"
+    assert map_stage(softmax, absent) is None
