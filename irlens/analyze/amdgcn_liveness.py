@@ -1,0 +1,249 @@
+"""Register pressure of AMDGPU assembly: registers whose value some path still reads.
+
+Liveness is a wave's, as in LLVM's register allocation: a vector instruction overwrites its
+destination, though only in the lanes that are active. Where LLVM narrows EXEC and branches around
+the code if no lane remains, the other lanes' values live on along that branch. Where it left the
+branch out, they live on through the narrowed instructions themselves.
+
+The registers are the allocated ones: a kernel needs at least as many as are ever live, and LLVM
+reports the highest number it used, plus one.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from irlens.analyze import liveness
+from irlens.analyze.amdgcn_cfg import Cfg
+from irlens.analyze.amdgcn_registers import FILES, SCALAR, VECTOR, access, bits
+from irlens.analyze.graph import predecessors
+from irlens.model.pressure import LinePressure, LiveGroup, StagePressure
+from irlens.model.source import SourceLocation
+from irlens.parse.amdgcn import Function, Instruction, RegisterRange, Unknown
+
+
+class Registers(msgspec.Struct, frozen=True):
+    """What each instruction reads and writes, as sets of registers (``amdgcn_registers``).
+
+    Attributes:
+        reads: Per instruction.
+        writes: Per instruction.
+        kills: Per instruction what it overwrites in all lanes that matter behind it.
+        at_entry: What the hardware fills before the kernel starts.
+    """
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    kills: tuple[int, ...]
+    at_entry: int
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """Why a function has no pressure."""
+
+    reason: str
+
+
+class FilePeaks(msgspec.Struct, frozen=True, kw_only=True):
+    """The most registers live at once, for each file by itself.
+
+    Attributes:
+        vgprs: Architectural vector registers.
+        agprs: Accumulation registers.
+        sgprs: Scalar registers, VCC included.
+    """
+
+    vgprs: int
+    agprs: int
+    sgprs: int
+
+
+class _Point(msgspec.Struct, frozen=True, gc=False):
+    """What is live before an instruction, and behind it with its own results."""
+
+    before: int
+    behind: int
+
+    def count(self, mask: int) -> int:
+        """The registers of some files at the fuller of the two moments."""
+        return max((self.before & mask).bit_count(), (self.behind & mask).bit_count())
+
+
+def analyze(function: Function, cfg: Cfg) -> StagePressure:
+    """Return the vector registers live at every instruction, the peak, and what makes it up.
+
+    VGPRs and AGPRs count together, as from gfx90a on they share one file; see ``file_peaks`` for
+    each by itself. An instruction counts what is live before it or what is live behind it with
+    its own results, whichever is more. A load's destination counts from the load on.
+    """
+    registers = collect(function, cfg)
+    if isinstance(registers, Unreadable):
+        return StagePressure(peak=None, line=None, source=None, reason=registers.reason)
+    points = _points(cfg, registers)
+    if not points:
+        return StagePressure(peak=0, line=None, source=None)
+    curve = tuple(point.count(VECTOR) for point in points)
+    peak = curve.index(max(curve))
+    instruction = cfg.instructions[peak]
+    return StagePressure(
+        peak=curve[peak],
+        line=instruction.line,
+        source=_place(instruction.locations[-1:]),
+        chain=instruction.locations,
+        lines=_by_line(cfg.instructions, curve, -1),
+        innermost=_by_line(cfg.instructions, curve, 0),
+        curve=curve,
+        live=_groups(cfg, registers, peak, points[peak]),
+    )
+
+
+def file_peaks(function: Function, cfg: Cfg) -> FilePeaks | None:
+    """Return the peak of each register file; ``None`` where ``analyze`` has none."""
+    registers = collect(function, cfg)
+    if isinstance(registers, Unreadable):
+        return None
+    points = _points(cfg, registers)
+    vgprs, agprs, sgprs = (
+        max((point.count(mask) for point in points), default=0)
+        for mask in (FILES["v"], FILES["a"], SCALAR)
+    )
+    return FilePeaks(vgprs=vgprs, agprs=agprs, sgprs=sgprs)
+
+
+def collect(function: Function, cfg: Cfg) -> Registers | Unreadable:
+    """Find what each instruction of a function does with registers."""
+    for statement in function.statements:
+        if isinstance(statement, Unknown):
+            return Unreadable(f"the statement on line {statement.line} is not understood")
+    if cfg.unknown:
+        return Unreadable(f"{cfg.unknown} is not known")
+    lanes = 32 if function.directives.get("wavefront_size32") else 64
+    reads, writes, kills = [], [], []
+    narrowed = False
+    for instruction in cfg.instructions:
+        found = access(instruction, lanes)
+        if found is None:
+            name = instruction.mnemonic
+            return Unreadable(f"which registers '{name}' on line {instruction.line} uses")
+        reads.append(found.reads)
+        writes.append(found.writes)
+        kills.append(found.kills & ~VECTOR if narrowed else found.kills)
+        narrowed = _narrowed(instruction, narrowed)
+    return Registers(tuple(reads), tuple(writes), tuple(kills), _at_entry(function))
+
+
+def _narrowed(instruction: Instruction, before: bool) -> bool:
+    """Whether lanes may be off behind an instruction that no branch leads around the code for."""
+    mnemonic = instruction.mnemonic
+    if mnemonic.startswith("s_cbranch_exec"):
+        return False
+    operands = instruction.operations[0].operands
+    to_exec = bool(operands) and any(r.file == "exec" for r in operands[0].registers)
+    if "saveexec" in mnemonic or "wrexec" in mnemonic or to_exec:
+        return not mnemonic.startswith(("s_or_", "s_mov_"))
+    return before or mnemonic.startswith("v_cmpx")
+
+
+def _at_entry(function: Function) -> int:
+    """Registers that hold something when a wave starts (AMDGPUUsage, "Initial Kernel Execution
+    State"): user and system SGPRs from s0 on, the lane's place in its workgroup from v0 on.
+    """
+    if not function.is_kernel:
+        return VECTOR | SCALAR  # a function's arguments, as far as it reads them
+    named = function.directives
+    scalars = named.get("user_sgpr_count", 16)
+    scalars += sum(value for name, value in named.items() if name.startswith("system_sgpr_"))
+    vectors = named.get("system_vgpr_workitem_id", 2) + 1
+    return bits(RegisterRange("s", 0, scalars)) | bits(RegisterRange("v", 0, vectors))
+
+
+def _points(cfg: Cfg, registers: Registers) -> list[_Point]:
+    reads, writes, kills = registers.reads, registers.writes, registers.kills
+    after = liveness.live_out(cfg.ranges, cfg.successors, reads, kills)
+    written = _written_before(cfg, registers)
+    points = [_Point(0, 0)] * len(reads)
+    for block, leaving, known in zip(cfg.ranges, after, written, strict=True):
+        steps = list(liveness.walk(block, leaving, reads, kills))
+        for index, before, behind in reversed(steps):
+            entering = before & known
+            known |= writes[index]
+            points[index] = _Point(entering, behind & known | writes[index])
+    return points
+
+
+def _written_before(cfg: Cfg, registers: Registers) -> list[int]:
+    """What some path has written when a block begins.
+
+    LLVM leaves registers undefined on paths where it knows that their value does not matter.
+    They are not occupied there, though a later instruction reads them.
+    """
+    last = len(cfg.blocks) - 1
+    before = predecessors(cfg.successors)
+    reversed_edges = [tuple(last - source for source in before[last - n]) for n in range(last + 1)]
+    nothing = [0] * len(registers.writes)
+    found = liveness.live_out(cfg.ranges[::-1], reversed_edges, registers.writes, nothing)
+    return [each | registers.at_entry for each in reversed(found)]
+
+
+def _place(locations: Sequence[SourceLocation]) -> SourceLocation | None:
+    """The line of a frame; instructions of one line differ in their columns."""
+    return SourceLocation(locations[0].file, locations[0].line) if locations else None
+
+
+def _by_line(
+    instructions: Sequence[Instruction], curve: Sequence[int], frame: int
+) -> tuple[LinePressure, ...]:
+    """Peak per source line, of the innermost (0) or outermost (-1) frame."""
+    counts: dict[SourceLocation, list[int]] = {}
+    for instruction, count in zip(instructions, curve, strict=True):
+        if instruction.locations:
+            source = instruction.locations[frame]
+            counts.setdefault(SourceLocation(source.file, source.line), []).append(count)
+    return tuple(
+        LinePressure(source=source, peak=max(found), instructions=len(found))
+        for source, found in sorted(counts.items())
+    )
+
+
+def _groups(cfg: Cfg, registers: Registers, index: int, point: _Point) -> tuple[LiveGroup, ...]:
+    """What is live at an instruction, by the source line that computed it; most first."""
+    totals: dict[SourceLocation | None, int] = {}
+    for definition in _definitions(cfg, registers, index, point).values():
+        source = None
+        if definition >= 0:
+            source = _place(cfg.instructions[definition].locations[-1:])
+        totals[source] = totals.get(source, 0) + 1
+    ordered = sorted(totals.items(), key=lambda item: (-item[1], str(item[0])))
+    return tuple(
+        LiveGroup(source=source, registers=taken, values=taken) for source, taken in ordered
+    )
+
+
+def _definitions(cfg: Cfg, registers: Registers, index: int, point: _Point) -> dict[int, int]:
+    """For each live vector register the last instruction whose result it may hold, by index.
+
+    Once more liveness, of a program in which one instruction reads all of them and no other
+    reads anything: who writes to a register that is live then may have written what is read.
+    -1 stands for the hardware, which fills some before the kernel starts.
+    """
+    behind_is_fuller = (point.behind & VECTOR).bit_count() > (point.before & VECTOR).bit_count()
+    live = (point.behind if behind_is_fuller else point.before) & VECTOR
+    found = dict.fromkeys(_bits(live), -1)
+    reads = [0] * len(registers.reads)
+    reads[index] = live
+    if behind_is_fuller:
+        reads[index] &= ~registers.kills[index]
+        found.update(dict.fromkeys(_bits(registers.writes[index] & live), index))
+    after = liveness.live_out(cfg.ranges, cfg.successors, reads, registers.kills)
+    for block, leaving in zip(cfg.ranges, after, strict=True):
+        for writer, _, behind in liveness.walk(block, leaving, reads, registers.kills):
+            for bit in _bits(registers.writes[writer] & behind):
+                found[bit] = max(found[bit], writer)
+    return found
+
+
+def _bits(value: int) -> Iterator[int]:
+    while value:
+        lowest = value & -value
+        yield lowest.bit_length() - 1
+        value ^= lowest
