@@ -1,44 +1,87 @@
 """From a capture to its report: the one path that everything takes."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from irlens import arch
-from irlens.analyze import amdgcn_mix, cfg, mix
+import msgspec
+
+from irlens import arch, checks
+from irlens.analyze import cfg, mix, ptx_liveness, shared_memory, ttgir_loads
+from irlens.analyze.facts import Facts
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.occupancy import compute
-from irlens.analyze.pipelines import cp_async
+from irlens.analyze.pipelines import find_pipelines
 from irlens.analyze.resources import Demand, read_demand
 from irlens.arch import Gpu
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.errors import UnknownNameError
-from irlens.model.report import (
-    SCHEMA,
-    InstructionMix,
-    Occupancy,
-    Pipeline,
-    Report,
-    StageSize,
-)
+from irlens.model.memory import LoopLoad, SharedMemory
+from irlens.model.pressure import Pressure, StagePressure
+from irlens.model.report import SCHEMA, InstructionMix, Occupancy, Pipeline, Report, StageSize
 from irlens.model.source import SourceLocation
-from irlens.parse import amdgcn, mlir, ptx
+from irlens.parse import mlir, ptx
+
+if TYPE_CHECKING:  # only what a capture holds is loaded
+    from irlens.parse import amdgcn, sass
 
 
-def inspect(capture: Capture) -> Report:
+class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The stages of a capture that facts are read from; ``None`` is "not in this capture"."""
+
+    ttir: mlir.Module | None
+    ttgir: mlir.Module | None
+    ptx: ptx.Function | None
+    amdgcn: "amdgcn.Function | None"
+    sass: "sass.Section | None"
+
+
+def inspect(capture: Capture, *, sass: bool = False) -> Report:
     """Return everything that can be known of a capture.
 
     What cannot be known is ``None`` in the report, with the reason under ``unknown``.
 
+    Args:
+        capture: Any capture, however little it holds.
+        sass: Whether to disassemble the cubin too, which takes a moment.
+
     Raises:
         ArtifactError: An artifact is broken.
+        ToolError: ``sass`` is asked for, and the disassembler is missing or failed.
     """
     ledger = Ledger()
     gpu = _gpu(capture, ledger)
     demand = read_demand(capture, gpu, ledger)
-    ttir, _ttgir = _mlir(capture, "ttir"), _mlir(capture, "ttgir")
-    kernel = _ptx_kernel(capture, ledger)
-    pipelines = _pipelines(capture, kernel, ttir, demand, ledger)
+    parsed = _parse(capture, ledger, sass=sass)
+    occupancy = _occupancy(capture, gpu, demand, ledger)
+    pipelines = _pipelines(capture, parsed, demand, ledger)
+    loads = (
+        ttgir_loads.find(parsed.ttgir, capture.config.num_stages)
+        if parsed.ttgir is not None
+        else ()
+    )
+    pressure = _pressure(parsed, ledger)
+    facts = Facts(
+        gpu=gpu,
+        config=capture.config,
+        resources=demand.resources,
+        occupancy=occupancy,
+        pipelines=pipelines,
+        threads=demand.usage.threads if demand.usage else None,
+        ttir=parsed.ttir,
+        ttgir=parsed.ttgir,
+        loads=loads,
+        ptx=parsed.ptx,
+        sass=parsed.sass,
+    )
+    findings = checks.run(facts)
+    places = [
+        *(pipeline.source for pipeline in pipelines),
+        *(load.source for load in loads),
+        *(finding.source for finding in findings),
+        *_pressed(pressure),
+    ]
     return Report(
         schema=SCHEMA,
         kernel=capture.kernel,
@@ -47,12 +90,15 @@ def inspect(capture: Capture) -> Report:
         config=capture.config,
         stages=_sizes(capture),
         resources=demand.resources,
-        occupancy=_occupancy(capture, gpu, demand, ledger),
+        occupancy=occupancy,
         pipelines=pipelines,
-        mix=_mixes(capture, kernel),
-        findings=[],
+        loads=list(loads),
+        memory=_memory(capture, parsed, ledger),
+        pressure=pressure,
+        mix=_mixes(parsed),
+        findings=findings,
         run=capture.manifest.run if capture.manifest else None,
-        code=_code(capture, (pipeline.source for pipeline in pipelines)),
+        code=_code(capture, places),
         sources=ledger.sources,
         unknown=ledger.unknown,
     )
@@ -93,6 +139,67 @@ def _size(stage: Stage) -> StageSize:
     return StageSize(lines=lines, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
 
 
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+def _parse(capture: Capture, ledger: Ledger, *, sass: bool) -> Parsed:
+    return Parsed(
+        ttir=_mlir(capture, "ttir"),
+        ttgir=_mlir(capture, "ttgir"),
+        ptx=_ptx(capture, ledger),
+        amdgcn=_amdgcn(capture, ledger),
+        sass=_sass(capture, ledger) if sass else None,
+    )
+
+
+def _mlir(capture: Capture, name: str) -> mlir.Module | None:
+    stage = capture.stages.get(name)
+    return mlir.parse(stage.text(), stage=name) if stage is not None else None
+
+
+def _ptx(capture: Capture, ledger: Ledger) -> ptx.Function | None:
+    if "ptx" not in capture.stages:
+        return None
+    kernels = ptx.parse(capture.stages["ptx"].text()).kernels
+    return _the_kernel(kernels, "ptx", capture, ledger)
+
+
+def _amdgcn(capture: Capture, ledger: Ledger) -> "amdgcn.Function | None":
+    if "amdgcn" not in capture.stages:
+        return None
+    from irlens.parse import amdgcn
+
+    kernels = amdgcn.parse(capture.stages["amdgcn"].text()).kernels
+    return _the_kernel(kernels, "amdgcn", capture, ledger)
+
+
+def _sass(capture: Capture, ledger: Ledger) -> "sass.Section | None":
+    if "cubin" not in capture.stages:
+        return None
+    from irlens.artifacts.tools import disassemble
+    from irlens.parse import sass
+
+    sections = sass.parse(disassemble(capture.stages["cubin"].read())).sections
+    named = [each for each in sections if each.name == f".text.{capture.kernel}"]
+    return named[0] if named else _the_kernel(sections, "sass", capture, ledger)
+
+
+def _the_kernel(kernels: Sequence[N], stage: str, capture: Capture, ledger: Ledger) -> N | None:
+    """Return the kernel that the capture is of, or the only one there is."""
+    named = [kernel for kernel in kernels if kernel.name == capture.kernel]
+    if not named and len(kernels) == 1:
+        named = list(kernels)
+    if not named:
+        ledger.missing(f"the {stage} holds no kernel named {capture.kernel}", "pipelines", "mix")
+        return None
+    return named[0]
+
+
 def _occupancy(
     capture: Capture, gpu: Gpu | None, demand: Demand, ledger: Ledger
 ) -> Occupancy | None:
@@ -124,58 +231,70 @@ def _grid_ctas(capture: Capture) -> int | None:
     return x * y * z * (capture.config.num_ctas or 1)
 
 
-def _ptx_kernel(capture: Capture, ledger: Ledger) -> ptx.Function | None:
-    if "ptx" not in capture.stages:
-        return None
-    kernels = ptx.parse(capture.stages["ptx"].text()).kernels
-    named = [kernel for kernel in kernels if kernel.name == capture.kernel]
-    if not named and len(kernels) == 1:
-        named = list(kernels)
-    if not named:
-        ledger.missing(f"the ptx holds no kernel named {capture.kernel}", "pipelines", "mix")
-        return None
-    return named[0]
-
-
-def _pipelines(
-    capture: Capture,
-    kernel: ptx.Function | None,
-    ttir: mlir.Module | None,
-    demand: Demand,
-    ledger: Ledger,
-) -> list[Pipeline]:
-    if kernel is None:
+def _pipelines(capture: Capture, parsed: Parsed, demand: Demand, ledger: Ledger) -> list[Pipeline]:
+    if parsed.ptx is None:
         reason = (
-            "software pipelining is read from ptx; for AMD it is not analysed yet"
-            if "amdgcn" in capture.stages
+            "for AMD it is not analysed yet"
+            if parsed.amdgcn is not None
             else "there is no ptx in this capture"
         )
         ledger.missing(reason, "pipelines")
         return []
-    ledger.known("ptx, cp.async groups followed along the control flow", "pipelines")
-    threads = demand.usage.threads if demand.usage else kernel.threads_per_cta
-
-    return cp_async.find(
-        kernel,
-        cfg.build(kernel),
-        threads_per_cta=threads,
-        requested=requested_stages(ttir, capture.config.num_stages),
+    ledger.known("ptx, copies, commits and waits followed along the control flow", "pipelines")
+    return find_pipelines(
+        parsed.ptx,
+        cfg.build(parsed.ptx),
+        threads_per_cta=demand.usage.threads if demand.usage else parsed.ptx.threads_per_cta,
+        requested=requested_stages(parsed.ttir, capture.config.num_stages),
     )
 
 
-def _mlir(capture: Capture, name: str) -> mlir.Module | None:
-    stage = capture.stages.get(name)
-    return mlir.parse(stage.text(), stage=name) if stage is not None else None
+def _loads(capture: Capture, parsed: Parsed) -> tuple[LoopLoad, ...]:
+    if parsed.ttgir is None:
+        return ()
+    return ttgir_loads.find(parsed.ttgir, capture.config.num_stages)
 
 
-def _mixes(capture: Capture, kernel: ptx.Function | None) -> list[InstructionMix]:
-    if kernel is not None:
-        return [mix.instruction_mix(kernel)]
-    if "amdgcn" not in capture.stages:
-        return []
-    functions = amdgcn.parse(capture.stages["amdgcn"].text()).kernels
-    named = [function for function in functions if function.name == capture.kernel]
-    return [amdgcn_mix.instruction_mix(function) for function in named]
+def _memory(capture: Capture, parsed: Parsed, ledger: Ledger) -> SharedMemory | None:
+    if parsed.ttgir is None:
+        ledger.missing("there is no ttgir in this capture", "memory")
+        return None
+    ledger.known("ttgir, ttg.local_alloc and their live ranges", "memory")
+    return shared_memory.explain(
+        parsed.ttgir, capture.metadata.shared if capture.metadata is not None else None
+    )
+
+
+def _pressure(parsed: Parsed, ledger: Ledger) -> Pressure:
+    found: dict[str, StagePressure] = {}
+    if parsed.ptx is not None:
+        found["ptx"] = ptx_liveness.analyze(parsed.ptx, cfg.build(parsed.ptx))
+    if parsed.sass is not None:
+        from irlens.analyze import sass_liveness
+
+        found["sass"] = sass_liveness.pressure(parsed.sass, sass_liveness.analyze(parsed.sass))
+    for stage, pressure in found.items():
+        ledger.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
+        if pressure.peak is None:
+            ledger.missing(pressure.reason, f"pressure.{stage}.peak")
+    return Pressure(ptx=found.get("ptx"), sass=found.get("sass"))
+
+
+def _pressed(pressure: Pressure) -> Iterable[SourceLocation]:
+    """The lines of Python that the pressure is told by."""
+    for stage in (pressure.ptx, pressure.sass, pressure.amdgcn):
+        if stage is not None:
+            yield from (line.source for line in stage.lines)
+
+
+def _mixes(parsed: Parsed) -> list[InstructionMix]:
+    if parsed.ptx is not None:
+        return [mix.instruction_mix(parsed.ptx)]
+    if parsed.amdgcn is not None:
+        from irlens.analyze import amdgcn_mix
+
+        return [amdgcn_mix.instruction_mix(parsed.amdgcn)]
+    return []
 
 
 def _code(capture: Capture, places: Iterable[SourceLocation | None]) -> dict[str, str]:

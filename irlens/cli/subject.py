@@ -22,8 +22,13 @@ _DEFAULT_TARGET = "h100"
 _BROKEN_SHOWN = 5
 
 
-def find_reports(kernel: str, asked: Asked) -> list[Report]:
+def find_reports(kernel: str, asked: Asked, *, sass: bool = False) -> list[Report]:
     """Return a report of everything KERNEL and the options mean; never an empty list.
+
+    Args:
+        kernel: KERNEL.
+        asked: The options.
+        sass: Whether to disassemble machine code too.
 
     Raises:
         IrlensError: KERNEL is nothing that can be inspected.
@@ -36,11 +41,11 @@ def find_reports(kernel: str, asked: Asked) -> list[Report]:
 
     captures = find_captures(kernel, asked)
     if len(captures) == 1:
-        return [inspect(captures[0])]
+        return [inspect(captures[0], sass=sass)]
     found = []
     for capture in captures:
         try:
-            found.append(inspect(capture))
+            found.append(inspect(capture, sass=sass))
         except ArtifactError as error:
             # One broken artifact must not hide the rest of a cache.
             where = capture.directory or capture.kernel

@@ -11,6 +11,8 @@ import msgspec
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Config, Target
+from irlens.model.memory import LoopLoad, SharedMemory
+from irlens.model.pressure import Pressure
 from irlens.model.source import SourceLocation
 
 SCHEMA = 1
@@ -253,6 +255,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         resources: Registers and memories.
         occupancy: Theoretical occupancy; ``None`` where an input is unknown.
         pipelines: One record per loop and mechanism.
+        loads: Reads of global memory in the loops of the ttgir.
+        memory: Where the dynamic shared memory goes; ``None`` without a ttgir.
+        pressure: Live registers, by stage.
         mix: Instruction mix, one record per stage.
         findings: Most severe first.
         run: The launch on a real GPU, if there was one.
@@ -271,6 +276,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     resources: Resources
     occupancy: Occupancy | None
     pipelines: list[Pipeline]
+    loads: list[LoopLoad]
+    memory: SharedMemory | None
+    pressure: Pressure
     mix: list[InstructionMix]
     findings: list[Finding]
     run: RunResult | None

@@ -11,24 +11,29 @@ Putting such a file here is all it takes for ``--format`` to offer it.
 import importlib
 import pkgutil
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Literal, Protocol, TypeAlias, cast
 
 import msgspec
 
 from irlens.model.errors import UnknownNameError
 from irlens.model.report import Report
 
+Detail: TypeAlias = Literal["pressure", "pipelines", "memory", "mix"]
+DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix")
+
 
 class View(msgspec.Struct, frozen=True):
-    """Where the output will be seen.
+    """Where the output will be seen, and how much of it.
 
     Attributes:
         width: Columns, for formats that wrap.
         color: Whether ANSI colours may be used.
+        details: What is to be shown in full, for formats that otherwise sum up.
     """
 
     width: int = 80
     color: bool = False
+    details: frozenset[Detail] = frozenset()
 
 
 class Format(Protocol):

@@ -12,7 +12,8 @@ from irlens.model.report import (
     Pipeline,
     Report,
 )
-from irlens.report import View
+from irlens.report import DETAILS, View
+from irlens.report._details import add_detail, describe_buffer
 from irlens.report._overview import add_overview
 from irlens.report._page import Cell, Page, Style, prose
 from irlens.report._units import count, percent, plural, size
@@ -56,16 +57,17 @@ def render(reports: Sequence[Report], view: View) -> str:
         add_overview(page, reports)
     for report in reports:
         page.blank()
-        _report(page, report)
+        _report(page, report, view)
     return page.text()
 
 
-def _report(page: Page, report: Report) -> None:
+def _report(page: Page, report: Report, view: View) -> None:
     words = _Words(report)
     _headline(page, report)
     page.blank()
     _occupancy(page, report, words)
     _registers(page, report, words)
+    _live(page, report)
     _shared(page, report, words)
     for pipeline in report.pipelines:
         page.blank()
@@ -76,9 +78,13 @@ def _report(page: Page, report: Report) -> None:
     if report.run:
         page.blank()
         _run(page, report)
+    for detail in DETAILS:
+        if detail in view.details:
+            add_detail(page, report, detail)
     page.blank()
-    for mix in report.mix:
-        _mix(page, mix)
+    if "mix" not in view.details:
+        for mix in report.mix:
+            _mix(page, mix)
     _stages(page, report)
     _unknown(page, report)
 
@@ -184,6 +190,18 @@ def _registers(page: Page, report: Report, words: _Words) -> None:
         page.line("Registers", [cell for cell in cells if cell is not None], gap=" · ")
 
 
+def _live(page: Page, report: Report) -> None:
+    """The most registers that hold a value at once; virtual ones where only PTX was read."""
+    for stage in ("sass", "amdgcn", "ptx"):
+        found = getattr(report.pressure, stage)
+        if found is not None and found.peak is not None:
+            place = str(found.source) if found.source else ""
+            told = f"at most {found.peak} live in {stage}" + (f" at {place}" if place else "")
+            code = page.shortened(report.code.get(place, ""), beside=told)
+            page.line("", [told, Cell(code, "code")] if code else [told], gap="  ")
+            return
+
+
 def _spilled(value: int | None, unit: str) -> Cell | None:
     if value is None:
         return None
@@ -201,6 +219,13 @@ def _shared(page: Page, report: Report, words: _Words) -> None:
     if found.shared_reserved_bytes:
         parts.append(f"{size(found.shared_reserved_bytes)} reserved by the system")
     page.line(words.shared, [f"per {words.cta}", " + ".join(parts)])
+    memory = report.memory
+    if memory is None or memory.peak_bytes is None or not memory.buffers:
+        return
+    alive = [describe_buffer(buffer) for buffer in memory.buffers if buffer.at_peak]
+    if memory.remainder_bytes:
+        alive.append(f"{size(memory.remainder_bytes)} scratch")
+    page.line("", ["= " + alive[0], *(f"+ {each}" for each in alive[1:])], gap=" ")
 
 
 def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: _Words) -> None:

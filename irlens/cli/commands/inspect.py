@@ -8,7 +8,7 @@ import click
 from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.cli.options import KernelOptions, asked, kernel_options
-from irlens.report import View, format_names, load_format
+from irlens.report import DETAILS, Detail, View, format_names, load_format
 
 _HELP = """Show what the compiler made of KERNEL.
 
@@ -40,6 +40,31 @@ irlens inspect ~/.triton/cache
     metavar="N|FILE:N",
     help="Print what became of a line of Python at every stage.",
 )
+@click.option(
+    "--pressure",
+    "details",
+    flag_value="pressure",
+    multiple=True,
+    help="Show live registers by line, in ptx and in the machine code.",
+)
+@click.option(
+    "--pipelines",
+    "details",
+    flag_value="pipelines",
+    multiple=True,
+    help="Show all of every pipeline, and each load of the loops.",
+)
+@click.option(
+    "--memory",
+    "details",
+    flag_value="memory",
+    multiple=True,
+    help="Show where the shared memory goes.",
+)
+@click.option(
+    "--mix", "details", flag_value="mix", multiple=True, help="Show every class of instructions."
+)
+@click.option("--all", "everything", is_flag=True, help="Show all of these.")
 @click.option("-f", "--format", "form", default="text", show_default=True,
               metavar="|".join(format_names()), help="How to write the report.")  # fmt: skip
 @click.option("-o", "--output", "destination", type=click.Path(path_type=Path, dir_okay=False),
@@ -50,6 +75,8 @@ def command(
     stage: str | None,
     interleave: bool,
     place: str | None,
+    details: tuple[Detail, ...],
+    everything: bool,
     form: str,
     destination: Path | None,
     pager: bool,
@@ -76,8 +103,10 @@ def command(
         ]
         output.write("\n".join(told), destination, paged=pager)
         return Exit.OK
-    reports = find_reports(kernel, asked(options))
-    on_screen = destination is None
-    view = View(width=output.width(), color=on_screen and output.use_color())
+    shown = frozenset(DETAILS if everything else details)
+    # Machine code is disassembled only for whoever wants to see it: that takes a moment.
+    reports = find_reports(kernel, asked(options), sass="pressure" in shown)
+    color = destination is None and output.use_color()
+    view = View(width=output.width(), color=color, details=shown)
     output.write(writer.render(reports, view), destination, paged=pager)
     return Exit.OK

@@ -1,0 +1,174 @@
+"""What ``--pressure``, ``--pipelines``, ``--memory`` and ``--mix`` show in full."""
+
+from collections.abc import Callable, Sequence
+
+from irlens.model.memory import LoopLoad, SharedBuffer
+from irlens.model.pressure import StagePressure
+from irlens.model.report import Report
+from irlens.report import Detail
+from irlens.report._page import Cell, Page, Style
+from irlens.report._units import count, plural, size
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_CURVE_WIDTH = 60
+_BAR_WIDTH = 12
+
+
+def add_detail(page: Page, report: Report, detail: Detail) -> None:
+    """Add one section in full."""
+    _SECTIONS[detail](page, report)
+
+
+def _pipelines(page: Page, report: Report) -> None:
+    for pipeline in report.pipelines:
+        page.blank()
+        page.line("Pipeline", [f"{pipeline.stage}:{pipeline.line}", pipeline.loop])
+        for name in pipeline.__struct_fields__:
+            value = getattr(pipeline, name)
+            if name not in ("stage", "line", "loop") and value != "":
+                shown = "unknown" if value is None else _plain(value)
+                page.line("", [Cell(name.replace("_", " ").ljust(24), "dim"), shown], gap=" ")
+    _loads(page, report)
+
+
+def _plain(value: object) -> str:
+    return count(value) if isinstance(value, int) else str(value)
+
+
+def _loads(page: Page, report: Report) -> None:
+    if not report.loads:
+        return
+    page.blank()
+    for index, load in enumerate(report.loads):
+        page.line("" if index else "Loads", _load(load))
+        if load.reason:
+            page.text_line("", load.reason, "dim")
+
+
+def _load(load: LoopLoad) -> list[Cell | str]:
+    place = str(load.source) if load.source else f"ttgir:{load.line}"
+    shape = ", ".join(map(str, load.shape))
+    cells: list[Cell | str] = [place, f"{load.element}[{shape}]" if shape else load.element]
+    if load.state == "in place":
+        cells.append(Cell("read in place", "warn"))
+    else:
+        way = "to shared memory" if load.state == "asynchronous" else "through registers"
+        ahead = load.iterations_ahead
+        depth = "" if ahead is None else f"{plural(ahead, 'iteration')} ahead "
+        cells.append(Cell(f"{depth}{way}", "good"))
+    if load.bytes_per_iteration is not None:
+        cells.append(f"{size(load.bytes_per_iteration)} per iteration")
+    if load.widest_access_bytes is not None:
+        cells.append(f"at most {load.widest_access_bytes} B per access")
+    if load.buffer_copies is not None:
+        cells.append(f"into {plural(load.buffer_copies, 'buffer')}")
+    return cells
+
+
+def _pressure(page: Page, report: Report) -> None:
+    pressure = report.pressure
+    for name, found in (
+        ("ptx", pressure.ptx),
+        ("sass", pressure.sass),
+        ("amdgcn", pressure.amdgcn),
+    ):
+        if found is None:
+            continue
+        page.blank()
+        page.line("Pressure", [Cell(name, "bold"), *_peak(found)])
+        if found.curve:
+            page.line("", [Cell(_sparkline(found.curve, found.peak or 1), "code")])
+        _by_line(page, report, found)
+        for group in found.live:
+            place = str(group.source) if group.source else "no source"
+            page.line("", [Cell("at the peak", "dim"), f"{group.registers:>4} from {place}"])
+
+
+def _peak(found: StagePressure) -> list[Cell | str]:
+    if found.peak is None:
+        return [Cell(f"unknown: {found.reason}", "warn")]
+    place = f" at {found.source}" if found.source else ""
+    cells: list[Cell | str] = [f"at most {found.peak} live registers{place}"]
+    if found.predicates:
+        cells.append(plural(found.predicates, "predicate"))
+    return cells
+
+
+def _by_line(page: Page, report: Report, found: StagePressure) -> None:
+    """The lines of Python with their peaks, as bars."""
+    most = max((line.peak for line in found.lines), default=0)
+    width = max((len(str(line.source)) for line in found.lines), default=0)
+    header = f"{'line':<{width}} {'instr.':>6} {'live':>5}"
+    page.line("", [Cell(header, "dim")])
+    for line in found.lines:
+        bar = "█" * max(round(line.peak / max(most, 1) * _BAR_WIDTH), 1)
+        place = str(line.source)
+        figures = f"{place:<{width}} {line.instructions:>6} {line.peak:>5} {bar:<{_BAR_WIDTH}}"
+        code = page.shortened(report.code.get(place, ""), beside=figures)
+        style: Style = "warn" if line.peak == most else "plain"
+        page.line("", [Cell(figures, style), Cell(code, "code")], gap="  ")
+
+
+def _sparkline(curve: Sequence[int], peak: int) -> str:
+    """The curve over the instructions, the highest point of each stretch."""
+    width = min(_CURVE_WIDTH, len(curve))
+    stretches = (
+        curve[len(curve) * index // width : len(curve) * (index + 1) // width]
+        for index in range(width)
+    )
+    top = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[round(max(stretch) / max(peak, 1) * top)] for stretch in stretches)
+
+
+def _memory(page: Page, report: Report) -> None:
+    memory = report.memory
+    page.blank()
+    if memory is None or memory.total_bytes is None:
+        reason = memory.reason if memory else report.unknown.get("memory", "")
+        page.text_line("Memory", f"unknown: {reason}", "warn")
+        return
+    page.line("Memory", [f"{size(memory.total_bytes)} of dynamic shared memory"])
+    for buffer in memory.buffers:
+        page.line(
+            "", [describe_buffer(buffer), "" if buffer.at_peak else Cell("not at the peak", "dim")]
+        )
+    if memory.remainder_bytes:
+        page.line("", [f"{size(memory.remainder_bytes)} scratch and gaps"])
+        for use in memory.scratch:
+            place = str(use.source) if use.source else f"ttgir:{use.line}"
+            page.line("", [Cell(f"  may be of {use.operation} at {place}", "dim")])
+    if memory.reason:
+        page.text_line("", memory.reason, "dim")
+
+
+def describe_buffer(buffer: SharedBuffer) -> str:
+    """Return "3 × 4,096 B f32[1024] at softmax.py:50"."""
+    tile = buffer.shape[1:] if buffer.copies > 1 else buffer.shape
+    shape = f"{buffer.element}[{', '.join(map(str, tile))}]"
+    if buffer.purpose == "barrier":
+        shape = "barriers"
+    place = str(buffer.source) if buffer.source else f"ttgir:{buffer.line}"
+    if buffer.bytes is None:
+        return f"{shape} of unknown size at {place}"
+    if buffer.copies > 1 and buffer.bytes % buffer.copies == 0:
+        return f"{buffer.copies} × {size(buffer.bytes // buffer.copies)} {shape} at {place}"
+    return f"{size(buffer.bytes)} {shape} at {place}"
+
+
+def _mix(page: Page, report: Report) -> None:
+    for mix in report.mix:
+        page.blank()
+        page.line("Mix", [f"{mix.stage} {plural(mix.total, 'instruction')}"])
+        ordered = sorted(mix.classes.items(), key=lambda item: (-item[1], item[0]))
+        for name, number in [*ordered, *sorted(mix.unknown.items())]:
+            share = f"{number / mix.total:>6.1%}"
+            unknown = Cell("unknown opcode", "warn") if name in mix.unknown else ""
+            page.line("", [f"{count(number):>7} {share}  {name}", unknown])
+
+
+_SECTIONS: dict[Detail, Callable[[Page, Report], None]] = {
+    "pipelines": _pipelines,
+    "pressure": _pressure,
+    "memory": _memory,
+    "mix": _mix,
+}
