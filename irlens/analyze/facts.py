@@ -4,6 +4,7 @@ import msgspec
 
 from irlens.arch import Gpu
 from irlens.model.config import Config
+from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline, Resources
 from irlens.parse.mlir import Module
 from irlens.parse.ptx import Function
@@ -22,6 +23,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         threads: Threads per CTA.
         ttir: Before layouts: what the author wrote, inlined and simplified.
         ttgir: With layouts, after software pipelining.
+        loads: Reads of global memory in the ttgir's loops.
         ptx: The kernel's function in the PTX.
         sass: The kernel's disassembly, if somebody asked for it: it is expensive.
     """
@@ -34,5 +36,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     threads: int | None = None
     ttir: Module | None = None
     ttgir: Module | None = None
+    loads: tuple[LoopLoad, ...] = ()
     ptx: Function | None = None
     sass: Section | None = None

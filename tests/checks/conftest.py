@@ -7,6 +7,7 @@ from typing import TypeAlias
 import pytest
 
 from irlens import arch, checks
+from irlens.analyze import ttgir_loads
 from irlens.analyze.facts import Facts
 from irlens.capturing import Request, capture
 from irlens.inspection import inspect
@@ -72,6 +73,7 @@ def look(facts_of: FactsOf) -> Look:
 def _facts(variant: Capture) -> Facts:
     assert variant.target is not None
     report = inspect(variant)
+    ttgir = mlir.parse(variant.stages["ttgir"].text())
     return Facts(
         gpu=arch.find(variant.target.product or variant.target.arch),
         config=report.config,
@@ -80,7 +82,8 @@ def _facts(variant: Capture) -> Facts:
         pipelines=report.pipelines,
         threads=(report.config.num_warps or 0) * variant.target.warp_size or None,
         ttir=mlir.parse(variant.stages["ttir"].text(), stage="ttir"),
-        ttgir=mlir.parse(variant.stages["ttgir"].text()),
+        ttgir=ttgir,
+        loads=ttgir_loads.find(ttgir, report.config.num_stages),
         ptx=_ptx(variant),
     )
 

@@ -1,0 +1,86 @@
+"""A load in a loop is not pipelined, although its loop was asked to be.
+
+## What it means
+
+Each iteration issues the load and waits for it, hundreds of cycles from memory, while the loop's
+other loads may be copied stages ahead. The finding gives the compiler's reason as far as the IR
+shows it.
+
+Small loads that hit in a cache hardly hurt. A large one in a loop that is meant to stream does.
+
+## Example
+
+```python
+for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launch
+    a = tl.load(a_ptrs)
+    b = tl.load(b_ptrs)                        # both lead to the dot, and are pipelined
+    bias = tl.load(bias_ptr + k + columns)     # this one does not, and is left alone
+    total = tl.dot(a, b, total) + bias
+```
+
+## What to do
+
+* Narrower than 4 bytes: let each thread read neighbours; IRL301 says what is in the way.
+* Not an operand of the dot: load it before the loop, or let the loop ask for its stages itself,
+  with `tl.range(..., num_stages=4)`, which includes all of its loads.
+* Indirect: load the indices before the loop, or ask for one stage more.
+* Inside a condition: load always, under a mask.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.analyze.mlir_loops import find_loops, requested_stages
+from irlens.analyze.ptx_accesses import access_widths
+from irlens.analyze.ttgir_refusals import NARROW, UNKNOWN
+from irlens.model.memory import LoopLoad
+from irlens.model.report import Finding, Severity
+
+CODE = "IRL203"
+NAME = "load-not-pipelined"
+SEVERITY: Severity = "warning"
+
+#: Bytes per thread (PTX ISA, cp.async: cp-size).
+_SMALLEST_COPY = 4
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each load that stays in a loop of which stages were asked."""
+    if facts.ttir is None or facts.ttgir is None:
+        return
+    requested = requested_stages(facts.ttir, facts.config.num_stages)
+    operations = facts.ttgir.operations
+    asked = {
+        operations[loop].span.line: requested(operations[loop].location)
+        for loop in find_loops(facts.ttgir)
+    }
+    reported = set()
+    for load in facts.loads:
+        stages = asked.get(load.loop_line)
+        if load.state != "in place" or stages is None or stages < 2:
+            continue
+        if load.source is None or load.source in reported:
+            continue
+        reported.add(load.source)
+        yield Finding(
+            code=CODE,
+            severity=SEVERITY,
+            message=(
+                f"the load at {load.source} is not pipelined, in a loop of {stages} stages:"
+                f" {_reason(load, facts)}"
+            ),
+            hint="take it out of the loop, or make it wide, unconditional and direct",
+            stage=facts.ttgir.stage,
+            line=load.line,
+            source=load.source,
+        )
+
+
+def _reason(load: LoopLoad, facts: Facts) -> str:
+    """Return why it was left alone; the machine code says more of its width than the ttgir does."""
+    if load.reason == UNKNOWN and facts.ptx is not None:
+        widths = access_widths(facts.ptx)
+        here = [widths[place] for place in widths if place[0] == "load" and load.source in place[1]]
+        if here and max(max(found) for found in here) < _SMALLEST_COPY:
+            return NARROW
+    return load.reason

@@ -1,0 +1,44 @@
+from collections.abc import Callable
+
+from irlens.model.report import Finding
+
+CODE = "IRL203"
+Look = Callable[..., list[Finding]]
+
+
+def test_shows_a_load_that_leads_to_no_dot(look: Look) -> None:
+    (finding,) = look(CODE, "loads.py:biased_dot", STAGES=None, num_stages=4)
+    assert str(finding.source) == "loads.py:45"
+    assert finding.message == (
+        "the load at loads.py:45 is not pipelined, in a loop of 4 stages: the loop has a dot, and"
+        " the load does not lead to its operands"
+    )
+
+
+def test_shows_a_load_that_is_too_narrow(look: Look) -> None:
+    """Rows of 781 fp16 begin at odd addresses, so that a thread reads 2 bytes at a time."""
+    (finding,) = look(CODE, "loads.py:row_sum", args={"n_cols": 781}, STAGES=3)
+    assert finding.message.endswith(
+        "a thread reads less than 4 consecutive bytes, and the smallest asynchronous copy is 4"
+    )
+
+
+def test_shows_every_load_where_the_gpu_cannot_copy(look: Look) -> None:
+    found = look(CODE, "loads.py:biased_dot", "sm_75")
+    assert [str(finding.source) for finding in found] == [f"loads.py:{n}" for n in (41, 42, 45)]
+    assert found[0].message.endswith("the target has no asynchronous copies")
+
+
+def test_silent_where_the_loop_itself_asks(look: Look) -> None:
+    """A loop's own num_stages includes loads that lead to no dot."""
+    assert look(CODE, "loads.py:biased_dot", STAGES=4) == []
+
+
+def test_silent_where_all_loads_are_pipelined(look: Look) -> None:
+    assert look(CODE, "loads.py:biased_dot", BIAS=False, STAGES=None, num_stages=4) == []
+    assert look(CODE, "loads.py:row_sum", STAGES=3) == []
+
+
+def test_silent_where_nobody_asked(look: Look) -> None:
+    assert look(CODE, "loads.py:row_sum") == []
+    assert look(CODE, "loads.py:biased_dot", STAGES=1) == []

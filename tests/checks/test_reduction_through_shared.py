@@ -1,0 +1,33 @@
+from collections.abc import Callable
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding
+
+CODE = "IRL403"
+Look = Callable[..., list[Finding]]
+
+
+def test_shows_a_short_row_over_several_warps(look: Look, facts_of: Callable[..., Facts]) -> None:
+    (finding,) = look(CODE, "short_rows.py")
+    assert finding.message == (
+        "the reduction of 128 elements at short_rows.py:22 goes through shared memory: they are"
+        " spread over 4 warps, and one could hold them"
+    )
+    kernel = facts_of("short_rows.py").ptx
+    assert kernel is not None
+    assert any(instruction.name == "bar.sync" for instruction in kernel.instructions)
+
+
+def test_silent_with_one_warp(look: Look, facts_of: Callable[..., Facts]) -> None:
+    assert look(CODE, "short_rows.py", num_warps=1) == []
+    kernel = facts_of("short_rows.py", num_warps=1).ptx
+    assert kernel is not None
+    assert not any(instruction.name == "bar.sync" for instruction in kernel.instructions)
+
+
+def test_silent_where_every_warp_has_rows_of_its_own(look: Look) -> None:
+    assert look(CODE, "short_rows.py", M=8) == []
+
+
+def test_silent_on_long_rows(look: Look) -> None:
+    assert look(CODE, "softmax") == []

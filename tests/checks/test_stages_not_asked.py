@@ -1,0 +1,27 @@
+from collections.abc import Callable
+
+from irlens.model.report import Finding
+
+CODE = "IRL204"
+Look = Callable[..., list[Finding]]
+
+
+def test_shows_a_loop_without_a_dot(look: Look) -> None:
+    (finding,) = look(CODE, "loads.py:row_sum", num_stages=5)
+    assert finding.message == (
+        "the loop at loads.py:54 reads memory and is not pipelined: no dot uses its loads, and"
+        " num_stages=5 is only for loops with one"
+    )
+
+
+def test_silent_where_the_loop_asks_itself(look: Look) -> None:
+    assert look(CODE, "loads.py:row_sum", STAGES=3) == []
+    assert look(CODE, "loads.py:row_sum", STAGES=1) == []
+
+
+def test_silent_where_a_dot_uses_the_loads(look: Look) -> None:
+    assert look(CODE, "loads.py:biased_dot", STAGES=None, num_stages=4) == []
+
+
+def test_silent_where_one_stage_is_asked_of_the_kernel(look: Look) -> None:
+    assert look(CODE, "loads.py:row_sum", num_stages=1) == []
