@@ -173,5 +173,5 @@ def test_what_was_not_asked_for_is_not_pipelined(compiled: dict[str, str]) -> No
                 asked += 1
             elif wanted is None:
                 silent += 1
-    assert asked > 100
+    assert asked > 50
     assert silent > 50

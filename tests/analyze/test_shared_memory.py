@@ -72,7 +72,7 @@ def test_lifetimes_are_triton_s_in_every_version_and_for_both_vendors(
         if not any(operation in text for operation in (*BUSY, "ttg.convert_layout")):
             assert memory.remainder_bytes == 0, name
         exact += memory.remainder_bytes == 0 and memory.peak_bytes > 0
-    assert exact > 100
+    assert exact > 50
 
 
 def test_buffers_that_are_not_alive_together_share(
@@ -91,7 +91,7 @@ def test_the_row_buffer_of_a_softmax(compiled: dict[str, tuple[str, SharedMemory
     _, memory, _ = compiled["3.9.0-sm_90-softmax4.ttgir"]
     (row,) = memory.buffers
     assert (row.shape, row.element, row.copies, row.bytes) == ((3, 1024), "f32", 3, 12_288)
-    assert str(row.source) == "sm.py:27"
+    assert str(row.source) == "kernels.py:77"
     assert (memory.total_bytes, memory.peak_bytes, memory.remainder_bytes) == (12_320, 12_288, 32)
 
 

@@ -140,13 +140,13 @@ def test_a_loop_has_its_location_although_it_stands_on_the_closing_line(example:
     assert induction.initial == loop.operands[0]
     assert [argument.initial for argument in carried] == list(loop.operands[3:])
     assert loop.results[0][1] == len(loop.result_types) == len(carried)
-    assert loop.location == (SourceLocation("sm.py", 22, 5),)
+    assert loop.location == (SourceLocation("kernels.py", 72, 5),)
 
 
 def test_inlined_code_names_its_callers_from_the_inside_out(example: Module) -> None:
     reduction = next(example.named("tt.reduce"))
     files = [place.file for place in reduction.location]
-    assert files == ["standard.py"] * (len(files) - 1) + ["sm.py"]
+    assert files == ["standard.py"] * (len(files) - 1) + ["kernels.py"]
     assert len(files) >= 2
     assert reduction.attributes == {"axis": "0 : i32"}
 
@@ -239,6 +239,7 @@ def test_what_is_no_statement_is_kept() -> None:
         ("module {\n)", 2, 1, "')' closes the '{' of line 1"),
         ("tt.return\n}", 2, 1, "'}' closes nothing"),
         ('tt.print "abc', 1, 10, "a string has no end"),
+        ("#a = #b\nmodule attributes {x = 1}", 2, 1, "a module has no body"),
         ("tt.return loc(#loc9)", 1, 15, "location '#loc9' is not defined"),
         ("tt.return loc(#a)\n#a = loc(#a)", 2, 10, "location '#a' is defined by itself"),
         ('tt.return loc("f":x:1)', 1, 15, "a line and a column are expected"),

@@ -128,6 +128,9 @@ class _Parser:
         self._at = name + 1
 
     def _end_operation(self, operation: UnfinishedOperation) -> None:
+        if operation.name == "module" and not operation.regions:
+            start = self._tokens.starts[operation.first]
+            raise self._tokens.error("a module has no body; is the end of the text missing?", start)
         operation.last = self._at - 1
         operation.end = len(self._operations)
         self._open = operation.parent
