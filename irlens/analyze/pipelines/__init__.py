@@ -37,7 +37,7 @@ def find_pipelines(
         *tma.find(loops, requested=requested),
         *registers.find(loops, threads_per_cta=threads_per_cta, requested=requested),
     ]
-    described = {pipeline.line for pipeline in loads if pipeline.kind is not None}
-    found = [p for p in loads if p.kind is not None or p.line not in described]
+    described = {(p.line, p.loop) for p in loads if p.kind is not None}
+    found = [p for p in loads if p.kind is not None or (p.line, p.loop) not in described]
     found += [*wgmma.find(loops), *tcgen05.find(loops)]
     return sorted(found, key=lambda pipeline: (pipeline.line, _KINDS.index(pipeline.kind)))

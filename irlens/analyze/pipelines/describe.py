@@ -1,6 +1,6 @@
 """The parts of a ``Pipeline`` record that are the same for every mechanism."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 import msgspec
@@ -15,19 +15,20 @@ from irlens.parse.ptx import Instruction
 RequestedStages: TypeAlias = Callable[[tuple[SourceLocation, ...]], int | None]
 
 
-def innermost(loops: FunctionLoops, matters: Callable[[Instruction], bool]) -> Iterator[int]:
-    """The innermost loops whose own instructions matter.
+def innermost(loops: FunctionLoops, matters: Callable[[Instruction], bool]) -> list[int]:
+    """Return the innermost loops whose own instructions matter.
 
     A loop around such a one (over the tiles of a persistent kernel, say) is not named again,
     whatever it does itself.
     """
     below = [False] * len(loops.forest.loops)
+    found = []
     for index in reversed(range(len(below))):
-        loop = loops.forest.loops[index]
-        inside = any(below[child] for child in loop.children)
+        inside = any(below[child] for child in loops.forest.loops[index].children)
         below[index] = inside or any(map(matters, loops.own(index)))
         if below[index] and not inside:
-            yield index
+            found.append(index)
+    return found[::-1]
 
 
 def blank(
@@ -57,16 +58,13 @@ def blank(
     )
 
 
-def of_ring(
-    record: Pipeline, ring: RingReading, serial: str, notes: Sequence[str] = ()
-) -> Pipeline:
+def of_ring(record: Pipeline, ring: RingReading, serial: str) -> Pipeline:
     """Fill in what was read of a ring of barriers.
 
     Args:
         record: The blank record.
         ring: The reading.
         serial: What to say where nothing overlaps.
-        notes: What else to say.
     """
     verdict, reason = judge(ring.prefetch, record.requested_stages, serial)
     reasons = [reason] if reason else []
@@ -82,7 +80,7 @@ def of_ring(
         outstanding_after_wait=ring.outstanding_after_wait,
         groups_during_compute=ring.outstanding_after_wait,
         verdict=verdict,
-        reason="; ".join([*reasons, *notes]),
+        reason="; ".join(reasons),
     )
 
 

@@ -15,8 +15,9 @@ from irlens.analyze.pipelines.describe import RequestedStages, blank, innermost,
 from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load, is_copy, reads_global
 from irlens.analyze.ptx_registers import access
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import Instruction, Register
+from irlens.parse.ptx import Instruction, Register, Vector
 
+_PAIRS = (("b64",), ("b128",))
 #: A value that is carried longer than this is no pipeline's.
 _MAX_DISTANCE = 16
 _ELEMENT_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
@@ -210,9 +211,11 @@ def _extent(loops: FunctionLoops, block: int) -> range:
 
 
 def _moves(instruction: Instruction) -> bool:
-    """Whether it copies one whole register into another."""
-    return (
-        instruction.opcode == "mov"
-        and instruction.predicate is None
-        and all(isinstance(operand, Register) for operand in instruction.operands)
-    )
+    """Whether it only gives whole registers other names.
+
+    Packing two of them into a pair is free; packing halves of one is work.
+    """
+    if instruction.opcode != "mov" or instruction.predicate is not None:
+        return False
+    allowed = (Register, Vector) if instruction.modifiers[-1:] in _PAIRS else (Register,)
+    return all(isinstance(operand, allowed) for operand in instruction.operands)

@@ -21,7 +21,7 @@ def find(loops: FunctionLoops) -> list[Pipeline]:
 
     Nobody asks for a number of stages here: it is that of the products under way at once.
     """
-    chosen = list(innermost(loops, _multiplies))
+    chosen = innermost(loops, _multiplies)
     if not chosen:
         return []
     ring = Ring(loops, _barrier)

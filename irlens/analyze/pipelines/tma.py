@@ -22,7 +22,7 @@ def find(loops: FunctionLoops, *, requested: RequestedStages) -> list[Pipeline]:
 
     Bytes are those that the barriers are told to expect, per CTA.
     """
-    chosen = list(innermost(loops, is_bulk_load))
+    chosen = innermost(loops, is_bulk_load)
     if not chosen:
         return []
     ring = Ring(loops, _barrier)

@@ -22,7 +22,7 @@ def find(loops: FunctionLoops) -> list[Pipeline]:
     Nobody asks for a number of stages here: it is that of the iterations whose products are under
     way at once, the one that is issued included.
     """
-    chosen = list(innermost(loops, _multiplies))
+    chosen = innermost(loops, _multiplies)
     if not chosen:
         return []
     events = {index: tuple(_events(loops.block(index))) for index in range(len(loops.cfg.blocks))}
