@@ -5,10 +5,10 @@ often commits the next copies and then waits. Both are read by following groups 
 the control flow until the loop's iterations repeat.
 """
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterator
 
 from irlens.analyze.cfg import Cfg
+from irlens.analyze.pipelines.describe import RequestedStages
 from irlens.analyze.pipelines.groups import (
     UNBOUNDED,
     Commit,
@@ -28,10 +28,7 @@ from irlens.analyze.pipelines.loops import (
 from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
 from irlens.analyze.pipelines.uses import first_use
 from irlens.model.report import Pipeline, PipelineKind, Verdict
-from irlens.model.source import SourceLocation
 from irlens.parse.ptx import Function, Immediate, Instruction
-
-RequestedStages: TypeAlias = Callable[[tuple[SourceLocation, ...]], int | None]
 
 NO_COPIES = (
     "no asynchronous copy in the loop, and no load that is seen to run ahead through registers"

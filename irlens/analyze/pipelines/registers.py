@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 
 import msgspec
 
-from irlens.analyze.graph import predecessors, reverse_postorder
+from irlens.analyze.graph import Successors, predecessors, reverse_postorder
 from irlens.analyze.pipelines.constants import depended_on
 from irlens.analyze.pipelines.describe import RequestedStages, blank, innermost, judge
 from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load, is_copy, reads_global
@@ -32,10 +32,11 @@ def find(
     it, and in whose place the first iteration finds a value loaded before the loop.
     """
     pipelines = []
+    graph = _Graph(loops.cfg.successors)
     for index in innermost(loops, is_plain_load):
         if loops.forest.loops[index].irreducible:
             continue
-        carried = _Carried(loops, index)
+        carried = _Carried(loops, graph, index)
         ahead = carried.ahead()
         if ahead:
             stages = requested(loops.locations(index))
@@ -87,6 +88,14 @@ def _bytes(load: Instruction) -> int | None:
 _Holders = dict[str, int]
 
 
+class _Graph:
+    """What all loops of a function share: who precedes a block, and the order to visit them in."""
+
+    def __init__(self, successors: Successors) -> None:
+        self.before = predecessors(successors)
+        self.order = {block: n for n, block in enumerate(reverse_postorder(successors))}
+
+
 class _Carried:
     """Follows the values that one loop loads.
 
@@ -94,13 +103,12 @@ class _Carried:
         loads: The loop's own loads, as indices of instructions.
     """
 
-    def __init__(self, loops: FunctionLoops, index: int) -> None:
+    def __init__(self, loops: FunctionLoops, graph: _Graph, index: int) -> None:
         self._loops = loops
         self._instructions = loops.function.instructions
         self._loop = loops.forest.loops[index]
         self._body = loops.forest.body(index)
-        self._before = predecessors(loops.cfg.successors)
-        self._order = {block: n for n, block in enumerate(reverse_postorder(loops.cfg.successors))}
+        self._before, self._order = graph.before, graph.order
         own = (i for block in self._loop.own for i in _extent(loops, block))
         self.loads = [i for i in own if is_plain_load(self._instructions[i])]
 

@@ -89,15 +89,14 @@ class Tracer:
             block = waiting.pop()
             for source in self._before[block]:
                 ahead = self._position.get(source, -1)
-                if 0 <= ahead < self._position[block] and source not in found | body:
+                if 0 <= ahead < self._position[block] and not (source in found or source in body):
+                    if self._touches[source] and not self._runs_once(source, inside):
+                        return None
                     found.add(source)
                     waiting.append(source)
         touches = []
         for block in sorted(found, key=self._position.__getitem__):
-            here = self._touches[block]
-            if here and not inside.issuperset(self._around(block)) and not self._spins(block):
-                return None
-            touches += here
+            touches += self._touches[block]
         return touches
 
     def iterations(self, loop: int, count: int) -> Iterator[list[Touch]]:
@@ -116,6 +115,10 @@ class Tracer:
             yield touches
             latches = self._loops.forest.loops[loop].latches
             values = _common([self._leave(latch, header, behind[latch]) for latch in latches])
+
+    def _runs_once(self, block: int, inside: set[int]) -> bool:
+        """Whether a block runs once, as far as barriers see, each time the given loops do."""
+        return inside.issuperset(self._around(block)) or self._spins(block)
 
     def repeats(self, loop: int) -> bool:
         """Whether a loop inside touches barriers, more than only waiting for one."""
