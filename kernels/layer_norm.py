@@ -54,7 +54,8 @@ def layer_norm_kernel(
     rstd = 1 / tl.sqrt(variance + eps)
     weight = tl.load(weight_ptr + cols, mask=mask)
     bias = tl.load(bias_ptr + cols, mask=mask)
-    tl.store(output_ptr + row * output_row_stride + cols, centered * rstd * weight + bias, mask=mask)
+    output = centered * rstd * weight + bias
+    tl.store(output_ptr + row * output_row_stride + cols, output, mask=mask)
 
 
 def layer_norm_reference(input_ptr, weight_ptr, bias_ptr, eps):

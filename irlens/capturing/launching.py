@@ -62,7 +62,8 @@ class Bench:
             CaptureError: The reference does not fit the description.
         """
         values = self.tensors(args)
-        compiled = triton_door.compile_variant(kernel, values, settings, grid, launch=True)
+        with triton_door.scratch_from(self._scratch):
+            compiled = triton_door.compile_variant(kernel, values, settings, grid, launch=True)
         if compiled.refusal is not None:
             return compiled, None
         self._torch.cuda.synchronize()
@@ -80,6 +81,10 @@ class Bench:
             local_bytes=facts.local_bytes,
             blocks_per_sm=facts.blocks_per_sm,
         )
+
+    def _scratch(self, size: int, alignment: int, stream: int | None) -> Any:
+        """Allocate bytes for a kernel; PyTorch aligns to more than any kernel asks for."""
+        return self._torch.empty(size, dtype=self._torch.int8, device="cuda")
 
     def _facts(self, compiled: Compiled) -> FunctionFacts:
         """Ask the driver about the launched kernel."""

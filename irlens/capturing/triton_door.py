@@ -9,8 +9,9 @@ import re
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ from triton.backends.amd.compiler import HIPBackend
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 from triton.compiler.compiler import make_backend
+from triton.runtime import _allocation
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.errors import OutOfResources
@@ -212,6 +214,25 @@ def compile_variant(
     bound = {p.name: settings.get(p.name, p.default) for p in function.params if p.is_constexpr}
     entry = Path(get_cache_manager(handle.hash).cache_dir)
     return Compiled(entry, plain(bound), handle, refusal)
+
+
+@contextmanager
+def scratch_from(allocate: Callable[[int, int, int | None], Any]) -> Iterator[None]:
+    """Give launched kernels the global memory that they ask for besides their arguments.
+
+    Descriptors that a kernel makes with ``tl.make_tensor_descriptor`` are kept there, and Triton
+    by itself has none to give.
+
+    Args:
+        allocate: Takes bytes, alignment and stream, and returns a tensor.
+    """
+    kept = _allocation._allocator  # 3.4 keeps the allocator itself, later ones a variable of it
+    before = kept.get() if isinstance(kept, ContextVar) else kept
+    triton.set_allocator(allocate)
+    try:
+        yield
+    finally:
+        triton.set_allocator(before)
 
 
 def stand_ins(args: Mapping[str, Argument]) -> Values:

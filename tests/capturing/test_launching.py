@@ -154,6 +154,40 @@ def test_what_does_not_fit_is_said(
         capture(request_to_run)
 
 
+def test_a_kernel_gets_the_scratch_memory_that_it_asks_for(
+    pretended_gpu: SimpleNamespace, sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import triton
+    from triton.runtime import _allocation
+
+    def current() -> Any:  # 3.4 keeps the allocator itself, later ones a variable of it
+        kept = _allocation._allocator
+        return kept.get() if hasattr(kept, "get") else kept
+
+    class Asking:
+        def __init__(self, src: object, metadata: Any) -> None:
+            self.size = metadata.global_scratch_size
+
+        def __call__(self, *rest: object) -> None:
+            assert self.size > 0
+            assert current()(self.size, 128, None) == "scratch"
+
+    asked = []
+
+    def empty(size: int, dtype: object, device: str) -> str:
+        asked.append((size, dtype, device))
+        return "scratch"
+
+    monkeypatch.setattr(torch, "empty", empty)
+    monkeypatch.setattr(launching, "nvidia_function", lambda *_: FunctionFacts(33, 8, 16))
+    monkeypatch.setattr(triton.runtime.driver.active, "launcher_cls", Asking)
+    before = current()
+    sizes = {"M": 64, "N": 64, "K": 64}
+    capture(Request(kernel="matmul_tma", target=sm_90, args={**sizes}, run=True))
+    assert asked == [(3 * 128, torch.int8, "cuda")]  # a tensor map of 128 bytes for A, B and C
+    assert current() is before
+
+
 def test_a_kernel_without_a_grid_cannot_run(
     pretended_gpu: SimpleNamespace, request_to_run: Request, write: Any
 ) -> None:

@@ -1,5 +1,6 @@
 """The sample kernels: each compiles for every GPU, and computes what its reference does."""
 
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -8,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from irlens.capturing import Request, capture_entries
+import irlens.arch
+from irlens.capturing import Request, capture, capture_entries
+from irlens.capturing.describe import samples_folder
+from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue, Target
+from irlens.parse import cubin, hsaco
 
 TARGETS = [
     *(
@@ -19,18 +24,34 @@ TARGETS = [
     *(Target(vendor="amd", arch=arch, warp_size=64) for arch in ("gfx90a", "gfx942", "gfx950")),
     *(Target(vendor="amd", arch=arch, warp_size=32) for arch in ("gfx1100", "gfx1201")),
 ]
+SMALL_MATMUL: dict[str, ConstexprValue] = {
+    "BLOCK_SIZE_M": 32,
+    "BLOCK_SIZE_N": 32,
+    "BLOCK_SIZE_K": 32,
+    "GROUP_SIZE_M": 4,
+    "num_stages": 2,
+    "num_warps": 4,
+}
 SMALL: dict[str, dict[str, ConstexprValue]] = {
     "vector_add": {},
     "softmax": {"num_stages": 2},
-    "matmul": {
-        "BLOCK_SIZE_M": 32,
-        "BLOCK_SIZE_N": 32,
-        "BLOCK_SIZE_K": 32,
-        "GROUP_SIZE_M": 4,
-        "num_stages": 2,
-        "num_warps": 4,
-    },
+    "matmul": SMALL_MATMUL,
+    "matmul_tma": SMALL_MATMUL,
+    "flash_attention": {"HEAD_DIM": 32, "BLOCK_M": 32, "BLOCK_N": 32, "num_stages": 2},
+    "layer_norm": {},
+    "spill": {},
 }
+TRITON = tuple(map(int, importlib.metadata.version("triton").split(".")[:2]))
+
+
+def test_every_sample_is_tested() -> None:
+    assert sorted(SMALL) == sorted(path.stem for path in samples_folder().glob("*.py"))
+
+
+def capture_one(kernel: str, arch: str, **args: ConstexprValue) -> Capture:
+    target = next(target for target in TARGETS if target.arch == arch)
+    (found,) = capture(Request(kernel=kernel, target=target, args=args))
+    return found
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.arch)
@@ -52,7 +73,8 @@ def test_a_sample_compiles_for_every_gpu(
 # Triton's interpreter runs a kernel with NumPy on the CPU: no GPU, and none of irlens, decides
 # what the outputs are. Sizes that are no multiple of a block reach every mask.
 INTERPRET = """
-import json, sys
+import inspect, json, sys
+import triton.language as tl
 from irlens.capturing.call import Parameter, evaluate_grid, resolve
 from irlens.capturing.describe import find_kernel
 from irlens.capturing.loading import loaded
@@ -66,15 +88,17 @@ request = Request(kernel=name, target=target, sm_count=1, args=args, settings=se
 source = find_kernel(name)
 with loaded(source) as (module, _):
     kernel = getattr(module, source.function)
-    constexprs = ("BLOCK", "GROUP", "ACTIVATION", "num_stages")
-    parameters = [Parameter(n, n.startswith(constexprs), True) for n in kernel.arg_names]
-    call = resolve(request, source.description, parameters, {"num_warps"})
-    settings = {**call.defaults, **call.overrides}
-    settings.pop("num_warps", None)
-    reference = Reference(source.description, module, "cpu")
-    values = reference.tensors(call.args)
     while hasattr(kernel, "configs"):
         kernel = kernel.fn
+    parameters = [
+        Parameter(name, parameter.annotation is tl.constexpr, True)
+        for name, parameter in inspect.signature(kernel.fn).parameters.items()
+    ]
+    call = resolve(request, source.description, parameters, ())
+    constexprs = [parameter.name for parameter in parameters if parameter.constexpr]
+    settings = {n: v for n, v in {**call.defaults, **call.overrides}.items() if n in constexprs}
+    reference = Reference(source.description, module, "cpu")
+    values = reference.tensors(call.args)
     kernel[evaluate_grid(call, settings)](**values, **settings)
     if spoil:
         for output in source.description.outputs:
@@ -83,6 +107,8 @@ with loaded(source) as (module, _):
     result = reference.compare(values, expected)
 print(json.dumps(result))
 """
+HEADS = {"batch": 2, "heads": 3}
+BLOCKS = {"HEAD_DIM": 16, "BLOCK_M": 32, "BLOCK_N": 16}
 TILES = {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 16, "GROUP_SIZE_M": 2}
 
 
@@ -107,6 +133,12 @@ def interpret(
         ("softmax", {"n_rows": 20, "n_cols": 37}, {}),
         ("matmul", {"M": 40, "N": 70, "K": 50}, {**TILES}),
         ("matmul", {"M": 33, "N": 64, "K": 16}, {**TILES, "ACTIVATION": "leaky_relu"}),
+        ("matmul_tma", {"M": 40, "N": 72, "K": 56}, {**TILES}),
+        ("flash_attention", {**HEADS, "n_ctx": 75}, {**BLOCKS}),
+        ("flash_attention", {**HEADS, "n_ctx": 75}, {**BLOCKS, "CAUSAL": True}),
+        ("flash_attention", {**HEADS, "n_ctx": 64}, {**BLOCKS, "BLOCK_N": 64, "CAUSAL": True}),
+        ("layer_norm", {"n_rows": 5, "n_cols": 300}, {}),
+        ("spill", {"n_rows": 5, "n_cols": 300}, {}),
     ],
 )
 def test_a_sample_computes_what_its_reference_does(
@@ -123,3 +155,60 @@ def test_one_wrong_element_is_noticed() -> None:
     matches, error = interpret("vector_add", {"n_elements": 70}, {"BLOCK_SIZE": 32}, spoil=True)
     assert not matches
     assert error == pytest.approx(1.0)
+
+
+# A binary's own registers and local memory, and the PTX, say whether a sample shows what it is for.
+
+
+@pytest.mark.parametrize("kernel", sorted(set(SMALL) - {"matmul"}))  # that one is autotuned
+@pytest.mark.parametrize("name", ["a100", "h100"])
+def test_a_sample_fits_the_gpu_by_default(kernel: str, name: str) -> None:
+    arch = irlens.arch.find(name).arch
+    metadata = capture_one(kernel, arch.name).metadata
+    assert metadata is not None
+    assert metadata.shared <= arch.shared_per_block_optin
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"])
+def test_spill_spills_on_nvidia(arch: str) -> None:
+    assert _local_bytes(capture_one("spill", arch)) > 0
+    assert _local_bytes(capture_one("spill", arch, n_cols=32_000)) == 0
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
+def test_spill_spills_on_amd(arch: str) -> None:
+    assert _vgpr_spills(capture_one("spill", arch)) > 0
+    assert _vgpr_spills(capture_one("spill", arch, n_cols=32_000)) == 0
+
+
+@pytest.mark.parametrize(
+    ("arch", "tma"), [("sm_80", False), ("sm_90", True), ("sm_100", True), ("sm_120", True)]
+)
+def test_descriptors_become_tma_where_there_is_one(arch: str, tma: bool) -> None:
+    ptx = capture_one("matmul_tma", arch).stages["ptx"].text()
+    assert ("cp.async.bulk.tensor.2d.shared" in ptx) is tma
+    assert ("cp.async.bulk.tensor.2d.global" in ptx) is tma
+    assert ("cp.async.cg.shared.global" in ptx) is not tma
+
+
+@pytest.mark.skipif(TRITON > (3, 9), reason="what a later Triton takes is not known")
+def test_a_layer_norm_lost_a_program_per_sm_in_triton_3_7() -> None:
+    # 512 threads of 64 registers fit an SM twice; with one register more they fit it once.
+    (kernel,) = cubin.read(capture_one("layer_norm", "sm_100").stages["cubin"].read()).kernels
+    assert kernel.registers is not None
+    if TRITON < (3, 7):
+        assert kernel.registers <= 64
+    else:
+        assert 64 < kernel.registers <= 72
+
+
+def _local_bytes(found: Capture) -> int:
+    (kernel,) = cubin.read(found.stages["cubin"].read()).kernels
+    assert kernel.local_bytes is not None
+    return kernel.local_bytes
+
+
+def _vgpr_spills(found: Capture) -> int:
+    (kernel,) = hsaco.read(found.stages["hsaco"].read()).kernels
+    assert kernel.vgpr_spills is not None
+    return kernel.vgpr_spills
