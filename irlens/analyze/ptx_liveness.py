@@ -34,9 +34,9 @@ class Registers(msgspec.Struct, frozen=True):
 
     names: tuple[Declared, ...]
     weights: tuple[int, ...]
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    kills: tuple[int, ...]
+    reads: liveness.Sets
+    writes: liveness.Sets
+    kills: liveness.Sets
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -49,16 +49,22 @@ class _Point(msgspec.Struct, frozen=True, gc=False):
     """The fullest moment of one instruction.
 
     Attributes:
-        live: The registers.
-        weight: In 32-bit registers.
+        weight: Live 32-bit registers.
         predicates: The most predicates live before or behind it.
         behind: Whether that moment is behind the instruction, and not before it.
     """
 
-    live: int
     weight: int
     predicates: int
     behind: bool
+
+
+class _Peak(msgspec.Struct, frozen=True):
+    """The instruction with the most live registers, its point, and these registers."""
+
+    index: int
+    point: _Point
+    live: int
 
 
 def analyze(function: Function, cfg: Cfg) -> StagePressure:
@@ -74,13 +80,12 @@ def analyze(function: Function, cfg: Cfg) -> StagePressure:
     registers = collect(function)
     if isinstance(registers, Unreadable):
         return StagePressure(peak=None, line=None, source=None, reason=registers.reason)
-    points = _points(function, cfg, registers)
-    if not points:
+    points, peak = _points(function, cfg, registers)
+    if peak is None:
         return StagePressure(peak=0, line=None, source=None)
-    peak = max(range(len(points)), key=lambda index: (points[index].weight, -index))
-    instruction = function.instructions[peak]
+    instruction = function.instructions[peak.index]
     return StagePressure(
-        peak=points[peak].weight,
+        peak=peak.point.weight,
         line=instruction.line,
         source=_place(instruction.locations[-1:]),
         chain=instruction.locations,
@@ -88,7 +93,7 @@ def analyze(function: Function, cfg: Cfg) -> StagePressure:
         innermost=_by_line(function.instructions, points, 0),
         curve=tuple(point.weight for point in points),
         predicates=max(point.predicates for point in points),
-        live=_groups(function, cfg, registers, peak, points[peak]),
+        live=_groups(function, cfg, registers, peak),
     )
 
 
@@ -100,25 +105,26 @@ def collect(function: Function) -> Registers | Unreadable:
     if function.kind == "fragment" and not function.registers:
         return Unreadable("the text declares no registers: it is a part of a function")
     numbers: dict[Declared, int] = {}
-    bits: dict[tuple[str, int], int] = {}
-    reads, writes, kills = [], [], []
+    known: dict[tuple[str, int], int | None] = {}
+    reads: list[tuple[int, ...]] = []
+    writes: list[tuple[int, ...]] = []
+    kills: list[tuple[int, ...]] = []
     for instruction in function.instructions:
         found = access(instruction)
         if found is None:
             return Unreadable(f"what '{instruction.name}' does is not known")
-        sets = []
-        for names in (found.reads, found.writes):
-            total = 0
+        for names, sets in ((found.reads, reads), (found.writes, writes)):
+            members = []
             for name in names:
                 key = (name, instruction.scope)
-                if key not in bits:
+                if key not in known:
                     register = resolve(function, *key)
-                    bits[key] = 1 << numbers.setdefault(register, len(numbers)) if register else 0
-                total |= bits[key]
-            sets.append(total)
-        reads.append(sets[0])
-        writes.append(sets[1])
-        kills.append(0 if instruction.predicate is not None else sets[1])
+                    known[key] = numbers.setdefault(register, len(numbers)) if register else None
+                number = known[key]
+                if number is not None:
+                    members.append(number)
+            sets.append(tuple(members))
+        kills.append(() if instruction.predicate is not None else writes[-1])
     weights = []
     for register in numbers:
         weight = _weight(register.group.type)
@@ -126,7 +132,13 @@ def collect(function: Function) -> Registers | Unreadable:
             kind = register.group.type
             return Unreadable(f"how wide a register of type '.{kind}' is, is not known")
         weights.append(weight)
-    return Registers(tuple(numbers), tuple(weights), tuple(reads), tuple(writes), tuple(kills))
+    return Registers(
+        tuple(numbers),
+        tuple(weights),
+        liveness.Sets(reads),
+        liveness.Sets(writes),
+        liveness.Sets(kills),
+    )
 
 
 def _weight(kind: str) -> int | None:
@@ -141,21 +153,43 @@ def _weight(kind: str) -> int | None:
     return int(elements or 1) * max(width // 32, 1)
 
 
-def _points(function: Function, cfg: Cfg, registers: Registers) -> list[_Point]:
-    """The fullest moment of each instruction."""
+def _points(
+    function: Function, cfg: Cfg, registers: Registers
+) -> tuple[list[_Point], _Peak | None]:
+    """The fullest moment of each instruction, and of these the first that is the fullest."""
     reads, writes, kills = registers.reads, registers.writes, registers.kills
     blocks = [range(block.start, block.stop) for block in cfg.blocks]
     after = liveness.live_out(blocks, cfg.successors, reads, kills)
     written = _written_before(blocks, cfg, writes)
     scale = _Scale(registers.weights)
-    points = [_Point(0, 0, 0, False)] * len(function.instructions)
-    for block, leaving, known in zip(blocks, after, written, strict=True):
-        steps = list(liveness.walk(block, leaving, reads, kills))
-        for index, before, behind in reversed(steps):
-            entering = before & known
+    points = [_Point(0, 0, False)] * len(function.instructions)
+    peak: _Peak | None = None
+    for block, leaving, entered in zip(blocks, after, written, strict=True):
+        # Backwards, as the walk goes: a register is known behind the first write to it.
+        first = _first_writes(block, entered, writes)
+        known = entered
+        for index in block:
             known |= writes[index]
-            points[index] = scale.point(entering, behind & known | writes[index])
-    return points
+        for index, before, behind in liveness.walk(block, leaving, reads, kills):
+            resulting = behind & known | writes[index]
+            for number in first.get(index, ()):
+                known &= ~(1 << number)
+            live, points[index] = scale.point(before & known, resulting)
+            if peak is None or (points[index].weight, -index) > (peak.point.weight, -peak.index):
+                peak = _Peak(index, points[index], live)
+    return points, peak
+
+
+def _first_writes(block: range, entered: int, writes: liveness.Sets) -> dict[int, tuple[int, ...]]:
+    """For instructions of a block, the registers that nothing on the way there has written."""
+    known = entered
+    first: dict[int, tuple[int, ...]] = {}
+    for index in block:
+        fresh = writes[index] & ~known
+        if fresh:
+            first[index] = tuple(_bits(fresh))
+            known |= fresh
+    return first
 
 
 def _written_before(blocks: Sequence[range], cfg: Cfg, writes: Sequence[int]) -> list[int]:
@@ -183,13 +217,13 @@ class _Scale:
 
         self._predicates = self._masks.pop(0, 0)
 
-    def point(self, before: int, behind: int) -> _Point:
-        """The fuller of two moments."""
+    def point(self, before: int, behind: int) -> tuple[int, _Point]:
+        """The fuller of two moments, and what is live then."""
         entering, resulting = self._weight(before), self._weight(behind)
         predicates = max((live & self._predicates).bit_count() for live in (before, behind))
         if resulting > entering:
-            return _Point(behind, resulting, predicates, True)
-        return _Point(before, entering, predicates, False)
+            return behind, _Point(resulting, predicates, True)
+        return before, _Point(entering, predicates, False)
 
     def _weight(self, live: int) -> int:
         return sum(weight * (live & mask).bit_count() for weight, mask in self._masks.items())
@@ -218,11 +252,11 @@ def _by_line(
 
 
 def _groups(
-    function: Function, cfg: Cfg, registers: Registers, index: int, point: _Point
+    function: Function, cfg: Cfg, registers: Registers, peak: _Peak
 ) -> tuple[LiveGroup, ...]:
     """What is live at an instruction, by the source line that computed it; most first."""
     totals: dict[SourceLocation | None, tuple[int, int]] = {}
-    for bit, definition in _definitions(cfg, registers, index, point).items():
+    for bit, definition in _definitions(cfg, registers, peak).items():
         weight = registers.weights[bit]
         if weight:
             source = _place(function.instructions[definition].locations[-1:])
@@ -235,18 +269,19 @@ def _groups(
     )
 
 
-def _definitions(cfg: Cfg, registers: Registers, index: int, point: _Point) -> dict[int, int]:
+def _definitions(cfg: Cfg, registers: Registers, peak: _Peak) -> dict[int, int]:
     """For each live register the last instruction, in the text, whose result it may hold.
 
     Once more liveness, of a program in which one instruction reads all of them and no other
     reads anything: who writes to a register that is live then may have written what is read.
     """
     reads = [0] * len(registers.reads)
-    reads[index] = point.live
+    reads[peak.index] = peak.live
     found: dict[int, int] = {}
-    if point.behind:
-        reads[index] &= ~registers.kills[index]
-        found = dict.fromkeys(_bits(registers.writes[index] & point.live), index)
+    if peak.point.behind:
+        reads[peak.index] &= ~registers.kills[peak.index]
+        written = registers.writes[peak.index] & peak.live
+        found = dict.fromkeys(_bits(written), peak.index)
     blocks = [range(block.start, block.stop) for block in cfg.blocks]
     after = liveness.live_out(blocks, cfg.successors, reads, registers.kills)
     for block, leaving in zip(blocks, after, strict=True):
