@@ -4,7 +4,8 @@ A descriptor says base, shape, strides and tile once; a load or store then names
 coordinates, and what lies past the edge reads as 0 and is not written. From sm_90 on the Tensor
 Memory Accelerator moves such a tile on its own: one instruction a tile, no addresses in
 registers, arrival counted by an mbarrier. For every other GPU Triton turns the descriptors back
-into pointers and masks.
+into pointers and masks. The default tiles are chosen for sm_90; where shared memory is scarcer,
+64 KiB say, ``--num-stages 2`` makes them fit.
 
 Compare with ``matmul``, which computes the same from pointers.
 """
