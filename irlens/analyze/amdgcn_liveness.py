@@ -145,8 +145,10 @@ def _narrowed(instruction: Instruction, before: bool) -> bool:
 
 
 def _at_entry(function: Function) -> int:
-    """Registers that hold something when a wave starts (AMDGPUUsage, "Initial Kernel Execution
-    State"): user and system SGPRs from s0 on, the lane's place in its workgroup from v0 on.
+    """Registers that hold something when a wave starts.
+
+    These are user and system SGPRs from s0 on, and from v0 on the lane's place in its workgroup
+    (AMDGPUUsage, "Initial Kernel Execution State").
     """
     if not function.is_kernel:
         return VECTOR | SCALAR  # a function's arguments, as far as it reads them

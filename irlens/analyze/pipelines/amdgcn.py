@@ -1,0 +1,289 @@
+"""Pipelines of AMD's GPUs, from the assembly: loads that run ahead of the loop that uses them.
+
+Data gets from global memory to registers, and often on to LDS, or directly to LDS. A load runs
+ahead as far as it is in flight while something is computed, and no farther than its data's use.
+What a compiler does beyond, it does in vain as far as memory's latency goes: of a masked load
+Triton selects between data and ``other`` in the iteration that loads, however many iterations the
+result is then carried along in registers.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
+
+from irlens.analyze.amdgcn_cfg import Cfg, build
+from irlens.analyze.amdgcn_memory import (
+    Counter,
+    Transfer,
+    is_scalar_load,
+    stores_count_apart,
+    transfer,
+    writes_lds,
+)
+from irlens.analyze.amdgcn_trace import Ahead, LoopTrace, Queue
+from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.pipelines.describe import RequestedStages, judge
+from irlens.analyze.pipelines.loops import loop_source
+from irlens.model.report import Pipeline, PipelineKind
+from irlens.model.source import SourceLocation
+from irlens.parse.amdgcn import Function
+
+IN_PLACE = "each load is waited for and used in the iteration that issues it"
+WAITED_FOR = (
+    "nothing is computed between a load and the wait for it, though its data is used in a later"
+    " iteration"
+)
+SCALAR = "the loop reads memory by scalar loads, and uses each in the iteration that issues it"
+SCALAR_AHEAD = "the loop reads memory by scalar loads, which complete in no certain order"
+CONDITIONS = "the loop has conditions or loops inside, so that its iterations differ"
+PILE_UP = "the loop issues loads that it never waits for"
+NOT_FOLLOWED = "where the loaded data is first used could not be followed"
+
+
+def find_pipelines(
+    function: Function, *, threads_per_cta: int | None, requested: RequestedStages
+) -> list[Pipeline]:
+    """Describe every innermost loop that reads global memory, and how far its loads run ahead.
+
+    Args:
+        function: The kernel.
+        threads_per_cta: To turn bytes per lane into bytes per workgroup; ``None`` leaves these
+            open.
+        requested: Stages asked for, given the source location of a loop, innermost frame first.
+
+    Returns:
+        In the order of the text, one record per loop and mechanism. Groups are single load
+        instructions. The figures of "register" are those of the loads that run ahead.
+
+    Raises:
+        ArtifactError: A branch to a label that is not there.
+    """
+    cfg = build(function)
+    forest = find_loops(cfg.successors)
+    finder = _Finder(function, cfg, forest, threads_per_cta, requested)
+    found = [each for index in _innermost(cfg, forest) for each in finder.describe(index)]
+    return sorted(found, key=lambda pipeline: pipeline.line)
+
+
+def _innermost(cfg: Cfg, forest: LoopForest) -> list[int]:
+    """The innermost loops whose own instructions read global memory."""
+    below = [False] * len(forest.loops)
+    found = []
+    for index in reversed(range(len(below))):
+        loop = forest.loops[index]
+        own = (cfg.instructions[i] for block in loop.own for i in cfg.ranges[block])
+        inside = any(below[child] for child in loop.children)
+        below[index] = inside or any(transfer(i) or is_scalar_load(i) for i in own)
+        if below[index] and not inside:
+            found.append(index)
+    return found
+
+
+class _Finder:
+    """Describes the loops of one function."""
+
+    def __init__(
+        self,
+        function: Function,
+        cfg: Cfg,
+        forest: LoopForest,
+        threads: int | None,
+        requested: RequestedStages,
+    ) -> None:
+        self.cfg = cfg
+        self.forest = forest
+        self.lanes = 32 if function.directives.get("wavefront_size32") else 64
+        self.stores_apart = stores_count_apart(function)
+        self.threads = threads
+        self.requested = requested
+
+    def describe(self, index: int) -> Iterator[Pipeline]:
+        """The records of one loop."""
+        blank = self._blank(index)
+        path = _path(self.cfg, self.forest, index)
+        if path is None:
+            yield msgspec.structs.replace(blank, kind=self._kind(index), reason=CONDITIONS)
+            return
+        body = [self.cfg.instructions[i] for block in path for i in self.cfg.ranges[block]]
+        trace = LoopTrace(body, self.lanes, self.stores_apart, self._lds_filled_before(index))
+        reads_at = {n: read for n, each in enumerate(body) if (read := transfer(each))}
+        if not reads_at:
+            scalar = [n for n, each in enumerate(body) if is_scalar_load(each)]
+            in_place = all(trace.used(n) == (0, 0) for n in scalar)
+            yield msgspec.structs.replace(
+                blank,
+                verdict="not pipelined" if in_place else "unknown",
+                reason=SCALAR if in_place else SCALAR_AHEAD,
+            )
+        for mechanism in dict.fromkeys((read.to_lds, read.counter) for read in reads_at.values()):
+            yield self._record(
+                blank,
+                trace,
+                {n: r for n, r in reads_at.items() if (r.to_lds, r.counter) == mechanism},
+                *mechanism,
+            )
+
+    def _kind(self, index: int) -> PipelineKind | None:
+        """The mechanism of a loop that cannot be followed."""
+        body = (i for block in self.forest.body(index) for i in self.cfg.ranges[block])
+        to_lds = [read.to_lds for i in body if (read := transfer(self.cfg.instructions[i]))]
+        if not to_lds:
+            return None
+        return "direct-to-lds" if any(to_lds) else "register"
+
+    def _record(
+        self,
+        blank: Pipeline,
+        trace: LoopTrace,
+        reads: dict[int, Transfer],
+        to_lds: bool,
+        counter: Counter,
+    ) -> Pipeline:
+        """The record of those loads of a loop that go to the same place by the same counter."""
+        kind: PipelineKind = "direct-to-lds" if to_lds else "register"
+        record = msgspec.structs.replace(blank, kind=kind)
+        queue = trace.queue(counter)
+        if queue is None or not queue.retired.keys() >= reads.keys():
+            return msgspec.structs.replace(record, reason=PILE_UP)
+        ahead: dict[int, Ahead] = {}
+        for position in reads:
+            found = trace.ahead(position, to_lds=to_lds)
+            if found is None or found.prefetch is None:
+                return msgspec.structs.replace(record, reason=NOT_FOLLOWED)
+            ahead[position] = found
+        running = {n: reads[n] for n, each in ahead.items() if each.prefetch}
+        if not running and not to_lds:
+            record = msgspec.structs.replace(record, kind=None)
+        return self._filled(record, queue, running or reads, ahead)
+
+    def _filled(
+        self, record: Pipeline, queue: Queue, reads: dict[int, Transfer], ahead: dict[int, Ahead]
+    ) -> Pipeline:
+        """Fill in the figures of those loads that run ahead, or of all if none does."""
+        prefetch = min(ahead[n].prefetch or 0 for n in reads)
+        verdict, reason = judge(prefetch, record.requested_stages, _serial(ahead.values()))
+        notes = [reason] if reason else []
+        if prefetch:
+            notes += _notes([ahead[n] for n in reads], prefetch)
+        if len(reads) < len(ahead):
+            notes.append(f"{len(reads)} of the loop's {len(ahead)} loads run ahead")
+        at_wait = max(
+            ([n for n in before if n in reads] for before, _ in queue.waits.values()), key=len
+        )
+        after_wait = min(
+            ([n for n in after if n in reads] for _, after in queue.waits.values()), key=len
+        )
+        ahead_of_wait = prefetch > min(ahead[n].wait for n in reads)
+        computing = at_wait if ahead_of_wait else after_wait
+        widths = [read.bytes for read in reads.values()]
+        return msgspec.structs.replace(
+            record,
+            achieved_stages=prefetch + 1,
+            prefetch_iterations=prefetch,
+            groups_per_iteration=len(reads),
+            outstanding_at_wait=len(at_wait),
+            outstanding_after_wait=len(after_wait),
+            groups_during_compute=len(computing),
+            copies_per_iteration=len(reads),
+            bytes_per_copy=widths[0] if len(set(widths)) == 1 else None,
+            bytes_per_iteration=self._times(widths),
+            bytes_in_flight=self._times([reads[n].bytes for n in computing]),
+            verdict=verdict,
+            reason="; ".join(notes),
+        )
+
+    def _times(self, widths: Sequence[int | None]) -> int | None:
+        known = [width for width in widths if width is not None]
+        if self.threads is None or len(known) < len(widths):
+            return None
+        return sum(known) * self.threads
+
+    def _blank(self, index: int) -> Pipeline:
+        """The record of a loop of which nothing is known."""
+        header = self.cfg.blocks[self.forest.loops[index].header]
+        locations = self._locations(index)
+        return Pipeline(
+            stage="amdgcn",
+            loop=header.label or f"line {header.line}",
+            line=header.line,
+            source=loop_source(locations),
+            kind=None,
+            requested_stages=self.requested(locations),
+            achieved_stages=None,
+            prefetch_iterations=None,
+            groups_before_loop=None,
+            groups_per_iteration=None,
+            outstanding_at_wait=None,
+            outstanding_after_wait=None,
+            groups_during_compute=None,
+            copies_per_iteration=None,
+            bytes_per_copy=None,
+            bytes_per_iteration=None,
+            bytes_in_flight=None,
+            verdict="unknown",
+            reason="",
+        )
+
+    def _locations(self, index: int) -> tuple[SourceLocation, ...]:
+        """Where the debug information puts the branch back: at the ``for``."""
+        for latch in self.forest.loops[index].latches:
+            instructions = self.cfg.ranges[latch]
+            if instructions and self.cfg.instructions[instructions[-1]].locations:
+                return self.cfg.instructions[instructions[-1]].locations
+        return ()
+
+    def _lds_filled_before(self, index: int) -> bool:
+        """Whether LDS may hold something when a loop is entered, put there by the kernel."""
+        body = self.forest.body(index)
+        header = self.forest.loops[index].header
+        leading, pending = {header}, [header]
+        before: list[list[int]] = [[] for _ in self.cfg.blocks]
+        for block, following in enumerate(self.cfg.successors):
+            for target in following:
+                before[target].append(block)
+        while pending:
+            for block in before[pending.pop()]:
+                if block not in leading:
+                    leading.add(block)
+                    pending.append(block)
+        outside = (i for block in leading - body for i in self.cfg.ranges[block])
+        return any(writes_lds(self.cfg.instructions[i]) for i in outside)
+
+
+def _serial(ahead: Collection[Ahead]) -> str:
+    """Why no load runs ahead."""
+    if all(each.least == 0 for each in ahead):
+        return IN_PLACE
+    return WAITED_FOR
+
+
+def _notes(ahead: Collection[Ahead], prefetch: int) -> Iterator[str]:
+    """What the verdict on loads that run ahead needs to be understood."""
+    if all(each.wait == 0 for each in ahead):
+        steps = min(each.steps for each in ahead)
+        yield f"the wait stands in the iteration that issues the loads, {steps} instructions on"
+    kept = max(each.least for each in ahead)
+    if kept > prefetch:
+        yield f"the data is then kept until it is used, {kept} iterations after its load"
+
+
+def _path(cfg: Cfg, forest: LoopForest, index: int) -> list[int] | None:
+    """The blocks of one iteration in order, if all iterations take the same way.
+
+    Code that is skipped where no lane is active counts as taken.
+    """
+    loop = forest.loops[index]
+    if loop.irreducible or loop.children or len(loop.latches) != 1:
+        return None
+    body = forest.body(index)
+    path, block = [loop.header], loop.header
+    while block != loop.latches[0]:
+        following = [target for target in cfg.successors[block] if target in body]
+        last = cfg.instructions[cfg.blocks[block].stop - 1].mnemonic
+        if len(following) == 2 and last == "s_cbranch_execz":
+            following = following[1:]
+        if len(following) != 1 or following[0] == loop.header:
+            return None
+        block = following[0]
+        path.append(block)
+    return path if len(path) == len(body) else None
