@@ -64,9 +64,9 @@ def transfer(instruction: Instruction) -> Transfer | None:
             counter = "async"
         elif operation.mnemonic.startswith("tensor_"):
             counter = "tensor"
-        return Transfer(True, counter, _bytes(operation.mnemonic))
+        return Transfer(True, counter, access_bytes(operation.mnemonic))
     if kind in _TO_REGISTERS and not is_spill(instruction):
-        return Transfer(False, "load", _bytes(operation.mnemonic))
+        return Transfer(False, "load", access_bytes(operation.mnemonic))
     return None
 
 
@@ -76,8 +76,12 @@ def is_scalar_load(instruction: Instruction) -> bool:
 
 
 def is_spill(instruction: Instruction) -> bool:
-    """Whether LLVM's comment says so: before gfx940, scratch is reached by buffer instructions."""
-    return "-byte Folded " in instruction.text
+    """Whether it accesses scratch, as spills and stack arrays do.
+
+    Before gfx940 buffer instructions do that, and only LLVM's comment tells.
+    """
+    kind = classify(instruction.operations[0])
+    return kind in ("scratch load", "scratch store") or "-byte Folded " in instruction.text
 
 
 def reads_lds(instruction: Instruction) -> bool:
@@ -134,7 +138,8 @@ def limit(instruction: Instruction, counter: Counter) -> int | None:
     return value if _WAITS.get(operation.mnemonic) == counter else None
 
 
-def _bytes(mnemonic: str) -> int | None:
+def access_bytes(mnemonic: str) -> int | None:
+    """Return how many bytes a memory instruction moves per lane; ``None`` if it does not say."""
     if match := _DWORDS.search(mnemonic):
         return 4 * int(match[1] or 1)
     if match := _NARROW.search(mnemonic):

@@ -1,0 +1,42 @@
+"""Spills in SASS: stores to local memory (STL) and loads from it (LDL)."""
+
+from irlens.analyze import sass_flow
+from irlens.analyze.graph import find_loops
+from irlens.model.source import SourceLocation
+from irlens.model.spills import SpillSite
+from irlens.parse.sass import Instruction, Section
+
+_BYTES = {"8": 1, "16": 2, "U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+
+
+def find_spills(section: Section) -> list[SpillSite]:
+    """Return the instructions of a section that access local memory, in the order of the text.
+
+    Stack arrays lie there too: in a kernel whose PTX declares none, all of them are spills. Code
+    that nothing in the section is known to reach counts as outside of any loop.
+    """
+    flow = sass_flow.build(section)
+    forest = find_loops(flow.successors)
+    sites = []
+    for block, instructions in enumerate(flow.blocks):
+        loop = forest.innermost[block]
+        depth = forest.loops[loop].depth if loop is not None else 0
+        for index in instructions:
+            instruction = section.instructions[index]
+            if instruction.opcode in ("STL", "LDL"):
+                sites.append(_site(instruction, depth))
+    return sites
+
+
+def _site(instruction: Instruction, depth: int) -> SpillSite:
+    widths = [_BYTES[each] for each in instruction.modifiers if each in _BYTES]
+    outermost = instruction.source[-1] if instruction.source else None
+    return SpillSite(
+        stage="sass",
+        kind="store" if instruction.opcode == "STL" else "load",
+        place="memory",
+        line=instruction.line,
+        source=SourceLocation(outermost.file, outermost.line) if outermost else None,
+        loop_depth=depth,
+        bytes=widths[0] if widths else 4,
+    )
