@@ -21,6 +21,7 @@ from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import SCHEMA, InstructionMix, Occupancy, Pipeline, Report, StageSize
 from irlens.model.source import SourceLocation
+from irlens.model.spills import SpillSite
 from irlens.parse import mlir, ptx
 
 if TYPE_CHECKING:  # only what a capture holds is loaded
@@ -55,7 +56,10 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     demand = read_demand(capture, gpu, ledger)
     parsed = _parse(capture, ledger, sass=sass)
     occupancy = _occupancy(capture, gpu, demand, ledger)
-    pipelines = _pipelines(capture, parsed, demand, ledger)
+    pipelines = [
+        _on_the_gpu(pipeline, gpu, occupancy)
+        for pipeline in _pipelines(capture, parsed, demand, ledger)
+    ]
     loads = (
         ttgir_loads.find(parsed.ttgir, capture.config.num_stages)
         if parsed.ttgir is not None
@@ -95,6 +99,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         loads=list(loads),
         memory=_memory(capture, parsed, ledger),
         pressure=pressure,
+        spills=_spills(parsed, demand, ledger),
         mix=_mixes(parsed),
         findings=findings,
         run=capture.manifest.run if capture.manifest else None,
@@ -232,20 +237,38 @@ def _grid_ctas(capture: Capture) -> int | None:
 
 
 def _pipelines(capture: Capture, parsed: Parsed, demand: Demand, ledger: Ledger) -> list[Pipeline]:
-    if parsed.ptx is None:
-        reason = (
-            "for AMD it is not analysed yet"
-            if parsed.amdgcn is not None
-            else "there is no ptx in this capture"
+    requested = requested_stages(parsed.ttir, capture.config.num_stages)
+    threads = demand.usage.threads if demand.usage else None
+    if parsed.amdgcn is not None:
+        from irlens.analyze.pipelines import amdgcn as amd_pipelines
+
+        ledger.known("amdgcn, loads followed to their waits and uses", "pipelines")
+        return amd_pipelines.find_pipelines(
+            parsed.amdgcn, threads_per_cta=threads, requested=requested
         )
-        ledger.missing(reason, "pipelines")
+    if parsed.ptx is None:
+        ledger.missing("there is no ptx and no amdgcn in this capture", "pipelines")
         return []
     ledger.known("ptx, copies, commits and waits followed along the control flow", "pipelines")
     return find_pipelines(
         parsed.ptx,
         cfg.build(parsed.ptx),
-        threads_per_cta=demand.usage.threads if demand.usage else parsed.ptx.threads_per_cta,
-        requested=requested_stages(parsed.ttir, capture.config.num_stages),
+        threads_per_cta=threads or parsed.ptx.threads_per_cta,
+        requested=requested,
+    )
+
+
+def _on_the_gpu(pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy | None) -> Pipeline:
+    """Say what a CTA's pipeline comes to on an SM, and what the GPU's memory would need."""
+    flying = pipeline.bytes_in_flight
+    return msgspec.structs.replace(
+        pipeline,
+        bytes_in_flight_per_sm=(
+            flying * occupancy.blocks_per_sm
+            if flying is not None and occupancy is not None and occupancy.launchable
+            else None
+        ),
+        bytes_to_cover_latency=gpu.bytes_to_cover_latency if gpu is not None else None,
     )
 
 
@@ -273,11 +296,30 @@ def _pressure(parsed: Parsed, ledger: Ledger) -> Pressure:
         from irlens.analyze import sass_liveness
 
         found["sass"] = sass_liveness.pressure(parsed.sass, sass_liveness.analyze(parsed.sass))
+    if parsed.amdgcn is not None:
+        from irlens.analyze import amdgcn_cfg, amdgcn_liveness
+
+        found["amdgcn"] = amdgcn_liveness.analyze(parsed.amdgcn, amdgcn_cfg.build(parsed.amdgcn))
     for stage, pressure in found.items():
         ledger.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
         if pressure.peak is None:
             ledger.missing(pressure.reason, f"pressure.{stage}.peak")
-    return Pressure(ptx=found.get("ptx"), sass=found.get("sass"))
+    return Pressure(**found)
+
+
+def _spills(parsed: Parsed, demand: Demand, ledger: Ledger) -> list[SpillSite] | None:
+    if parsed.amdgcn is not None:
+        from irlens.analyze import amdgcn_cfg, amdgcn_spills
+
+        return amdgcn_spills.find_spills(amdgcn_cfg.build(parsed.amdgcn))
+    if demand.resources.local_bytes == 0:
+        return []
+    if parsed.sass is not None:
+        from irlens.analyze import sass_spills
+
+        return sass_spills.find_spills(parsed.sass)
+    ledger.missing("the machine code was not disassembled; --pressure does that", "spills")
+    return None
 
 
 def _pressed(pressure: Pressure) -> Iterable[SourceLocation]:

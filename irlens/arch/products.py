@@ -21,14 +21,20 @@ def _row(
     megahertz: float | None,
     source: str,
     drivers: tuple[str, ...] | None = None,
+    *,
+    nanoseconds: float | None = None,
 ) -> Product:
-    """Make a row from the units vendors state; drivers report the title unless told."""
+    """Make a row from the units vendors state; drivers report the title unless told.
+
+    ``nanoseconds`` is the memory's latency, where somebody measured it.
+    """
     return Product(
         name=name,
         title=title,
         arch=arch,
         units=units,
         bandwidth=None if gigabytes_per_second is None else gigabytes_per_second * 1e9,
+        latency=None if nanoseconds is None else nanoseconds * 1e-9,
         clock=None if megahertz is None else megahertz * 1e6,
         drivers=(title,) if drivers is None else drivers,
         source=source,
@@ -52,7 +58,10 @@ _RTX6000 = f"{_TABLE}; clock: cputronic.com"
 _H100 = f"units: {_QUERY}; bandwidth: {_TABLE}; sources of the clock disagree"
 _H100_PCIE = f"units, clock: Triton, third_party/proton, specs.py; bandwidth: {_TABLE}"
 _H100_NVL = f"units, clock: MT4G, sample_results (the driver's); bandwidth: {_TABLE}"
-_H200 = f"units, clock: a device's own driver; bandwidth: {_TABLE}"
+_H200 = (
+    f"units, clock: a device's own driver; bandwidth: {_TABLE}; "
+    "latency: benchmarks/memory_latency.cu on a device, 350 to 353 ns over 512 MiB to 4 GiB"
+)
 _GH200 = f"units: public output of OpenCL-Benchmark (the driver's); bandwidth: {_TABLE}"
 _B200 = f"{_TABLE}; bandwidth: docs.vultr.com too, 8.0 TB/s"
 _RTX5090 = f"{_TABLE}; clock: Linux Format, May 2025"
@@ -107,7 +116,7 @@ PRODUCTS: tuple[Product, ...] = (
     _row("h100", "NVIDIA H100 SXM", "sm_90", 132, 3350, None, _H100, ("NVIDIA H100 80GB HBM3",)),
     _row("h100-pcie", "NVIDIA H100 PCIe", "sm_90", 114, 2000, 1755, _H100_PCIE),
     _row("h100-nvl", "NVIDIA H100 NVL", "sm_90", 132, 3938, 1785, _H100_NVL),
-    _row("h200", "NVIDIA H200", "sm_90", 132, 4800, 1980, _H200),
+    _row("h200", "NVIDIA H200", "sm_90", 132, 4800, 1980, _H200, nanoseconds=352),
     _row("gh200", "NVIDIA GH200 (96 GB HBM3)", "sm_90", 132, 4000, None, _GH200, _GH200_DRIVERS),
     _row("b200", "NVIDIA B200", "sm_100", 148, 8000, None, _B200),
     _row("rtx5080", "NVIDIA GeForce RTX 5080", "sm_120", 84, 960, 2620, _TABLE),

@@ -153,6 +153,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
         units: SMs (NVIDIA) or compute units (AMD) of one device, as the vendor counts them;
             ``None`` if unknown.
         bandwidth: Peak memory bandwidth, bytes per second; ``None`` if unknown.
+        latency: Seconds from a load's issue to its data, out of memory, with nothing else under
+            way; ``None`` if unknown.
         clock: Peak ("boost") clock in Hz, as the vendor or the driver states it; ``None`` if
             unknown.
         drivers: The names by which drivers report it and nothing else.
@@ -167,6 +169,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     arch: str
     units: int | None
     bandwidth: float | None
+    latency: float | None
     clock: float | None
     drivers: tuple[str, ...]
     source: str
@@ -176,6 +179,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
             "the name is not lower-case words": re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name),
             "units": self.units is None or 1 <= self.units <= 1024,
             "bandwidth is not in bytes/s": self.bandwidth is None or 5e10 <= self.bandwidth <= 5e13,
+            "latency is not in seconds": self.latency is None or 5e-8 <= self.latency <= 5e-6,
             "clock is not in Hz": self.clock is None or 5e8 <= self.clock <= 5e9,
             "no source": self.source,
         }
@@ -201,6 +205,20 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         if self.product is None or self.product.units is None:
             return None
         return self.product.units // self.arch.units_per_sm
+
+    @property
+    def bytes_to_cover_latency(self) -> int | None:
+        """Bytes that each SM must have under way to keep the memory busy, at the least.
+
+        Little's law: bandwidth times latency, shared evenly. A memory under load answers more
+        slowly than the idle one whose latency is known, so that more does not hurt.
+        """
+        product, units = self.product, self.sm_count
+        if product is None or units is None:
+            return None
+        if product.bandwidth is None or product.latency is None:
+            return None
+        return round(product.bandwidth * product.latency / units)
 
     @property
     def target(self) -> Target:

@@ -14,6 +14,7 @@ from irlens.model.config import Config, Target
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.source import SourceLocation
+from irlens.model.spills import SpillSite
 
 SCHEMA = 1
 
@@ -179,6 +180,9 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         bytes_per_iteration: Bytes that one thread's instructions copy per iteration, times the
             CTA's threads.
         bytes_in_flight: Bytes per CTA still in flight during the compute.
+        bytes_in_flight_per_sm: The same for all CTAs that an SM holds.
+        bytes_to_cover_latency: What each SM must have in flight, at the least, to keep this GPU's
+            memory busy: bandwidth times latency over the number of SMs.
         verdict: The reading of all this.
         reason: Why, in one sentence; empty where the verdict needs none.
     """
@@ -200,6 +204,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_copy: int | None
     bytes_per_iteration: int | None
     bytes_in_flight: int | None
+    bytes_in_flight_per_sm: int | None = None
+    bytes_to_cover_latency: int | None = None
     verdict: Verdict
     reason: str
 
@@ -258,6 +264,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         loads: Reads of global memory in the loops of the ttgir.
         memory: Where the dynamic shared memory goes; ``None`` without a ttgir.
         pressure: Live registers, by stage.
+        spills: Accesses of the machine code to spilled registers, and to stack arrays where there
+            are any; ``None`` where the machine code was not read.
         mix: Instruction mix, one record per stage.
         findings: Most severe first.
         run: The launch on a real GPU, if there was one.
@@ -279,6 +287,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     loads: list[LoopLoad]
     memory: SharedMemory | None
     pressure: Pressure
+    spills: list[SpillSite] | None
     mix: list[InstructionMix]
     findings: list[Finding]
     run: RunResult | None

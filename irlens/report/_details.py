@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from irlens.model.memory import LoopLoad, SharedBuffer
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
+from irlens.model.spills import SpillSite
 from irlens.report import Detail
 from irlens.report._page import Cell, Page, Style
 from irlens.report._units import count, plural, size
@@ -82,6 +83,27 @@ def _pressure(page: Page, report: Report) -> None:
         for group in found.live:
             place = str(group.source) if group.source else "no source"
             page.line("", [Cell("at the peak", "dim"), f"{group.registers:>4} from {place}"])
+    _spills(page, report)
+
+
+def _spills(page: Page, report: Report) -> None:
+    """Spills and reloads by line of Python, the deepest loops first."""
+    sites = report.spills
+    if not sites:
+        return
+    page.blank()
+    groups: dict[tuple[int, str, str, str], list[SpillSite]] = {}
+    for site in sites:
+        place = str(site.source) if site.source else f"{site.stage}:{site.line}"
+        groups.setdefault((-site.loop_depth, place, site.kind, site.place), []).append(site)
+    page.line("Spills", [f"{plural(len(sites), 'instruction')} in {sites[0].stage}"])
+    for (depth, place, kind, where), members in sorted(groups.items()):
+        inside = f"in {plural(-depth, 'loop')}" if depth else "outside of loops"
+        total = [site.bytes for site in members]
+        known = sum(each for each in total if each is not None)
+        amount = size(known) if None not in total else "unknown size"
+        told = f"{plural(len(members), kind)}, {amount} of {where}"
+        page.line("", [Cell(told, "warn" if depth else "plain"), place, inside])
 
 
 def _peak(found: StagePressure) -> list[Cell | str]:

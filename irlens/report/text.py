@@ -1,5 +1,6 @@
 """Text for people: what matters first, aligned, readable at 80 columns."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from irlens.model.capture import STAGE_ORDER
@@ -249,7 +250,7 @@ def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: _Words) -> 
         cells.append(f"{flying} in flight during the compute")
     page.line("", cells)
     if pipeline.bytes_per_iteration is not None:
-        page.line("", _traffic(pipeline, report, words))
+        page.line("", _traffic(pipeline, words))
     if pipeline.reason:
         page.text_line("", pipeline.reason, "dim")
 
@@ -259,7 +260,7 @@ def _verdict_style(pipeline: Pipeline) -> Style:
     return styles.get(pipeline.verdict, "warn")
 
 
-def _traffic(pipeline: Pipeline, report: Report, words: _Words) -> list[Cell | str]:
+def _traffic(pipeline: Pipeline, words: _Words) -> list[Cell | str]:
     cells: list[Cell | str] = []
     if pipeline.copies_per_iteration and pipeline.bytes_per_copy:
         copies = "copy" if pipeline.copies_per_iteration == 1 else "copies"
@@ -270,20 +271,29 @@ def _traffic(pipeline: Pipeline, report: Report, words: _Words) -> list[Cell | s
     cells.append(f"{size(pipeline.bytes_per_iteration or 0)} per {words.cta} and iteration")
     if pipeline.bytes_in_flight:
         flight = f"{size(pipeline.bytes_in_flight)} in flight"
-        if report.occupancy and report.occupancy.launchable:
-            everywhere = pipeline.bytes_in_flight * report.occupancy.blocks_per_sm
-            flight += f", {size(everywhere)} per {words.sm}"
+        if pipeline.bytes_in_flight_per_sm is not None:
+            flight += f", {size(pipeline.bytes_in_flight_per_sm)} per {words.sm}"
         cells.append(flight)
+        if pipeline.bytes_to_cover_latency is not None:
+            needed = size(pipeline.bytes_to_cover_latency)
+            cells.append(Cell(f"(at least {needed} cover the memory's latency)", "dim"))
     return cells
 
 
 def _findings(page: Page, findings: Sequence[Finding]) -> None:
-    page.line("Findings", [plural(len(findings), "finding")])
+    by_severity = Counter(finding.severity for finding in findings)
+    told = [
+        Cell(plural(by_severity[severity], severity), style)
+        for severity, style in _SEVERITY_STYLE.items()
+        if by_severity[severity]
+    ]
+    explain = Cell(f"irlens explain {findings[0].code} tells more", "dim")
+    page.line("Findings", [*told, explain])
     for finding in findings:
-        style = _SEVERITY_STYLE[finding.severity]
-        place = [Cell(f"{finding.source}:")] if finding.source else []
-        cells = [Cell(finding.code, style), *place, *prose(finding.message)]
-        page.line("", cells, gap=" ")
+        named = finding.source is not None and str(finding.source) not in finding.message
+        place = [Cell(f"{finding.source}:")] if named else []
+        code = Cell(finding.code, _SEVERITY_STYLE[finding.severity])
+        page.line("", [code, *place, *prose(finding.message)], gap=" ")
         if finding.hint:
             page.text_line("", finding.hint, "dim")
 
