@@ -1,0 +1,51 @@
+from irlens.analyze.ptx_accesses import Place, access_widths
+from irlens.model.source import SourceLocation
+from irlens.parse.ptx import parse
+
+PLACE = (SourceLocation("k.py", 30, 9),)
+
+
+def widths(body: str) -> dict[Place, frozenset[int]]:
+    (kernel,) = parse('.file 1 "k.py"\n.loc 1 30 9\n' + body).kernels
+    return dict(access_widths(kernel))
+
+
+def test_width_of_vectors_and_copies() -> None:
+    assert widths("ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1];") == {
+        ("load", PLACE): frozenset({16})
+    }
+    assert widths("ld.global.L1::evict_last.v2.f64 {%d1, %d2}, [%rd1];") == {
+        ("load", PLACE): frozenset({16})
+    }
+    assert widths("st.global.b16 [%rd1], %rs1;") == {("store", PLACE): frozenset({2})}
+    assert widths("cp.async.ca.shared.global [%r1], [%rd1], 8, %r2;") == {
+        ("load", PLACE): frozenset({8})
+    }
+
+
+def test_other_memories_do_not_count() -> None:
+    assert widths("ld.shared.b32 %r1, [%r2]; st.local.b32 [%rd1], %r1; ret;") == {}
+
+
+def test_the_lines_of_inline_assembly_are_one_place() -> None:
+    """Triton 3.9's PTX: each line of the assembly claims a line of Python further down."""
+    text = """
+    // begin inline asm
+    .loc 1 30 9
+    mov.u32 %r1, 0x0;
+    .loc 1 31 9
+    @%p1 ld.global.b32 { %r1 }, [ %rd1 + 0 ];
+    // end inline asm
+    // begin inline asm
+    .loc 1 30 9
+    mov.u32 %r2, 0x0;
+    .loc 1 31 9
+    @%p1 ld.global.b32 { %r2 }, [ %rd1 + 4 ];
+    // end inline asm
+    .loc 1 32 5
+    st.global.b32 [%rd2], %r1;
+    """
+    assert widths(text) == {
+        ("load", PLACE): frozenset({4}),
+        ("store", (SourceLocation("k.py", 32, 5),)): frozenset({4}),
+    }

@@ -1,0 +1,93 @@
+from collections.abc import Callable
+from math import prod
+
+import pytest
+
+from irlens.analyze.addresses import accesses, divisors
+from irlens.analyze.facts import Facts
+from irlens.analyze.ptx_accesses import access_widths
+from irlens.model.report import Finding
+
+CODE = "IRL301"
+Look = Callable[..., list[Finding]]
+TILE = {
+    "BLOCK_SIZE_M": 64,
+    "BLOCK_SIZE_N": 64,
+    "BLOCK_SIZE_K": 32,
+    "GROUP_SIZE_M": 8,
+    "num_warps": 4,
+    "num_stages": 2,
+}
+
+
+def test_shows_a_stride_and_a_bound(look: Look) -> None:
+    load, store = look(CODE, "softmax", args={"n_cols": 781})
+    assert load.message == (
+        "the load at softmax.py:50 moves 4 B per thread at a time and could move 16:"
+        " input_row_stride=781 (address) and n_cols=781 (mask) are not known to be multiples of 16"
+    )
+    assert store.message.startswith("the store at softmax.py:54 moves 4 B per thread")
+    assert load.hint == "pad the rows to a multiple of 16 elements"
+
+
+def test_shows_a_bound_alone(look: Look) -> None:
+    found = look(CODE, "vector_add", args={"n_elements": 98433})
+    assert len(found) == 3
+    assert found[0].message.endswith(
+        "could move 16: n_elements=98433 (mask) is not known to be a multiple of 16"
+    )
+    assert found[0].hint.startswith("pad the bound")
+
+
+def test_shows_each_operand_its_own_stride(look: Look) -> None:
+    found = look(CODE, "matmul", args={"M": 1000, "N": 1000, "K": 1000}, **TILE)
+    assert ["K=1000 (mask)" in f.message for f in found] == [True, False, False]
+    assert ["stride_bk=1000 (address)" in f.message for f in found] == [False, True, False]
+    assert all("moves 2 B per thread at a time and could move 16" in f.message for f in found)
+
+
+def test_silent_where_everything_is_a_multiple(look: Look) -> None:
+    assert look(CODE, "softmax") == []
+    assert look(CODE, "matmul", **TILE) == []
+    # A mask that is cut at a multiple of 16 is the same for the elements of each access.
+    assert look(CODE, "softmax", args={"n_cols": 784}) == []
+
+
+def test_silent_where_each_thread_has_one_element(look: Look) -> None:
+    """No known multiple would widen what is a single element per thread."""
+    assert look(CODE, "vector_add", args={"n_elements": 98433}, BLOCK_SIZE=128) == []
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        ("softmax", {}),
+        ("softmax", {"args": {"n_cols": 781}}),
+        ("softmax", {"args": {"n_cols": 784}}),
+        ("vector_add", {}),
+        ("vector_add", {"args": {"n_elements": 98440}}),
+        ("vector_add", {"args": {"x_ptr": "fp16[n_elements]"}}),
+        ("matmul", TILE),
+        ("matmul", {"args": {"M": 1000, "N": 1000, "K": 1000}, **TILE}),
+        ("matmul", {"args": {"N": 1000}, **TILE}),
+        ("columns.py:columns", {}),
+        ("columns.py:gather", {}),
+        ("short_rows.py", {"M": 8}),
+    ],
+)
+def test_the_rule_is_the_compilers(
+    kernel: str, options: dict[str, object], facts_of: Callable[..., Facts]
+) -> None:
+    """The width that addresses and masks allow is what stands in the PTX."""
+    facts = facts_of(kernel, **options)
+    assert facts.ttir is not None
+    assert facts.ptx is not None
+    assert facts.threads is not None
+    found = accesses(facts.ttir, divisors(facts.ttir))
+    assert found
+    widths = access_widths(facts.ptx)
+    for access in found:
+        if prod(access.pointer.shape) < facts.threads:
+            continue  # threads share elements, which takes accesses of its own
+        expected = access.width(prod(access.pointer.shape) // facts.threads)
+        assert widths[access.direction, access.location] == {expected}, access.source

@@ -1,0 +1,42 @@
+"""Reads a matrix along its rows or down its columns."""
+
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "columns": {
+        "sizes": {"n": 4096},
+        "args": {
+            "x_ptr": "fp32[n, n]",
+            "out_ptr": "fp32[n, 1024]",
+            "row_stride": 1,
+            "column_stride": "n",
+        },
+        "constexprs": {"SIZE": 1024},
+        "options": {"num_warps": 4},
+        "grid": ["n"],
+    },
+    "gather": {
+        "sizes": {"n": 4096},
+        "args": {"x_ptr": "fp32[n]", "index_ptr": "i32[n]", "out_ptr": "fp32[n]"},
+        "constexprs": {"SIZE": 1024},
+        "options": {"num_warps": 4},
+        "grid": [132],
+    },
+}
+
+
+@triton.jit
+def columns(x_ptr, out_ptr, row_stride, column_stride, SIZE: tl.constexpr):
+    """Copy part of one row, or of a column, to a row."""
+    program = tl.program_id(0)
+    offsets = tl.arange(0, SIZE)
+    x = tl.load(x_ptr + program * row_stride + offsets * column_stride)
+    tl.store(out_ptr + program * SIZE + offsets, x)
+
+
+@triton.jit
+def gather(x_ptr, index_ptr, out_ptr, SIZE: tl.constexpr):
+    """Copy what the indices name."""
+    offsets = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + tl.load(index_ptr + offsets)))
