@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import platformdirs
 
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
@@ -38,6 +36,8 @@ def root() -> Path:
     chosen = os.environ.get(ROOT_VARIABLE)
     if chosen:
         return Path(chosen).expanduser().absolute()
+    import platformdirs  # it takes a while to load, and is not needed where the variable is set
+
     return platformdirs.user_cache_path("irlens")
 
 
@@ -74,7 +74,7 @@ def workspace(destination: Path) -> Iterator[Path]:
     Raises:
         ArtifactError: The directory cannot be made.
     """
-    path = destination.parent / f".irlens-tmp-{os.getpid()}-{secrets.token_hex(8)}"
+    path = destination.parent / f".irlens-tmp-{os.getpid()}-{os.urandom(8).hex()}"
     try:
         path.mkdir(parents=True)
     except OSError as error:

@@ -1,7 +1,6 @@
 """Where output goes: a terminal (coloured, paged), a pipe or a file."""
 
 import os
-import secrets
 import shutil
 import sys
 from pathlib import Path
@@ -64,7 +63,7 @@ def _too_tall(text: str) -> bool:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
         temporary.write_bytes(data)
         temporary.replace(path)

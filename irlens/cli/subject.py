@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,15 +36,13 @@ def find_reports(kernel: str, asked: Asked, *, sass: bool = False) -> list[Repor
     if saved is not None:
         _refuse_options(kernel, asked)
         return saved
-    from irlens.inspection import inspect
-
     captures = find_captures(kernel, asked)
     if len(captures) == 1:
-        return [inspect(captures[0], sass=sass)]
+        return [_report(captures[0], sass=sass)]
     found = []
     for capture in captures:
         try:
-            found.append(inspect(capture, sass=sass))
+            found.append(_report(capture, sass=sass))
         except ArtifactError as error:
             # One broken artifact must not hide the rest of a cache.
             where = capture.directory or capture.kernel
@@ -53,6 +50,20 @@ def find_reports(kernel: str, asked: Asked, *, sass: bool = False) -> list[Repor
     if not found:
         raise ArtifactError(f"{kernel} holds no capture that can be read")
     return found
+
+
+def _report(capture: Capture, *, sass: bool) -> Report:
+    """Return a capture's report, from memory if it was made before."""
+    from irlens.artifacts import memo
+
+    key = memo.key(capture, sass=sass)
+    report = memo.recall(key)
+    if report is None:
+        from irlens.inspection import inspect
+
+        report = inspect(capture, sass=sass)
+        memo.keep(key, report)
+    return report
 
 
 def find_captures(kernel: str, asked: Asked) -> list[Capture]:
@@ -143,6 +154,8 @@ def _known_gpu(device: "Device") -> "Gpu":
 
 def _has_torch() -> bool:
     """Whether kernels can be launched; looking for PyTorch does not load it."""
+    from importlib.util import find_spec
+
     return find_spec("torch") is not None
 
 

@@ -12,6 +12,7 @@ from irlens.model.report import (
     Occupancy,
     Pipeline,
     Report,
+    Severity,
 )
 from irlens.report import DETAILS, View
 from irlens.report._details import add_detail, describe_buffer
@@ -23,7 +24,7 @@ EXTENSION = "txt"
 
 _LIMITS: tuple[LimitName, ...] = ("warps", "blocks", "registers", "shared_memory", "barriers")
 _CLASSES_SHOWN = 6
-_SEVERITY_STYLE: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
+_SEVERITY_STYLE: dict[Severity, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
 
 class _Words:

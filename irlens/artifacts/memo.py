@@ -1,0 +1,100 @@
+"""Reports that were made before: the same capture has the same report.
+
+Analysing a capture takes a tenth of a second, most of it for loading the analyses. A report is
+kept under everything it depends on: each byte of the capture, and irlens itself.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from irlens.artifacts import store
+from irlens.model.capture import PYTHON_FOLDER, Capture
+from irlens.model.report import Report
+
+#: Reports kept; when there are more, the older half goes.
+_MOST = 2000
+
+
+def key(capture: Capture, *, sass: bool) -> str:
+    """Return what the report of a capture is kept under.
+
+    Raises:
+        ArtifactError: An artifact is gone or unreadable.
+    """
+    digest = hashlib.sha256()
+    facts = (capture.kernel, capture.target, capture.config, capture.metadata, capture.manifest)
+    for piece in (_program(), msgspec.json.encode((*facts, sass))):
+        digest.update(piece)
+    for name, stage in sorted(capture.stages.items()):
+        content = stage.read()
+        digest.update(f"{name} {len(content)} ".encode())
+        digest.update(content)
+    for name, content in _python(capture):
+        digest.update(f"{name} {len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def recall(key: str) -> Report | None:
+    """Return the report that is kept under a key, ``None`` if there is none."""
+    try:
+        return msgspec.json.decode(_path(key).read_bytes(), type=Report)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def keep(key: str, report: Report) -> None:
+    """Keep a report. Where that is not possible it will be made again: no error is raised."""
+    path = _path(key)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(msgspec.json.encode(report))
+        temporary.replace(path)
+        _thin(path.parent)
+    except OSError:
+        return
+
+
+def _path(key: str) -> Path:
+    return store.root() / "reports" / f"{key}.json"
+
+
+def _program() -> bytes:
+    """Tell one irlens from another, an edited checkout from its last commit included."""
+    digest = hashlib.sha256()
+    folders = [Path(__file__).parents[1]]
+    while folders:
+        with os.scandir(folders.pop()) as children:
+            for child in sorted(children, key=lambda child: child.name):
+                if child.is_dir(follow_symlinks=False):
+                    folders.append(Path(child.path))
+                elif child.name.endswith(".py"):
+                    found = child.stat()
+                    digest.update(f"{child.name} {found.st_size} {found.st_mtime_ns} ".encode())
+    return digest.digest()
+
+
+def _python(capture: Capture) -> Iterator[tuple[str, bytes]]:
+    """The Python that a capture keeps: a report shows lines of it."""
+    folder = capture.directory / PYTHON_FOLDER if capture.directory is not None else None
+    if folder is None or not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir()):
+        try:
+            yield path.name, path.read_bytes()
+        except OSError:
+            continue
+
+
+def _thin(folder: Path) -> None:
+    with os.scandir(folder) as children:
+        kept = [child for child in children if child.name.endswith(".json")]
+    if len(kept) > _MOST:
+        kept.sort(key=lambda child: child.stat().st_mtime)
+        for child in kept[: len(kept) // 2]:
+            Path(child.path).unlink(missing_ok=True)
