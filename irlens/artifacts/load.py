@@ -16,7 +16,6 @@ from typing import TypeVar
 
 import msgspec
 
-from irlens.artifacts.sniff import identify
 from irlens.model.capture import (
     MANIFEST_NAME,
     STAGE_ORDER,
@@ -103,6 +102,8 @@ def _captures(
     content: bytes, *, path: Path | None, name: str, stage: str | None
 ) -> Iterator[Capture]:
     """Yield a capture for each kernel of one artifact; ``stage`` is what its extension says."""
+    from irlens.artifacts.sniff import identify  # a cache is read without it, and sooner
+
     if not content.strip():
         raise ArtifactError(f"{path or name} is empty", hint=_RIGHT_PATH)
     try:

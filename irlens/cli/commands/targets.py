@@ -1,12 +1,14 @@
 """``irlens targets``: the GPUs irlens knows, with their limits."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from irlens.arch import Gpu
 from irlens.cli import output
 from irlens.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from irlens.arch import Gpu
 
 _HEADER = (
     "target", "arch", "family", "SMs", "warps/SM", "blocks/SM",
@@ -41,7 +43,7 @@ def command(form: Literal["text", "json"]) -> Exit:
     return Exit.OK
 
 
-def _row(gpu: Gpu) -> tuple[str, ...]:
+def _row(gpu: "Gpu") -> tuple[str, ...]:
     arch, product = gpu.arch, gpu.product
     bandwidth = product.bandwidth if product else None
     return (
