@@ -6,6 +6,7 @@ from irlens.arch import Gpu
 from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline, Resources
+from irlens.model.spills import SpillSite
 from irlens.parse.mlir import Module
 from irlens.parse.ptx import Function
 from irlens.parse.sass import Section
@@ -25,6 +26,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         ttgir: With layouts, after software pipelining.
         loads: Reads of global memory in the ttgir's loops.
         ptx: The kernel's function in the PTX.
+        spills: Accesses of the machine code to spilled registers.
         sass: The kernel's disassembly, if somebody asked for it: it is expensive.
     """
 
@@ -38,4 +40,5 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     ttgir: Module | None = None
     loads: tuple[LoopLoad, ...] = ()
     ptx: Function | None = None
+    spills: list[SpillSite] | None = None
     sass: Section | None = None

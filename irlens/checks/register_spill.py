@@ -23,19 +23,14 @@ the 255 that there are.
 """
 
 from collections.abc import Iterator
-from math import prod
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.ptx_local import declared_bytes
 from irlens.model.report import Finding, Severity
-from irlens.parse.ptx import Function, Variable
 
 CODE = "IRL105"
 NAME = "register-spill"
 SEVERITY: Severity = "warning"
-
-#: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.
-_FRAME_UNIT = 16
-_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -61,27 +56,9 @@ def _spilled(facts: Facts) -> str | None:
         return f"{resources.vgpr_spills:,} vector {registers} per lane are"
     if facts.ptx is None or not resources.local_bytes:
         return None
-    declared = _declared(facts.ptx)
+    declared = declared_bytes(facts.ptx)
     if declared is None or resources.local_bytes <= declared:
         return None
     # What is declared may have been optimised away, and its room been used for spills.
     least = "at least " if declared else ""
     return f"{least}{resources.local_bytes - declared:,} B of registers per thread are"
-
-
-def _declared(kernel: Function) -> int | None:
-    """Return the bytes of local memory that the PTX declares; ``None`` where it may need more."""
-    if any(instruction.opcode in ("call", "alloca") for instruction in kernel.instructions):
-        return None
-    total = 0
-    for statement in kernel.statements:
-        for variable in statement.declarations if isinstance(statement, Variable) else ():
-            if variable.space != "local":
-                continue
-            size = _BYTES.get(variable.type[1:])
-            extents = [extent for extent in variable.dimensions if extent is not None]
-            if size is None or len(extents) < len(variable.dimensions):
-                return None
-            # Alignment can add no more than this in front of each.
-            total += size * prod(extents) + (variable.align or size) - 1
-    return -(-total // _FRAME_UNIT) * _FRAME_UNIT

@@ -42,6 +42,7 @@ def facts_of(store: None) -> FactsOf:
         target: str = "h100",
         *,
         args: dict[str, ConstexprValue] | None = None,
+        sass: bool = False,
         **settings: ConstexprValue,
     ) -> Facts:
         gpu = arch.find(target)
@@ -53,7 +54,7 @@ def facts_of(store: None) -> FactsOf:
             args=args or {},
         )
         (variant,) = capture(request)
-        return _facts(variant)
+        return _facts(variant, sass=sass)
 
     return facts_of
 
@@ -70,9 +71,9 @@ def look(facts_of: FactsOf) -> Look:
     return look
 
 
-def _facts(variant: Capture) -> Facts:
+def _facts(variant: Capture, *, sass: bool = False) -> Facts:
     assert variant.target is not None
-    report = inspect(variant)
+    report = inspect(variant, sass=sass)
     ttgir = mlir.parse(variant.stages["ttgir"].text())
     return Facts(
         gpu=arch.find(variant.target.product or variant.target.arch),
@@ -85,6 +86,7 @@ def _facts(variant: Capture) -> Facts:
         ttgir=ttgir,
         loads=ttgir_loads.find(ttgir, report.config.num_stages),
         ptx=_ptx(variant),
+        spills=report.spills,
     )
 
 

@@ -1,0 +1,121 @@
+"""Bank conflicts in shared memory, counted from a blocked layout and a swizzled one.
+
+Shared memory has 32 banks of 4 bytes, successive words in successive banks. A warp's request takes
+as many passes as the most words that it touches in one bank; equal words count once. Requests of 8
+and 16 bytes per thread are served by half and quarter warps (CUDA C++ Programming Guide, "Shared
+Memory" under the compute capabilities from 5.x on).
+
+``swizzled_shared<{vec, perPhase, maxPhase, order}>`` puts element (row, column) at
+``row * width + ((column / vec) ^ (row / perPhase % maxPhase)) * vec + column % vec`` (Triton,
+``TritonGPUAttrDefs.td``, ``SwizzledSharedEncodingAttr``).
+"""
+
+import re
+from collections import defaultdict
+from itertools import product
+
+import msgspec
+
+from irlens.analyze.layouts import Blocked, fields, layout_of
+from irlens.analyze.ttgir_types import Shaped
+from irlens.parse.mlir import Module
+
+BANKS = 32
+_WORD = 4
+_WIDEST = 16
+_NUMBER = re.compile(r"\b(vec|perPhase|maxPhase) = ([0-9]{1,4})\b")
+_EXTENTS = re.compile(r"[0-9]{1,6}(?:x[0-9]{1,6})*")
+#: Elements that a thread holds side by side, beyond which a layout is no real one.
+_MOST_REGISTERS = 256
+
+
+class Swizzled(msgspec.Struct, frozen=True):
+    """A matrix in shared memory.
+
+    Attributes:
+        width: Elements from one row to the next, a row being what is contiguous.
+        fast: The dimension along a row.
+        vector: Neighbours that stay together.
+        per_phase: Rows that are swizzled alike.
+        max_phase: Ways of swizzling; 1 is none.
+    """
+
+    width: int
+    fast: int
+    vector: int
+    per_phase: int
+    max_phase: int
+
+    def offset(self, index: tuple[int, int]) -> int:
+        """Return where an element lies, in elements."""
+        column, row = index[self.fast], index[1 - self.fast]
+        group, rest = divmod(column, self.vector)
+        phase = row // self.per_phase % self.max_phase
+        return row * self.width + (group ^ phase) * self.vector + rest
+
+
+def swizzled(module: Module, descriptor: Shaped) -> Swizzled | None:
+    """Return the layout of a matrix in shared memory; ``None`` for any that is not understood."""
+    layout = layout_of(module, descriptor)
+    order = fields(layout).get("order", ())
+    numbers = {name: int(value) for name, value in _NUMBER.findall(layout)}
+    if not layout.startswith("#ttg.swizzled_shared<") or sorted(order) != [0, 1]:
+        return None
+    if len(descriptor.shape) != 2 or len(numbers) != 3 or 0 in numbers.values():
+        return None
+    # A part of a larger allocation names that one's shape last.
+    last = descriptor.parameters[-1]
+    whole = [int(n) for n in last.split("x")] if _EXTENTS.fullmatch(last) else descriptor.shape
+    if len(whole) < 2:
+        return None
+    fast = order[0]
+    return Swizzled(
+        whole[len(whole) - 2 + fast], fast, numbers["vec"], numbers["perPhase"], numbers["maxPhase"]
+    )
+
+
+def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: int) -> float | None:
+    """Return how many passes a warp's requests take on average, where one would be best.
+
+    Args:
+        registers: The layout that a matrix is read into, or written from.
+        shared: Where it lies.
+        shape: Of the matrix.
+        size: Bytes of an element.
+    """
+    held = registers.size_per_thread
+    if len(held) != 2 or registers.warp_size != BANKS or held[0] * held[1] > _MOST_REGISTERS:
+        return None
+    together = held[shared.fast] if shared.max_phase == 1 else min(held[shared.fast], shared.vector)
+    vector = max(min(together, _WIDEST // size), 1)
+    lanes_at_once = BANKS // max(vector * size // _WORD, 1)
+    counts = []
+    steps = [range(0, extent, vector if n == shared.fast else 1) for n, extent in enumerate(held)]
+    for register in product(*steps):
+        addresses = [
+            size * shared.offset(_wrapped(registers.lane(lane), register, shape))
+            for lane in range(BANKS)
+        ]
+        for first in range(0, BANKS, lanes_at_once):
+            group = addresses[first : first + lanes_at_once]
+            counts.append(_most_words_in_a_bank(group, vector * size))
+    return sum(counts) / len(counts)
+
+
+def _wrapped(
+    lane: tuple[int, ...], register: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[int, int]:
+    """Return an element's index; a layout that is larger than the tensor holds it several times."""
+    row, column = (
+        (place + offset) % extent
+        for place, offset, extent in zip(lane, register, shape, strict=True)
+    )
+    return row, column
+
+
+def _most_words_in_a_bank(addresses: list[int], size: int) -> int:
+    words: defaultdict[int, set[int]] = defaultdict(set)
+    for address in addresses:
+        for word in range(address // _WORD, (address + size - 1) // _WORD + 1):
+            words[word % BANKS].add(word)
+    return max(len(found) for found in words.values())

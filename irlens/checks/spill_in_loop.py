@@ -1,0 +1,77 @@
+"""Spilled registers are fetched back inside a loop, in every iteration.
+
+## What it means
+
+A spill before or behind a loop is paid for once. Inside, each iteration waits for memory, and what
+is stored there competes with the loop's own traffic for the caches.
+
+The accesses are read from the machine code. For NVIDIA that has to be disassembled, so that the
+finding is given only where that was asked for (`--pressure`), and only for kernels whose PTX
+declares no array of its own, since those are accessed in the same way. For AMD it is read from the
+assembly of kernels whose metadata counts spills.
+
+## Example
+
+An accumulator that is too large for its warps, in the loop of a matmul: the part that does not fit
+is read, added to, and written back for each tile.
+
+## What to do
+
+* See IRL105. Where the loop is what needs the registers, a smaller tile along its dimension
+  (`BLOCK_K`) or fewer stages may be enough.
+* Load what is used once per iteration late, right before its use.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.analyze.ptx_local import declared_bytes
+from irlens.model.report import Finding, Severity
+from irlens.model.source import SourceLocation
+from irlens.model.spills import SpillSite
+
+CODE = "IRL106"
+NAME = "spill-in-loop"
+SEVERITY: Severity = "warning"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding where spilled registers are accessed inside a loop."""
+    sites = [site for site in facts.spills or () if site.loop_depth and site.place == "memory"]
+    if not sites or not _are_spills(facts):
+        return
+    kinds = Counter(site.kind for site in sites)
+    deepest = max(sites, key=lambda site: site.loop_depth)
+    yield Finding(
+        code=CODE,
+        severity=SEVERITY,
+        message=(
+            f"{_count(kinds['load'], 'reload')} and {_count(kinds['store'], 'spill')} of registers"
+            f" are inside loops{_most(sites)}"
+        ),
+        hint="make the tile or the number of stages smaller, or use more warps",
+        stage=deepest.stage,
+        line=deepest.line,
+        source=deepest.source,
+    )
+
+
+def _are_spills(facts: Facts) -> bool:
+    """Whether the accesses are certainly spills and not arrays of the kernel."""
+    if facts.resources.vgpr_spills is not None:
+        return facts.resources.vgpr_spills > 0
+    return facts.ptx is not None and declared_bytes(facts.ptx) == 0
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _most(sites: list[SpillSite]) -> str:
+    """Say which line has the most of them."""
+    lines: Counter[SourceLocation] = Counter(site.source for site in sites if site.source)
+    if not lines:
+        return ""
+    line, number = lines.most_common(1)[0]
+    return f", {number:,} of them at {line}"
