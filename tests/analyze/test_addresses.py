@@ -37,6 +37,20 @@ def test_divisors_of_arguments() -> None:
     assert divisors(module) == {"%p": 16, "%n": 1, "%m": 16}
 
 
+def test_arguments_of_a_called_function_are_not_the_kernels() -> None:
+    helper = """
+  tt.func private @helper(%p: !tt.ptr<f16>) {
+    %range = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %base = tt.splat %p : !tt.ptr<f16> -> tensor<64x!tt.ptr<f16>>
+"""
+    text = HEAD + TAIL.rstrip().removesuffix("}")
+    text += helper + moved("%base", "%range", "%q") + load("%q") + TAIL
+    module = parse(text, stage="ttir")
+    assert divisors(module) == {"%p": 16, "%n": 1, "%m": 16}
+    (access,) = accesses(module, divisors(module))
+    assert (access.pointer.axes[0].run, access.pointer.divisor) == (1, 1)
+
+
 def test_neighbours_at_an_aligned_pointer() -> None:
     access = the_access(moved("%base", "%range", "%q") + load("%q"))
     assert access.pointer.axes == (Axis(64, 2, None, 2),)
