@@ -25,8 +25,8 @@ With rows of 64 fp32, all elements of a column lie in one bank.
 
 * Transpose what does not come through shared memory: `num_stages=1` for this loop, so that the
   compiler converts between layouts with padding of its own.
-* Let the loads, not the stores, go along the other dimension, where the tile is small.
-* Tiles whose rows are not a multiple of 128 bytes long.
+* Or read along the rows, and let the stores go along the other dimension: for a small tile that
+  may cost less (measure it, and see IRL302).
 """
 
 from collections.abc import Iterator

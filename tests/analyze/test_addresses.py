@@ -1,5 +1,9 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
 from irlens.analyze.addresses import Access, accesses, divisors
 from irlens.analyze.strides import Axis
+from irlens.model.errors import ParseError
 from irlens.parse.mlir import parse
 
 HEAD = """module {
@@ -133,3 +137,15 @@ def test_loops_that_hand_values_on_settle() -> None:
     )
     access = the_access(body + moved("%base", "%o", "%q") + load("%q"))
     assert access.width(8) == 2
+
+
+@given(st.integers(0, 1500), st.integers(1, 40), st.sampled_from(["", "7", "%n", "64x2x", "["]))
+def test_damage_is_refused_or_borne(start: int, length: int, instead: str) -> None:
+    text = HEAD + moved("%base", "%range", "%q") + load("%q") + TAIL
+    start %= len(text)
+    try:
+        module = parse(text[:start] + instead + text[start + length :], stage="ttir")
+    except ParseError:
+        return
+    for access in accesses(module, divisors(module)):
+        assert 1 <= access.width(8) <= 16 * access.element_bytes
