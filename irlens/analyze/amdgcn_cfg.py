@@ -79,9 +79,12 @@ def build(function: Function) -> Cfg:
         else:
             line = instructions[start].line if start < stop else 1
         blocks.append(Block(start, stop, named, line))
-        following = [block_at[positions[targets[stop - 1]]]] if stop - 1 in targets else []
-        if start < stop and not _ends(instructions[stop - 1]) and block + 1 < len(starts):
-            following.append(block + 1)
+        following = []
+        if start < stop:
+            if stop - 1 in targets:
+                following.append(block_at[positions[targets[stop - 1]]])
+            if not _ends(instructions[stop - 1]) and block + 1 < len(starts):
+                following.append(block + 1)
         successors.append(tuple(dict.fromkeys(following)))
     return Cfg(instructions, tuple(blocks), tuple(successors), _unknown(instructions))
 

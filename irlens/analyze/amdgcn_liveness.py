@@ -5,6 +5,9 @@ destination, though only in the lanes that are active. Where LLVM narrows EXEC a
 the code if no lane remains, the other lanes' values live on along that branch. Where it left the
 branch out, they live on through the narrowed instructions themselves.
 
+A register of which one instruction writes one half of 16 bits, and another the other, counts as
+kept by both.
+
 The registers are the allocated ones: a kernel needs at least as many as are ever live, and LLVM
 reports the highest number it used, plus one.
 """

@@ -19,7 +19,7 @@ _REGISTER_BYTES = 4
 def find_spills(cfg: Cfg) -> list[SpillSite]:
     """Return the instructions of a function that spill or reload, in the order of the text.
 
-    The bytes of the stores to memory, over 4, are what the metadata counts as
+    The bytes of the stores to memory and AGPRs, over 4, are what the metadata counts as
     ``.vgpr_spill_count``, unless the kernel has stack arrays too.
     """
     forest = find_loops(cfg.successors)

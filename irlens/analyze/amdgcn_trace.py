@@ -40,6 +40,7 @@ class Ahead(msgspec.Struct, frozen=True):
         flight: Iterations in which something is computed while it is in flight.
         least: Iterations from its issue to the first use of its data, at least.
         most: The same, at most; ``None`` where that is not known.
+        chained: Whether its address follows from what it loaded an iteration before.
     """
 
     wait: int
@@ -47,6 +48,7 @@ class Ahead(msgspec.Struct, frozen=True):
     flight: int
     least: int
     most: int | None
+    chained: bool = False
 
     @property
     def prefetch(self) -> int | None:
@@ -131,16 +133,17 @@ class LoopTrace:
         if queue is None or load not in queue.retired:
             return None
         wait, at = queue.retired[load]
+        steps = wait * len(self.body) + at - load
+        flight = wait + int(at > load and self._computes(load, at))
         found: tuple[int, int | None] | None
         if to_lds:
             used = wait if self._lds_reads and self._lds_reads[-1] > at else wait + 1
             found = (used, used) if self._lds_reads else None
+        elif self._feeds_itself(load):
+            return Ahead(wait, steps, flight, 0, 0, chained=True)
         else:
-            found = (0, 0) if self._feeds_itself(load) else self.used(load)
-        if found is None:
-            return None
-        flight = wait + int(at > load and self._computes(load, at))
-        return Ahead(wait, wait * len(self.body) + at - load, flight, *found)
+            found = self.used(load)
+        return Ahead(wait, steps, flight, *found) if found is not None else None
 
     def _computes(self, start: int, stop: int) -> bool:
         """Whether something is computed between two positions."""

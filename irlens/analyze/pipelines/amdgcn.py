@@ -33,6 +33,7 @@ WAITED_FOR = (
     "nothing is computed between a load and the wait for it, though its data is used in a later"
     " iteration"
 )
+CHAINED = "a load's address follows from what it loaded in the iteration before"
 SCALAR = "the loop reads memory by scalar loads, and uses each in the iteration that issues it"
 SCALAR_AHEAD = "the loop reads memory by scalar loads, which complete in no certain order"
 CONDITIONS = "the loop has conditions or loops inside, so that its iterations differ"
@@ -252,6 +253,8 @@ class _Finder:
 
 def _serial(ahead: Collection[Ahead]) -> str:
     """Why no load runs ahead."""
+    if any(each.chained for each in ahead):
+        return CHAINED
     if all(each.least == 0 for each in ahead):
         return IN_PLACE
     return WAITED_FOR

@@ -1,0 +1,319 @@
+"""AMD's pipelines against loops that were read by eye.
+
+``tests/data/amd/loops.py`` has the kernels and how they were compiled.
+"""
+
+import tarfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irlens.analyze.amdgcn_memory import access_bytes, limit, raises, transfer
+from irlens.analyze.pipelines import amdgcn as pipelines
+from irlens.model.report import Pipeline
+from irlens.parse.amdgcn import Function, Instruction, parse
+
+DATA = Path(__file__).parents[1] / "data" / "amd"
+
+
+@cache
+def _files() -> dict[str, str]:
+    with tarfile.open(DATA / "loops.tar.xz") as tar:
+        found = {}
+        for member in tar:
+            file = tar.extractfile(member)
+            assert file is not None
+            found[member.name] = file.read().decode()
+        return found
+
+
+def _find(function: Function, asked: int | None = None) -> list[Pipeline]:
+    return pipelines.find_pipelines(function, threads_per_cta=256, requested=lambda _: asked)
+
+
+def _pipelines(name: str, asked: int | None = None) -> list[Pipeline]:
+    (kernel,) = parse(_files()[f"{name}.amdgcn"]).kernels
+    return _find(kernel, asked)
+
+
+def _loop(*body: str, before: tuple[str, ...] = (), stores_apart: bool = False) -> Pipeline:
+    """The one pipeline of a loop of these lines."""
+    text = "\n\t".join(["\t.type k,@function\nk:", *before, "s_nop 0"])
+    text += "\n.LBB0_1:\n\t" + "\n\t".join([*body, "s_cbranch_scc1 .LBB0_1", "s_endpgm"])
+    text += "\n.Lfunc_end0:\n.amdhsa_kernel k\n"
+    text += ".amdhsa_memory_ordered 1\n" if stores_apart else ""
+    (found,) = _find(parse(text + ".end_amdhsa_kernel\n").functions[0])
+    return found
+
+
+#: Kernel, kind, loads that the record is of, iterations they run ahead, outstanding before the
+#: wait and behind it.
+TABLE = [
+    ("softmax_s1.gfx942", None, 1, 0, 1, 0),
+    # The row is selected from the load and -inf, and so waited for, in the iteration that loads.
+    ("softmax_s2.gfx942", "register", 1, 1, 1, 0),
+    ("softmax_s3.gfx942", "register", 1, 1, 1, 0),
+    ("softmax_s4.gfx942", "register", 1, 1, 1, 0),
+    ("softmax_s5.gfx942", "register", 1, 1, 1, 0),
+    ("softmax_s3.gfx908", "register", 1, 1, 1, 0),
+    ("softmax_s3.gfx1100", "register", 1, 1, 1, 0),
+    ("softmax_s3.gfx1250", "register", 1, 1, 1, 0),
+    ("matmul_s1.gfx942", None, 2, 0, 2, 0),
+    ("matmul_s1.gfx950", None, 2, 0, 2, 0),
+    ("matmul_s1.gfx1100", None, 4, 0, 4, 0),
+    ("matmul_s1.gfx1201", None, 4, 0, 4, 0),
+    # Loads at the top, waits and ds_write at the end; the third stage is one more tile in LDS.
+    ("matmul_s2.gfx942", "register", 2, 1, 2, 0),
+    ("matmul_s3.gfx942", "register", 2, 1, 2, 0),
+    # The fence at the barrier waits for the first operand's loads right behind their issue.
+    ("matmul_s2.gfx1100", "register", 2, 1, 2, 0),
+    ("matmul_s2.gfx1201", "register", 2, 1, 2, 0),
+    ("wide_s2.gfx908", "register", 8, 1, 8, 0),
+    # vmcnt(0) at the top, vmcnt(2) and vmcnt(4) at the end, each before the reads of LDS.
+    ("matmul_s2.gfx950", "direct-to-lds", 2, 1, 2, 0),
+    ("matmul_s3.gfx950", "direct-to-lds", 2, 2, 4, 2),
+    ("matmul_s4.gfx950", "direct-to-lds", 2, 3, 6, 4),
+    # s_wait_asynccnt 4 at the top.
+    ("matmul_s3.gfx1250", "direct-to-lds", 4, 2, 8, 4),
+    ("attention_s2.gfx942", "register", 4, 1, 4, 0),
+    ("attention_s2.gfx950", "direct-to-lds", 4, 1, 4, 0),
+    # Its registers are gone: every load is followed by its wait, and all that by the first MFMA.
+    ("wider_s2.gfx942", None, 16, 0, 10, 0),
+    # The data is loaded one iteration ahead of its sum, the indices right before they are needed.
+    ("gather_s3.gfx942", "register", 2, 1, 2, 0),
+    ("total.gfx942", None, 1, 0, 1, 0),
+    ("tiles_s2.gfx942", "register", 2, 1, 2, 0),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "loads", "prefetch", "before", "behind"), TABLE)
+def test_loops_read_by_eye(
+    name: str, kind: str | None, loads: int, prefetch: int, before: int, behind: int
+) -> None:
+    (found,) = _pipelines(name)
+    assert found.kind == kind
+    assert found.copies_per_iteration == loads
+    assert found.prefetch_iterations == prefetch
+    assert found.achieved_stages == prefetch + 1
+    assert (found.outstanding_at_wait, found.outstanding_after_wait) == (before, behind)
+    assert found.verdict == ("pipelined" if prefetch else "not pipelined")
+    assert found.stage == "amdgcn"
+    lines = _files()[f"{name}.amdgcn"].splitlines()
+    assert lines[found.line - 1].startswith(f"{found.loop}:")
+    assert found.source is not None
+    source = (DATA / "loops.py").read_text().splitlines()[found.source.line - 1]
+    assert source.lstrip().startswith("for ")
+
+
+def test_what_is_asked_for_and_what_becomes_of_it() -> None:
+    (softmax,) = _pipelines("softmax_s4.gfx942", asked=4)
+    assert (softmax.verdict, softmax.requested_stages, softmax.achieved_stages) == (
+        "shallower",
+        4,
+        2,
+    )
+    assert softmax.reason == (
+        "4 stages were asked for and 2 are achieved;"
+        " the wait stands in the iteration that issues the loads, 24 instructions on;"
+        " the data is then kept until it is used, 3 iterations after its load"
+    )
+    (matmul,) = _pipelines("matmul_s4.gfx950", asked=4)
+    assert (matmul.verdict, matmul.reason) == ("pipelined", "")
+    assert matmul.bytes_per_copy == 16
+    assert matmul.bytes_per_iteration == 2 * 16 * 256
+    assert matmul.bytes_in_flight == 4 * 16 * 256
+    (starved,) = _pipelines("wider_s2.gfx942", asked=2)
+    assert (starved.verdict, starved.reason) == ("not pipelined", pipelines.WAITED_FOR)
+    (barrier,) = _pipelines("matmul_s2.gfx1100")
+    assert barrier.reason.endswith("2 of the loop's 4 loads run ahead")
+
+
+def test_loads_that_follow_each_other_are_not_ahead() -> None:
+    found = _pipelines("chase.gfx942", asked=2)
+    assert [(each.verdict, each.reason) for each in found] == [
+        ("not pipelined", pipelines.CHAINED)
+    ] * 2  # LLVM unrolled the loop, and left one for the rest
+    (scalar,) = _pipelines("walk.gfx942")
+    assert (scalar.kind, scalar.verdict, scalar.reason) == (None, "not pipelined", pipelines.SCALAR)
+
+
+def test_a_loop_with_a_condition_is_not_guessed_at() -> None:
+    for found in _pipelines("some.gfx942"):
+        assert (found.verdict, found.reason) == ("unknown", pipelines.CONDITIONS)
+        assert found.prefetch_iterations is None
+
+
+def test_without_threads_there_are_no_bytes_per_workgroup() -> None:
+    (kernel,) = parse(_files()["matmul_s3.gfx950.amdgcn"]).kernels
+    (found,) = pipelines.find_pipelines(kernel, threads_per_cta=None, requested=lambda _: 3)
+    assert (found.bytes_per_copy, found.bytes_per_iteration, found.bytes_in_flight) == (
+        16,
+        None,
+        None,
+    )
+
+
+LOAD = "global_load_dword v1, v0, s[0:1]"
+ADD = "v_add_f32_e32 v2, v2, v1"
+OTHER = "v_exp_f32_e32 v3, v3"
+
+
+def test_the_wait_decides_and_not_the_use() -> None:
+    """The same loop with the wait at the top, behind the load, and after more computing."""
+    top = _loop("s_waitcnt vmcnt(0)", ADD, LOAD, OTHER)
+    assert (top.prefetch_iterations, top.outstanding_after_wait) == (1, 0)
+    at_once = _loop("s_nop 0", ADD, LOAD, "s_waitcnt vmcnt(0)", OTHER)
+    assert (at_once.prefetch_iterations, at_once.reason) == (0, pipelines.WAITED_FOR)
+    later = _loop(ADD, LOAD, OTHER, "s_waitcnt vmcnt(0)")
+    assert (later.prefetch_iterations, later.kind) == (1, "register")
+    used = _loop(LOAD, OTHER, "s_waitcnt vmcnt(0)", ADD)
+    assert (used.prefetch_iterations, used.reason) == (0, pipelines.IN_PLACE)
+
+
+def test_a_ring_of_registers_that_really_runs_two_ahead() -> None:
+    found = _loop("s_waitcnt vmcnt(1)", "v_add_f32_e32 v3, v3, v2", "v_mov_b32_e32 v2, v1", LOAD)
+    # v1 is moved on in the next iteration, when nothing has waited for it: that is a wait too few,
+    # and no compiler's code; what the counter says is all that is claimed.
+    assert found.prefetch_iterations == 2
+    assert found.outstanding_after_wait == 1
+
+
+def test_stores_count_with_loads_before_gfx10_only() -> None:
+    store = "global_store_dword v0, v2, s[2:3]"
+    body = ("s_waitcnt vmcnt(1)", ADD, LOAD, store)
+    together, apart = _loop(*body), _loop(*body, stores_apart=True)
+    # vmcnt(1) leaves the store behind the load, or else the load itself.
+    assert together.prefetch_iterations == 1
+    assert (together.outstanding_at_wait, together.outstanding_after_wait) == (1, 0)
+    assert (apart.outstanding_at_wait, apart.outstanding_after_wait) == (2, 1)
+
+
+def test_loads_that_nothing_waits_for_are_unknown() -> None:
+    found = _loop(ADD, LOAD)
+    assert (found.verdict, found.reason) == ("unknown", pipelines.PILE_UP)
+
+
+def test_what_lies_between_lds_stores_and_loads_is_claimed_only_where_certain() -> None:
+    store, read = "ds_write_b32 v4, v1", "ds_read_b32 v5, v6"
+    use = "v_add_f32_e32 v2, v2, v5"
+    wait = "s_waitcnt vmcnt(0)"
+    behind = _loop(LOAD, OTHER, wait, store, read, use)
+    assert (behind.prefetch_iterations, behind.verdict) == (0, "not pipelined")
+    filled = _loop(LOAD, OTHER, wait, store, read, use, before=("ds_write_b32 v4, v7",))
+    assert (filled.prefetch_iterations, filled.reason) == (None, pipelines.NOT_FOLLOWED)
+    ahead = _loop(read, use, LOAD, OTHER, wait, store, before=("ds_write_b32 v4, v7",))
+    assert (ahead.prefetch_iterations, ahead.verdict) == (1, "pipelined")
+
+
+def test_code_that_is_skipped_without_lanes_belongs_to_the_iteration() -> None:
+    found = _loop(
+        "s_and_saveexec_b64 s[4:5], vcc",
+        "s_cbranch_execz .LBB0_2",
+        LOAD,
+        "\n.LBB0_2:",
+        "s_or_b64 exec, exec, s[4:5]",
+        "s_waitcnt vmcnt(0)",
+        ADD,
+    )
+    assert (found.verdict, found.reason) == ("not pipelined", pipelines.IN_PLACE)
+
+
+def _instruction(text: str) -> Instruction:
+    (statement,) = parse(f"\t{text}\n").statements
+    assert isinstance(statement, Instruction)
+    return statement
+
+
+@pytest.mark.parametrize(
+    ("text", "load", "asynchronous"),
+    [
+        ("s_waitcnt vmcnt(3)", 3, None),
+        ("s_waitcnt vmcnt(0) lgkmcnt(2)", 0, None),
+        ("s_waitcnt lgkmcnt(2)", None, None),
+        ("s_waitcnt_vscnt null, 0x0", None, None),
+        ("s_wait_loadcnt 0xa", 10, None),
+        ("s_wait_loadcnt_dscnt 0x302", 3, None),
+        ("s_wait_dscnt 0x2", None, None),
+        ("s_wait_asynccnt 0x4", None, 4),
+        ("v_mov_b32_e32 v0, 0x4", None, None),
+    ],
+)
+def test_waits(text: str, load: int | None, asynchronous: int | None) -> None:
+    assert limit(_instruction(text), "load") == load
+    assert limit(_instruction(text), "async") == asynchronous
+
+
+@pytest.mark.parametrize(
+    ("text", "to_lds", "counter"),
+    [
+        ("buffer_load_dwordx4 v[0:3], v4, s[0:3], 0 offen", False, "load"),
+        ("buffer_load_dwordx4 v4, s[0:3], 0 offen lds", True, "load"),
+        ("global_load_lds_dwordx4 v[2:3], off", True, "load"),
+        ("global_load_async_to_lds_b128 v52, v[48:49], off", True, "async"),
+        ("tensor_load_to_lds s[0:3], s[4:11]", True, "tensor"),
+        ("buffer_load_dword v1, off, s[0:3], 0 offset:4 ; 4-byte Folded Reload", None, "load"),
+        ("scratch_load_dword v1, off, off", None, "load"),
+        ("global_atomic_add v2, v[0:1], v3, off glc", None, "load"),
+        ("global_atomic_add v[0:1], v3, off", None, None),
+        ("global_inv scope:SCOPE_SE", None, "load"),
+        ("ds_read_b32 v0, v1", None, None),
+    ],
+)
+def test_what_reads_global_memory_and_what_counts_it(
+    text: str, to_lds: bool | None, counter: str | None
+) -> None:
+    read = transfer(_instruction(text))
+    assert (read.to_lds if read else None) == to_lds
+    assert raises(_instruction(text), stores_apart=True) == counter
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "width"),
+    [
+        ("buffer_load_dword", 4),
+        ("buffer_load_dwordx3", 12),
+        ("buffer_load_b128", 16),
+        ("global_load_lds_dwordx4", 16),
+        ("global_load_async_to_lds_b64", 8),
+        ("buffer_load_ubyte", 1),
+        ("buffer_load_sbyte_d16", 1),
+        ("global_load_short_d16_hi", 2),
+        ("global_load_d16_b16", 2),
+        ("global_load_u8", 1),
+        ("tensor_load_to_lds", None),
+    ],
+)
+def test_widths(mnemonic: str, width: int | None) -> None:
+    assert access_bytes(mnemonic) == width
+
+
+_LINES = st.sampled_from(
+    [LOAD, ADD, OTHER, "s_waitcnt vmcnt(0)", "s_waitcnt vmcnt(1)", "v_mov_b32_e32 v4, v1",
+     "v_add_f32_e32 v2, v2, v4", "ds_write_b32 v5, v1", "ds_read_b32 v6, v7"]
+)  # fmt: skip
+
+
+@given(st.lists(_LINES, min_size=1, max_size=12).filter(lambda lines: LOAD in lines))
+def test_no_claim_exceeds_what_a_replay_of_the_counter_allows(lines: list[str]) -> None:
+    """Run the loop for a while and see how many loads ever are in flight at a point."""
+    found = _loop(*lines)
+    outstanding: list[int] = []
+    longest = 0
+    for iteration in range(40):
+        for line in lines:
+            if line == LOAD:
+                outstanding.append(iteration)
+            if line.startswith("s_waitcnt"):
+                left = int(line[-2])
+                retired = outstanding[: len(outstanding) - left] if left else outstanding
+                longest = max([longest, *(iteration - issued for issued in retired)])
+                outstanding = outstanding[len(retired) :]
+    if found.prefetch_iterations is not None:
+        assert found.prefetch_iterations <= longest + 1
+        assert found.outstanding_after_wait is not None
+        assert found.outstanding_after_wait <= 1
+    if not any(line.startswith("s_waitcnt") for line in lines):
+        assert found.reason == pipelines.PILE_UP
