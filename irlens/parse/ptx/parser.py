@@ -98,6 +98,8 @@ class _Parser:
         self.line = 1
         self.inline_asm = False
         self.location: tuple[SourceLocation, ...] = ()
+        #: Of the inline assembly that is being read; ``None`` before its first instruction.
+        self.asm_location: tuple[SourceLocation, ...] | None = None
         self.fragment = _Body(None, 1)
         self.body = self.fragment
         #: Open braces: offset, and the scope that is current again when it closes.
@@ -136,7 +138,7 @@ class _Parser:
             trivia = self.text[token.trivia : token.start]
             own = self.text[token.start : token.end]
             if "inline asm" in trivia:
-                self.inline_asm = trivia.rfind("begin inline asm") > trivia.rfind("end inline asm")
+                self._enter_or_leave_asm(trivia)
             self.line += trivia.count("\n")
             line, self.line = self.line, self.line + own.count("\n")
             place = (trivia, own, token.start, line, self.line)
@@ -148,6 +150,18 @@ class _Parser:
         if self.fragment.instructions:
             self.functions.append(self.fragment.finish(self.line))
         return self._finished(self.text[end:])
+
+    def _enter_or_leave_asm(self, trivia: str) -> None:
+        """Note where a block of inline assembly begins or ends.
+
+        The LLVM of Triton 3.9 writes a ``.loc`` in front of each of its lines, every one a line
+        further down than the last, so that a load of line 30 claims to be of line 33. Only that
+        of the first instruction is true, and it is in force again behind the block.
+        """
+        self.inline_asm = trivia.rfind("begin inline asm") > trivia.rfind("end inline asm")
+        if self.asm_location is not None:
+            self.location = self.asm_location
+        self.asm_location = None
 
     def _finished(self, trailing: str) -> PtxModule:
         header = {
@@ -187,6 +201,8 @@ class _Parser:
             # Two colons join the parts of one modifier ("shared::cluster").
             opcode, *modifiers = name.split(".")
             split = self.names[name] = (opcode, tuple(modifiers))
+        if self.inline_asm and self.asm_location is None:
+            self.asm_location = self.location
         instruction = Instruction(
             *place,
             self.scope,
@@ -195,7 +211,7 @@ class _Parser:
             operands,
             predicate,
             bool(negation),
-            self.location,
+            self.location if self.asm_location is None else self.asm_location,
             self.inline_asm,
         )
         self.body.instructions.append(instruction)
