@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from irlens import arch, checks
 from irlens.analyze import cfg, mix, ptx_liveness, shared_memory, ttgir_loads
 from irlens.analyze.facts import Facts
+from irlens.analyze.kernels import Named, by_name
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.occupancy import compute
@@ -26,6 +27,8 @@ from irlens.parse import mlir, ptx
 
 if TYPE_CHECKING:  # only what a capture holds is loaded
     from irlens.parse import amdgcn, sass
+
+N = TypeVar("N", bound=Named)
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,11 +63,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         _on_the_gpu(pipeline, gpu, occupancy)
         for pipeline in _pipelines(capture, parsed, demand, ledger)
     ]
-    loads = (
-        ttgir_loads.find(parsed.ttgir, capture.config.num_stages)
-        if parsed.ttgir is not None
-        else ()
-    )
+    loads = _loads(capture, parsed)
     pressure = _pressure(parsed, ledger)
     facts = Facts(
         gpu=gpu,
@@ -144,14 +143,6 @@ def _size(stage: Stage) -> StageSize:
     return StageSize(lines=lines, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-N = TypeVar("N", bound=_Named)
-
-
 def _parse(capture: Capture, ledger: Ledger, *, sass: bool) -> Parsed:
     return Parsed(
         ttir=_mlir(capture, "ttir"),
@@ -190,19 +181,14 @@ def _sass(capture: Capture, ledger: Ledger) -> "sass.Section | None":
     from irlens.parse import sass
 
     sections = sass.parse(disassemble(capture.stages["cubin"].read())).sections
-    named = [each for each in sections if each.name == f".text.{capture.kernel}"]
-    return named[0] if named else _the_kernel(sections, "sass", capture, ledger)
+    return _the_kernel(sections, "sass", capture, ledger)
 
 
 def _the_kernel(kernels: Sequence[N], stage: str, capture: Capture, ledger: Ledger) -> N | None:
-    """Return the kernel that the capture is of, or the only one there is."""
-    named = [kernel for kernel in kernels if kernel.name == capture.kernel]
-    if not named and len(kernels) == 1:
-        named = list(kernels)
-    if not named:
+    kernel = by_name(kernels, capture.kernel)
+    if kernel is None:
         ledger.missing(f"the {stage} holds no kernel named {capture.kernel}", "pipelines", "mix")
-        return None
-    return named[0]
+    return kernel
 
 
 def _occupancy(

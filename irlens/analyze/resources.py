@@ -1,10 +1,8 @@
 """What a kernel holds: registers and memories, read from the binary and Triton's metadata."""
 
-from collections.abc import Sequence
-from typing import Protocol, TypeVar
-
 import msgspec
 
+from irlens.analyze.kernels import by_name
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.occupancy import Usage
 from irlens.arch import Gpu
@@ -27,14 +25,6 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-K = TypeVar("K", bound=_Named)
-
-
 def read_demand(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
     """Read what a capture's binary and metadata say of its kernel.
 
@@ -50,26 +40,16 @@ def read_demand(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
         return _amd(capture, gpu, ledger)
     if "cubin" in capture.stages:
         return _nvidia(capture, gpu, ledger)
-    shared = _dynamic_shared(capture, ledger)
     binary = "hsaco" if gpu is not None and gpu.arch.vendor == "amd" else "cubin"
     reason = f"there is no {binary} in this capture; only the machine code tells"
-    names = ("registers", "local_bytes", "stack_bytes", "shared_static_bytes")
-    ledger.missing(reason, *(f"resources.{name}" for name in names))
-    resources = Resources(
-        registers=None,
-        shared_dynamic_bytes=shared,
-        shared_static_bytes=None,
-        local_bytes=None,
-        stack_bytes=None,
-    )
-    return Demand(resources=resources, usage=None)
+    return _unknown(reason, _dynamic_shared(capture, ledger), ledger)
 
 
 def _nvidia(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
-    kernel = _the_kernel(cubin.read(capture.stages["cubin"].read()).kernels, capture.kernel)
+    kernel = by_name(cubin.read(capture.stages["cubin"].read()).kernels, capture.kernel)
     shared = _dynamic_shared(capture, ledger)
     if kernel is None:
-        return _nameless(capture, "cubin", shared, ledger)
+        return _unknown(f"the cubin holds no kernel named {capture.kernel}", shared, ledger)
     names = ("registers", "stack_bytes", "local_bytes")
     origins = ("EIATTR_REGCOUNT", "EIATTR_MIN_STACK_SIZE", "EIATTR_MIN_STACK_SIZE")
     for name, origin in zip(names, origins, strict=True):
@@ -108,10 +88,10 @@ def _nvidia(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
 
 
 def _amd(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
-    kernel = _the_kernel(hsaco.read(capture.stages["hsaco"].read()).kernels, capture.kernel)
+    kernel = by_name(hsaco.read(capture.stages["hsaco"].read()).kernels, capture.kernel)
     shared = _dynamic_shared(capture, ledger)
     if kernel is None:
-        return _nameless(capture, "hsaco", shared, ledger)
+        return _unknown(f"the hsaco holds no kernel named {capture.kernel}", shared, ledger)
     note = "hsaco, metadata note"
     counted = ("registers", "vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "local_bytes")
     ledger.known(note, *(f"resources.{name}" for name in (*counted, "shared_static_bytes")))
@@ -154,17 +134,9 @@ def _allocated_registers(kernel: hsaco.Kernel, gpu: Gpu | None) -> int:
     return kernel.register_granules * granule
 
 
-def _the_kernel(kernels: Sequence[K], name: str) -> K | None:
-    """Return the kernel of that name, or the only one there is."""
-    named = [kernel for kernel in kernels if kernel.name == name]
-    if named:
-        return named[0]
-    return kernels[0] if len(kernels) == 1 else None
-
-
-def _nameless(capture: Capture, stage: str, shared: int | None, ledger: Ledger) -> Demand:
+def _unknown(reason: str, shared: int | None, ledger: Ledger) -> Demand:
+    """What is left to say where no machine code tells."""
     names = ("registers", "local_bytes", "stack_bytes", "shared_static_bytes")
-    reason = f"the {stage} holds no kernel named {capture.kernel}"
     ledger.missing(reason, *(f"resources.{name}" for name in names))
     return Demand(
         resources=Resources(
