@@ -42,8 +42,12 @@ class Cfg(msgspec.Struct, frozen=True):
 
     @property
     def ranges(self) -> tuple[range, ...]:
-        """The indices of each block's instructions."""
-        return tuple(range(block.start, block.stop) for block in self.blocks)
+        """The indices of each block's instructions, for all blocks."""
+        return tuple(map(self.indices, range(len(self.blocks))))
+
+    def indices(self, block: int) -> range:
+        """The indices of one block's instructions."""
+        return range(self.blocks[block].start, self.blocks[block].stop)
 
 
 def build(function: Function) -> Cfg:

@@ -87,6 +87,7 @@ class LoopTrace:
     ) -> None:
         self.body = body
         self.lanes = lanes
+        self._accesses = [access(instruction, lanes) for instruction in body]
         self.filled = filled
         self._stores_apart = stores_apart
         self._lds_reads = [n for n, each in enumerate(body) if reads_lds(each)]
@@ -158,13 +159,12 @@ class LoopTrace:
         Returns:
             At least and at most; ``None`` where nothing in the loop does.
         """
-        first = access(self.body[load], self.lanes)
+        first = self._accesses[load]
         holders = first.writes if first is not None else 0
         start = load + 1
         for iteration in range(_MAX_ITERATIONS):
             for position in range(start, len(self.body)):
-                instruction = self.body[position]
-                found = access(instruction, self.lanes)
+                instruction, found = self.body[position], self._accesses[position]
                 if found is None:
                     return None
                 if not found.reads & holders:
@@ -209,13 +209,13 @@ class LoopTrace:
 
     def _feeds_itself(self, load: int) -> bool:
         """Whether the address of a load follows from what it loaded an iteration before."""
-        first = access(self.body[load], self.lanes)
+        first = self._accesses[load]
         if first is None:
             return False
         needed = first.reads
         positions = [*range(load - 1, -1, -1), *range(len(self.body) - 1, load - 1, -1)]
         for position in positions:
-            found = access(self.body[position], self.lanes)
+            found = self._accesses[position]
             if found is not None and found.writes & needed:
                 if position == load:
                     return True

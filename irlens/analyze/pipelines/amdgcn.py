@@ -21,7 +21,7 @@ from irlens.analyze.amdgcn_memory import (
     writes_lds,
 )
 from irlens.analyze.amdgcn_trace import Ahead, LoopTrace, Queue
-from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.graph import LoopForest, find_loops, predecessors
 from irlens.analyze.pipelines.describe import RequestedStages, judge
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.model.report import Pipeline, PipelineKind
@@ -72,7 +72,7 @@ def _innermost(cfg: Cfg, forest: LoopForest) -> list[int]:
     found = []
     for index in reversed(range(len(below))):
         loop = forest.loops[index]
-        own = (cfg.instructions[i] for block in loop.own for i in cfg.ranges[block])
+        own = (cfg.instructions[i] for block in loop.own for i in cfg.indices(block))
         inside = any(below[child] for child in loop.children)
         below[index] = inside or any(transfer(i) or is_scalar_load(i) for i in own)
         if below[index] and not inside:
@@ -95,6 +95,8 @@ class _Finder:
         self.forest = forest
         self.lanes = 32 if function.directives.get("wavefront_size32") else 64
         self.stores_apart = stores_count_apart(function)
+        self.before = predecessors(cfg.successors)
+        self.filled = _filled_behind(cfg)
         self.threads = threads
         self.requested = requested
 
@@ -105,7 +107,7 @@ class _Finder:
         if path is None:
             yield msgspec.structs.replace(blank, kind=self._kind(index), reason=CONDITIONS)
             return
-        body = [self.cfg.instructions[i] for block in path for i in self.cfg.ranges[block]]
+        body = [self.cfg.instructions[i] for block in path for i in self.cfg.indices(block)]
         trace = LoopTrace(body, self.lanes, self.stores_apart, self._lds_filled_before(index))
         reads_at = {n: read for n, each in enumerate(body) if (read := transfer(each))}
         if not reads_at:
@@ -126,7 +128,7 @@ class _Finder:
 
     def _kind(self, index: int) -> PipelineKind | None:
         """The mechanism of a loop that cannot be followed."""
-        body = (i for block in self.forest.body(index) for i in self.cfg.ranges[block])
+        body = (i for block in self.forest.body(index) for i in self.cfg.indices(block))
         to_lds = [read.to_lds for i in body if (read := transfer(self.cfg.instructions[i]))]
         if not to_lds:
             return None
@@ -228,7 +230,7 @@ class _Finder:
     def _locations(self, index: int) -> tuple[SourceLocation, ...]:
         """Where the debug information puts the branch back: at the ``for``."""
         for latch in self.forest.loops[index].latches:
-            instructions = self.cfg.ranges[latch]
+            instructions = self.cfg.indices(latch)
             if instructions and self.cfg.instructions[instructions[-1]].locations:
                 return self.cfg.instructions[instructions[-1]].locations
         return ()
@@ -236,19 +238,20 @@ class _Finder:
     def _lds_filled_before(self, index: int) -> bool:
         """Whether LDS may hold something when a loop is entered, put there by the kernel."""
         body = self.forest.body(index)
-        header = self.forest.loops[index].header
-        leading, pending = {header}, [header]
-        before: list[list[int]] = [[] for _ in self.cfg.blocks]
-        for block, following in enumerate(self.cfg.successors):
-            for target in following:
-                before[target].append(block)
-        while pending:
-            for block in before[pending.pop()]:
-                if block not in leading:
-                    leading.add(block)
-                    pending.append(block)
-        outside = (i for block in leading - body for i in self.cfg.ranges[block])
-        return any(writes_lds(self.cfg.instructions[i]) for i in outside)
+        entering = self.before[self.forest.loops[index].header]
+        return any(self.filled[block] for block in entering if block not in body)
+
+
+def _filled_behind(cfg: Cfg) -> list[bool]:
+    """For each block whether LDS may have been written when it ends."""
+    filled = [any(writes_lds(cfg.instructions[i]) for i in block) for block in cfg.ranges]
+    pending = [block for block, written in enumerate(filled) if written]
+    while pending:
+        for target in cfg.successors[pending.pop()]:
+            if not filled[target]:
+                filled[target] = True
+                pending.append(target)
+    return filled
 
 
 def _serial(ahead: Collection[Ahead]) -> str:
