@@ -91,7 +91,7 @@ def pressure(section: Section, found: SassLiveness, *, curve: bool = True) -> St
         curve: Whether the count of every instruction goes into the record.
     """
     if not found.general:
-        return StagePressure(peak=None, line=None, source=None)
+        return StagePressure(peak=None, line=None, source=None, reason=found.unknown)
     peak = max(found.general)
     worst = section.instructions[found.general.index(peak)]
     return StagePressure(

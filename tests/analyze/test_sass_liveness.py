@@ -236,6 +236,7 @@ def test_code_outside_of_the_cubin_is_not_guessed_at() -> None:
     assert found.unknown == "what the code outside that CALL at 0x0180 runs does"
     pressure = sass_liveness.pressure(section_of("sm90_printing"), found)
     assert (pressure.peak, pressure.lines, pressure.curve) == (None, (), ())
+    assert pressure.reason == found.unknown
 
 
 @pytest.mark.parametrize(
