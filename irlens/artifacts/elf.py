@@ -50,7 +50,7 @@ class Symbol(msgspec.Struct, frozen=True):
         kind: ``STT_*``, such as ``STT_FUNC``.
         other: ``st_other`` as it stands, with the bits that vendors put there.
         section: Index of the section it is defined in.
-        value: Its offset in the section, or its address; see ``Elf.type``.
+        value: Its offset in the section, or its address in what is linked (AMD code objects).
         size: Bytes.
     """
 
@@ -75,7 +75,6 @@ class Elf(msgspec.Struct, frozen=True):
     """An ELF file whose header and section table are sound."""
 
     os_abi: int
-    abi_version: int
     machine: int
     flags: int
     sections: list[Section]
@@ -159,7 +158,7 @@ def read(data: bytes) -> Elf:
         names = _slice(data, rows[names_index][4], rows[names_index][5], "the section names")
     strings = _Strings(names)
     sections = [Section(strings.at(row[0]), *row[1:8]) for row in rows]
-    return Elf(ident[7], ident[8], machine, flags, sections, data)
+    return Elf(ident[7], machine, flags, sections, data)
 
 
 class _Strings:

@@ -58,12 +58,6 @@ def path_for(key: str) -> Path:
     return root() / "captures" / key
 
 
-def lookup(key: str) -> Path | None:
-    """Return the stored capture of ``key``, or ``None`` if there is none."""
-    path = path_for(key)
-    return path if path.is_dir() else None
-
-
 @contextmanager
 def workspace(destination: Path) -> Iterator[Path]:
     """Make a private directory beside ``destination``, and remove what is left in it at the end.

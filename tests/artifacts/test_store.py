@@ -45,14 +45,12 @@ def test_root_without_the_variable_is_the_users_cache(
     assert store.root() == tmp_path / "irlens"
 
 
-def test_lookup_finds_what_was_published(root: Path) -> None:
-    assert store.lookup("key") is None
+def test_what_is_published_appears_as_a_whole(root: Path) -> None:
     destination = store.path_for("key")
     with store.workspace(destination) as space:
         build = _build(space / "entry", "one")
-        assert store.lookup("key") is None
+        assert not destination.exists()
         store.publish(build, destination)
-    assert store.lookup("key") == destination
     assert _marks(destination) == {"one"}
     assert [path.name for path in destination.parent.iterdir()] == ["key"]
 

@@ -112,7 +112,6 @@ class Ring:
 
     def __init__(self, loops: FunctionLoops, issues: Issues) -> None:
         self._instructions = loops.function.instructions
-        self._issues = issues
         touching = {}
         for index, instruction in enumerate(self._instructions):
             operand = issues(instruction) or _awaited(instruction)

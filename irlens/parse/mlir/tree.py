@@ -128,20 +128,9 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
         for start, stop in pairwise(cuts):
             yield self.text[start:stop]
 
-    def text_of(self, operation: Operation) -> str:
-        """Return the text of an operation, its regions and location included."""
-        return self.text[operation.start : operation.stop]
-
     def body(self, operation: Operation) -> tuple[Operation, ...]:
         """Return everything nested in an operation, at any depth."""
         return self.operations[operation.index + 1 : operation.end]
-
-    def ancestors(self, operation: Operation) -> Iterator[Operation]:
-        """Yield the operations around one, innermost first."""
-        parent = operation.parent
-        while parent is not None:
-            yield self.operations[parent]
-            parent = self.operations[parent].parent
 
     def named(self, *names: str) -> Iterator[Operation]:
         """Yield the operations that have one of these names."""
