@@ -12,7 +12,7 @@ MANIFEST_SCHEMA = 1
 #: Where a capture keeps the Python it was made from. It is data: nothing imports it.
 PYTHON_FOLDER = "python"
 
-#: The order in which a compiler makes them; the first column belongs to NVIDIA, AMD swaps the last.
+#: The order in which a compiler makes them; ptx and cubin are NVIDIA's, amdgcn and hsaco AMD's.
 STAGE_ORDER = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
 BINARY_STAGES = frozenset({"cubin", "hsaco"})
 

@@ -159,7 +159,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     """Software pipelining of one loop, as found in the machine-level IR.
 
     Attributes:
-        stage: Where it was read: "ptx", "amdgcn", "ttgir".
+        stage: Where it was read: "ptx" or "amdgcn".
         loop: The loop's name there: the label of its header.
         line: 1-based line of the header in that stage.
         source: The ``for`` in the user's Python, if the debug information leads there.
@@ -175,10 +175,11 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         outstanding_after_wait: Groups still in flight after it.
         groups_during_compute: Groups in flight while the released data is computed with: those
             after the wait, unless the loop reads ahead.
-        copies_per_iteration: Asynchronous copy instructions per thread and iteration.
+        copies_per_iteration: Asynchronous copy instructions per thread and iteration; of kind
+            "register" the loads that run ahead.
         bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
         bytes_per_iteration: Bytes that one thread's instructions copy per iteration, times the
-            CTA's threads.
+            CTA's threads; of kind "tma" what the barriers are told to expect.
         bytes_in_flight: Bytes per CTA still in flight during the compute.
         bytes_in_flight_per_sm: The same for all CTAs that an SM holds.
         bytes_to_cover_latency: What each SM must have in flight, at the least, to keep this GPU's
@@ -214,7 +215,7 @@ class InstructionMix(msgspec.Struct, frozen=True, kw_only=True):
     """Static instruction counts of one stage, by class. Classes with no instruction are absent.
 
     Attributes:
-        stage: "ptx", "amdgcn" or "sass".
+        stage: "ptx" or "amdgcn".
         total: Instructions in the kernel, each counted once however often it runs.
         classes: Count by class name.
         unknown: Opcodes that no class knows, with their counts; they are part of ``total``.
