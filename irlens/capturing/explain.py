@@ -90,9 +90,11 @@ def _locate(error: CompilationError, sources: Sequence[Path]) -> tuple[str, str]
     """Return where in the user's files an error is, and the line with a caret under it.
 
     The error only knows the function's source text, so the text is looked up in the files.
+    Triton names the wrong function for an argument that a ``noinline`` function does not take:
+    the callee, with the place of the call in its caller.
     """
     node, function = error.node, error.src
-    if not function or not isinstance(node, ast.stmt | ast.expr):
+    if not function or not isinstance(node, ast.stmt | ast.expr) or not _holds(function, node):
         return None
     for path in sources:
         before, found, _ = path.read_text("utf-8", "replace").partition(function.strip("\n"))
@@ -102,6 +104,17 @@ def _locate(error: CompilationError, sources: Sequence[Path]) -> tuple[str, str]
             caret = " " * node.col_offset + "^"
             return f"{_shown(path)}:{line}:{node.col_offset + 1}", f"{text}\n{caret}"
     return None
+
+
+def _holds(function: str, node: ast.stmt | ast.expr) -> bool:
+    """Whether a function's source has a node, where the node says that it stands."""
+    return any(
+        type(each) is type(node)
+        and (each.lineno, each.col_offset) == (node.lineno, node.col_offset)
+        and ast.dump(each) == ast.dump(node)
+        for each in ast.walk(ast.parse(function))
+        if isinstance(each, ast.stmt | ast.expr)
+    )
 
 
 def _in_ptx(error: PTXASError, kernel: str) -> CaptureError:

@@ -40,6 +40,16 @@ def asserts(x_ptr, B: tl.constexpr):
 def fine(x_ptr, B: tl.constexpr):
     tl.store(x_ptr + tl.arange(0, B), 0)
 
+@triton.jit(noinline=True)
+def far(x):
+    return x + 1
+
+@triton.jit
+def calls_far(x_ptr, B: tl.constexpr):
+    o = tl.arange(0, B)
+    p = x_ptr + o
+    tl.store(p, far(o))
+
 @triton.jit
 def assembly(x_ptr, B: tl.constexpr):
     o = tl.arange(0, B)
@@ -67,6 +77,8 @@ SM_77 = Target(vendor="nvidia", arch="sm_77", warp_size=32)
          "bad.py:25:5: B is too big", "    tl.static_assert(B"),
         ("fine", SM_90, {"B": 65},
          "bad.py:30:22: arange's range must be a power of 2", "    tl.store(x_ptr + tl.arange"),
+        ("calls_far", SM_90, {},
+         "calls_far: Function far is marked noinline, but was called with non-scalar arg", None),
         ("fine", SM_90, {"num_warps": 3},
          "fine: num_warps must be a power of 2", None),
         ("fine", SM_77, {},
