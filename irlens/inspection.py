@@ -65,6 +65,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     ]
     loads = _loads(capture, parsed)
     pressure = _pressure(parsed, ledger)
+    spills = _spills(parsed, demand, ledger)
     facts = Facts(
         gpu=gpu,
         config=capture.config,
@@ -76,7 +77,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         ttgir=parsed.ttgir,
         loads=loads,
         ptx=parsed.ptx,
-        sass=parsed.sass,
+        spills=spills,
     )
     findings = checks.run(facts)
     places = [
@@ -98,7 +99,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         loads=list(loads),
         memory=_memory(capture, parsed, ledger),
         pressure=pressure,
-        spills=_spills(parsed, demand, ledger),
+        spills=spills,
         mix=_mixes(parsed),
         findings=findings,
         run=capture.manifest.run if capture.manifest else None,
@@ -144,12 +145,13 @@ def _size(stage: Stage) -> StageSize:
 
 
 def _parse(capture: Capture, ledger: Ledger, *, sass: bool) -> Parsed:
+    function = _ptx(capture, ledger)
     return Parsed(
         ttir=_mlir(capture, "ttir"),
         ttgir=_mlir(capture, "ttgir"),
-        ptx=_ptx(capture, ledger),
+        ptx=function,
         amdgcn=_amdgcn(capture, ledger),
-        sass=_sass(capture, ledger) if sass else None,
+        sass=_sass(capture, function, ledger) if sass else None,
     )
 
 
@@ -174,14 +176,18 @@ def _amdgcn(capture: Capture, ledger: Ledger) -> "amdgcn.Function | None":
     return _the_kernel(kernels, "amdgcn", capture, ledger)
 
 
-def _sass(capture: Capture, ledger: Ledger) -> "sass.Section | None":
+def _sass(capture: Capture, function: ptx.Function | None, ledger: Ledger) -> "sass.Section | None":
     if "cubin" not in capture.stages:
         return None
+    from irlens.analyze import sass_source
     from irlens.artifacts.tools import disassemble
     from irlens.parse import sass
 
     sections = sass.parse(disassemble(capture.stages["cubin"].read())).sections
-    return _the_kernel(sections, "sass", capture, ledger)
+    section = _the_kernel(sections, "sass", capture, ledger)
+    instructions = function.instructions if function is not None else ()
+    ptx_chains = {instruction.line: instruction.locations for instruction in instructions}
+    return sass_source.trace(section, ptx_chains) if section is not None else None
 
 
 def _the_kernel(kernels: Sequence[N], stage: str, capture: Capture, ledger: Ledger) -> N | None:

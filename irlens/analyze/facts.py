@@ -9,7 +9,6 @@ from irlens.model.report import Occupancy, Pipeline, Resources
 from irlens.model.spills import SpillSite
 from irlens.parse.mlir import Module
 from irlens.parse.ptx import Function
-from irlens.parse.sass import Section
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +26,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         loads: Reads of global memory in the ttgir's loops.
         ptx: The kernel's function in the PTX.
         spills: Accesses of the machine code to spilled registers.
-        sass: The kernel's disassembly, if somebody asked for it: it is expensive.
     """
 
     gpu: Gpu | None
@@ -41,4 +39,3 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     loads: tuple[LoopLoad, ...] = ()
     ptx: Function | None = None
     spills: list[SpillSite] | None = None
-    sass: Section | None = None

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens.analyze import sass_source
 from irlens.artifacts import tools
 from irlens.model.capture import Capture
 from irlens.model.source import SourceLocation
@@ -66,36 +67,11 @@ def map_stage(capture: Capture, stage: str) -> StageMap | None:
         text = capture.stages[stage].text()
     else:
         return None
-    chains = dict(_READERS[stage](text))
-    if stage == "sass" and "ptx" in capture.stages:
-        chains = _completed(chains, _ptx(capture.stages["ptx"].text()))
-    return StageMap(stage, text, chains)
-
-
-def _completed(
-    chains: dict[int, Chain], ptx_chains: Iterator[tuple[int, Chain]]
-) -> dict[int, Chain]:
-    """Give machine code the callers that its debug information lacks before Triton 3.8.
-
-    There the inlining stands only in comments of the PTX. A frame of machine code that in the PTX
-    has but one chain of callers has the same; where it has several it stays alone.
-    """
-    callers: dict[SourceLocation, set[Chain]] = {}
-    for _, chain in ptx_chains:
-        if chain:
-            callers.setdefault(_line_only(chain[0]), set()).add(
-                tuple(_line_only(frame) for frame in chain)
-            )
-    completed = {}
-    for line, chain in chains.items():
-        known = callers.get(_line_only(chain[0]), set()) if len(chain) == 1 else set()
-        completed[line] = next(iter(known)) if len(known) == 1 else chain
-    return completed
-
-
-def _line_only(frame: SourceLocation) -> SourceLocation:
-    """Drop the column, which machine code's line table does not have."""
-    return SourceLocation(frame.file, frame.line)
+    if stage == "sass":
+        ptx_stage = capture.stages.get("ptx")
+        ptx_chains = dict(_ptx(ptx_stage.text())) if ptx_stage is not None else {}
+        return StageMap(stage, text, dict(_sass(text, ptx_chains)))
+    return StageMap(stage, text, dict(_READERS[stage](text)))
 
 
 def _mlir(stage: str) -> Callable[[str], Iterator[tuple[int, Chain]]]:
@@ -128,9 +104,9 @@ def _amdgcn(text: str) -> Iterator[tuple[int, Chain]]:
                 yield statement.line, statement.locations
 
 
-def _sass(text: str) -> Iterator[tuple[int, Chain]]:
+def _sass(text: str, ptx_chains: dict[int, Chain]) -> Iterator[tuple[int, Chain]]:
     for section in sass.parse(text).sections:
-        for instruction in section.instructions:
+        for instruction in sass_source.trace(section, ptx_chains).instructions:
             yield instruction.line, instruction.source
 
 
@@ -141,8 +117,7 @@ _READERS: dict[str, Callable[[str], Iterator[tuple[int, Chain]]]] = {
     "llir": _llir,
     "ptx": _ptx,
     "amdgcn": _amdgcn,
-    "sass": _sass,
 }
 
 #: The stages that can be mapped, in the compiler's order.
-MAPPED = tuple(_READERS)
+MAPPED = (*_READERS, "sass")

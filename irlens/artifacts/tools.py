@@ -21,7 +21,7 @@ from irlens.model.errors import ToolError
 TIMEOUT = 300.0
 
 #: Code sections only, with the line table and the inlining that led to each line.
-_DISASSEMBLE = ("-c", "-gi")
+_DISASSEMBLE = ("-c", "-gi", "-gp")
 
 
 def find(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""SASS, the machine code of NVIDIA GPUs, as ``nvdisasm -c -gi`` prints it.
+"""SASS, the machine code of NVIDIA GPUs, as ``nvdisasm -c -gi -gp`` prints it.
 
 There is no public grammar. What is read here is what nvdisasm 12.8 and 13.1 print for sm_75 to
 sm_120; opcodes are listed in NVIDIA's "CUDA Binary Utilities", section "Instruction Set
@@ -79,6 +79,7 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         targets: Labels that the instruction names, or that nvdisasm found that it jumps to.
         schedule: Scheduling notes that nvdisasm 13 prints for sm_100 and newer; else empty.
         source: Source lines, innermost inlined function first; empty without debug information.
+        ptx_line: Line of the PTX it was made from, as the assembler counted.
     """
 
     offset: int
@@ -90,6 +91,7 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     targets: tuple[str, ...]
     schedule: str
     source: tuple[SourceLocation, ...]
+    ptx_line: int | None = None
 
     @property
     def span(self) -> Span:
@@ -143,6 +145,8 @@ _DIRECTIVE = re.compile(r"\s*+(?:\.[a-z_]++\s|//|$)")
 _FRAME = re.compile(
     r'\s*+//## File "(?P<file>[^"]*+)", line (?P<line>\d{1,9}+)(?P<inlined> inlined at )?'
 )
+#: How nvdisasm calls the PTX inside of a cubin.
+_PTX = ".nv_debug_ptx_txt"
 _SCHEDULE = re.compile(r"\s*+(?P<notes>[&?]\w.*+)$", re.DOTALL)
 _TARGET = re.compile(r"`\((?P<label>[^)]*+)\)")
 _INFERRED = re.compile(r'\(\*"(?P<note>[^"]*+)"\*\)')
@@ -185,6 +189,7 @@ class _Reader:
         self._chain: list[SourceLocation] = []
         self._source: tuple[SourceLocation, ...] = ()
         self._inlined = False
+        self._ptx_line: int | None = None
 
     def read(self, number: int, line: str) -> None:
         if section := _SECTION.match(line):
@@ -223,10 +228,13 @@ class _Reader:
         self._name = name.removeprefix(".text.") if name.startswith(".text.") else None
         self._line = number
         self._instructions, self._labels, self._declared = [], {}, set()
-        self._source, self._inlined = (), False
+        self._source, self._inlined, self._ptx_line = (), False, None
 
     def _frame(self, found: re.Match[str]) -> None:
         """``File A, line 1 inlined at B, line 2`` is followed by a line for B."""
+        if found["file"].startswith(_PTX):
+            self._ptx_line = int(found["line"]) or None
+            return
         if not self._inlined:
             self._chain = []
         if int(found["line"]) > 0 and len(self._chain) < MAX_CHAIN:
@@ -257,6 +265,7 @@ class _Reader:
             targets=tuple(targets),
             schedule=" ".join(schedule.split()),
             source=self._source,
+            ptx_line=self._ptx_line,
         )
 
 

@@ -115,7 +115,7 @@ def test_arguments_meet_no_shell_and_nothing_is_on_stdin(pretend: Path) -> None:
 def test_answers_are_kept_by_content_and_by_tool_version(pretend: Path) -> None:
     install(pretend, DISASSEMBLER)
     first = tools.disassemble(b"one")
-    assert first == "['-c', '-gi', 'kernel.cubin'] one 0\n"
+    assert first == "['-c', '-gi', '-gp', 'kernel.cubin'] one 0\n"
     assert tools.disassemble(b"one") == first
     assert calls(pretend) == 1
     tools.disassemble(b"two")

@@ -1,0 +1,62 @@
+"""The source of machine code, on what the compiler at hand makes and on hand-made faults."""
+
+import pytest
+
+import irlens
+from irlens.analyze.sass_source import trace
+from irlens.analyze.source_map import map_stage
+from irlens.model.source import SourceLocation
+from irlens.parse import sass
+
+LISTING = """\
+.section .text.kernel,"ax",@progbits
+	//## File "kernel.py", line 30
+	//## File ".nv_debug_ptx_txt", line 5
+        /*0000*/                   MOV R1, R2 ;
+	//## File "kernel.py", line 33
+	//## File ".nv_debug_ptx_txt", line 7
+        /*0010*/                   LDG.E R3, [R4.64] ;
+	//## File "standard.py", line 170
+	//## File ".nv_debug_ptx_txt", line 9
+        /*0020*/                   FADD R5, R3, R3 ;
+        /*0030*/                   EXIT ;
+"""
+LOAD, ADD = SourceLocation("kernel.py", 30, 9), SourceLocation("kernel.py", 31, 9)
+SUM = SourceLocation("standard.py", 170, 27)
+
+
+def sources(ptx_chains: dict[int, tuple[SourceLocation, ...]]) -> list[tuple[str, ...]]:
+    (section,) = sass.parse(LISTING).sections
+    return [tuple(map(str, each.source)) for each in trace(section, ptx_chains).instructions]
+
+
+@pytest.mark.parametrize("shift", [0, 6, -3])
+def test_the_ptx_knows_better(shift: int) -> None:
+    chains = {5 + shift: (LOAD,), 7 + shift: (LOAD,), 9 + shift: (SUM, ADD)}
+    add = ("standard.py:170", "kernel.py:31")
+    assert sources(chains) == [("kernel.py:30",), ("kernel.py:30",), add, add]
+
+
+def test_another_ptx_is_not_believed_but_completes_what_can_mean_one_thing_only() -> None:
+    elsewhere = {1000: (SUM, ADD), 2000: (LOAD,)}
+    told = sources(elsewhere)
+    assert told[:2] == [("kernel.py:30",), ("kernel.py:33",)]
+    assert told[2] == ("standard.py:170", "kernel.py:31")
+    assert sources({**elsewhere, 3000: (SUM, LOAD)})[2] == ("standard.py:170",)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("kernel", ["vector_add", "softmax"])
+def test_loads_and_stores_lead_to_their_own_lines(kernel: str, target: str) -> None:
+    capture = irlens.capture(kernel, target=target)
+    mapped = map_stage(capture, "sass")
+    assert mapped is not None
+    python = (capture.python(f"{kernel}.py") or "").splitlines()
+    text = mapped.text.splitlines()
+    met = set()
+    for number, chain in mapped.chains.items():
+        for opcode, call in (("LDG", "tl.load("), ("STG", "tl.store(")):
+            if f" {opcode}" in text[number - 1]:
+                met.add(opcode)
+                assert call in python[chain[-1].line - 1], text[number - 1]
+    assert "STG" in met
