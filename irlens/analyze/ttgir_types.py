@@ -4,6 +4,7 @@ import re
 
 import msgspec
 
+from irlens.model.lists import split_list
 from irlens.parse.mlir import Module
 
 # Names of MLIR's builtin types; the width is in them.
@@ -44,7 +45,7 @@ def read_shaped(text: str) -> Shaped | None:
     found = _SHAPED.fullmatch(text)
     if found is None:
         return None
-    element, *parameters = _split(found[2])
+    element, *parameters = split_list(found[2], "()[]{}<>")
     shape = tuple(int(extent) for extent in found[1].split("x")[:-1])
     return Shaped(shape, element, tuple(parameters))
 
@@ -86,20 +87,6 @@ def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
 def clustered(module: Module) -> bool:
     """Tell whether several CTAs share a tensor, so that one holds only a part of it."""
     return module.attributes.get("ttg.num-ctas", "1").partition(" ")[0] != "1"
-
-
-def _split(text: str) -> list[str]:
-    """Cut at the commas outside every bracket."""
-    parts, depth, begin = [], 0, 0
-    for index, character in enumerate(text):
-        if character in "<([{":
-            depth += 1
-        elif character in ">)]}":
-            depth -= 1
-        elif character == "," and not depth:
-            parts.append(text[begin:index].strip())
-            begin = index + 1
-    return [*parts, text[begin:].strip()]
 
 
 def layout_elements(module: Module, tensor: Shaped) -> int | None:

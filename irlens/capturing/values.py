@@ -15,6 +15,7 @@ import simpleeval
 
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
+from irlens.model.lists import split_list
 
 
 class Dtype(msgspec.Struct, frozen=True):
@@ -222,24 +223,12 @@ def _tensor(match: re.Match[str], names: Names, where: str) -> Tensor:
             hint=f"known: {', '.join(dtype.name for dtype in _DTYPES)}",
         )
     shape = []
-    for text in split_list(match["shape"]):
+    for text in filter(None, split_list(match["shape"])):
         extent = evaluate(text, names, where)
         if not isinstance(extent, int) or isinstance(extent, bool) or extent < 0:
             raise CaptureError(f"{where}: the extent '{text}' is not a whole number")
         shape.append(extent)
     return Tensor(dtype, tuple(shape))
-
-
-def split_list(text: str) -> list[str]:
-    """Split ``"M, cdiv(N, 2)"`` at the commas that are outside brackets."""
-    parts, depth, start = [], 0, 0
-    for index, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
-            parts.append(text[start:index].strip())
-            start = index + 1
-    parts.append(text[start:].strip())
-    return [part for part in parts if part]
 
 
 def _cdiv(a: int, b: int) -> int:

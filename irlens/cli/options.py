@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from irlens.model.config import ConstexprValue
+from irlens.model.lists import split_list
 
 F = TypeVar("F", bound=Callable[..., object])
 Axis: TypeAlias = tuple[str, tuple[str, ...]]
@@ -80,14 +81,7 @@ def _axes(
 
 
 def _split(text: str) -> tuple[str, ...]:
-    parts, depth, start = [], 0, 0
-    for index, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
-            parts.append(text[start:index])
-            start = index + 1
-    parts.append(text[start:])
-    values = tuple(stripped for part in parts if (stripped := part.strip()))
+    values = tuple(filter(None, split_list(text)))
     if not values:
         raise click.BadParameter("a value is missing")
     return values

@@ -12,7 +12,6 @@ from irlens.capturing.values import (
     parse_argument,
     parse_value,
     recorded,
-    split_list,
 )
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
@@ -146,8 +145,3 @@ def test_no_text_raises_anything_else(text: str) -> None:
     for read in (evaluate, parse_argument):
         with suppress(CaptureError):
             read(text, {"n": 3}, "x")
-
-
-@given(st.lists(st.from_regex(r"[a-z]{1,3}(\([a-z], [a-z]\))?", fullmatch=True), max_size=5))
-def test_lists_are_split_outside_brackets(parts: list[str]) -> None:
-    assert split_list(", ".join(parts)) == parts
