@@ -49,8 +49,7 @@ def test_softmax_is_pipelined_as_asked(target: str, n_cols: int) -> None:
     for stages in range(1, 6):
         report = inspect(captured("softmax", target, {"num_stages": stages}, n_cols))
         (pipeline,) = report.pipelines
-        assert pipeline.source is not None
-        assert pipeline.source.file == "softmax.py"
+        assert report.code[str(pipeline.source)].startswith("for row_idx in tl.range(")
         assert pipeline.requested_stages == stages
         if target == "sm_75" or stages == 1:
             assert pipeline.verdict == "not pipelined"

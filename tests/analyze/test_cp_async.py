@@ -1,8 +1,4 @@
-import importlib.util
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import cast
 
 import pytest
 from hypothesis import given
@@ -371,44 +367,3 @@ def test_the_reading_is_what_a_running_queue_does(program: tuple[int, list[str]]
     assert pipeline.prefetch_iterations == age
     assert pipeline.bytes_in_flight == 16 * after_wait
     assert pipeline.groups_before_loop == before
-
-
-Compile = Callable[[int, int, int], tuple[str, int]]
-
-
-@pytest.fixture(scope="module")
-def compile_softmax(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    pytest.importorskip("triton")
-    patch = pytest.MonkeyPatch()
-    patch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-    spec = importlib.util.spec_from_file_location("softmax", DATA / "softmax.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return cast("Compile", cache(module.compile_softmax))
-
-
-@pytest.mark.parametrize("n_cols", [1024, 781])
-@pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("capability", [75, 80, 89, 90, 100, 120])
-def test_softmax_for_every_architecture(
-    compile_softmax: Compile, capability: int, stages: int, n_cols: int
-) -> None:
-    text, shared = compile_softmax(capability, stages, n_cols)
-    (pipeline,) = find(text, requested=stages)
-    lines = (DATA / "softmax.py").read_text().splitlines()
-    assert pipeline.source is not None
-    assert lines[pipeline.source.line - 1].endswith("# the loop")
-    if capability == 75 or stages == 1:
-        assert pipeline.verdict == "not pipelined"
-        assert pipeline.achieved_stages is None
-        return
-    prefetch = stages - 1
-    assert groups(pipeline) == (prefetch, 1, prefetch, prefetch - 1, stages)
-    assert pipeline.verdict == "pipelined"
-    copies, width = (1, 16) if n_cols == 1024 else (4, 4)
-    assert (pipeline.copies_per_iteration, pipeline.bytes_per_copy) == (copies, width)
-    assert pipeline.bytes_per_iteration == 4096
-    # The compiler's own count: a buffer for each stage ahead, and the reduction's scratch.
-    assert pipeline.bytes_per_iteration * prefetch + 32 == shared
