@@ -37,6 +37,11 @@ class Cfg(msgspec.Struct, frozen=True):
     blocks: tuple[Block, ...]
     successors: tuple[tuple[int, ...], ...]
 
+    @property
+    def ranges(self) -> tuple[range, ...]:
+        """The indices of each block's instructions."""
+        return tuple(range(block.start, block.stop) for block in self.blocks)
+
 
 def build(function: Function) -> Cfg:
     """Cut a function into basic blocks.

@@ -108,6 +108,72 @@ def walk(
         after = before
 
 
+def written_before(
+    blocks: Sequence[range], successors: Successors, writes: Sequence[int]
+) -> list[int]:
+    """Return for each block what some path has written when it begins.
+
+    The same data flow the other way around: on the reversed graph a write is what a read is to
+    liveness. Without it a register that is only ever written under a predicate, as by a masked
+    load, would count from the start of the kernel on.
+    """
+    last = len(blocks) - 1
+    before = predecessors(successors)
+    reversed_edges = [tuple(last - source for source in before[last - n]) for n in range(last + 1)]
+    nothing = [0] * len(writes)
+    return live_out(blocks[::-1], reversed_edges, writes, nothing)[::-1]
+
+
+def last_writers(
+    blocks: Sequence[range],
+    successors: Successors,
+    writes: Sequence[int],
+    kills: Sequence[int],
+    live: int,
+    at: int,
+    *,
+    behind: bool,
+) -> dict[int, int]:
+    """Return for each register of a set the last instruction whose result it may hold.
+
+    Once more liveness, of a program in which one instruction reads all of them and no other
+    reads anything: who writes to a register that is live then may have written what is read.
+
+    Args:
+        blocks: For each basic block the indices of its instructions.
+        successors: For each block the blocks that can follow it.
+        writes: For each instruction the set it writes, or may write.
+        kills: For each instruction the set it overwrites whenever it is reached.
+        live: The registers.
+        at: The instruction where they are live.
+        behind: Whether they are behind it, its own results among them, and not before it.
+
+    Returns:
+        The instruction's index, the last in the order of the text, by the register's number.
+        Registers that nothing writes are absent.
+    """
+    reads = [0] * len(writes)
+    reads[at] = live
+    found: dict[int, int] = {}
+    if behind:
+        reads[at] &= ~kills[at]
+        found = dict.fromkeys(members(writes[at] & live), at)
+    after = live_out(blocks, successors, reads, kills)
+    for block, leaving in zip(blocks, after, strict=True):
+        for writer, _, following in walk(block, leaving, reads, kills):
+            for number in members(writes[writer] & following):
+                found[number] = max(found.get(number, writer), writer)
+    return found
+
+
+def members(registers: int) -> Iterator[int]:
+    """Yield the numbers in a set, in ascending order."""
+    while registers:
+        lowest = registers & -registers
+        yield lowest.bit_length() - 1
+        registers ^= lowest
+
+
 def _transfer(block: range, reads: Sequence[int], kills: Sequence[int]) -> tuple[int, int]:
     """What a block reads before it writes it, and what it overwrites."""
     exposed = killed = 0

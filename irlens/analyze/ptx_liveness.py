@@ -12,11 +12,11 @@ import msgspec
 
 from irlens.analyze import liveness
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.graph import predecessors
+from irlens.analyze.line_pressure import by_line, by_origin, line_of
 from irlens.analyze.ptx_registers import Declared, access, resolve
-from irlens.model.pressure import LinePressure, LiveGroup, StagePressure
+from irlens.model.pressure import StagePressure
 from irlens.model.source import SourceLocation
-from irlens.parse.ptx import Function, Instruction, Unknown
+from irlens.parse.ptx import Function, Unknown
 
 _TYPE = re.compile(r"(?:v([248])\.)?(?:[bsuf]|bf)(8|16|32|64|128)(x2)?")
 
@@ -84,16 +84,18 @@ def analyze(function: Function, cfg: Cfg) -> StagePressure:
     if peak is None:
         return StagePressure(peak=0, line=None, source=None)
     instruction = function.instructions[peak.index]
+    chains = [each.locations for each in function.instructions]
+    weights = [point.weight for point in points]
     return StagePressure(
         peak=peak.point.weight,
         line=instruction.line,
-        source=_place(instruction.locations[-1:]),
+        source=line_of(instruction.locations),
         chain=instruction.locations,
-        lines=_by_line(function.instructions, points, -1),
-        innermost=_by_line(function.instructions, points, 0),
-        curve=tuple(point.weight for point in points),
+        lines=by_line(chains, weights),
+        innermost=by_line(chains, weights, 0),
+        curve=tuple(weights),
         predicates=max(point.predicates for point in points),
-        live=_groups(function, cfg, registers, peak),
+        live=by_origin(_origins(function, cfg, registers, peak)),
     )
 
 
@@ -158,9 +160,9 @@ def _points(
 ) -> tuple[list[_Point], _Peak | None]:
     """The fullest moment of each instruction, and of these the first that is the fullest."""
     reads, writes, kills = registers.reads, registers.writes, registers.kills
-    blocks = [range(block.start, block.stop) for block in cfg.blocks]
+    blocks = cfg.ranges
     after = liveness.live_out(blocks, cfg.successors, reads, kills)
-    written = _written_before(blocks, cfg, writes)
+    written = liveness.written_before(blocks, cfg.successors, writes)
     scale = _Scale(registers.weights)
     points = [_Point(0, 0, False)] * len(function.instructions)
     peak: _Peak | None = None
@@ -187,24 +189,9 @@ def _first_writes(block: range, entered: int, writes: liveness.Sets) -> dict[int
     for index in block:
         fresh = writes[index] & ~known
         if fresh:
-            first[index] = tuple(_bits(fresh))
+            first[index] = tuple(liveness.members(fresh))
             known |= fresh
     return first
-
-
-def _written_before(blocks: Sequence[range], cfg: Cfg, writes: Sequence[int]) -> list[int]:
-    """What some path has written when a block begins.
-
-    The same data flow the other way around: on the reversed graph a write is what a read is to
-    liveness. Without it a register that is only ever written under a predicate, as by a masked
-    load, would count from the start of the kernel on.
-    """
-    last = len(blocks) - 1
-    before = predecessors(cfg.successors)
-    reversed_edges = [tuple(last - source for source in before[last - n]) for n in range(last + 1)]
-    nothing = [0] * len(writes)
-    found = liveness.live_out(list(reversed(blocks)), reversed_edges, writes, nothing)
-    return list(reversed(found))
 
 
 class _Scale:
@@ -229,70 +216,19 @@ class _Scale:
         return sum(weight * (live & mask).bit_count() for weight, mask in self._masks.items())
 
 
-def _place(locations: Sequence[SourceLocation]) -> SourceLocation | None:
-    """The line of a frame; instructions of one line differ in their columns."""
-    return SourceLocation(locations[0].file, locations[0].line) if locations else None
-
-
-def _by_line(
-    instructions: Sequence[Instruction], points: Sequence[_Point], frame: int
-) -> tuple[LinePressure, ...]:
-    """Peak per source line, of the innermost (0) or outermost (-1) frame."""
-    peaks: dict[SourceLocation, tuple[int, int]] = {}
-    for instruction, point in zip(instructions, points, strict=True):
-        if instruction.locations:
-            source = instruction.locations[frame]
-            source = SourceLocation(source.file, source.line)
-            peak, count = peaks.get(source, (0, 0))
-            peaks[source] = max(peak, point.weight), count + 1
-    return tuple(
-        LinePressure(source=source, peak=peak, instructions=count)
-        for source, (peak, count) in sorted(peaks.items())
-    )
-
-
-def _groups(
+def _origins(
     function: Function, cfg: Cfg, registers: Registers, peak: _Peak
-) -> tuple[LiveGroup, ...]:
-    """What is live at an instruction, by the source line that computed it; most first."""
-    totals: dict[SourceLocation | None, tuple[int, int]] = {}
-    for bit, definition in _definitions(cfg, registers, peak).items():
-        weight = registers.weights[bit]
-        if weight:
-            source = _place(function.instructions[definition].locations[-1:])
-            taken, values = totals.get(source, (0, 0))
-            totals[source] = taken + weight, values + 1
-    ordered = sorted(totals.items(), key=lambda item: (-item[1][0], str(item[0])))
-    return tuple(
-        LiveGroup(source=source, registers=taken, values=values)
-        for source, (taken, values) in ordered
+) -> Iterator[tuple[SourceLocation | None, int]]:
+    """For each value that is live at the peak, the line that computed it and its weight."""
+    writers = liveness.last_writers(
+        cfg.ranges,
+        cfg.successors,
+        registers.writes,
+        registers.kills,
+        peak.live,
+        peak.index,
+        behind=peak.point.behind,
     )
-
-
-def _definitions(cfg: Cfg, registers: Registers, peak: _Peak) -> dict[int, int]:
-    """For each live register the last instruction, in the text, whose result it may hold.
-
-    Once more liveness, of a program in which one instruction reads all of them and no other
-    reads anything: who writes to a register that is live then may have written what is read.
-    """
-    reads = [0] * len(registers.reads)
-    reads[peak.index] = peak.live
-    found: dict[int, int] = {}
-    if peak.point.behind:
-        reads[peak.index] &= ~registers.kills[peak.index]
-        written = registers.writes[peak.index] & peak.live
-        found = dict.fromkeys(_bits(written), peak.index)
-    blocks = [range(block.start, block.stop) for block in cfg.blocks]
-    after = liveness.live_out(blocks, cfg.successors, reads, registers.kills)
-    for block, leaving in zip(blocks, after, strict=True):
-        for writer, _, behind in liveness.walk(block, leaving, reads, registers.kills):
-            for bit in _bits(registers.writes[writer] & behind):
-                found[bit] = max(found.get(bit, writer), writer)
-    return found
-
-
-def _bits(value: int) -> Iterator[int]:
-    while value:
-        lowest = value & -value
-        yield lowest.bit_length() - 1
-        value ^= lowest
+    for bit, writer in writers.items():
+        if registers.weights[bit]:
+            yield line_of(function.instructions[writer].locations), registers.weights[bit]

@@ -18,10 +18,10 @@ sources of an asynchronous wgmma only where it is issued.
 import msgspec
 
 from irlens.analyze import liveness, sass_flow, sass_registers
+from irlens.analyze.line_pressure import by_line
 from irlens.analyze.sass_flow import Call, Flow
 from irlens.analyze.sass_registers import ALL, FILES, STACK_POINTER
-from irlens.model.pressure import LinePressure, StagePressure
-from irlens.model.source import SourceLocation
+from irlens.model.pressure import StagePressure
 from irlens.parse.sass import Instruction, Section
 
 
@@ -100,19 +100,8 @@ def pressure(section: Section, found: SassLiveness, *, curve: bool = True) -> St
         source=worst.source[-1] if worst.source else None,
         offset=worst.offset,
         chain=worst.source,
-        lines=_by_line(section, found),
+        lines=by_line((each.source for each in section.instructions), found.general),
         curve=found.general if curve else (),
-    )
-
-
-def _by_line(section: Section, found: SassLiveness) -> tuple[LinePressure, ...]:
-    counts: dict[SourceLocation, list[int]] = {}
-    for instruction, count in zip(section.instructions, found.general, strict=True):
-        if instruction.source:
-            counts.setdefault(instruction.source[-1], []).append(count)
-    return tuple(
-        LinePressure(source=source, peak=max(live), instructions=len(live))
-        for source, live in sorted(counts.items())
     )
 
 
