@@ -4,6 +4,7 @@ How far a load runs ahead of its use is said by two distances, in iterations: fr
 ``s_waitcnt`` that retires it, and from its issue to the first computation with its data.
 """
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 
@@ -24,6 +25,8 @@ from irlens.parse.amdgcn import Instruction
 
 #: No pipeline is as deep as this.
 _MAX_ITERATIONS = 32
+#: LLVM unrolls loops whose trip count it does not know no further than this.
+_MAX_COPIES = 16
 #: Classes of instructions that move or repack a value: the compute is what uses their result.
 _CARRIES = frozenset({"accumulation register move", "conversion", "logic & shift", "move"})
 _SELECTS = ("v_cndmask_", "v_dual_cndmask_", "s_cselect_")
@@ -66,20 +69,29 @@ class Queue(msgspec.Struct, frozen=True):
             and that wait's position.
         waits: For each wait that retires something, by its position, the operations outstanding
             before and behind it, by their positions.
+        computing: The operations outstanding where something is computed, at the instruction with
+            the most.
     """
 
     retired: dict[int, tuple[int, int]]
     waits: dict[int, tuple[tuple[int, ...], tuple[int, ...]]]
+    computing: tuple[int, ...]
 
 
 class LoopTrace:
     """One iteration of a loop, its instructions in order, to be run again and again.
+
+    LLVM likes to unroll loops. Then the instructions are those of several iterations of the
+    source, and distances are given in these.
 
     Args:
         body: The instructions.
         lanes: Of a wave.
         stores_apart: Whether stores have a counter of their own.
         filled: Whether LDS may hold something when the loop is entered.
+
+    Attributes:
+        starts: Where the iterations of the source start.
     """
 
     def __init__(
@@ -96,6 +108,7 @@ class LoopTrace:
         if not any(self._compute):
             self._compute = ["vector integer" in found for found in kinds]
         self._queues: dict[Counter, Queue | None] = {}
+        self.starts = self._unrolled()
 
     def queue(self, counter: Counter) -> Queue | None:
         """Run a counter until its iterations repeat; ``None`` where they do not."""
@@ -111,9 +124,12 @@ class LoopTrace:
         for iteration in range(_MAX_ITERATIONS):
             retired: dict[int, tuple[int, int]] = {}
             waits: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+            computing: tuple[int, ...] = ()
             for position, (is_counted, most) in enumerate(zip(counted, limits, strict=True)):
                 if is_counted:
                     outstanding.append((iteration, position))
+                if self._compute[position] and len(outstanding) > len(computing):
+                    computing = tuple(where for _, where in outstanding)
                 if most is None or len(outstanding) <= most:
                     continue
                 before = tuple(where for _, where in outstanding)
@@ -123,7 +139,7 @@ class LoopTrace:
                 waits[position] = before, tuple(where for _, where in outstanding)
             relative = [(iteration - issued, where) for issued, where in outstanding]
             if relative == previous:
-                return Queue(retired, waits)
+                return Queue(retired, waits, computing)
             previous = relative
         return None
 
@@ -133,12 +149,14 @@ class LoopTrace:
         queue = self.queue(read.counter) if read is not None else None
         if queue is None or load not in queue.retired:
             return None
-        wait, at = queue.retired[load]
-        steps = wait * len(self.body) + at - load
-        flight = wait + int(at > load and self._computes(load, at))
+        rounds, at = queue.retired[load]
+        steps = rounds * len(self.body) + at - load
+        wait = self._distance(load, rounds, at)
+        issued_again = self.starts[self._copy(at)] + load - self.starts[self._copy(load)]
+        flight = wait + int(self._computes(issued_again, at))
         found: tuple[int, int | None] | None
         if to_lds:
-            used = wait if self._lds_reads and self._lds_reads[-1] > at else wait + 1
+            used = wait if self._lds_read_behind(at) else wait + 1
             found = (used, used) if self._lds_reads else None
         elif self._feeds_itself(load):
             return Ahead(wait, steps, flight, 0, 0, chained=True)
@@ -147,8 +165,68 @@ class LoopTrace:
         return Ahead(wait, steps, flight, *found) if found is not None else None
 
     def _computes(self, start: int, stop: int) -> bool:
-        """Whether something is computed between two positions."""
+        """Whether something is computed between two positions; not if they stand the other way."""
         return any(self._compute[start + 1 : stop])
+
+    def _copy(self, position: int) -> int:
+        """The iteration of the source that an instruction belongs to, among those of the body."""
+        return bisect_right(self.starts, position) - 1
+
+    def _distance(self, load: int, rounds: int, position: int) -> int:
+        """Iterations of the source from a load to a position, some rounds of the body later."""
+        return rounds * len(self.starts) + self._copy(position) - self._copy(load)
+
+    def _lds_read_behind(self, position: int) -> bool:
+        """Whether LDS is read behind a position in the same iteration of the source."""
+        copy = self._copy(position)
+        return any(self._copy(n) == copy for n in self._lds_reads if n > position)
+
+    def _unrolled(self) -> list[int]:
+        """Find where the iterations of the source start.
+
+        In an unrolled loop the same loads stand there several times, and something is computed
+        in between. Loads of one place only may also be those of one tile: then each copy has to
+        compute as much.
+        """
+        loads = [n for n, each in enumerate(self.body) if transfer(each)]
+        origins = [(self.body[n].mnemonic, self.body[n].locations) for n in loads]
+        for copies in range(min(len(loads), _MAX_COPIES), 1, -1):
+            size, rest = divmod(len(loads), copies)
+            if rest:
+                continue
+            parts = [sorted(origins[n : n + size]) for n in range(0, len(loads), size)]
+            firsts, lasts = loads[::size], loads[size - 1 :: size]
+            apart = all(map(self._computes, lasts[:-1], firsts[1:]))
+            even = len({location for _, location in origins}) > 1 or self._compute_alike(firsts)
+            if apart and even and all(part == parts[0] for part in parts):
+                return self._starts(firsts, lasts)
+        return [0]
+
+    def _compute_alike(self, firsts: list[int]) -> bool:
+        """Whether as much is computed from each of these positions to the next, and around."""
+        ends = [*firsts[1:], len(self.body)]
+        amounts = [sum(self._compute[a:b]) for a, b in zip(firsts, ends, strict=True)]
+        amounts[-1] += sum(self._compute[: firsts[0]])
+        return len(set(amounts)) == 1
+
+    def _starts(self, firsts: list[int], lasts: list[int]) -> list[int]:
+        """Go back from each copy's first load as far as the first one's is from the loop's start.
+
+        What is counted is computing and access to LDS: the rest has no say in distances.
+        """
+        counts = [
+            compute or reads_lds(each) or writes_lds(each)
+            for compute, each in zip(self._compute, self.body, strict=True)
+        ]
+        ahead = sum(counts[: firsts[0]])
+        starts = [0]
+        for first, barred in zip(firsts[1:], lasts, strict=False):
+            start, left = first, ahead
+            while left and start > barred + 1:
+                start -= 1
+                left -= counts[start]
+            starts.append(start)
+        return starts
 
     def used(self, load: int) -> tuple[int, int | None] | None:
         """Return how many iterations behind a load something computes with its data.
@@ -162,7 +240,7 @@ class LoopTrace:
         first = self._accesses[load]
         holders = first.writes if first is not None else 0
         start = load + 1
-        for iteration in range(_MAX_ITERATIONS):
+        for rounds in range(_MAX_ITERATIONS):
             for position in range(start, len(self.body)):
                 instruction, found = self.body[position], self._accesses[position]
                 if found is None:
@@ -170,11 +248,12 @@ class LoopTrace:
                 if not found.reads & holders:
                     holders &= ~found.kills
                 elif writes_lds(instruction):
-                    return self._used_from_lds(position, iteration)
-                elif is_spill(instruction):
-                    return iteration, None  # when it is reloaded is not followed
+                    return self._used_from_lds(position, self._distance(load, rounds, position))
+                elif is_spill(instruction):  # when it is reloaded is not followed
+                    return self._distance(load, rounds, position), None
                 elif (moved := self._moved(instruction, holders)) is None:
-                    return iteration, iteration
+                    distance = self._distance(load, rounds, position)
+                    return distance, distance
                 else:
                     holders = holders & ~found.kills | moved
             if not holders:
@@ -202,7 +281,7 @@ class LoopTrace:
         it holds. Certain is: a load that stands in front of all stores reads what an earlier
         iteration left, and where nothing is in LDS before the loop no earlier one left anything.
         """
-        behind = any(position > store for position in self._lds_reads)
+        behind = self._lds_read_behind(store)
         if behind and not self.filled:
             return iteration, iteration
         return (iteration, None) if behind else (iteration + 1, None)

@@ -21,13 +21,14 @@ DATA = Path(__file__).parents[1] / "data" / "amd"
 
 @cache
 def _files() -> dict[str, str]:
-    with tarfile.open(DATA / "loops.tar.xz") as tar:
-        found = {}
-        for member in tar:
-            file = tar.extractfile(member)
-            assert file is not None
-            found[member.name] = file.read().decode()
-        return found
+    found = {}
+    for archive in ("loops", "triton"):
+        with tarfile.open(DATA / f"{archive}.tar.xz") as tar:
+            for member in tar:
+                file = tar.extractfile(member)
+                if file is not None and member.name.endswith(".amdgcn"):
+                    found[member.name.removeprefix("./")] = file.read().decode()
+    return found
 
 
 def _find(function: Function, asked: int | None = None) -> list[Pipeline]:
@@ -108,6 +109,32 @@ def test_loops_read_by_eye(
     assert source.lstrip().startswith("for ")
 
 
+@pytest.mark.parametrize(
+    ("name", "copies", "kind", "loads", "ahead"),
+    [
+        ("matmul.gfx942.triton-3.9.0", 2, "register", 2, 2),
+        ("matmul.gfx90a.triton-3.9.0", 2, "register", 2, 1),
+        ("matmul.gfx1100.triton-3.9.0", 2, "register", 4, 2),
+        ("matmul.gfx1201.triton-3.9.0", 2, "register", 4, 2),
+        ("matmul.gfx950.triton-3.9.0", 4, "direct-to-lds", 2, 2),
+        ("matmul.gfx1250.triton-3.9.0", 2, "direct-to-lds", 4, 4),
+        ("matmul.gfx942.triton-3.6.0", 1, "register", 2, 2),
+        ("wide.gfx950.triton-3.9.0", 1, "direct-to-lds", 12, 12),
+    ],
+)
+def test_unrolled_loops_are_read_by_the_iterations_of_the_source(
+    name: str, copies: int, kind: str, loads: int, ahead: int
+) -> None:
+    found = _pipelines(name)[0]
+    assert (found.kind, found.prefetch_iterations) == (kind, 1)
+    assert (found.copies_per_iteration, found.outstanding_at_wait) == (ahead, ahead)
+    assert (f"{ahead} of the loop's {loads} loads run ahead" in found.reason) == (ahead < loads)
+    unrolled = f"unrolled {copies} times; figures are per iteration of the source"
+    assert (unrolled in found.reason) == (copies > 1)
+    assert found.bytes_per_iteration == ahead * 16 * 256
+    assert found.bytes_in_flight == ahead * 16 * 256
+
+
 def test_what_is_asked_for_and_what_becomes_of_it() -> None:
     (softmax,) = _pipelines("softmax_s4.gfx942", asked=4)
     assert (softmax.verdict, softmax.requested_stages, softmax.achieved_stages) == (
@@ -124,7 +151,8 @@ def test_what_is_asked_for_and_what_becomes_of_it() -> None:
     assert (matmul.verdict, matmul.reason) == ("pipelined", "")
     assert matmul.bytes_per_copy == 16
     assert matmul.bytes_per_iteration == 2 * 16 * 256
-    assert matmul.bytes_in_flight == 4 * 16 * 256
+    assert matmul.groups_during_compute == 6
+    assert matmul.bytes_in_flight == 6 * 16 * 256
     (starved,) = _pipelines("wider_s2.gfx942", asked=2)
     assert (starved.verdict, starved.reason) == ("not pipelined", pipelines.WAITED_FOR)
     (barrier,) = _pipelines("matmul_s2.gfx1100")

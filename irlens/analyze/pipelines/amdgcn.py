@@ -37,6 +37,7 @@ CHAINED = "a load's address follows from what it loaded in the iteration before"
 SCALAR = "the loop reads memory by scalar loads, and uses each in the iteration that issues it"
 SCALAR_AHEAD = "the loop reads memory by scalar loads, which complete in no certain order"
 CONDITIONS = "the loop has conditions or loops inside, so that its iterations differ"
+COPIES_DIFFER = "the loop is unrolled, and its copies run ahead unequally"
 PILE_UP = "the loop issues loads that it never waits for"
 NOT_FOLLOWED = "where the loaded data is first used could not be followed"
 
@@ -54,7 +55,8 @@ def find_pipelines(
 
     Returns:
         In the order of the text, one record per loop and mechanism. Groups are single load
-        instructions. The figures of "register" are those of the loads that run ahead.
+        instructions. The figures of "register" are those of the loads that run ahead; how many
+        are in flight during the compute is meant of the instruction with the most.
 
     Raises:
         ArtifactError: A branch to a label that is not there.
@@ -154,13 +156,21 @@ class _Finder:
             if found is None or found.prefetch is None:
                 return msgspec.structs.replace(record, reason=NOT_FOLLOWED)
             ahead[position] = found
+        copies = len(trace.starts)
+        if not _copies_agree([each.prefetch for each in ahead.values()], copies):
+            return msgspec.structs.replace(record, reason=COPIES_DIFFER)
         running = {n: reads[n] for n, each in ahead.items() if each.prefetch}
         if not running and not to_lds:
             record = msgspec.structs.replace(record, kind=None)
-        return self._filled(record, queue, running or reads, ahead)
+        return self._filled(record, queue, running or reads, ahead, copies)
 
     def _filled(
-        self, record: Pipeline, queue: Queue, reads: dict[int, Transfer], ahead: dict[int, Ahead]
+        self,
+        record: Pipeline,
+        queue: Queue,
+        reads: dict[int, Transfer],
+        ahead: dict[int, Ahead],
+        copies: int,
     ) -> Pipeline:
         """Fill in the figures of those loads that run ahead, or of all if none does."""
         prefetch = min(ahead[n].prefetch or 0 for n in reads)
@@ -169,27 +179,30 @@ class _Finder:
         if prefetch:
             notes += _notes([ahead[n] for n in reads], prefetch)
         if len(reads) < len(ahead):
-            notes.append(f"{len(reads)} of the loop's {len(ahead)} loads run ahead")
+            notes.append(
+                f"{len(reads) // copies} of the loop's {len(ahead) // copies} loads run ahead"
+            )
+        if copies > 1:
+            notes.append(f"unrolled {copies} times; figures are per iteration of the source")
         at_wait = max(
             ([n for n in before if n in reads] for before, _ in queue.waits.values()), key=len
         )
         after_wait = min(
             ([n for n in after if n in reads] for _, after in queue.waits.values()), key=len
         )
-        ahead_of_wait = prefetch > min(ahead[n].wait for n in reads)
-        computing = at_wait if ahead_of_wait else after_wait
+        computing = [n for n in queue.computing if n in reads] if prefetch else after_wait
         widths = [read.bytes for read in reads.values()]
         return msgspec.structs.replace(
             record,
             achieved_stages=prefetch + 1,
             prefetch_iterations=prefetch,
-            groups_per_iteration=len(reads),
+            groups_per_iteration=len(reads) // copies,
             outstanding_at_wait=len(at_wait),
             outstanding_after_wait=len(after_wait),
             groups_during_compute=len(computing),
-            copies_per_iteration=len(reads),
+            copies_per_iteration=len(reads) // copies,
             bytes_per_copy=widths[0] if len(set(widths)) == 1 else None,
-            bytes_per_iteration=self._times(widths),
+            bytes_per_iteration=self._times(widths[: len(widths) // copies]),
             bytes_in_flight=self._times([reads[n].bytes for n in computing]),
             verdict=verdict,
             reason="; ".join(notes),
@@ -252,6 +265,13 @@ def _filled_behind(cfg: Cfg) -> list[bool]:
                 filled[target] = True
                 pending.append(target)
     return filled
+
+
+def _copies_agree(prefetches: Sequence[int | None], copies: int) -> bool:
+    """Whether each copy of an unrolled loop's body has loads that run ahead as far."""
+    size, rest = divmod(len(prefetches), copies)
+    parts = [sorted(p or 0 for p in prefetches[n * size :][:size]) for n in range(copies)]
+    return not rest and all(part == parts[0] for part in parts)
 
 
 def _serial(ahead: Collection[Ahead]) -> str:

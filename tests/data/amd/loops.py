@@ -225,7 +225,12 @@ _NO_INSTRUCTIONS = (
     "WAVE_BARRIER",
     "fi#",
 )
-_FLAGS = "nuw nsw exact nofpexcept nnan ninf nsz arcp contract afn reassoc frame-setup disjoint nneg internal nusw samesign inbounds dead renamable".split()
+_FLAGS = frozenset(
+    (
+        "nuw nsw exact nofpexcept nnan ninf nsz arcp contract afn reassoc frame-setup"
+        " disjoint nneg internal nusw samesign inbounds dead renamable"
+    ).split()
+)
 _STATES = r"(?:killed |renamable |dead |internal |early-clobber )*"
 
 
