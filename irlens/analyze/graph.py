@@ -1,4 +1,4 @@
-"""Algorithms on directed graphs whose nodes are 0, 1, 2, ...: order, dominators, loops.
+"""Algorithms on directed graphs whose nodes are 0, 1, 2, ...: order and loops.
 
 Everything here is iterative, so that no input exhausts the stack, and near-linear in time.
 """
@@ -92,62 +92,6 @@ def _search(successors: Successors, entry: int) -> tuple[list[int], tuple[int, .
             stack.pop()
             postorder.append(node)
     return preorder, tuple(reversed(postorder)), parent
-
-
-class _Forest:
-    """Union-find with path compression; the label kept is the smallest along the path."""
-
-    def __init__(self, size: int, label: list[int]) -> None:
-        self.ancestor = [-1] * size
-        self.best = list(range(size))
-        self.label = label
-
-    def evaluate(self, node: int) -> int:
-        """Node with the smallest label on the way to (but without) the tree's root."""
-        path = []
-        at = node
-        while self.ancestor[at] >= 0 and self.ancestor[self.ancestor[at]] >= 0:
-            path.append(at)
-            at = self.ancestor[at]
-        for each in reversed(path):
-            above = self.ancestor[each]
-            if self.label[self.best[above]] < self.label[self.best[each]]:
-                self.best[each] = self.best[above]
-            self.ancestor[each] = self.ancestor[above]
-        return self.best[node]
-
-
-def immediate_dominators(successors: Successors, entry: int = 0) -> tuple[int | None, ...]:
-    """Return each node's immediate dominator; ``None`` for the entry and unreachable nodes.
-
-    Lengauer and Tarjan, "A fast algorithm for finding dominators in a flowgraph" (1979), the
-    variant with path compression only.
-    """
-    preorder, _, parent = _search(successors, entry)
-    before = predecessors(successors)
-    number = [-1] * len(successors)
-    for index, node in enumerate(preorder):
-        number[node] = index
-    semi = number.copy()
-    forest = _Forest(len(successors), semi)
-    bucket: list[list[int]] = [[] for _ in successors]
-    dominator: list[int | None] = [None] * len(successors)
-    for node in reversed(preorder[1:]):
-        for source in before[node]:
-            if number[source] >= 0:
-                semi[node] = min(semi[node], semi[forest.evaluate(source)])
-        bucket[preorder[semi[node]]].append(node)
-        above = parent[node]
-        forest.ancestor[node] = above
-        for waiting in bucket[above]:
-            best = forest.evaluate(waiting)
-            dominator[waiting] = best if semi[best] < semi[waiting] else above
-        bucket[above].clear()
-    for node in preorder[1:]:
-        if dominator[node] != preorder[semi[node]]:
-            between = dominator[node]
-            dominator[node] = None if between is None else dominator[between]
-    return tuple(dominator)
 
 
 def find_loops(successors: Successors, entry: int = 0) -> LoopForest:

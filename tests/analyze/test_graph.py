@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from irlens.analyze.graph import (
     find_loops,
-    immediate_dominators,
     predecessors,
     reverse_postorder,
 )
@@ -64,18 +63,6 @@ def test_reverse_postorder_holds_what_is_reachable_and_respects_acyclic_edges(gr
 
 
 @given(graphs())
-def test_immediate_dominators_are_the_closest_ones(graph: Graph) -> None:
-    found = immediate_dominators(graph)
-    for node in range(len(graph)):
-        if node == 0 or node not in reachable(graph, 0):
-            assert found[node] is None
-            continue
-        strict = dominators(graph, node) - {node}
-        assert found[node] in strict
-        assert all(d in dominators(graph, found[node] or 0) for d in strict)
-
-
-@given(graphs())
 def test_loops_of_reducible_graphs_are_the_natural_ones(graph: Graph) -> None:
     forest = find_loops(graph)
     assert any(loop.irreducible for loop in forest.loops) is not is_reducible(graph)
@@ -111,7 +98,6 @@ def test_loops_nest(graph: Graph) -> None:
 
 def test_no_node_is_no_loop() -> None:
     assert reverse_postorder([]) == ()
-    assert immediate_dominators([]) == ()
     assert find_loops([]).loops == ()
 
 
@@ -119,7 +105,6 @@ def test_long_and_deep_graphs_need_no_stack() -> None:
     size = 50_000
     chain = [[node + 1] for node in range(size)] + [[0]]
     assert reverse_postorder(chain) == tuple(range(size + 1))
-    assert immediate_dominators(chain) == (None, *range(size))
     (loop,) = find_loops(chain).loops
     assert len(loop.own) == size + 1
     headers = [[node + 1] for node in range(size)]
