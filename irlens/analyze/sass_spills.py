@@ -2,7 +2,7 @@
 
 from irlens.analyze import sass_flow
 from irlens.analyze.graph import find_loops
-from irlens.model.source import SourceLocation
+from irlens.analyze.line_pressure import line_of
 from irlens.model.spills import SpillSite
 from irlens.parse.sass import Instruction, Section
 
@@ -30,13 +30,12 @@ def find_spills(section: Section) -> list[SpillSite]:
 
 def _site(instruction: Instruction, depth: int) -> SpillSite:
     widths = [_BYTES[each] for each in instruction.modifiers if each in _BYTES]
-    outermost = instruction.source[-1] if instruction.source else None
     return SpillSite(
         stage="sass",
         kind="store" if instruction.opcode == "STL" else "load",
         place="memory",
         line=instruction.line,
-        source=SourceLocation(outermost.file, outermost.line) if outermost else None,
+        source=line_of(instruction.source),
         loop_depth=depth,
         bytes=widths[0] if widths else 4,
     )

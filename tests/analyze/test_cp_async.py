@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import cp_async
+from irlens.analyze.pipelines.loops import analyze_loops
 from irlens.model.report import Pipeline
 from irlens.model.source import SourceLocation
 from irlens.parse.ptx import parse
@@ -17,8 +18,7 @@ def find(text: str, requested: int | None = None, threads: int | None = None) ->
     found = []
     for kernel in parse(text).kernels:
         found += cp_async.find(
-            kernel,
-            cfg.build(kernel),
+            analyze_loops(kernel, cfg.build(kernel)),
             threads_per_cta=threads or kernel.threads_per_cta,
             requested=lambda _: requested,
         )
@@ -109,7 +109,7 @@ class TestTriton:
             return 7
 
         (pipeline,) = cp_async.find(
-            kernel, cfg.build(kernel), threads_per_cta=None, requested=requested
+            analyze_loops(kernel, cfg.build(kernel)), threads_per_cta=None, requested=requested
         )
         assert asked == [(SourceLocation("softmax.py", 22, 57),)]
         assert pipeline.verdict == "shallower"
@@ -125,7 +125,9 @@ class TestHandWritten:
         module = parse((DATA / "buffers.ptx").read_text())
         return {
             kernel.name: cp_async.find(
-                kernel, cfg.build(kernel), threads_per_cta=128, requested=lambda _: None
+                analyze_loops(kernel, cfg.build(kernel)),
+                threads_per_cta=128,
+                requested=lambda _: None,
             )
             for kernel in module.kernels
         }

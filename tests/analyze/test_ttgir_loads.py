@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from irlens.analyze import cfg, shared_memory, ttgir_loads, ttgir_refusals
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.pipelines import cp_async
+from irlens.analyze.pipelines.loops import analyze_loops
 from irlens.model.errors import ParseError
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
@@ -44,8 +45,8 @@ def pipelines(files: dict[str, str]) -> list[Pipeline]:
     requested = requested_stages(None, None)
     found = []
     for function in ptx.parse(files["ptx"]).functions:
-        flow = cfg.build(function)
-        found += cp_async.find(function, flow, threads_per_cta=None, requested=requested)
+        loops = analyze_loops(function, cfg.build(function))
+        found += cp_async.find(loops, threads_per_cta=None, requested=requested)
     return found
 
 

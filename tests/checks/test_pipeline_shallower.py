@@ -6,6 +6,7 @@ from irlens import arch
 from irlens.analyze import cfg
 from irlens.analyze.facts import Facts
 from irlens.analyze.pipelines import cp_async
+from irlens.analyze.pipelines.loops import analyze_loops
 from irlens.checks import pipeline_shallower
 from irlens.model.config import Config
 from irlens.model.report import Finding, Resources
@@ -29,7 +30,8 @@ loop:
 
 def look_at(wait: int) -> list[Finding]:
     (kernel,) = parse(BUFFERS.format(wait=wait)).kernels
-    pipelines = cp_async.find(kernel, cfg.build(kernel), threads_per_cta=128, requested=lambda _: 3)
+    loops = analyze_loops(kernel, cfg.build(kernel))
+    pipelines = cp_async.find(loops, threads_per_cta=128, requested=lambda _: 3)
     config = Config(num_warps=4, num_stages=3, num_ctas=None, maxnreg=None, constexprs={}, args={})
     resources = Resources(
         registers=None,

@@ -33,7 +33,7 @@ def find_pipelines(
     """
     loops = analyze_loops(function, cfg)
     loads = [
-        *cp_async.find(function, cfg, threads_per_cta=threads_per_cta, requested=requested),
+        *cp_async.find(loops, threads_per_cta=threads_per_cta, requested=requested),
         *tma.find(loops, requested=requested),
         *registers.find(loops, threads_per_cta=threads_per_cta, requested=requested),
     ]

@@ -7,8 +7,9 @@ the control flow until the loop's iterations repeat.
 
 from collections.abc import Iterator
 
-from irlens.analyze.cfg import Cfg
-from irlens.analyze.pipelines.describe import RequestedStages
+from msgspec.structs import replace
+
+from irlens.analyze.pipelines.describe import RequestedStages, blank
 from irlens.analyze.pipelines.groups import (
     UNBOUNDED,
     Commit,
@@ -19,16 +20,14 @@ from irlens.analyze.pipelines.groups import (
 )
 from irlens.analyze.pipelines.loops import (
     FunctionLoops,
-    analyze_loops,
     is_bulk_load,
     is_copy,
-    loop_source,
     reads_global,
 )
 from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
 from irlens.analyze.pipelines.uses import first_use
 from irlens.model.report import Pipeline, PipelineKind, Verdict
-from irlens.parse.ptx import Function, Immediate, Instruction
+from irlens.parse.ptx import Immediate, Instruction
 
 NO_COPIES = (
     "no asynchronous copy in the loop, and no load that is seen to run ahead through registers"
@@ -40,17 +39,12 @@ IRREDUCIBLE = "control enters the loop at more than one place"
 
 
 def find(
-    function: Function,
-    cfg: Cfg,
-    *,
-    threads_per_cta: int | None,
-    requested: RequestedStages,
+    loops: FunctionLoops, *, threads_per_cta: int | None, requested: RequestedStages
 ) -> list[Pipeline]:
     """Describe every innermost loop that reads global memory, and how far its copies run ahead.
 
     Args:
-        function: The kernel.
-        cfg: Its control flow.
+        loops: The kernel.
         threads_per_cta: To turn bytes per thread into bytes per CTA; ``None`` leaves these open.
         requested: Stages asked for, given the source location of a loop, innermost frame first.
 
@@ -58,9 +52,9 @@ def find(
         One record per loop, in the order of the text. Bytes are those of the copies' size
         operand, as if no copy were predicated off.
     """
-    loops = analyze_loops(function, cfg)
-    events = {index: tuple(_events(loops.block(index))) for index in range(len(cfg.blocks))}
-    flow = GroupFlow(cfg.successors, {block: found for block, found in events.items() if found})
+    successors = loops.cfg.successors
+    events = {index: tuple(_events(loops.block(index))) for index in range(len(successors))}
+    flow = GroupFlow(successors, {block: found for block, found in events.items() if found})
     commits = [_commits(loops, index) for index in range(len(loops.forest.loops))]
     pipelines = []
     for index in _reported(loops, commits):
@@ -170,37 +164,26 @@ def _record(
     outcome: Reading | Unreadable,
     threads: int | None,
 ) -> Pipeline:
-    locations = loops.locations(index)
-    stages = requested(locations)
-    reading = outcome if isinstance(outcome, Reading) else None
+    stages = requested(loops.locations(index))
     verdict, reason = _verdict(outcome, stages)
-    return Pipeline(
-        stage="ptx",
-        loop=loops.name(index),
-        line=loops.header(index).line,
-        source=loop_source(locations),
-        kind=_kind(outcome),
-        requested_stages=stages,
-        achieved_stages=reading.prefetch + 1 if reading else None,
-        prefetch_iterations=reading.prefetch if reading else None,
-        groups_before_loop=reading.groups_before_loop if reading else None,
-        groups_per_iteration=reading.groups_per_iteration if reading else None,
-        outstanding_at_wait=reading.outstanding_at_wait if reading else None,
-        outstanding_after_wait=reading.outstanding_after_wait if reading else None,
-        groups_during_compute=reading.during_compute if reading else None,
-        copies_per_iteration=reading.copies_per_iteration if reading else None,
-        bytes_per_copy=reading.bytes_per_copy if reading else None,
-        bytes_per_iteration=_times(reading.bytes_per_iteration, threads) if reading else None,
-        bytes_in_flight=_times(reading.bytes_in_flight, threads) if reading else None,
+    if isinstance(outcome, Unreadable):
+        kind: PipelineKind | None = "cp.async" if outcome.copies else None
+        return replace(blank(loops, index, kind, stages, reason), verdict=verdict)
+    return replace(
+        blank(loops, index, "cp.async", stages, reason),
+        achieved_stages=outcome.prefetch + 1,
+        prefetch_iterations=outcome.prefetch,
+        groups_before_loop=outcome.groups_before_loop,
+        groups_per_iteration=outcome.groups_per_iteration,
+        outstanding_at_wait=outcome.outstanding_at_wait,
+        outstanding_after_wait=outcome.outstanding_after_wait,
+        groups_during_compute=outcome.during_compute,
+        copies_per_iteration=outcome.copies_per_iteration,
+        bytes_per_copy=outcome.bytes_per_copy,
+        bytes_per_iteration=_times(outcome.bytes_per_iteration, threads),
+        bytes_in_flight=_times(outcome.bytes_in_flight, threads),
         verdict=verdict,
-        reason=reason,
     )
-
-
-def _kind(outcome: Reading | Unreadable) -> PipelineKind | None:
-    if isinstance(outcome, Reading):
-        return "cp.async"
-    return "cp.async" if outcome.copies else None
 
 
 def _times(per_thread: int | None, threads: int | None) -> int | None:

@@ -32,9 +32,9 @@ def innermost(loops: FunctionLoops, matters: Callable[[Instruction], bool]) -> l
 
 
 def blank(
-    loops: FunctionLoops, index: int, kind: PipelineKind, requested: int | None, reason: str
+    loops: FunctionLoops, index: int, kind: PipelineKind | None, requested: int | None, reason: str
 ) -> Pipeline:
-    """Return the record of a loop of which nothing but its mechanism is known."""
+    """Return the record of a loop of which no more than its mechanism is known."""
     return Pipeline(
         stage="ptx",
         loop=loops.name(index),

@@ -60,7 +60,7 @@ def _filled(
     prefetch = min(ahead.values())
     widths = [_bytes(loops.function.instructions[load]) for load in ahead]
     known = [width for width in widths if width is not None]
-    total = sum(known) if len(known) == len(widths) and threads is not None else None
+    complete = len(known) == len(widths)
     verdict, reason = judge(prefetch, record.requested_stages, "")
     if len(ahead) < loads:
         others = f"{len(ahead)} of the loop's {loads} loads run ahead"
@@ -70,8 +70,8 @@ def _filled(
         achieved_stages=prefetch + 1,
         prefetch_iterations=prefetch,
         copies_per_iteration=len(ahead),
-        bytes_per_copy=known[0] if len(known) == len(widths) and len(set(known)) == 1 else None,
-        bytes_per_iteration=None if total is None or threads is None else total * threads,
+        bytes_per_copy=known[0] if complete and len(set(known)) == 1 else None,
+        bytes_per_iteration=sum(known) * threads if complete and threads is not None else None,
         verdict=verdict,
         reason=reason,
     )
