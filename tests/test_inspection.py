@@ -21,6 +21,8 @@ NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 AMD = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 TILE: dict[str, ConstexprValue] = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}
 SAMPLES: dict[str, dict[str, ConstexprValue]] = {
+    "layer_norm": {},
+    "spill": {},
     "vector_add": {},
     "softmax": {},
     "matmul": {**TILE, "num_warps": 4, "num_stages": 3, "GROUP_SIZE_M": 8},
@@ -128,6 +130,21 @@ def test_amd_registers_limit_occupancy_as_llvm_says(kernel: str, target: str) ->
     assert ours == int(comments["Occupancy"]) * arch.find(target).arch.partitions // waves
 
 
+@pytest.mark.parametrize(("kernel", "target"), list(product(SAMPLES, NVIDIA + AMD)))
+def test_shared_memory_adds_up(kernel: str, target: str) -> None:
+    made = captured(kernel, target, SAMPLES[kernel])
+    memory = inspect(made).memory
+    assert made.metadata is not None
+    assert memory is not None
+    assert memory.total_bytes == made.metadata.shared
+    if memory.peak_bytes is None:
+        assert memory.reason
+        return
+    assert memory.remainder_bytes is not None
+    assert memory.remainder_bytes >= 0
+    assert memory.peak_bytes + memory.remainder_bytes == memory.total_bytes
+
+
 def test_an_h200_agrees_with_every_report(h200_cache: Path) -> None:
     truth = json.loads((DATA / "h200" / "truth.json").read_text())["kernels"]
     captures = [found for found in load(h200_cache) if isinstance(found, Capture)]
@@ -141,3 +158,7 @@ def test_an_h200_agrees_with_every_report(h200_cache: Path) -> None:
         assert report.occupancy is not None
         assert report.occupancy.blocks_per_sm == kernel["blocks_per_sm"]
         assert report.triton_version == "3.6.0"
+        memory = report.memory
+        assert memory is not None
+        assert memory.total_bytes == report.resources.shared_dynamic_bytes
+        assert (memory.peak_bytes or 0) + (memory.remainder_bytes or 0) == memory.total_bytes

@@ -11,6 +11,15 @@ from irlens.parse import ptx
 
 TILE: dict[str, ConstexprValue] = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}
 MATMUL: dict[str, ConstexprValue] = {**TILE, "num_warps": 4, "num_stages": 3, "GROUP_SIZE_M": 8}
+SAMPLES: dict[str, dict[str, ConstexprValue]] = {
+    "vector_add": {},
+    "softmax": {},
+    "matmul": MATMUL,
+    "matmul_tma": MATMUL,
+    "flash_attention": {},
+    "layer_norm": {},
+    "spill": {},
+}
 
 
 def stage_map(capture: Capture, stage: str) -> StageMap:
@@ -60,28 +69,36 @@ def test_keys_are_file_and_line() -> None:
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
-@pytest.mark.parametrize("kernel", ["vector_add", "softmax", "matmul"])
-def test_nearly_every_machine_instruction_has_a_source(kernel: str, target: str) -> None:
-    settings = MATMUL if kernel == "matmul" else {}
-    capture = irlens.capture(kernel, target=target, args=None, run=False, **settings)
-    assert stage_map(capture, "sass").mapped >= 0.99
+def test_nearly_every_instruction_of_the_samples_has_a_source(target: str) -> None:
+    mapped, instructions = {"ptx": 0, "sass": 0}, {"ptx": 0, "sass": 0}
+    for kernel, settings in SAMPLES.items():
+        capture = irlens.capture(kernel, target=target, args=None, run=False, **settings)
+        for stage in mapped:
+            found = stage_map(capture, stage)
+            mapped[stage] += sum(map(bool, found.chains.values()))
+            instructions[stage] += len(found.chains)
+        assert unexplained(stage_map(capture, "ptx")) == []
+    assert mapped["sass"] >= 0.99 * instructions["sass"]
+    assert mapped["ptx"] >= 0.96 * instructions["ptx"]
 
 
-@pytest.mark.parametrize("kernel", ["vector_add", "softmax", "matmul"])
-def test_ptx_without_a_source_is_what_llvm_says_has_none(kernel: str) -> None:
-    settings = MATMUL if kernel == "matmul" else {}
-    capture = irlens.capture(kernel, target="sm_90", args=None, run=False, **settings)
-    found = stage_map(capture, "ptx")
+def unexplained(found: StageMap) -> list[str]:
+    """PTX without a source for another reason than that LLVM says there is none.
+
+    LLVM gives merged and hoisted instructions a ".loc FILE 0 0", and writes no .loc before the
+    first instruction that has a place.
+    """
     lines = found.text.splitlines()
-    begun = False
+    strange, begun = [], False
     for function in ptx.parse(found.text).functions:
         for instruction in function.instructions:
             if found.chains[instruction.line]:
                 begun = True
                 continue
-            # Either the prologue before the first .loc, or behind a ".loc FILE 0 0".
             above = [line for line in lines[: instruction.line] if line.lstrip().startswith(".loc")]
-            assert not begun or above[-1].split()[2] == "0", lines[instruction.line - 1]
+            if begun and above[-1].split()[2] != "0":
+                strange.append(lines[instruction.line - 1])
+    return strange
 
 
 def test_a_missing_stage_has_no_map(softmax: Capture) -> None:
