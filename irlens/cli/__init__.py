@@ -3,7 +3,6 @@
 Nothing heavier than click is imported until a command runs: see ``tests/cli/test_imports.py``.
 """
 
-import os
 import sys
 
 from irlens.cli.exits import Exit
@@ -15,9 +14,9 @@ def main() -> None:
         code = _run()
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough. Point stdout elsewhere so that the
-        # interpreter's own flush on exit does not complain about it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from irlens.cli.output import abandon_stdout
+
+        abandon_stdout()  # the reader (`head`, a pager) has seen enough
         code = Exit.OK
     sys.exit(code)
 

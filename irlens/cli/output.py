@@ -40,11 +40,12 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
 
     Args:
         content: What to write; text is encoded as UTF-8.
-        output: The file, or ``None`` for stdout.
+        output: The file, or ``None`` for stdout. Where it is a link, what it leads to is written.
         paged: Whether a pager may show it if stdout is a terminal that is too small for it.
 
     Raises:
-        IrlensError: The file cannot be written.
+        IrlensError: The file, or stdout, cannot be written.
+        BrokenPipeError: Nobody reads stdout any more.
     """
     data = content.encode() if isinstance(content, str) else content
     if output is not None and str(output) != "-":
@@ -54,8 +55,23 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
         os.environ.setdefault("LESS", "FRX")
         click.echo_via_pager(content, color=True)
     else:
+        _print(data)
+
+
+def abandon_stdout() -> None:
+    """Point stdout elsewhere, so that the interpreter's last flush of it does not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print(data: bytes) -> None:
+    try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a full disk
+        abandon_stdout()
+        raise IrlensError(f"cannot write to stdout: {error.strerror}") from error
 
 
 def _too_tall(text: str) -> bool:
@@ -63,12 +79,19 @@ def _too_tall(text: str) -> bool:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    temporary: Path | None = None
     try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            # A device or a pipe: to replace /dev/null with a file would harm the whole machine.
+            target.write_bytes(data)
+            return
+        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
         temporary.write_bytes(data)
-        temporary.replace(path)
+        temporary.replace(target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         raise IrlensError(
             f"cannot write {path}: {error.strerror}",
             hint="name a file in a directory that exists and is yours",

@@ -1,0 +1,57 @@
+"""What happens to a report on its way out."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from irlens.cli import output
+from irlens.model.errors import IrlensError
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.txt"
+    path.write_text("older and longer")
+    output.write("new\n", path)
+    assert path.read_text() == "new\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    path, link = tmp_path / "report.txt", tmp_path / "link"
+    link.symlink_to(path)
+    output.write("new\n", link)
+    assert link.is_symlink()
+    assert path.read_text() == "new\n"
+
+
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+    # A device is treated as a pipe is; a test that fails must not replace one.
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(path.read_text()), daemon=True)
+    reader.start()
+    output.write("new\n", path)
+    reader.join(timeout=5)
+    assert read == ["new\n"]
+    assert path.is_fifo()
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(IrlensError, match="cannot write"):
+        output.write("new\n", tmp_path / "absent" / "report.txt")
+
+
+def test_a_full_disk_behind_stdout_is_said_in_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "irlens", "kernels"], stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines() == [
+        "irlens: error: cannot write to stdout: No space left on device"
+    ]
