@@ -6,18 +6,16 @@ wait, swap), the wait stands at the end, for the next iteration: what it release
 way for one iteration more than commit and wait are apart.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 import msgspec
 
 from irlens.analyze.pipelines.loops import FunctionLoops
-from irlens.parse.ptx import Address, Instruction, Operand, Register
-from irlens.parse.ptx.operands import Negated, Pair, Vector
+from irlens.analyze.ptx_registers import access
+from irlens.parse.ptx import Instruction
 
 #: Opcodes that only move or repack a value: the compute is what uses their result.
 _REPACKING = frozenset({"mov", "cvt", "prmt", "and", "or", "xor", "lop3", "shl", "shr", "shf"})
-#: Opcodes whose first operand is no destination.
-_NO_DESTINATION = frozenset({"st", "stmatrix", "red", "wgmma", "tcgen05", "bar", "barrier"})
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -83,13 +81,14 @@ def _scan(instructions: Iterable[Instruction], loaded: set[str]) -> Instruction 
     for instruction in instructions:
         if _computes_on_shared(instruction):
             return instruction
-        targets, sources = _split(instruction)
+        found = access(instruction)
+        reads, writes = (found.reads, found.writes) if found is not None else ((), ())
         if _loads_shared(instruction):
-            loaded |= targets
-        elif not sources & loaded:
-            loaded -= targets
+            loaded.update(writes)
+        elif loaded.isdisjoint(reads):
+            loaded.difference_update(writes)
         elif instruction.opcode in _REPACKING:
-            loaded |= targets
+            loaded.update(writes)
         else:
             return instruction
     return None
@@ -106,29 +105,3 @@ def _computes_on_shared(instruction: Instruction) -> bool:
         ("wgmma", ("mma_async",)),
         ("tcgen05", ("mma",)),
     )
-
-
-def _split(instruction: Instruction) -> tuple[set[str], set[str]]:
-    """Return the registers of the destination, and all others that are named."""
-    operands = instruction.operands
-    if instruction.opcode in _NO_DESTINATION or not operands:
-        return set(), set(_registers(operands))
-    first, *others = operands
-    if isinstance(first, Address):
-        return set(), set(_registers(operands))
-    return set(_registers([first])), set(_registers(others))
-
-
-def _registers(operands: Iterable[Operand]) -> Iterator[str]:
-    for operand in operands:
-        match operand:
-            case Register(name=name):
-                yield name
-            case Vector(items=items):
-                yield from _registers(items)
-            case Pair(first=first, second=second):
-                yield from _registers((first, second))
-            case Address(base=base, rest=rest):
-                yield from _registers((base, *rest))
-            case Negated(operand=inner):
-                yield from _registers((inner,))
