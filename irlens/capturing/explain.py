@@ -81,9 +81,11 @@ def _chain(error: BaseException | None) -> Iterator[CompilationError]:
 
 def _message(error: CompilationError) -> str:
     """Return the message of the innermost error, without Triton's excerpt."""
-    text = str(error.error_message or error.__cause__ or "it does not compile")
+    text = str(error.error_message or error.__cause__ or "")
+    if not text and not isinstance(error.node, ast.AST):
+        text = error.src or ""  # Triton puts there what it says of a name that it cannot take
     wrapped = _REPR.fullmatch(text.strip())
-    return _first_line(wrapped["text"] if wrapped else text)
+    return _first_line(wrapped["text"] if wrapped else text) or "it does not compile"
 
 
 def _locate(error: CompilationError, sources: Sequence[Path]) -> tuple[str, str] | None:

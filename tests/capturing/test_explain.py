@@ -40,6 +40,10 @@ def asserts(x_ptr, B: tl.constexpr):
 def fine(x_ptr, B: tl.constexpr):
     tl.store(x_ptr + tl.arange(0, B), 0)
 
+@triton.jit
+def ядро(x_ptr, B: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, B), 0)
+
 @triton.jit(noinline=True)
 def far(x):
     return x + 1
@@ -79,6 +83,8 @@ SM_77 = Target(vendor="nvidia", arch="sm_77", warp_size=32)
          "bad.py:30:22: arange's range must be a power of 2", "    tl.store(x_ptr + tl.arange"),
         ("calls_far", SM_90, {},
          "calls_far: Function far is marked noinline, but was called with non-scalar arg", None),
+        ("ядро", SM_90, {},
+         "ядро: invalid function identifier: ядро", None),
         ("fine", SM_90, {"num_warps": 3},
          "fine: num_warps must be a power of 2", None),
         ("fine", SM_77, {},
