@@ -1,6 +1,7 @@
 """``--line N``: what became of one line of Python; ``--interleave``: a stage with its source."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
 import click
 
@@ -61,15 +62,17 @@ def interleaved(capture: Capture, stage: str) -> str:
             hint=f"stages that have one: {', '.join(_present(capture))}",
         )
     comment = _COMMENT.get(stage, "//")
+    caption = cache(partial(_caption, capture))
     out: list[str] = []
-    before: tuple[SourceLocation, ...] | None = None
+    last = ""
     for number, text in enumerate(mapped.text.splitlines(), 1):
         if text.lstrip().startswith("//## File "):
             continue  # the disassembler's own, less readable way of saying the same
         chain = mapped.chains.get(number)
-        if chain is not None and chain != before:
-            out.append(f"{comment} {_caption(capture, chain)}")
-            before = chain
+        # Captions are compared, not chains: these differ in columns that a caption leaves out.
+        if chain is not None and caption(chain) != last:
+            last = caption(chain)
+            out.append(f"{comment} {last}")
         out.append(text)
     return "\n".join(out) + "\n"
 

@@ -160,6 +160,7 @@ class TestBadInput:
         assert "'x' is not a whole number" in fails("softmax", "--num-stages", "x")
         assert "not NAME=VALUE" in fails("softmax", "--set", "BLOCK_SIZE")
         assert "missing" in fails("softmax", "--num-warps", ",")
+        assert "--stage" in fails("softmax", "--interleave")
 
     def test_a_kernel_that_does_not_compile(self) -> None:
         told = fails("softmax", "--set", "BLOCK_SIZE=1000", "-t", "sm_80")

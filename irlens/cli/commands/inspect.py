@@ -84,6 +84,8 @@ def command(
 ) -> Exit:
     """Inspect one kernel, in one or several configurations."""
     writer = load_format(form)
+    if interleave and stage is None:
+        raise click.UsageError("--interleave needs --stage: which one is to be printed?")
     from irlens.cli.subject import find_captures, find_reports
 
     if stage is not None:
