@@ -12,10 +12,11 @@ from irlens.version import VERSION
 
 if TYPE_CHECKING:
     from irlens.model.capture import Capture
+    from irlens.model.comparison import Comparison
     from irlens.model.config import ConstexprValue
     from irlens.model.report import Report
 
-__all__ = ["capture", "inspect", "load", "to_builtins"]
+__all__ = ["capture", "compare", "inspect", "load", "to_builtins"]
 __version__ = VERSION
 
 
@@ -90,8 +91,15 @@ def inspect(capture: "Capture") -> "Report":
     return inspect_capture(capture)
 
 
-def to_builtins(report: "Report") -> dict[str, Any]:
-    """Return the JSON report as dictionaries and lists."""
+def compare(before: "Report", after: "Report") -> "Comparison":
+    """Return what moved from one report to another, by what it means."""
+    from irlens.comparison import compare as compare_reports
+
+    return compare_reports(before, after)
+
+
+def to_builtins(report: "Report | Comparison") -> dict[str, Any]:
+    """Return a report or a comparison as dictionaries and lists: what JSON has of it."""
     import msgspec
 
     converted: dict[str, Any] = msgspec.to_builtins(report)

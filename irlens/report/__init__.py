@@ -2,8 +2,9 @@
 
 A format is a module of this folder, without a leading underscore, that has
 
-* ``EXTENSION``: the file name extension its output deserves, and
-* ``render(reports, view)``: the function that writes it.
+* ``EXTENSION``: the file name extension its output deserves,
+* ``render(reports, view)``: the function that writes reports, and
+* ``render_comparison(comparisons, view)``: the function that writes what moved between some.
 
 Putting such a file here is all it takes for ``--format`` to offer it.
 """
@@ -15,6 +16,7 @@ from typing import Literal, Protocol, TypeAlias, cast
 
 import msgspec
 
+from irlens.model.comparison import Comparisons
 from irlens.model.errors import UnknownNameError
 from irlens.model.report import Report
 
@@ -43,6 +45,9 @@ class Format(Protocol):
 
     def render(self, reports: Sequence[Report], view: View) -> str:
         """Return the reports as text that ends in a newline."""
+
+    def render_comparison(self, comparisons: Comparisons, view: View) -> str:
+        """Return what moved between reports as text that ends in a newline."""
 
 
 def format_names() -> list[str]:

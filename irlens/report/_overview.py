@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from irlens.model.label import labels
 from irlens.model.report import Report
 from irlens.report._page import Cell, Page, Style, prose
 from irlens.report._units import count, percent
@@ -12,10 +13,13 @@ _TITLES = ("registers", "local B", "shared B", "occupancy", "stages")
 def add_overview(page: Page, reports: Sequence[Report]) -> None:
     """Add one row per report: the figures one compares first, and what sets it apart."""
     rows: list[tuple[str, ...]] = [_TITLES, *(_figures(report) for report in reports)]
-    labels = ["", *(_label(report, reports) for report in reports)]
+    names = [
+        "",
+        *(label or report.kernel for label, report in zip(labels(reports), reports, strict=True)),
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
     page.headline([Cell(reports[0].kernel if _one_kernel(reports) else "kernels", "bold")])
-    for number, (row, label) in enumerate(zip(rows, labels, strict=True)):
+    for number, (row, label) in enumerate(zip(rows, names, strict=True)):
         cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         style: Style = "plain" if number else "dim"
         page.row(Cell("  ".join(cells), style), prose(label))
@@ -47,31 +51,3 @@ def _figures(report: Report) -> tuple[str, ...]:
 
 def _or_unknown(value: int | None) -> str:
     return "unknown" if value is None else count(value)
-
-
-def _label(report: Report, reports: Sequence[Report]) -> str:
-    """What sets this report apart from the others beside it."""
-    facts = [_facts(other) for other in reports]
-    mine = _facts(report)
-    differing = [name for name in mine if len({repr(other.get(name)) for other in facts}) > 1]
-    return (
-        " ".join(
-            f"{mine[name]}" if name in ("kernel", "target") else f"{name}={mine[name]}"
-            for name in differing
-        )
-        or report.kernel
-    )
-
-
-def _facts(report: Report) -> dict[str, object]:
-    config = report.config
-    return {
-        "kernel": report.kernel,
-        "target": report.target.arch if report.target else "unknown",
-        "num_warps": config.num_warps,
-        "num_stages": config.num_stages,
-        "num_ctas": config.num_ctas,
-        "maxnreg": config.maxnreg,
-        **config.args,
-        **config.constexprs,
-    }

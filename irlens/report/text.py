@@ -15,10 +15,13 @@ from irlens.model.report import (
     Severity,
 )
 from irlens.report import DETAILS, View
+from irlens.report._comparison_page import render_comparison
 from irlens.report._details import add_detail, describe_buffer
 from irlens.report._overview import add_overview
 from irlens.report._page import Cell, Page, Style, prose
 from irlens.report._units import count, percent, plural, size
+
+__all__ = ["EXTENSION", "render", "render_comparison"]
 
 EXTENSION = "txt"
 

@@ -1,0 +1,72 @@
+"""``irlens diff``: what moved between two captures, or between configurations of a kernel."""
+
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from irlens.cli import output
+from irlens.cli.exits import Exit
+from irlens.cli.options import KernelOptions, asked, kernel_options
+from irlens.model.errors import IrlensError
+from irlens.report import View, format_names, load_format
+
+_HELP = """Show what moved between two captures, by what it means.
+
+BEFORE and AFTER are anything `irlens inspect` takes. Of caches with many kernels those are
+compared that have the same name, target and config.
+
+With BEFORE alone an option with several values makes the sides: each is compared with the
+first.
+
+Exits with 0 if nothing moved, 1 if something did.
+
+\b
+irlens diff softmax --num-stages 2,4
+irlens diff softmax --target a100,h100
+irlens diff before/ after/ --format markdown
+irlens diff report.json softmax --target h100
+"""
+
+
+@click.command(help=_HELP, short_help="Show what moved between two captures.")
+@click.argument("before")
+@click.argument("after", required=False)
+@kernel_options
+@click.option("-f", "--format", "form", default="text", show_default=True,
+              metavar="|".join(format_names()), help="How to write the comparison.")  # fmt: skip
+@click.option("-o", "--output", "destination", type=click.Path(path_type=Path, dir_okay=False),
+              help="Write to this file.")  # fmt: skip
+@click.option("--pager/--no-pager", default=True, help="Page what is taller than the terminal.")
+def command(
+    before: str,
+    after: str | None,
+    form: str,
+    destination: Path | None,
+    pager: bool,
+    **options: Unpack[KernelOptions],
+) -> Exit:
+    """Compare two sides, or several with the first."""
+    writer = load_format(form)
+    from irlens.cli.subject import find_reports
+    from irlens.comparison.sets import against_first, match
+
+    reports = find_reports(before, asked(options))
+    if after is not None:
+        comparisons = match(reports, find_reports(after, asked(options)))
+        if not comparisons.pairs:
+            raise IrlensError(
+                f"{before} and {after} have no kernel in common",
+                hint="`irlens inspect` shows what each holds",
+            )
+    elif len(reports) == 1:
+        raise IrlensError(
+            f"{before} alone is one side of a comparison",
+            hint="name a second, or give an option several values: --num-stages 2,4",
+        )
+    else:
+        comparisons = against_first(reports)
+    color = destination is None and output.use_color()
+    view = View(width=output.width(), color=color)
+    output.write(writer.render_comparison(comparisons, view), destination, paged=pager)
+    return Exit.DIFFERENCE if comparisons.different else Exit.OK

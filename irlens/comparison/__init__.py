@@ -1,0 +1,61 @@
+"""Report x Report -> Comparison: what moved, by what it means."""
+
+from irlens.comparison.loops import loop_deltas
+from irlens.comparison.parts import figure_deltas, finding_deltas, line_deltas, mix_deltas
+from irlens.comparison.places import Places, align
+from irlens.model.comparison import Comparison, Side
+from irlens.model.label import labels
+from irlens.model.report import Report
+
+__all__ = ["compare", "side"]
+
+
+def compare(before: Report, after: Report, *, names: tuple[str, str] | None = None) -> Comparison:
+    """Return what moved from one report to another.
+
+    Args:
+        before: The first side.
+        after: The second side.
+        names: What to call them; without, what they were asked for sets them apart.
+    """
+    first, second = names or labels([before, after])
+    absent: set[str] = set()
+    places: Places = align(before, after)
+    figures = figure_deltas(before, after, absent)
+    loops = loop_deltas(before, after, places)
+    findings = finding_deltas(before, after, places)
+    mix = mix_deltas(before, after, absent)
+    lines = line_deltas(before, after, places)
+    told = {str(loop.source) for loop in loops} | {str(line.source) for line in lines}
+    return Comparison(
+        before=side(before, first or "before"),
+        after=side(after, second or "after"),
+        different=(
+            any(figure.moved for figure in figures)
+            or any(loop.presence != "both" or any(d.moved for d in loop.deltas) for loop in loops)
+            or bool(findings or mix or lines)
+        ),
+        figures=figures,
+        loops=loops,
+        findings=findings,
+        mix=mix,
+        lines=lines,
+        # A place is the second side's where both have it.
+        code={
+            place: text
+            for place, text in sorted({**before.code, **after.code}.items())
+            if place in told
+        },
+        not_compared=sorted(absent),
+    )
+
+
+def side(report: Report, label: str) -> Side:
+    """Return a report as one side of a comparison."""
+    return Side(
+        kernel=report.kernel,
+        target=report.target,
+        triton_version=report.triton_version,
+        config=report.config,
+        label=label,
+    )

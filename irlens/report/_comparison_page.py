@@ -1,0 +1,221 @@
+"""What moved, for a terminal."""
+
+from collections.abc import Sequence
+
+from irlens.model.comparison import Comparison, Comparisons, Delta, FindingDelta, MixDelta
+from irlens.model.report import Finding
+from irlens.model.text import printable_line
+from irlens.report import View
+from irlens.report._changes import (
+    Row,
+    change_text,
+    describe,
+    figure_name,
+    load_rows,
+    main_rows,
+    minor_rows,
+    one_sided,
+    summary,
+    title,
+    unpaired,
+    value_text,
+    verdict,
+)
+from irlens.report._page import Cell, Page, Style, prose
+
+_MIX_SHOWN = 8
+_LINES_SHOWN = 12
+
+
+def render_comparison(comparisons: Comparisons, view: View) -> str:
+    """Return what moved between each pair, a table first if all are held against one."""
+    page = Page(width=view.width, color=view.color)
+    if len(comparisons.pairs) != 1 or any(sides for _, sides in unpaired(comparisons)):
+        page.headline([Cell(summary(comparisons), "bold")])
+    if comparisons.against_first:
+        page.blank()
+        _against_first(page, comparisons.pairs)
+    for pair in comparisons.pairs:
+        if pair.different or len(comparisons.pairs) == 1:
+            page.blank()
+            _pair(page, pair, view.width)
+    for what, sides in unpaired(comparisons):
+        for index, side in enumerate(sides):
+            if index == 0:
+                page.blank()
+                page.headline([Cell(what, "bold")])
+            page.line("", [describe(side)])
+    return page.text()
+
+
+def _pair(page: Page, pair: Comparison, width: int) -> None:
+    sides = f"{pair.before.label} → {pair.after.label}"
+    page.row(Cell(printable_line(title(pair)) + " ", "bold"), prose(sides))
+    page.row(Cell(""), _enumerated(verdict(pair)))
+    if not pair.different:
+        _not_compared(page, pair)
+        return
+    page.blank()
+    _table(page, pair, main_rows(pair), width)
+    _minor(page, minor_rows(pair))
+    _loads(page, pair)
+    _findings(page, pair.findings)
+    for mix in pair.mix:
+        _mix(page, mix)
+    _lines(page, pair)
+    _not_compared(page, pair)
+
+
+def _enumerated(phrases: Sequence[str]) -> list[str]:
+    return [f"{phrase}," for phrase in phrases[:-1]] + list(phrases[-1:])
+
+
+def _table(page: Page, pair: Comparison, rows: Sequence[Row], width: int) -> None:
+    cells = [[row.name, row.before, row.after] for row in rows]
+    aligned = _aligned([["", pair.before.label, pair.after.label], *cells], right=(1, 2))
+    if len(aligned[0]) > width:  # the headline has the labels
+        aligned = _aligned([["", "before", "after"], *cells], right=(1, 2))
+    page.row(Cell(aligned[0], "dim"), [])
+    for text, row in zip(aligned[1:], rows, strict=True):
+        style: Style = "bold" if row.moved and row.weight == "much" else "plain"
+        page.row(Cell(f"{text} ", style), [row.change])
+    for told in one_sided(pair):
+        page.row(Cell(printable_line(told), "bold"), [])
+
+
+def _aligned(cells: Sequence[Sequence[str]], *, right: Sequence[int]) -> list[str]:
+    safe = [[printable_line(cell) for cell in row] for row in cells]
+    widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
+    return [
+        "   ".join(
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in safe
+    ]
+
+
+def _against_first(page: Page, pairs: Sequence[Comparison]) -> None:
+    """One row per side: the figures one always wants to see, and how far they moved."""
+    first = pairs[0]
+    told = [_always(pair) for pair in pairs]
+    titles = list(dict.fromkeys(name for each in told for name in each))
+    before = [_first_value(told, name) for name in titles]
+    after = ([_value_and_change(each.get(name)) for name in titles] for each in told)
+    labels = ["", first.before.label, *(pair.after.label for pair in pairs)]
+    for text, label in zip(_aligned([titles, before, *after], right=()), labels, strict=True):
+        page.row(Cell(f"{text} ", "plain" if label else "dim"), prose(label))
+
+
+#: Figures of the table of many sides, with a short name.
+_COLUMNS = {
+    "achieved_stages": "stages",
+    "occupancy.theoretical": "occupancy",
+    "resources.registers": "registers",
+    "resources.shared_dynamic_bytes": "shared",
+    "resources.local_bytes": "local",
+}
+
+
+def _always(pair: Comparison) -> dict[str, Delta]:
+    loops = [d for loop in pair.loops if loop.presence == "both" for d in loop.deltas]
+    found: dict[str, Delta] = {}
+    for path, name in _COLUMNS.items():
+        same = [each for each in (*loops, *pair.figures) if each.path == path]
+        for number, each in enumerate(same):
+            found[name if len(same) == 1 else f"{name} {number + 1}"] = each
+    return found
+
+
+def _first_value(told: Sequence[dict[str, Delta]], name: str) -> str:
+    found = next(each[name] for each in told if name in each)
+    return value_text(found.before, found.unit)
+
+
+def _value_and_change(delta: Delta | None) -> str:
+    if delta is None:
+        return "–"
+    return f"{value_text(delta.after, delta.unit)} {change_text(delta).removesuffix(' B')}"
+
+
+def _minor(page: Page, rows: Sequence[Row]) -> None:
+    if rows:
+        page.blank()
+        page.line("Also", [Cell(row.arrow, "dim") for row in rows])
+
+
+def _loads(page: Page, pair: Comparison) -> None:
+    found = load_rows(pair)
+    if found:
+        page.blank()
+    for index, (place, rows) in enumerate(found):
+        page.line("" if index else "Loads", [place, *(row.arrow for row in rows)])
+
+
+def _findings(page: Page, findings: Sequence[FindingDelta]) -> None:
+    if not findings:
+        return
+    page.blank()
+    for index, found in enumerate(findings):
+        label = "" if index else "Findings"
+        if found.after is None:
+            _finding(page, label, "gone", found.before, "good")
+        elif found.before is None:
+            _finding(page, label, "new", found.after, "warn")
+        else:
+            _finding(page, label, "was", found.before, "dim")
+            _finding(page, "", "now", found.after, "warn")
+
+
+def _finding(page: Page, label: str, state: str, found: Finding | None, style: Style) -> None:
+    if found is None:
+        return
+    named = found.source is not None and str(found.source) not in found.message
+    place = [f"{found.source}:"] if named else []
+    page.line(label, [Cell(state, style), found.code, *place, *prose(found.message)], gap=" ")
+
+
+def _mix(page: Page, mix: MixDelta) -> None:
+    page.blank()
+    total = mix.total
+    cells: list[Cell | str] = [
+        f"{mix.stage} {value_text(total.before, 'count')} → {value_text(total.after, 'count')} "
+        f"instructions ({change_text(total)}):"
+    ]
+    cells += [f"{figure_name(each)} {change_text(each)}" for each in mix.classes[:_MIX_SHOWN]]
+    if len(mix.classes) > _MIX_SHOWN:
+        cells.append(f"and {len(mix.classes) - _MIX_SHOWN} more")
+    page.line("Mix", cells, gap="  ")
+
+
+def _lines(page: Page, pair: Comparison) -> None:
+    if not pair.lines:
+        return
+    page.blank()
+    shown = pair.lines[:_LINES_SHOWN]
+    cells = [["", "line", "instr.", "", "live", ""]]
+    cells += [
+        [
+            line.stage,
+            str(line.source),
+            value_text(line.instructions.after, "count"),
+            change_text(line.instructions),
+            value_text(line.peak.after, "count"),
+            change_text(line.peak),
+        ]
+        for line in shown
+    ]
+    aligned = _aligned(cells, right=(2, 4))
+    page.line("Lines", [Cell(aligned[0].rstrip(), "dim")])
+    for text, line in zip(aligned[1:], shown, strict=True):
+        code = page.shortened(pair.code.get(str(line.source), ""), beside=text)
+        page.line("", [text, Cell(code, "code")], gap="  ")
+    if len(pair.lines) > _LINES_SHOWN:
+        page.line("", [Cell(f"and {len(pair.lines) - _LINES_SHOWN} more", "dim")])
+
+
+def _not_compared(page: Page, pair: Comparison) -> None:
+    if pair.not_compared:
+        page.blank()
+        told = f"only one side has {', '.join(pair.not_compared)}"
+        page.text_line("Left out", told, "dim")

@@ -1,0 +1,106 @@
+"""``irlens diff`` as a user runs it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.model.comparison import Comparisons
+from irlens.report import format_names
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+SOFTMAX = str(CAPTURES / "softmax-h100")
+
+
+class Ran(msgspec.Struct, frozen=True):
+    code: int
+    out: str
+    err: str
+
+
+def diff(*arguments: str) -> Ran:
+    ran = subprocess.run(
+        [sys.executable, "-m", "irlens", "diff", *arguments], stdin=subprocess.DEVNULL,
+        capture_output=True, env={**os.environ, "COLUMNS": "80"}, check=False, text=True,
+    )  # fmt: skip
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def test_stages_of_a_pipeline() -> None:
+    ran = diff("softmax", "--target", "h100", "--num-stages", "2,4")
+    assert ran.code == 1, ran.err
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert lines[0] == "softmax_kernel on sm_90 num_stages=2 → num_stages=4"
+    assert "stages achieved 2 4 +2" in lines
+    assert "shared memory 4,128 B 12,320 B +8,192 B" in lines
+    assert "occupancy 100 % 100 % ~" in lines
+    assert all(len(line) <= 80 for line in ran.out.splitlines())
+    assert "\x1b" not in ran.out
+
+
+def test_every_option_with_several_values_is_an_axis() -> None:
+    axes = ("--target", "sm_75,sm_80", "--num-stages", "2,3", "--format", "json")
+    ran = diff("softmax", *axes)
+    found = msgspec.json.decode(ran.out, type=Comparisons)
+    assert found.against_first
+    assert [pair.after.label for pair in found.pairs] == [
+        "sm_75 num_stages=3", "sm_80 num_stages=2", "sm_80 num_stages=3",
+    ]  # fmt: skip
+    assert {pair.before.label for pair in found.pairs} == {"sm_75 num_stages=2"}
+
+
+@pytest.mark.parametrize("form", format_names())
+def test_nothing_moved(form: str, tmp_path: Path) -> None:
+    twin = tmp_path / "twin"
+    shutil.copytree(SOFTMAX, twin)
+    for other in (SOFTMAX, str(twin)):
+        ran = diff(SOFTMAX, other, "--format", form)
+        assert ran.code == 0, ran.err
+        assert '"different": false' in ran.out if form == "json" else "no difference" in ran.out
+
+
+def test_a_saved_report_is_a_side(tmp_path: Path) -> None:
+    path = CAPTURES.parent / "reports" / "softmax-h100.json"
+    assert diff(str(path), SOFTMAX).code == 0
+    assert diff(str(path), str(CAPTURES / "softmax-t4")).code == 1
+
+
+def test_folders_of_captures(tmp_path: Path) -> None:
+    after = tmp_path / "after"
+    after.mkdir()
+    for name in ("softmax-h100", "matmul-a100"):
+        shutil.copytree(CAPTURES / name, after / name)
+    ran = diff(str(CAPTURES), str(after), "--format", "json")
+    assert ran.code == 1, ran.err
+    found = msgspec.json.decode(ran.out, type=Comparisons)
+    assert [pair.different for pair in found.pairs] == [False, False]
+    assert [side.kernel for side in found.removed] == ["matmul_tma_kernel", "spill_kernel"]
+    assert len(found.unmatched_before) == 3
+    assert diff(str(CAPTURES), str(CAPTURES)).code == 0
+
+
+class TestBadInput:
+    def fails(self, *arguments: str) -> str:
+        ran = diff(*arguments)
+        assert (ran.code, ran.out) == (2, ""), ran
+        assert "Traceback" not in ran.err
+        return ran.err
+
+    def test_one_side(self) -> None:
+        assert "one side" in self.fails(SOFTMAX)
+        assert "--num-stages 2,4" in self.fails("softmax", "-t", "h100")
+
+    def test_sides_with_nothing_in_common(self, tmp_path: Path) -> None:
+        for side, names in {"a": ("softmax-h100", "softmax-t4"), "b": ("spill-h100",)}.items():
+            for name in names:
+                shutil.copytree(CAPTURES / name, tmp_path / side / name)
+        told = self.fails(str(tmp_path / "a"), str(tmp_path / "b"))
+        assert "no kernel in common" in told
+
+    def test_a_side_that_is_not_there(self, tmp_path: Path) -> None:
+        assert "nowhere" in self.fails(SOFTMAX, str(tmp_path / "nowhere"))
+        assert "did you mean" in self.fails(SOFTMAX, SOFTMAX, "--format", "jso")
