@@ -183,7 +183,9 @@ def _data_size(modifiers: Iterable[str]) -> int | None:
             size = 2
         elif name in ("128", "256"):
             size = 4
-        elif re.fullmatch(r"[VXx]\d+|F32x\d|F16x[48]|BF16x[48]", name):
+        elif found := re.fullmatch(r"B?F(16|32)x([248])", name):
+            size = int(found[1]) * int(found[2]) // 32
+        elif re.fullmatch(r"[VXx]\d+", name):
             return None
     return size
 

@@ -298,6 +298,33 @@ def names(registers: int) -> list[str]:
             "R16 R17 R18 R19 R26 R27",
             "R20 R21",
         ),
+        # As nvdisasm's life ranges have them (-plr -lrm narrow).
+        (
+            "ATOMG.E.ADD.F32x4.FTZ.RN.STRONG.GPU PT, R16, desc[UR6][R16.64], R4",
+            "R4 R5 R6 R7 R16 R17 UR6 UR7",
+            "R16 R17 R18 R19",
+        ),
+        (
+            "ATOMG.E.ADD.F32x2.FTZ.RN.STRONG.GPU PT, R22, desc[UR6][R20.64], R22",
+            "R20 R21 R22 R23 UR6 UR7",
+            "R22 R23",
+        ),
+        (
+            "ATOMG.E.ADD.F16x8.RN.STRONG.GPU PT, R24, desc[UR6][R20.64+0x10], R8",
+            "R8 R9 R10 R11 R20 R21 UR6 UR7",
+            "R24 R25 R26 R27",
+        ),
+        (
+            "ATOMG.E.ADD.BF16x4.RN.STRONG.GPU PT, R14, desc[UR6][R20.64+0x30], R14",
+            "R14 R15 R20 R21 UR6 UR7",
+            "R14 R15",
+        ),
+        (
+            "REDG.E.ADD.F32x2.FTZ.RN.STRONG.GPU desc[UR6][R20.64+0x90], R4",
+            "R4 R5 R20 R21 UR6 UR7",
+            "",
+        ),
+        ("ATOMG.E.ADD.F16x2.RN.STRONG.GPU PT, R4, desc[UR6][R2.64], R5", "R2 R3 R5 UR6 UR7", "R4"),
         ("STG.E.64 desc[UR4][R2.64], RZ", "R2 R3 UR4 UR5", ""),
         ("FADD2 R32, R28.F32x2.HI_LO, -R26.F32", "R26 R28 R29", "R32 R33"),
         ("UTMALDG.2D [UR20], [UR24]", "UR20 UR21 UR22 UR23 UR24 UR25", ""),
