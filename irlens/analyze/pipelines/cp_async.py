@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from irlens.analyze.pipelines.describe import RequestedStages, blank
+from irlens.analyze.pipelines.describe import IRREDUCIBLE, RequestedStages, blank, of_groups
 from irlens.analyze.pipelines.groups import (
     UNBOUNDED,
     Commit,
@@ -35,7 +35,6 @@ NO_COPIES = (
 OUTSIDE_COMMITS = "the loop's copies are committed outside it, so that an iteration is no group"
 MBARRIER = "the loop's copies are tracked by an mbarrier and not by commit groups"
 PILE_UP = "groups pile up: the loop retires fewer of them than it commits"
-IRREDUCIBLE = "control enters the loop at more than one place"
 
 
 def find(
@@ -170,14 +169,7 @@ def _record(
         kind: PipelineKind | None = "cp.async" if outcome.copies else None
         return replace(blank(loops, index, kind, stages, reason), verdict=verdict)
     return replace(
-        blank(loops, index, "cp.async", stages, reason),
-        achieved_stages=outcome.prefetch + 1,
-        prefetch_iterations=outcome.prefetch,
-        groups_before_loop=outcome.groups_before_loop,
-        groups_per_iteration=outcome.groups_per_iteration,
-        outstanding_at_wait=outcome.outstanding_at_wait,
-        outstanding_after_wait=outcome.outstanding_after_wait,
-        groups_during_compute=outcome.during_compute,
+        of_groups(blank(loops, index, "cp.async", stages, reason), outcome),
         copies_per_iteration=outcome.copies_per_iteration,
         bytes_per_copy=outcome.bytes_per_copy,
         bytes_per_iteration=_times(outcome.bytes_per_iteration, threads),

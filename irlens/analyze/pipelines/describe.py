@@ -7,9 +7,12 @@ import msgspec
 
 from irlens.analyze.pipelines.barriers import RingReading
 from irlens.analyze.pipelines.loops import FunctionLoops, loop_source
+from irlens.analyze.pipelines.steady import Reading
 from irlens.model.report import Pipeline, PipelineKind, Verdict
 from irlens.model.source import SourceLocation
 from irlens.parse.ptx import Instruction
+
+IRREDUCIBLE = "control enters the loop at more than one place"
 
 #: Stages asked for, given the source location of a loop, innermost frame first.
 RequestedStages: TypeAlias = Callable[[tuple[SourceLocation, ...]], int | None]
@@ -55,6 +58,20 @@ def blank(
         bytes_in_flight=None,
         verdict="unknown",
         reason=reason,
+    )
+
+
+def of_groups(record: Pipeline, reading: Reading) -> Pipeline:
+    """Fill in what was read of a loop's commit groups, all but bytes and verdict."""
+    return msgspec.structs.replace(
+        record,
+        achieved_stages=reading.prefetch + 1,
+        prefetch_iterations=reading.prefetch,
+        groups_before_loop=reading.groups_before_loop,
+        groups_per_iteration=reading.groups_per_iteration,
+        outstanding_at_wait=reading.outstanding_at_wait,
+        outstanding_after_wait=reading.outstanding_after_wait,
+        groups_during_compute=reading.during_compute,
     )
 
 

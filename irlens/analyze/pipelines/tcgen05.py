@@ -7,9 +7,8 @@ and whoever reads the result, or overwrites the operands, waits for it.
 import msgspec
 
 from irlens.analyze.pipelines.barriers import Elsewhere, Ring, RingReading
-from irlens.analyze.pipelines.describe import blank, innermost, of_ring
+from irlens.analyze.pipelines.describe import IRREDUCIBLE, blank, innermost, of_ring
 from irlens.analyze.pipelines.loops import FunctionLoops
-from irlens.analyze.pipelines.tma import IRREDUCIBLE
 from irlens.model.report import Pipeline
 from irlens.parse.ptx import Address, Instruction, Operand
 

@@ -8,12 +8,17 @@ run ahead.
 import msgspec
 
 from irlens.analyze.pipelines.barriers import Elsewhere, Ring, RingReading, expects_bytes
-from irlens.analyze.pipelines.describe import RequestedStages, blank, innermost, of_ring
+from irlens.analyze.pipelines.describe import (
+    IRREDUCIBLE,
+    RequestedStages,
+    blank,
+    innermost,
+    of_ring,
+)
 from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load
 from irlens.model.report import Pipeline
 from irlens.parse.ptx import Address, Instruction, Operand
 
-IRREDUCIBLE = "control enters the loop at more than one place"
 SERIAL = "each copy is waited for in the iteration that issues it"
 
 

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from irlens.analyze.pipelines.describe import blank, innermost, judge
+from irlens.analyze.pipelines.describe import IRREDUCIBLE, blank, innermost, judge, of_groups
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, GroupFlow, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.analyze.pipelines.steady import Unreadable, read_loop
-from irlens.analyze.pipelines.tma import IRREDUCIBLE
 from irlens.model.report import Pipeline
 from irlens.parse.ptx import Immediate, Instruction
 
@@ -58,15 +57,4 @@ def _record(loops: FunctionLoops, index: int, flow: GroupFlow) -> Pipeline:
     if isinstance(outcome, Unreadable):
         return msgspec.structs.replace(record, reason=outcome.reason)
     verdict, reason = judge(outcome.prefetch, None, SERIAL)
-    return msgspec.structs.replace(
-        record,
-        achieved_stages=outcome.prefetch + 1,
-        prefetch_iterations=outcome.prefetch,
-        groups_before_loop=outcome.groups_before_loop,
-        groups_per_iteration=outcome.groups_per_iteration,
-        outstanding_at_wait=outcome.outstanding_at_wait,
-        outstanding_after_wait=outcome.outstanding_after_wait,
-        groups_during_compute=outcome.outstanding_after_wait,
-        verdict=verdict,
-        reason=reason,
-    )
+    return msgspec.structs.replace(of_groups(record, outcome), verdict=verdict, reason=reason)
