@@ -20,6 +20,12 @@ _DIAGNOSTIC = re.compile(
     r"(?:\n(?P<excerpt>.*\n *\^))?",
     re.M,
 )
+#: What LLVM says of inline assembly that it cannot place. It leaves the assembly out and goes on.
+_LEFT_OUT = re.compile(
+    r"^error: ((?:could not|couldn't) allocate (?:input|output) reg.*"
+    r"|inline assembly requires more registers.*|invalid operand (?:for|in) inline asm.*)",
+    re.M,
+)
 #: The ``repr`` of an exception, with which Triton wraps some messages.
 _REPR = re.compile(
     r"""(?P<type>\w*(?:Error|Exception))\((?P<quote>['"])(?P<text>.*)(?P=quote)\)""", re.S
@@ -51,6 +57,22 @@ def explain(error: Exception, kernel: str, sources: Sequence[Path], printed: str
         place = f"{_shown(path)}:{line}"
         excerpt = path.read_text("utf-8", "replace").split("\n")[line - 1]
     return CaptureError(f"{place}: {_first_line(found['text'])}", hint=excerpt)
+
+
+def left_out(kernel: str, printed: str) -> CaptureError | None:
+    """Return the error to raise where the compiler succeeded, but not with the whole kernel.
+
+    Args:
+        kernel: The kernel's name.
+        printed: What the compiler wrote to stdout and stderr.
+    """
+    found = _LEFT_OUT.search(printed)
+    if found is None:
+        return None
+    return CaptureError(
+        f"{kernel}: inline assembly: {_first_line(found[1])}",
+        hint="the constraints are the target's own: NVIDIA's r, f and l are s and v for AMD",
+    )
 
 
 def _in_python(error: CompilationError, kernel: str, sources: Sequence[Path]) -> CaptureError:

@@ -116,6 +116,8 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
             made = make_variants(request, source.description, module, kernel)
         except Exception as error:  # whatever Triton, or the file's own functions, may raise
             raise explain.explain(error, source.function, sources, printed()) from error
+        if incomplete := explain.left_out(source.function, printed()):
+            raise incomplete
         for index, variant in enumerate(made):
             _write(work / "build" / f"{index:03}", request, source, others, variant)
         # What another process has published meanwhile may already be in use: it stays.

@@ -59,6 +59,12 @@ def assembly(x_ptr, B: tl.constexpr):
     o = tl.arange(0, B)
     y = tl.inline_asm_elementwise("foo $0, $1;", "=r,r", [o], tl.int32, is_pure=True, pack=1)
     tl.store(x_ptr + o, y)
+
+@triton.jit
+def constraint(x_ptr, B: tl.constexpr):
+    o = tl.arange(0, B).to(tl.float32)
+    y = tl.inline_asm_elementwise("add.f32 $0, $1, $1;", "=f,f", [o], tl.float32, True, 1)
+    tl.store(x_ptr + tl.arange(0, B), y.to(tl.int32))
 """
 SM_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32)
 GFX942 = Target(vendor="amd", arch="gfx942", warp_size=64)
@@ -129,6 +135,21 @@ def test_what_the_compiler_refuses_is_said_in_one_line(
         assert [caret.strip() for caret in carets] == ["^"] * ("gfx800" not in message)
     out, err = capfd.readouterr()
     assert (out, err) == ("", ""), "the message says it all"
+
+
+def test_assembly_that_llvm_leaves_out_is_not_captured_without_it(
+    write: Callable[..., Path],
+) -> None:
+    path = write(FILE, "bad.py")
+    command = [sys.executable, "-m", "irlens", "inspect", f"{path}:constraint"]
+    command += ["--arg", "x_ptr=int32[64]", "--set", "B=64", "--no-run", "--target"]
+    assert subprocess.run([*command, "sm_90"], capture_output=True).returncode == 0
+    for _ in range(2):  # and nothing is left that would answer the second time
+        # The LLVM of Triton 3.6 ends the whole process, that of 3.9 goes on.
+        done = subprocess.run([*command, "gfx942"], capture_output=True, text=True)
+        assert done.returncode != 0
+        assert done.stdout == ""
+        assert "allocate output register for constraint 'f'" in done.stderr
 
 
 def test_a_file_that_raises_is_named_with_the_line(write: Callable[..., Path]) -> None:
