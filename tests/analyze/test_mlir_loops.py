@@ -10,6 +10,7 @@ import pytest
 from irlens.analyze import cfg
 from irlens.analyze.mlir_loops import Loop, find_loops, requested_stages
 from irlens.analyze.pipelines.cp_async import find
+from irlens.analyze.pipelines.loops import analyze_loops
 from irlens.model.source import SourceLocation
 from irlens.parse import ptx
 from irlens.parse.mlir import parse
@@ -141,8 +142,8 @@ def test_what_was_asked_is_what_the_ptx_of_an_h200_does() -> None:
             parse(files["ttir"], stage="ttir"), json.loads(files["json"])["num_stages"]
         )
         for function in ptx.parse(files["ptx"]).functions:
-            flow = cfg.build(function)
-            for found in find(function, flow, threads_per_cta=None, requested=requested):
+            loops = analyze_loops(function, cfg.build(function))
+            for found in find(loops, threads_per_cta=None, requested=requested):
                 if found.achieved_stages is not None:
                     assert found.requested_stages == found.achieved_stages, name
                     compared += 1
