@@ -26,9 +26,11 @@ def _pipelines(page: Page, report: Report) -> None:
         page.line("Pipeline", [f"{pipeline.stage}:{pipeline.line}", pipeline.loop])
         for name in pipeline.__struct_fields__:
             value = getattr(pipeline, name)
-            if name not in ("stage", "line", "loop") and value != "":
+            if name not in ("stage", "line", "loop", "reason"):
                 shown = "unknown" if value is None else _plain(value)
                 page.line("", [Cell(name.replace("_", " ").ljust(24), "dim"), shown], gap=" ")
+        if pipeline.reason:
+            page.text_line("", pipeline.reason, "dim")
     _loads(page, report)
 
 
@@ -76,6 +78,9 @@ def _pressure(page: Page, report: Report) -> None:
         if found is None:
             continue
         page.blank()
+        if found.peak is None:
+            page.text_line("Pressure", f"{name} unknown: {found.reason}", "warn")
+            continue
         page.line("Pressure", [Cell(name, "bold"), *_peak(found)])
         if found.curve:
             page.line("", [Cell(_sparkline(found.curve, found.peak or 1), "code")])
@@ -107,8 +112,6 @@ def _spills(page: Page, report: Report) -> None:
 
 
 def _peak(found: StagePressure) -> list[Cell | str]:
-    if found.peak is None:
-        return [Cell(f"unknown: {found.reason}", "warn")]
     place = f" at {found.source}" if found.source else ""
     cells: list[Cell | str] = [f"at most {found.peak} live registers{place}"]
     if found.predicates:

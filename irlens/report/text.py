@@ -241,11 +241,12 @@ def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: _Words) -> 
         page.text_line("", f"{pipeline.verdict}: {pipeline.reason}", _verdict_style(pipeline))
         return
     asked = pipeline.requested_stages
-    stages = f"{pipeline.achieved_stages} of {asked}" if asked else f"{pipeline.achieved_stages}"
+    achieved = pipeline.achieved_stages
+    stages = f"{achieved} of {plural(asked, 'stage')}" if asked else plural(achieved, "stage")
     mark = {"pipelined": " ✓", "shallower": " ✗", "not pipelined": " ✗"}.get(pipeline.verdict, "")
     cells: list[Cell | str] = [
-        Cell(f"{pipeline.kind}", "bold"),
-        Cell(f"{stages} stages{mark}", _verdict_style(pipeline)),
+        Cell(pipeline.kind or "loads", "bold"),
+        Cell(f"{stages}{mark}", _verdict_style(pipeline)),
     ]
     if pipeline.prefetch_iterations is not None:
         cells.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")

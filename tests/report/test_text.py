@@ -1,0 +1,54 @@
+"""The text of what is rare: the samples' goldens show the rest."""
+
+from pathlib import Path
+
+import msgspec
+
+from irlens.model.pressure import Pressure, StagePressure
+from irlens.model.report import Pipeline, Report
+from irlens.report import DETAILS, View, load_format
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
+SOFTMAX = msgspec.json.decode(SAMPLE.read_bytes(), type=Report)
+REASON = "which registers ATOMG.E.SOMETHING.NEW.AND.LONG.FTZ.RN.STRONG.GPU at 0x02e0 uses"
+IN_PLACE = Pipeline(
+    stage="amdgcn",
+    loop=".LBB0_1",
+    line=7,
+    source=None,
+    kind=None,
+    requested_stages=None,
+    achieved_stages=1,
+    prefetch_iterations=0,
+    groups_before_loop=None,
+    groups_per_iteration=None,
+    outstanding_at_wait=None,
+    outstanding_after_wait=None,
+    groups_during_compute=0,
+    copies_per_iteration=None,
+    bytes_per_copy=None,
+    bytes_per_iteration=None,
+    bytes_in_flight=None,
+    verdict="not pipelined",
+    reason="each load is waited for and used in the iteration that issues it, and so on and on",
+)
+
+
+def shown(report: Report) -> str:
+    return load_format("text").render(
+        [report], View(width=80, color=False, details=frozenset(DETAILS))
+    )
+
+
+def test_loads_that_nothing_moves_ahead_have_no_mechanism() -> None:
+    lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[IN_PLACE])).splitlines()
+    assert "            loads   1 stage ✗   0 iterations ahead" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_an_unknown_pressure_has_its_reason_and_no_empty_table() -> None:
+    unknown = StagePressure(peak=None, line=None, source=None, reason=REASON)
+    page = shown(msgspec.structs.replace(SOFTMAX, pressure=Pressure(sass=unknown)))
+    assert "sass unknown: which registers" in " ".join(page.split())
+    assert "instr." not in page
+    assert max(map(len, page.splitlines())) <= 80
