@@ -1,0 +1,89 @@
+"""A kept report is given out for the same capture only."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import irlens
+from irlens.artifacts import memo
+from irlens.model.capture import Capture
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of a capture, and an empty store."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    return Path(shutil.copytree(SAMPLE, tmp_path / "capture"))
+
+
+def read(folder: Path) -> Capture:
+    (capture,) = irlens.load(folder)
+    return capture
+
+
+def test_a_report_comes_back_as_it_was_kept(folder: Path) -> None:
+    capture = read(folder)
+    report, key = irlens.inspect(capture), memo.key(capture, sass=False)
+    assert memo.recall(key) is None
+    memo.keep(key, report)
+    assert memo.recall(memo.key(read(folder), sass=False)) == report
+    assert memo.recall(memo.key(capture, sass=True)) is None
+
+
+@pytest.mark.parametrize(
+    "changed", ["softmax_kernel.ptx", "softmax_kernel.cubin", "python/softmax.py"]
+)
+def test_one_byte_makes_another_capture(folder: Path, changed: str) -> None:
+    before = memo.key(read(folder), sass=False)
+    content = (folder / changed).read_bytes()
+    (folder / changed).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert memo.key(read(folder), sass=False) != before
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("softmax_kernel.json", b'"num_warps": 8', b'"num_warps": 4'),
+        ("irlens.json", b'"n_rows": 4096', b'"n_rows": 4097'),
+    ],
+)
+def test_what_is_recorded_of_a_capture_counts(
+    folder: Path, name: str, old: bytes, new: bytes
+) -> None:
+    before = memo.key(read(folder), sass=False)
+    content = (folder / name).read_bytes()
+    assert old in content
+    (folder / name).write_bytes(content.replace(old, new))
+    assert memo.key(read(folder), sass=False) != before
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b"\xff"])
+def test_a_damaged_report_is_made_again(folder: Path, content: bytes) -> None:
+    capture = read(folder)
+    key = memo.key(capture, sass=False)
+    memo.keep(key, irlens.inspect(capture))
+    (kept,) = (folder.parent / "store").rglob("*.json")
+    kept.write_bytes(content)
+    assert memo.recall(key) is None
+
+
+def test_a_store_that_cannot_be_written_is_no_error(folder: Path) -> None:
+    (folder.parent / "store").write_text("a file")
+    capture = read(folder)
+    memo.keep(memo.key(capture, sass=False), irlens.inspect(capture))
+
+
+def test_the_older_half_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memo, "_MOST", 3)
+    report = irlens.inspect(read(folder))
+    kept = folder.parent / "store" / "reports"
+    for name in "abc":
+        memo.keep(name, report)
+        os.utime(kept / f"{name}.json", (0, 0))  # clocks of file systems are coarse
+    memo.keep("d", report)
+    assert len(list(kept.iterdir())) == 2
+    assert memo.recall("d") == report
