@@ -18,10 +18,13 @@ from pathlib import Path
 import irlens
 from irlens import arch
 from irlens.capturing import Request, capture_entries
+from irlens.cli.exits import Exit
+from irlens.comparison.sets import against_first, match
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
+from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
-from irlens.report import DETAILS, View, load_format
+from irlens.report import DETAILS, View, format_names, load_format
 from irlens.report.json import schema
 
 SAMPLES = Path(__file__).resolve().parent
@@ -42,6 +45,14 @@ CAPTURES: tuple[tuple[str, str, str, dict[str, ConstexprValue]], ...] = (
     ("spill-h100", "spill", "h100", {}),
 )
 
+#: Name and captures of each comparison: two, or several against the first.
+COMPARISONS: dict[str, tuple[str, ...]] = {
+    "softmax-t4-h100": ("softmax-t4", "softmax-h100"),
+    "softmax-h100-mi300x": ("softmax-h100", "softmax-mi300x"),
+    "matmul-a100-b200": ("matmul-a100", "matmul-b200"),
+    "softmax-three": ("softmax-h100", "softmax-t4", "softmax-mi300x"),
+}
+
 
 def captures() -> dict[str, Capture]:
     """Return the captures in this folder by name."""
@@ -55,8 +66,19 @@ def reports(capture: Capture) -> dict[str, str]:
     return {
         "txt": load_format("text").render([report], View()),
         "all.txt": load_format("text").render([report], View(details=frozenset(DETAILS))),
+        "md": load_format("markdown").render([report], View()),
         "json": load_format("json").render([report], View()),
     }
+
+
+def comparisons() -> dict[str, Comparisons]:
+    """Return the comparisons of the captures in this folder by name."""
+    found = {name: inspect(capture) for name, capture in captures().items()}
+    several = {
+        name: against_first([found[side] for side in sides]) for name, sides in COMPARISONS.items()
+    }
+    newer = [found["softmax-h100"], found["matmul-b200"]]
+    return {**several, "folders": match(list(found.values()), newer)}
 
 
 def _compile() -> None:
@@ -73,7 +95,10 @@ def _compile() -> None:
 
 def _printed(arguments: str) -> str:
     command = [sys.executable, "-m", "irlens", *shlex.split(arguments)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    ran = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    if ran.returncode not in (Exit.OK, Exit.DIFFERENCE):
+        raise SystemExit(f"irlens {arguments} failed")
+    return ran.stdout
 
 
 def main() -> None:
@@ -84,6 +109,11 @@ def main() -> None:
     for name, capture in captures().items():
         for extension, text in reports(capture).items():
             (SAMPLES / "reports" / f"{name}.{extension}").write_text(text)
+    (SAMPLES / "comparisons").mkdir(exist_ok=True)
+    for name, compared in comparisons().items():
+        for writer in map(load_format, format_names()):
+            path = SAMPLES / "comparisons" / f"{name}.{writer.EXTENSION}"
+            path.write_text(writer.render_comparison(compared, View()))
     (SAMPLES / "report.schema.json").write_text(schema())
     renewed = OUTPUT.sub(lambda m: m[1] + _printed(m[2]) + m[3], README.read_text())
     README.write_text(renewed)

@@ -1,11 +1,14 @@
-"""Each sample's report in each format is, byte for byte, the reviewed one in ``samples/``."""
+"""What each format writes of the samples is, byte for byte, the reviewed file in ``samples/``."""
 
+import importlib.util
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import irlens
 from irlens.inspection import inspect
+from irlens.model.comparison import Comparisons
 from irlens.report import DETAILS, View, format_names, load_format
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -29,3 +32,30 @@ def test_reports_are_as_reviewed(name: str, form: str) -> None:
         path = SAMPLES / "reports" / f"{name}{suffix}.{writer.EXTENSION}"
         if path.exists():
             assert writer.render([report], view) == path.read_text(), "run samples/make.py"
+
+
+@cache
+def comparisons() -> dict[str, Comparisons]:
+    """Return what ``samples/make.py`` compares."""
+    spec = importlib.util.spec_from_file_location("make_samples", SAMPLES / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    make = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make)
+    found: dict[str, Comparisons] = make.comparisons()
+    return found
+
+
+def test_every_comparison_is_there_in_every_format() -> None:
+    extensions = [load_format(name).EXTENSION for name in format_names()]
+    expected = {f"{name}.{extension}" for name in comparisons() for extension in extensions}
+    assert len(comparisons()) >= 5
+    assert {path.name for path in (SAMPLES / "comparisons").iterdir()} == expected
+
+
+@pytest.mark.parametrize("form", format_names())
+def test_comparisons_are_as_reviewed(form: str) -> None:
+    writer = load_format(form)
+    for name, compared in comparisons().items():
+        path = SAMPLES / "comparisons" / f"{name}.{writer.EXTENSION}"
+        assert writer.render_comparison(compared, View()) == path.read_text(), "run samples/make.py"

@@ -33,8 +33,8 @@ def without_sizes(text: str) -> str:
 @pytest.mark.parametrize(("arguments", "shown"), OUTPUT.findall(README.read_text()))
 def test_the_output_shown_is_what_irlens_prints(arguments: str, shown: str) -> None:
     ran = run(arguments)
-    assert ran.returncode == 0, ran.stderr
-    if f"Triton {triton_version()}" in shown:
+    assert ran.returncode == (1 if arguments.startswith("diff ") else 0), ran.stderr
+    if "samples/" in arguments or f"Triton {triton_version()}" in shown:
         assert without_sizes(ran.stdout) == without_sizes(shown)
     else:  # another compiler, other numbers: the same lines begin the same
         labels = [line[:12].strip() for line in shown.splitlines() if line[:1].isalpha()]

@@ -112,9 +112,12 @@ def _order(pair: Comparison) -> tuple[object, ...]:
 
 
 def _sides(reports: Iterable[Report]) -> list[Side]:
-    found = list(reports)
-    named = zip(found, labels(found), strict=True)
-    return sorted(
-        (side(report, label) for report, label in named),
-        key=lambda one: (one.kernel, one.label),
-    )
+    kernels: dict[str, list[Report]] = {}
+    for report in reports:
+        kernels.setdefault(report.kernel, []).append(report)
+    found = [
+        side(report, label)
+        for same in kernels.values()
+        for report, label in zip(same, labels(same), strict=True)
+    ]
+    return sorted(found, key=lambda one: (one.kernel, one.label))

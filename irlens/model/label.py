@@ -5,34 +5,46 @@ from collections.abc import Sequence
 from irlens.model.report import Report
 
 #: Facts that say what they are without their name.
-_BARE = frozenset({"kernel", "target", "product"})
+_BARE = frozenset({"target", "product"})
 
 
 def labels(reports: Sequence[Report]) -> list[str]:
-    """Return what sets each report apart from the others: "sm_80 num_stages=3"; "" if nothing."""
+    """Return what sets each report apart from the others: "sm_80 num_stages=3"; "" if nothing.
+
+    Kernels have arguments and constexprs of their own, so each is set apart from its like.
+    """
+    kernels: dict[str, list[dict[str, object]]] = {}
     facts = [_facts(report) for report in reports]
-    ranks: dict[str, int] = {}
-    for each in facts:
-        for rank, name in enumerate(each):
-            ranks[name] = min(rank, ranks.get(name, rank))
-    names = sorted(ranks, key=lambda name: (ranks[name], name))
-    differing = [name for name in names if len({repr(each.get(name)) for each in facts}) > 1]
-    if "target" in differing and "product" in differing:
-        differing.remove("product")
+    for report, each in zip(reports, facts, strict=True):
+        kernels.setdefault(report.kernel, []).append(each)
+    differing = {kernel: _differing(like) for kernel, like in kernels.items()}
     return [
         " ".join(
-            f"{each[name]}" if name in _BARE else f"{name}={each[name]}"
-            for name in differing
-            if name in each
+            [
+                *([report.kernel] if len(kernels) > 1 else []),
+                *(_told(name, each) for name in differing[report.kernel] if name in each),
+            ]
         )
-        for each in facts
+        for report, each in zip(reports, facts, strict=True)
     ]
+
+
+def _differing(facts: Sequence[dict[str, object]]) -> list[str]:
+    """The names of the facts that are not the same everywhere."""
+    names = dict.fromkeys(name for each in facts for name in each)
+    found = [name for name in names if len({repr(each.get(name)) for each in facts}) > 1]
+    if "target" in found and "product" in found:
+        found.remove("product")
+    return found
+
+
+def _told(name: str, facts: dict[str, object]) -> str:
+    return f"{facts[name]}" if name in _BARE else f"{name}={facts[name]}"
 
 
 def _facts(report: Report) -> dict[str, object]:
     config, target = report.config, report.target
     return {
-        "kernel": report.kernel,
         "target": target.arch if target else "unknown",
         "product": target.product or target.arch if target else "unknown",
         "triton": report.triton_version,

@@ -24,6 +24,14 @@ _TOLD_IN_VERDICT = 3
 #: Told first, beside what decides whether and how fast the kernel runs.
 _FOREMOST = frozenset({"registers", "shared memory"})
 
+#: Figures of the table of many sides, with a short name.
+_COLUMNS = {
+    "achieved_stages": "stages",
+    "occupancy.theoretical": "occupancy",
+    "resources.registers": "registers",
+    "resources.shared_dynamic_bytes": "shared",
+    "resources.local_bytes": "local",
+}
 _TITLES = {
     "occupancy.launchable": "can launch",
     "occupancy.theoretical": "occupancy",
@@ -159,7 +167,12 @@ def verdict(comparison: Comparison) -> list[str]:
         for row in found
         if not moved and row.weight != "little"
     ]
-    foremost = [row for row in moved if row.weight == "much" or row.name in _FOREMOST]
+    foremost = [
+        row
+        for row in moved
+        if (row.weight == "much" or row.name in _FOREMOST)
+        and _UNKNOWN not in (row.before, row.after)
+    ]
     told = [row.arrow for row in (foremost or moved)[:_TOLD_IN_VERDICT]]
     told += one_sided(comparison)[:_TOLD_IN_VERDICT]
     if any(each.path == "occupancy.theoretical" and not each.moved for each in comparison.figures):
@@ -178,6 +191,40 @@ def finding_state(found: FindingDelta) -> str:
     if found.before is None:
         return "new"
     return "gone" if found.after is None else "changed"
+
+
+def side_table(
+    pairs: Sequence[Comparison],
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return several sides against their first: titles, a row for each side, and their labels."""
+    told = [_columns(pair) for pair in pairs]
+    titles = list(dict.fromkeys(name for each in told for name in each))
+    first = [_first_value(told, name) for name in titles]
+    rows = [[_value_and_change(each.get(name)) for name in titles] for each in told]
+    labels = [pairs[0].before.label, *(pair.after.label for pair in pairs)]
+    return titles, [first, *rows], labels
+
+
+def _columns(pair: Comparison) -> dict[str, Delta]:
+    loops = [d for loop in pair.loops if loop.presence == "both" for d in loop.deltas]
+    found: dict[str, Delta] = {}
+    for path, name in _COLUMNS.items():
+        same = [each for each in (*loops, *pair.figures) if each.path == path]
+        for number, each in enumerate(same):
+            found[name if len(same) == 1 else f"{name} {number + 1}"] = each
+    return found
+
+
+def _first_value(told: Sequence[dict[str, Delta]], name: str) -> str:
+    found = next(each[name] for each in told if name in each)
+    return value_text(found.before, found.unit)
+
+
+def _value_and_change(delta: Delta | None) -> str:
+    if delta is None:
+        return "–"
+    change = change_text(delta).removesuffix(" B")
+    return f"{value_text(delta.after, delta.unit)} {change}".rstrip()
 
 
 def summary(comparisons: Comparisons) -> str:
@@ -207,10 +254,19 @@ def title(comparison: Comparison) -> str:
     return f"{' → '.join(kernels)} on {' → '.join(targets)}"
 
 
+def sides(comparison: Comparison) -> str:
+    """Return what was asked for: "num_stages=2 → num_stages=4"; "" where the title says it."""
+    pair = (comparison.before, comparison.after)
+    if all(side.label in ("before", "after", side.kernel, _arch(side)) for side in pair):
+        return ""
+    return f"{comparison.before.label} → {comparison.after.label}"
+
+
 def describe(side: Side) -> str:
     """Return a side that stands alone: "softmax_kernel on sm_90, num_stages=4"."""
-    named = side.label not in ("", "before", "after")
-    return f"{side.kernel} on {_arch(side)}" + (f", {side.label}" if named else "")
+    told = side.label.removeprefix(_arch(side)).strip()
+    named = told not in ("", "before", "after")
+    return f"{side.kernel} on {_arch(side)}" + (f", {told}" if named else "")
 
 
 def value_text(value: Value, unit: Unit) -> str:
@@ -220,7 +276,7 @@ def value_text(value: Value, unit: Unit) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return value or "none"
+        return value.replace("_", " ") or "none"
     if unit == "ratio":
         return percent(value)
     if isinstance(value, float):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from irlens.model.comparison import Comparison, Comparisons, Delta, FindingDelta, MixDelta
+from irlens.model.comparison import Comparison, Comparisons, FindingDelta, MixDelta
 from irlens.model.report import Finding
 from irlens.model.text import printable_line
 from irlens.report import View
@@ -15,6 +15,8 @@ from irlens.report._changes import (
     main_rows,
     minor_rows,
     one_sided,
+    side_table,
+    sides,
     summary,
     title,
     unpaired,
@@ -30,7 +32,7 @@ _LINES_SHOWN = 12
 def render_comparison(comparisons: Comparisons, view: View) -> str:
     """Return what moved between each pair, a table first if all are held against one."""
     page = Page(width=view.width, color=view.color)
-    if len(comparisons.pairs) != 1 or any(sides for _, sides in unpaired(comparisons)):
+    if len(comparisons.pairs) != 1 or any(alone for _, alone in unpaired(comparisons)):
         page.headline([Cell(summary(comparisons), "bold")])
     if comparisons.against_first:
         page.blank()
@@ -39,8 +41,8 @@ def render_comparison(comparisons: Comparisons, view: View) -> str:
         if pair.different or len(comparisons.pairs) == 1:
             page.blank()
             _pair(page, pair, view.width)
-    for what, sides in unpaired(comparisons):
-        for index, side in enumerate(sides):
+    for what, alone in unpaired(comparisons):
+        for index, side in enumerate(alone):
             if index == 0:
                 page.blank()
                 page.headline([Cell(what, "bold")])
@@ -49,8 +51,7 @@ def render_comparison(comparisons: Comparisons, view: View) -> str:
 
 
 def _pair(page: Page, pair: Comparison, width: int) -> None:
-    sides = f"{pair.before.label} → {pair.after.label}"
-    page.row(Cell(printable_line(title(pair)) + " ", "bold"), prose(sides))
+    page.row(Cell(printable_line(title(pair)) + " ", "bold"), prose(sides(pair)))
     page.row(Cell(""), _enumerated(verdict(pair)))
     if not pair.different:
         _not_compared(page, pair)
@@ -97,45 +98,10 @@ def _aligned(cells: Sequence[Sequence[str]], *, right: Sequence[int]) -> list[st
 
 def _against_first(page: Page, pairs: Sequence[Comparison]) -> None:
     """One row per side: the figures one always wants to see, and how far they moved."""
-    first = pairs[0]
-    told = [_always(pair) for pair in pairs]
-    titles = list(dict.fromkeys(name for each in told for name in each))
-    before = [_first_value(told, name) for name in titles]
-    after = ([_value_and_change(each.get(name)) for name in titles] for each in told)
-    labels = ["", first.before.label, *(pair.after.label for pair in pairs)]
-    for text, label in zip(_aligned([titles, before, *after], right=()), labels, strict=True):
+    titles, rows, labels = side_table(pairs)
+    aligned = _aligned([titles, *rows], right=())
+    for text, label in zip(aligned, ["", *labels], strict=True):
         page.row(Cell(f"{text} ", "plain" if label else "dim"), prose(label))
-
-
-#: Figures of the table of many sides, with a short name.
-_COLUMNS = {
-    "achieved_stages": "stages",
-    "occupancy.theoretical": "occupancy",
-    "resources.registers": "registers",
-    "resources.shared_dynamic_bytes": "shared",
-    "resources.local_bytes": "local",
-}
-
-
-def _always(pair: Comparison) -> dict[str, Delta]:
-    loops = [d for loop in pair.loops if loop.presence == "both" for d in loop.deltas]
-    found: dict[str, Delta] = {}
-    for path, name in _COLUMNS.items():
-        same = [each for each in (*loops, *pair.figures) if each.path == path]
-        for number, each in enumerate(same):
-            found[name if len(same) == 1 else f"{name} {number + 1}"] = each
-    return found
-
-
-def _first_value(told: Sequence[dict[str, Delta]], name: str) -> str:
-    found = next(each[name] for each in told if name in each)
-    return value_text(found.before, found.unit)
-
-
-def _value_and_change(delta: Delta | None) -> str:
-    if delta is None:
-        return "–"
-    return f"{value_text(delta.after, delta.unit)} {change_text(delta).removesuffix(' B')}"
 
 
 def _minor(page: Page, rows: Sequence[Row]) -> None:
