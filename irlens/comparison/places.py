@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 
-#: Above so many pairs of lines in one file they are matched by number: alignment is quadratic.
+#: After so many pairs of lines the rest is matched by number: alignment is quadratic.
 _MOST_PAIRS = 250_000
 
 
@@ -50,9 +50,12 @@ def align(before: Report, after: Report) -> Places:
     """Return the places of two reports."""
     ours, theirs = _lines(before), _lines(after)
     known: dict[tuple[bool, str, int], Place] = {}
-    for file in ours.keys() & theirs.keys():
-        if _agree(ours[file], theirs[file]):
+    room = _MOST_PAIRS
+    for file in sorted(ours.keys() & theirs.keys()):
+        cost = len(ours[file]) * len(theirs[file])
+        if cost > room or _agree(ours[file], theirs[file]):
             continue  # every line keeps its number
+        room -= cost
         pairs = _pairs(ours[file], theirs[file])
         back = {second: first for first, second in pairs.items()}
         for line in ours[file]:
@@ -73,9 +76,7 @@ def _lines(report: Report) -> _Lines:
 
 def _agree(ours: dict[int, str], theirs: dict[int, str]) -> bool:
     """Whether nothing says that a line of this file moved."""
-    return len(ours) * len(theirs) > _MOST_PAIRS or all(
-        theirs[line] == text for line, text in ours.items() if line in theirs
-    )
+    return all(theirs[line] == text for line, text in ours.items() if line in theirs)
 
 
 def _pairs(ours: dict[int, str], theirs: dict[int, str]) -> dict[int, int]:

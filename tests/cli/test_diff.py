@@ -63,6 +63,29 @@ def test_nothing_moved(form: str, tmp_path: Path) -> None:
         assert '"different": false' in ran.out if form == "json" else "no difference" in ran.out
 
 
+def test_a_comment_above_the_kernel_is_no_difference_and_an_operation_is(tmp_path: Path) -> None:
+    source = (CAPTURES / "softmax-h100" / "python" / "softmax.py").read_text()
+    edits = {
+        "before": source,
+        "moved": "# a comment\n\n" + source,
+        "changed": "# a comment\n\n" + source.replace("tl.sum(numerator", "tl.sum(numerator + 1"),
+    }
+    for name, text in edits.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "softmax.py").write_text(text)
+    before, moved, changed = (f"{tmp_path / name / 'softmax.py'}:softmax_kernel" for name in edits)
+    options = ("--target", "h100", "--no-run", "--format", "json")
+    ran = diff(before, moved, *options)
+    assert ran.code == 0, ran.err
+    ran = diff(before, changed, *options)
+    assert ran.code == 1, ran.err
+    (pair,) = msgspec.json.decode(ran.out, type=Comparisons).pairs
+    (mix,) = pair.mix
+    assert [each.path for each in mix.classes] == ["classes.floating point"]
+    grown = [pair.code[str(line.source)] for line in pair.lines if line.instructions.moved]
+    assert grown == ["denominator = tl.sum(numerator + 1, axis=0)"]
+
+
 def test_a_saved_report_is_a_side(tmp_path: Path) -> None:
     path = CAPTURES.parent / "reports" / "softmax-h100.json"
     assert diff(str(path), SOFTMAX).code == 0

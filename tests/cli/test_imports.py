@@ -31,7 +31,9 @@ def imported(*arguments: str) -> set[str]:
     return set(last[2:])
 
 
-@pytest.mark.parametrize("command", ["", "inspect", "kernels", "targets", "schema", "completion"])
+@pytest.mark.parametrize(
+    "command", ["", "inspect", "diff", "kernels", "targets", "schema", "completion"]
+)
 def test_help_loads_nothing_heavy(command: str) -> None:
     assert not imported(*([command] if command else []), "--help") & HEAVY
 
@@ -46,6 +48,8 @@ def test_reading_a_cache_loads_nothing_heavy(h200_cache: Path) -> None:
     assert not imported("inspect", str(entry)) & HEAVY
     assert not imported("inspect", str(entry), "--format", "json") & HEAVY
     assert not imported("inspect", str(entry), "--stage", "ptx") & HEAVY
+    assert not imported("diff", str(entry), str(entry)) & HEAVY
+    assert not imported("diff", str(entry), str(entry), "--format", "markdown") & HEAVY
 
 
 def test_an_identical_request_is_answered_without_triton() -> None:
