@@ -59,11 +59,11 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     demand = read_demand(capture, gpu, ledger)
     parsed = _parse(capture, ledger, sass=sass)
     occupancy = _occupancy(capture, gpu, demand, ledger)
+    loads = _loads(capture, parsed)
     pipelines = [
         _on_the_gpu(pipeline, gpu, occupancy)
-        for pipeline in _pipelines(capture, parsed, demand, ledger)
+        for pipeline in _pipelines(capture, parsed, demand, loads, ledger)
     ]
-    loads = _loads(capture, parsed)
     pressure = _pressure(parsed, ledger)
     spills = _spills(parsed, demand, ledger)
     facts = Facts(
@@ -228,16 +228,24 @@ def _grid_ctas(capture: Capture) -> int | None:
     return x * y * z * (capture.config.num_ctas or 1)
 
 
-def _pipelines(capture: Capture, parsed: Parsed, demand: Demand, ledger: Ledger) -> list[Pipeline]:
+def _pipelines(
+    capture: Capture,
+    parsed: Parsed,
+    demand: Demand,
+    loads: tuple[LoopLoad, ...],
+    ledger: Ledger,
+) -> list[Pipeline]:
     requested = requested_stages(parsed.ttir, capture.config.num_stages)
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:
         from irlens.analyze.pipelines import amdgcn as amd_pipelines
+        from irlens.analyze.pipelines.source_iterations import against_source
 
         ledger.known("amdgcn, loads followed to their waits and uses", "pipelines")
-        return amd_pipelines.find_pipelines(
+        found = amd_pipelines.find_pipelines(
             parsed.amdgcn, threads_per_cta=threads, requested=requested
         )
+        return against_source(found, loads)
     if parsed.ptx is None:
         ledger.missing("there is no ptx and no amdgcn in this capture", "pipelines")
         return []

@@ -30,6 +30,7 @@ from irlens.analyze.layouts import fields, layout_of
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.ttgir_types import read_shaped
 from irlens.model.report import Finding, Severity
+from irlens.model.text import percent
 from irlens.parse.mlir import Module, Operation
 
 CODE = "IRL402"
@@ -57,7 +58,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             severity=SEVERITY,
             message=(
                 f"the dot at {source} is {m} x {n} and the tensor core's instruction"
-                f" {rows} x {columns}: {1 - used / (rows * columns):.0%} of it is padding"
+                f" {rows} x {columns}: {percent(1 - used / (rows * columns))} of it is padding"
             ),
             hint=(
                 f"make the tile at least {max(m, rows)} x {max(n, columns)}, or swap the operands"

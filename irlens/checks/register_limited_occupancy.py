@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.model.report import Finding, Severity
+from irlens.model.text import percent
 
 CODE = "IRL102"
 NAME = "register-limited-occupancy"
@@ -51,11 +52,11 @@ def find(facts: Facts) -> Iterator[Finding]:
         code=CODE,
         severity=SEVERITY,
         message=(
-            f"{registers} registers per thread limit occupancy to {occupancy.theoretical:.0%},"
+            f"{registers} registers per thread limit occupancy to {percent(occupancy.theoretical)},"
             f" {_ctas(occupancy.blocks_per_sm)} per {multiprocessor}"
         ),
         hint=(
-            f"{-step.change} fewer admit {step.blocks_per_sm} CTAs ({step.theoretical:.0%}):"
+            f"{-step.change} fewer admit {step.blocks_per_sm} CTAs ({percent(step.theoretical)}):"
             f" {_remedy(registers, -step.change)}"
         ),
         stage=None,

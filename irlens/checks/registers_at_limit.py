@@ -37,7 +37,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     if registers is None or facts.gpu is None:
         return
     limit, whose = min(_limits(facts))
-    if registers < limit:
+    if registers < limit or (_moves_registers(facts) and facts.resources.local_bytes == 0):
         return
     yield Finding(
         code=CODE,
@@ -48,6 +48,11 @@ def find(facts: Facts) -> Iterator[Finding]:
         line=None,
         source=None,
     )
+
+
+def _moves_registers(facts: Facts) -> bool:
+    """Whether warps give registers to each other: then the binary states the cap, not a need."""
+    return facts.ptx is not None and any(i.opcode == "setmaxnreg" for i in facts.ptx.instructions)
 
 
 def _limits(facts: Facts) -> Iterator[tuple[int, str]]:

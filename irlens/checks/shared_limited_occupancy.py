@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.model.report import Finding, Severity
+from irlens.model.text import percent
 
 CODE = "IRL103"
 NAME = "shared-limited-occupancy"
@@ -47,12 +48,13 @@ def find(facts: Facts) -> Iterator[Finding]:
         code=CODE,
         severity=SEVERITY,
         message=(
-            f"{used:,} B of shared memory per CTA limit occupancy to {occupancy.theoretical:.0%},"
-            f" {_ctas(occupancy.blocks_per_sm)} per {facts.gpu.arch.multiprocessor}"
+            f"{used:,} B of shared memory per CTA limit occupancy to"
+            f" {percent(occupancy.theoretical)}, {_ctas(occupancy.blocks_per_sm)}"
+            f" per {facts.gpu.arch.multiprocessor}"
         ),
         hint=(
-            f"{-step.change:,} B less admit {step.blocks_per_sm} CTAs ({step.theoretical:.0%}):"
-            " use fewer stages or smaller tiles"
+            f"{-step.change:,} B less admit {step.blocks_per_sm} CTAs"
+            f" ({percent(step.theoretical)}): use fewer stages or smaller tiles"
         ),
         stage=None,
         line=None,

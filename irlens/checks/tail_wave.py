@@ -27,6 +27,7 @@ from math import ceil
 
 from irlens.analyze.facts import Facts
 from irlens.model.report import Finding, Severity
+from irlens.model.text import percent
 
 CODE = "IRL501"
 NAME = "tail-wave"
@@ -47,8 +48,8 @@ def find(facts: Facts) -> Iterator[Finding]:
         code=CODE,
         severity=SEVERITY,
         message=(
-            f"{occupancy.waves:.2f} waves: the last one fills {occupancy.tail:.0%} of the GPU, and"
-            f" {1 - occupancy.waves / waves:.0%} of the launch is lost to it"
+            f"{occupancy.waves:.2f} waves: the last one fills {percent(occupancy.tail)}"
+            f" of the GPU, and {percent(1 - occupancy.waves / waves)} of the launch is lost to it"
         ),
         hint="choose tiles that make close to a whole number of waves, or a persistent kernel",
         stage=None,

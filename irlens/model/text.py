@@ -1,4 +1,4 @@
-"""Making untrusted text safe to show."""
+"""Making untrusted text safe to show, and one way of writing a percentage."""
 
 import re
 
@@ -18,6 +18,15 @@ def printable(text: str) -> str:
 def printable_line(text: str) -> str:
     r"""Return ``text`` safe to show and on one line: newlines become ``\n``."""
     return printable(text).replace("\n", "\\n").replace("\t", " ")
+
+
+def percent(ratio: float) -> str:
+    """Return 0.5 as "50 %", 0.09375 as "9.4 %"; what is not 0 or 1 is never rounded to it."""
+    value = ratio * 100
+    if abs(value - round(value)) < 1e-9:
+        return f"{value:.0f} %"
+    text = f"{value:.1f}"
+    return f"{ {'0.0': '<0.1', '100.0': '>99.9'}.get(text, text) } %"
 
 
 def _spelled(code: int) -> str:

@@ -9,7 +9,7 @@ Look = Callable[..., list[Finding]]
 def test_shows_a_tile_of_few_rows(look: Look) -> None:
     (finding,) = look(CODE, "dots.py", M=4)
     assert finding.message == (
-        "the dot at dots.py:28 is 4 x 64 and the tensor core's instruction 16 x 8: 75% of it is"
+        "the dot at dots.py:28 is 4 x 64 and the tensor core's instruction 16 x 8: 75 % of it is"
         " padding"
     )
     assert finding.hint == "make the tile at least 16 x 64, or swap the operands"

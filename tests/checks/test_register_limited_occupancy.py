@@ -17,10 +17,10 @@ def test_shows_that_fewer_registers_admit_another_cta(
     # Four warps: three CTAs need 12 warps of at most 65,536 / 12 / 32 = 170 registers, in
     # units of eight 168; four need 16 warps of at most 128.
     assert 128 < registers <= 168
-    assert f"{registers} registers per thread limit occupancy to 19%, 3 CTAs per SM" == (
+    assert f"{registers} registers per thread limit occupancy to 18.8 %, 3 CTAs per SM" == (
         finding.message
     )
-    assert finding.hint.startswith(f"{registers - 128} fewer admit 4 CTAs (25%)")
+    assert finding.hint.startswith(f"{registers - 128} fewer admit 4 CTAs (25 %)")
 
 
 def test_shows_no_register_cap_that_would_only_spill(look: Look) -> None:

@@ -1,6 +1,13 @@
 from collections.abc import Callable
 
-from irlens.model.report import Finding
+import pytest
+
+from irlens import arch
+from irlens.analyze.facts import Facts
+from irlens.checks import registers_at_limit
+from irlens.model.config import Config
+from irlens.model.report import Finding, Resources
+from irlens.parse import ptx
 
 CODE = "IRL104"
 Look = Callable[..., list[Finding]]
@@ -23,3 +30,24 @@ def test_shows_all_that_maxnreg_leaves(look: Look) -> None:
 
 def test_silent_below_the_limit(look: Look) -> None:
     assert look(CODE, "tile_sum.py", SIZE=16384, STAGES=1) == []
+
+
+@pytest.mark.parametrize(
+    ("moves", "local_bytes", "found"), [(True, 0, 0), (True, 8, 1), (False, 0, 1)]
+)
+def test_silent_where_warps_hand_registers_to_each_other(
+    moves: bool, local_bytes: int, found: int
+) -> None:
+    text = "setmaxnreg.inc.sync.aligned.u32 232; ret;" if moves else "ret;"
+    facts = Facts(
+        gpu=arch.find("h100"),
+        config=Config(
+            num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={}
+        ),
+        resources=Resources(
+            registers=255, shared_dynamic_bytes=0, shared_static_bytes=0,
+            local_bytes=local_bytes, stack_bytes=local_bytes,
+        ),
+        ptx=ptx.parse(text).kernels[0],
+    )  # fmt: skip
+    assert len(list(registers_at_limit.find(facts))) == found

@@ -10,9 +10,9 @@ def test_shows_that_less_shared_memory_admits_another_cta(look: Look) -> None:
     (finding,) = look(CODE, "tile_sum.py", SIZE=16384, STAGES=3)
     # Two buffers of 64 KiB. Half of 233,472 bytes less the 1,024 that are reserved is 115,712.
     assert finding.message == (
-        "131,072 B of shared memory per CTA limit occupancy to 6%, 1 CTA per SM"
+        "131,072 B of shared memory per CTA limit occupancy to 6.2 %, 1 CTA per SM"
     )
-    assert finding.hint.startswith("15,360 B less admit 2 CTAs (12%)")
+    assert finding.hint.startswith("15,360 B less admit 2 CTAs (12.5 %)")
 
 
 def test_silent_where_something_else_limits(look: Look) -> None:

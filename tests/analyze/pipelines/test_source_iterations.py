@@ -1,0 +1,45 @@
+"""AMD loops that LLVM unrolled, and loops that are not the user's."""
+
+import msgspec
+
+from irlens.analyze.pipelines.source_iterations import against_source
+from irlens.model.memory import LoopLoad
+from irlens.model.report import Pipeline
+from irlens.model.source import SourceLocation
+
+FOR, LOAD = SourceLocation("kernel.py", 6), SourceLocation("kernel.py", 7)
+PIPELINE = Pipeline(
+    stage="amdgcn", loop=".LBB0_1", line=53, source=FOR, kind="register", requested_stages=3,
+    achieved_stages=2, prefetch_iterations=1, groups_before_loop=None, groups_per_iteration=2,
+    outstanding_at_wait=2, outstanding_after_wait=0, groups_during_compute=2,
+    copies_per_iteration=2, bytes_per_copy=16, bytes_per_iteration=8192, bytes_in_flight=8192,
+    verdict="shallower", reason="",
+)  # fmt: skip
+
+
+def load(amount: int | None) -> LoopLoad:
+    return LoopLoad(
+        operation="tt.load", line=9, source=LOAD, loop_line=8, loop_source=FOR, state="registers",
+        iterations_ahead=2, shape=(1024,), element="f32", bytes_per_iteration=amount,
+        widest_access_bytes=16, buffer_line=None, buffer_copies=None, reason="",
+    )  # fmt: skip
+
+
+def test_an_unrolled_loop_is_not_judged_by_iterations_of_the_machine() -> None:
+    (found,) = against_source([PIPELINE], [load(4096)])
+    assert found.verdict == "unknown"
+    assert (found.achieved_stages, found.prefetch_iterations) == (None, None)
+    assert "loads what 2 iterations of the source do" in found.reason
+
+
+def test_a_loop_as_it_stands_in_the_source_keeps_its_reading() -> None:
+    assert against_source([PIPELINE], [load(8192)]) == [PIPELINE]
+    assert against_source([PIPELINE], [load(4096), load(4096)]) == [PIPELINE]
+    assert against_source([PIPELINE], [load(4096), load(None)]) == [PIPELINE]
+    assert against_source([PIPELINE], []) == [PIPELINE]
+
+
+def test_loops_of_the_run_time_library_are_left_out_where_others_have_a_source() -> None:
+    foreign = msgspec.structs.replace(PIPELINE, source=None)
+    assert against_source([foreign, PIPELINE, foreign], []) == [PIPELINE]
+    assert against_source([foreign], []) == [foreign]
