@@ -72,10 +72,15 @@ def find_captures(kernel: str, asked: Asked) -> list[Capture]:
     Raises:
         IrlensError: KERNEL is nothing that holds or makes captures.
     """
-    if kernel == "-" or _is_artifact(kernel):
+    if is_compiled(kernel):
         _refuse_options(kernel, asked)
         return list(_loaded(kernel))
     return list(_made(kernel, asked))
+
+
+def is_compiled(kernel: str) -> bool:
+    """Whether KERNEL is there already, so that options have nothing to choose."""
+    return kernel == "-" or _is_artifact(kernel)
 
 
 def _is_artifact(kernel: str) -> bool:

@@ -29,7 +29,7 @@ _MIX_SHOWN = 8
 _LINES_SHOWN = 12
 
 
-def render_comparison(comparisons: Comparisons, view: View) -> str:
+def comparison_page(comparisons: Comparisons, view: View) -> str:
     """Return what moved between each pair, a table first if all are held against one."""
     page = Page(width=view.width, color=view.color)
     if len(comparisons.pairs) != 1 or any(alone for _, alone in unpaired(comparisons)):

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from irlens.model.capture import STAGE_ORDER
+from irlens.model.comparison import Comparisons
 from irlens.model.report import (
     Finding,
     InstructionMix,
@@ -15,13 +16,10 @@ from irlens.model.report import (
     Severity,
 )
 from irlens.report import DETAILS, View
-from irlens.report._comparison_page import render_comparison
 from irlens.report._details import add_detail, describe_buffer
 from irlens.report._overview import add_overview
 from irlens.report._page import Cell, Page, Style, prose
 from irlens.report._units import count, percent, plural, size
-
-__all__ = ["EXTENSION", "render", "render_comparison"]
 
 EXTENSION = "txt"
 
@@ -64,6 +62,14 @@ def render(reports: Sequence[Report], view: View) -> str:
         page.blank()
         _report(page, report, view)
     return page.text()
+
+
+def render_comparison(comparisons: Comparisons, view: View) -> str:
+    """Return what moved, what matters most first."""
+    # Not at the top: most runs show one report, and every module takes its time to load.
+    from irlens.report._comparison_page import comparison_page
+
+    return comparison_page(comparisons, view)
 
 
 def _report(page: Page, report: Report, view: View) -> None:

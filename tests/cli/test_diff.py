@@ -23,8 +23,12 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 def diff(*arguments: str) -> Ran:
+    return irlens("diff", *arguments)
+
+
+def irlens(*arguments: str) -> Ran:
     ran = subprocess.run(
-        [sys.executable, "-m", "irlens", "diff", *arguments], stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "irlens", *arguments], stdin=subprocess.DEVNULL,
         capture_output=True, env={**os.environ, "COLUMNS": "80"}, check=False, text=True,
     )  # fmt: skip
     return Ran(ran.returncode, ran.stdout, ran.stderr)
@@ -127,3 +131,15 @@ class TestBadInput:
     def test_a_side_that_is_not_there(self, tmp_path: Path) -> None:
         assert "nowhere" in self.fails(SOFTMAX, str(tmp_path / "nowhere"))
         assert "did you mean" in self.fails(SOFTMAX, SOFTMAX, "--format", "jso")
+
+
+def test_options_are_for_the_side_that_is_compiled(tmp_path: Path) -> None:
+    saved = tmp_path / "before.json"
+    made = ("softmax", "--target", "h100", "--num-stages", "4")
+    assert irlens("inspect", *made, "--format", "json", "--output", str(saved)).code == 0
+    assert diff(str(saved), *made).code == 0
+    assert diff(made[0], str(saved), *made[1:]).code == 0
+    assert diff(str(saved), *made[:-1], "2").code == 1
+    both = diff(str(saved), str(saved), *made[1:])
+    assert both.code == 2
+    assert "compiled already" in both.err

@@ -7,7 +7,7 @@ import click
 
 from irlens.cli import output
 from irlens.cli.exits import Exit
-from irlens.cli.options import KernelOptions, asked, kernel_options
+from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
 from irlens.model.errors import IrlensError
 from irlens.report import View, format_names, load_format
 
@@ -16,8 +16,9 @@ _HELP = """Show what moved between two captures, by what it means.
 BEFORE and AFTER are anything `irlens inspect` takes. Of caches with many kernels those are
 compared that have the same name, target and config.
 
-With BEFORE alone an option with several values makes the sides: each is compared with the
-first.
+Options choose among what is still to be compiled: beside a compiled side they are for the
+other one. With BEFORE alone an option with several values makes the sides: each is
+compared with the first.
 
 Exits with 0 if nothing moved, 1 if something did.
 
@@ -48,12 +49,18 @@ def command(
 ) -> Exit:
     """Compare two sides, or several with the first."""
     writer = load_format(form)
-    from irlens.cli.subject import find_reports
+    from irlens.cli.subject import find_reports, is_compiled
     from irlens.comparison.sets import against_first, match
 
-    reports = find_reports(before, asked(options))
+    asked_before = asked_after = asked(options)
+    if after is not None and is_compiled(before) != is_compiled(after):
+        # The options are for the side that is still to be compiled.
+        asked_before, asked_after = (
+            (Asked(), asked_after) if is_compiled(before) else (asked_before, Asked())
+        )
+    reports = find_reports(before, asked_before)
     if after is not None:
-        comparisons = match(reports, find_reports(after, asked(options)))
+        comparisons = match(reports, find_reports(after, asked_after))
         if not comparisons.pairs:
             raise IrlensError(
                 f"{before} and {after} have no kernel in common",
