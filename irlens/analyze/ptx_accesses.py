@@ -1,7 +1,6 @@
 """How wide a thread's accesses to global memory are, by their place in the source."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from irlens.model.source import SourceLocation
@@ -25,30 +24,12 @@ def access_widths(function: Function) -> dict[Place, frozenset[int]]:
     information are left out, and so are bulk copies.
     """
     found: defaultdict[Place, set[int]] = defaultdict(set)
-    for instruction, place in _placed(function):
+    for instruction in function.instructions:
         access = _access(instruction)
-        if access is not None and place:
+        if access is not None and instruction.locations:
             direction, width = access
-            found[direction, place].add(width)
+            found[direction, instruction.locations].add(width)
     return {place: frozenset(widths) for place, widths in found.items()}
-
-
-def _placed(function: Function) -> Iterator[tuple[Instruction, tuple[SourceLocation, ...]]]:
-    """Yield the instructions with their places.
-
-    Triton's accesses are inline assembly of several lines, and the LLVM of Triton 3.9 writes a
-    ``.loc`` in front of each, every one a line further down than the last. Only that of a block's
-    first instruction is true.
-    """
-    place: tuple[SourceLocation, ...] | None = None
-    for statement in function.statements:
-        if "// begin inline asm" in statement.trivia:
-            place = None
-        if not isinstance(statement, Instruction):
-            continue
-        if place is None or not statement.inline_asm:
-            place = statement.locations
-        yield statement, place
 
 
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:
