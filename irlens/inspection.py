@@ -318,7 +318,12 @@ def _spills(parsed: Parsed, demand: Demand, ledger: Ledger) -> list[SpillSite] |
         from irlens.analyze import sass_spills
 
         return sass_spills.find_spills(parsed.sass)
-    ledger.missing("the machine code was not disassembled; --pressure does that", "spills")
+    reason = (
+        "there is no machine code in this capture"
+        if demand.resources.local_bytes is None
+        else "the machine code was not disassembled; --pressure does that"
+    )
+    ledger.missing(reason, "spills")
     return None
 
 

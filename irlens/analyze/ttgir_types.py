@@ -12,7 +12,7 @@ _SCALAR = re.compile(r"(?:i|f|bf|tf)(\d+)(?:E\w+)?|index")
 _SHAPED = re.compile(r"(?:!?[\w.]*)<((?:[0-9]{1,9}x)*)(.*)>", re.DOTALL)
 _PADDED = re.compile(r"#ttg\.padded_shared<\[([^\]]*)\]")
 _PADDING = re.compile(r"(\d+):\+(\d+)")
-_SIZE_PER_THREAD = re.compile(r"sizePerThread = \[([0-9, ]{1,99})\]")
+_SIZE_PER_THREAD = re.compile(r"sizePerThread = \[(\d{1,9}(?:, ?\d{1,9}){0,7})\]")
 _ORDER = re.compile(r"\border = \[([0-9])\b")
 # Layouts that hold a tensor without gaps; what 3.4 to 3.9 and both vendors print.
 _DENSE = ("#ttg.swizzled_shared<", "#ttg.nvmma_shared<", "#ttg.amd_rotating_shared<")

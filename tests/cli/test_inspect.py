@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,18 @@ class TestBadInput:
         content = whole.read_bytes()
         path.write_bytes(content[: len(content) // 2])
         assert whole.name in fails(str(path)) or f"{stage}:" in fails(str(path))
+
+    def test_a_damaged_layout_is_unknown_and_no_traceback(
+        self, h200_cache: Path, tmp_path: Path
+    ) -> None:
+        (whole,) = sorted(h200_cache.iterdir())[0].glob("*.ttgir")
+        path = tmp_path / whole.name
+        text = re.sub(r"sizePerThread = \[[^\]]*\]", "sizePerThread = [ ]", whole.read_text())
+        assert "sizePerThread = [ ]" in text
+        path.write_text(text)
+        ran = irlens("inspect", str(path))
+        assert (ran.code, "Traceback" in ran.err) == (0, False)
+        assert "there is no machine code in this capture" in " ".join(ran.out.split())
 
     def test_directories_without_captures(self, tmp_path: Path) -> None:
         assert str(tmp_path) in fails(str(tmp_path))
