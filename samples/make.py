@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import irlens
@@ -24,7 +25,8 @@ from irlens.inspection import inspect
 from irlens.model.capture import Capture
 from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
-from irlens.report import DETAILS, View, format_names, load_format
+from irlens.model.report import Report
+from irlens.report import DETAILS, View, extension, format_names, load_writer
 from irlens.report.json import schema
 
 SAMPLES = Path(__file__).resolve().parent
@@ -60,25 +62,35 @@ def captures() -> dict[str, Capture]:
     return {folder.name: next(iter(irlens.load(folder))) for folder in folders}
 
 
-def reports(capture: Capture) -> dict[str, str]:
-    """Return a capture's report in every format, by file name extension."""
-    report = inspect(capture)
-    return {
-        "txt": load_format("text").render([report], View()),
-        "all.txt": load_format("text").render([report], View(details=frozenset(DETAILS))),
-        "md": load_format("markdown").render([report], View()),
-        "json": load_format("json").render([report], View()),
-    }
+def reports() -> dict[str, Report]:
+    """Return the reports of the captures in this folder by name."""
+    return {name: inspect(capture) for name, capture in captures().items()}
 
 
 def comparisons() -> dict[str, Comparisons]:
     """Return the comparisons of the captures in this folder by name."""
-    found = {name: inspect(capture) for name, capture in captures().items()}
+    found = reports()
     several = {
         name: against_first([found[side] for side in sides]) for name, sides in COMPARISONS.items()
     }
     newer = [found["softmax-h100"], found["matmul-b200"]]
     return {**several, "folders": match(list(found.values()), newer)}
+
+
+def generated() -> Iterator[tuple[str, str]]:
+    """Yield every file that is made from the captures here: its path in this folder, its text."""
+    yield "report.schema.json", schema()
+    for name, report in reports().items():
+        for form in format_names("reports"):
+            text = load_writer(form, "reports").render([report], View())
+            yield f"reports/{name}.{extension(form)}", text
+        everything = View(details=frozenset(DETAILS))
+        text = load_writer("text", "reports").render([report], everything)
+        yield f"reports/{name}.all.txt", text
+    for name, compared in comparisons().items():
+        for form in format_names("comparisons"):
+            text = load_writer(form, "comparisons").render(compared, View())
+            yield f"comparisons/{name}.{extension(form)}", text
 
 
 def _compile() -> None:
@@ -105,16 +117,9 @@ def main() -> None:
     """Write everything."""
     if "--capture" in sys.argv:
         _compile()
-    (SAMPLES / "reports").mkdir(exist_ok=True)
-    for name, capture in captures().items():
-        for extension, text in reports(capture).items():
-            (SAMPLES / "reports" / f"{name}.{extension}").write_text(text)
-    (SAMPLES / "comparisons").mkdir(exist_ok=True)
-    for name, compared in comparisons().items():
-        for writer in map(load_format, format_names()):
-            path = SAMPLES / "comparisons" / f"{name}.{writer.EXTENSION}"
-            path.write_text(writer.render_comparison(compared, View()))
-    (SAMPLES / "report.schema.json").write_text(schema())
+    for path, text in generated():
+        (SAMPLES / path).parent.mkdir(exist_ok=True)
+        (SAMPLES / path).write_text(text)
     renewed = OUTPUT.sub(lambda m: m[1] + _printed(m[2]) + m[3], README.read_text())
     README.write_text(renewed)
 

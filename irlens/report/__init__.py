@@ -1,25 +1,31 @@
-"""Formats: one file each, finished records in, text out.
+"""Formats: one folder each, finished records in, text out.
 
-A format is a module of this folder, without a leading underscore, that has
+A format is a folder here, without a leading underscore. Its package says ``EXTENSION``, the file
+name extension its output deserves; beside that it has one module for each kind of thing it can
+write, with ``render(subject, view)``:
 
-* ``EXTENSION``: the file name extension its output deserves,
-* ``render(reports, view)``: the function that writes reports, and
-* ``render_comparison(comparisons, view)``: the function that writes what moved between some.
+* ``reports``: reports of captures,
+* ``comparisons``: what moved between reports,
+* ``code``: what moved in the text of a stage,
+* ``check``: a baseline's and the budgets' verdict,
+* ``sweep``: a grid of configurations.
 
-Putting such a file here is all it takes for ``--format`` to offer it.
+Putting such a file here is all it takes for ``--format`` of the command to offer it.
 """
 
 import importlib
-import pkgutil
-from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from irlens.model.comparison import Comparisons
 from irlens.model.errors import UnknownNameError
-from irlens.model.report import Report
 
+if TYPE_CHECKING:  # most runs write one kind of thing
+    from irlens.model.code import CodeComparison
+    from irlens.model.listing import Listing
+
+Kind: TypeAlias = Literal["reports", "comparisons", "code", "check", "sweep"]
 Detail: TypeAlias = Literal["pressure", "pipelines", "memory", "mix"]
 DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix")
 
@@ -31,38 +37,50 @@ class View(msgspec.Struct, frozen=True):
         width: Columns, for formats that wrap.
         color: Whether ANSI colours may be used.
         details: What is to be shown in full, for formats that otherwise sum up.
+        listings: The stages' text of each report, for formats that show code: as many as there
+            are reports, or none.
+        code: The stages' text of a compared pair, for formats that show code.
     """
 
     width: int = 80
     color: bool = False
     details: frozenset[Detail] = frozenset()
+    listings: "tuple[Listing, ...]" = ()
+    code: "tuple[CodeComparison, ...]" = ()
 
 
-class Format(Protocol):
-    """What a module in this folder offers."""
-
-    EXTENSION: str
-
-    def render(self, reports: Sequence[Report], view: View) -> str:
-        """Return the reports as text that ends in a newline."""
-
-    def render_comparison(self, comparisons: Comparisons, view: View) -> str:
-        """Return what moved between reports as text that ends in a newline."""
+Subject = TypeVar("Subject", contravariant=True)
 
 
-def format_names() -> list[str]:
-    """Return the names of all formats, without importing any."""
-    return [
-        found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")
-    ]
+class Writer(Protocol[Subject]):
+    """What a module of a format offers. ``SHOWS_CODE`` may say that it wants the view's code."""
+
+    def render(self, subject: Subject, view: View) -> str:
+        """Return the subject as text that ends in a newline."""
 
 
-def load_format(name: str) -> Format:
-    """Return the format of that name.
+def format_names(kind: Kind = "reports") -> list[str]:
+    """Return the names of the formats that can write such a thing, without importing any."""
+    folders = Path(__path__[0]).iterdir()
+    return sorted(folder.name for folder in folders if (folder / f"{kind}.py").is_file())
+
+
+def extension(name: str) -> str:
+    """Return the file name extension of a format's output, without the dot."""
+    return cast(str, importlib.import_module(f"{__name__}.{name}").EXTENSION)
+
+
+def check_format(name: str, kind: Kind) -> None:
+    """Raise ``UnknownNameError`` unless there is a format of this name that can write this."""
+    if name not in format_names(kind):
+        raise UnknownNameError("format", name, format_names(kind))
+
+
+def load_writer(name: str, kind: Kind) -> Writer[Any]:
+    """Return what writes such a thing in the format of that name.
 
     Raises:
-        UnknownNameError: There is no such format.
+        UnknownNameError: There is no such format, or it cannot write this.
     """
-    if name not in format_names():
-        raise UnknownNameError("format", name, format_names())
-    return cast(Format, importlib.import_module(f"{__name__}.{name}"))
+    check_format(name, kind)
+    return cast(Writer[Any], importlib.import_module(f"{__name__}.{name}.{kind}"))

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from irlens.model.comparison import Comparisons
-from irlens.report import format_names
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX = str(CAPTURES / "softmax-h100")
@@ -57,7 +56,7 @@ def test_every_option_with_several_values_is_an_axis() -> None:
     assert {pair.before.label for pair in found.pairs} == {"sm_75 num_stages=2"}
 
 
-@pytest.mark.parametrize("form", format_names())
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_nothing_moved(form: str, tmp_path: Path) -> None:
     twin = tmp_path / "twin"
     shutil.copytree(SOFTMAX, twin)

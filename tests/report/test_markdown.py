@@ -14,12 +14,13 @@ from markdown_it.token import Token
 from irlens.comparison.sets import against_first, match
 from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
-from irlens.report import View, load_format
-from irlens.report._markdown_document import MOST_CHARACTERS, MOST_ROWS, Document, code, words
+from irlens.report import View, load_writer
+from irlens.report.markdown._document import MOST_CHARACTERS, MOST_ROWS, Document, code, words
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 SOFTMAX = msgspec.json.decode((REPORTS / "softmax-h100.json").read_bytes(), type=Report)
-MARKDOWN = load_format("markdown")
+REPORTS_WRITER = load_writer("markdown", "reports")
+COMPARISONS_WRITER = load_writer("markdown", "comparisons")
 HOSTILE = (
     "<script>alert(1)</script>", "</pre></details><img src=x onerror=alert(1)>", "a|b|c", "`tick`",
     "``` \n# heading\n- item", "**bold** _it_ ~~no~~", "[x](javascript:alert(1))", "![i](http://x/y)",
@@ -84,11 +85,11 @@ def hostile(name: str) -> Report:
 def test_hostile_names_stay_inert(name: str) -> None:
     report = hostile(name)
     texts = [
-        MARKDOWN.render([report], View()),
-        MARKDOWN.render([report, SOFTMAX], View()),
-        MARKDOWN.render_comparison(match([SOFTMAX], [report]), View()),
-        MARKDOWN.render_comparison(match([report] * 2, [SOFTMAX]), View()),
-        MARKDOWN.render_comparison(against_first([SOFTMAX, report, SOFTMAX]), View()),
+        REPORTS_WRITER.render([report], View()),
+        REPORTS_WRITER.render([report, SOFTMAX], View()),
+        COMPARISONS_WRITER.render(match([SOFTMAX], [report]), View()),
+        COMPARISONS_WRITER.render(match([report] * 2, [SOFTMAX]), View()),
+        COMPARISONS_WRITER.render(against_first([SOFTMAX, report, SOFTMAX]), View()),
     ]
     for text in texts:
         assert_inert(text)
@@ -132,9 +133,9 @@ def test_what_is_told_is_what_is_read(text: str) -> None:
 
 
 def test_the_first_line_lets_a_bot_find_its_comment() -> None:
-    assert MARKDOWN.render([SOFTMAX], View()).startswith("<!-- irlens:inspect -->\n")
+    assert REPORTS_WRITER.render([SOFTMAX], View()).startswith("<!-- irlens:inspect -->\n")
     same = match([SOFTMAX], [SOFTMAX])
-    assert MARKDOWN.render_comparison(same, View()) == (
+    assert COMPARISONS_WRITER.render(same, View()) == (
         "<!-- irlens:diff -->\n\n**softmax_kernel on sm_90**: no difference\n"
     )
 
@@ -152,7 +153,7 @@ class TestShort:
         ]
 
     def test_many_kernels(self) -> None:
-        text = MARKDOWN.render_comparison(match(self.many(120, 0), self.many(120, 2)), View())
+        text = COMPARISONS_WRITER.render(match(self.many(120, 0), self.many(120, 2)), View())
         assert_inert(text)
         assert_short(text)
         assert "**120 of 120 differ**" in text
@@ -164,7 +165,7 @@ class TestShort:
     def test_much_that_has_no_counterpart(self) -> None:
         long = [msgspec.structs.replace(one, kernel=f"k{i}_" + "x" * 300) for i, one in
                 enumerate(self.many(500, 0))]  # fmt: skip
-        text = MARKDOWN.render_comparison(match([SOFTMAX, *long], [SOFTMAX]), View())
+        text = COMPARISONS_WRITER.render(match([SOFTMAX, *long], [SOFTMAX]), View())
         assert_short(text)
         told = text.count("\n- removed: ")
         assert f"\n… and {500 - told} more items\n" in text
@@ -172,9 +173,9 @@ class TestShort:
     def test_long_names_and_reports(self) -> None:
         name = "<&" * 50_000
         texts = [
-            MARKDOWN.render([hostile(name)], View()),
-            MARKDOWN.render([SOFTMAX] * 60, View(details=frozenset({"pressure", "mix"}))),
-            MARKDOWN.render_comparison(match([SOFTMAX], [hostile(name)]), View()),
+            REPORTS_WRITER.render([hostile(name)], View()),
+            REPORTS_WRITER.render([SOFTMAX] * 60, View(details=frozenset({"pressure", "mix"}))),
+            COMPARISONS_WRITER.render(match([SOFTMAX], [hostile(name)]), View()),
         ]
         for text in texts:
             assert_short(text)

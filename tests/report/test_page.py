@@ -3,7 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.report._page import Cell, Page, prose
+from irlens.report.text._page import Cell, Page, prose
 
 
 def test_lines_break_between_cells_and_continue_under_the_first() -> None:

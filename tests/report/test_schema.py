@@ -8,7 +8,7 @@ import jsonschema
 from irlens.artifacts.load import load
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
-from irlens.report import View, load_format
+from irlens.report import View, load_writer
 from irlens.report.json import schema
 
 CHECKED_IN = Path(__file__).parents[2] / "samples" / "report.schema.json"
@@ -22,5 +22,5 @@ def test_reports_are_valid(h200_cache: Path) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(CHECKED_IN.read_text()))
     captures = [found for found in load(h200_cache) if isinstance(found, Capture)]
     for capture in captures[:8]:
-        written = load_format("json").render([inspect(capture)], View())
+        written = load_writer("json", "reports").render([inspect(capture)], View())
         validator.validate(json.loads(written))

@@ -6,7 +6,7 @@ import msgspec
 
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import Pipeline, Report
-from irlens.report import DETAILS, View, load_format
+from irlens.report import DETAILS, View, load_writer
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
 SOFTMAX = msgspec.json.decode(SAMPLE.read_bytes(), type=Report)
@@ -35,7 +35,7 @@ IN_PLACE = Pipeline(
 
 
 def shown(report: Report) -> str:
-    return load_format("text").render(
+    return load_writer("text", "reports").render(
         [report], View(width=80, color=False, details=frozenset(DETAILS))
     )
 

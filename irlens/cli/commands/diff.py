@@ -1,15 +1,13 @@
 """``irlens diff``: what moved between two captures, or between configurations of a kernel."""
 
-from pathlib import Path
 from typing import Unpack
 
 import click
 
-from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
+from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError
-from irlens.report import View, format_names, load_format
 
 _HELP = """Show what moved between two captures, by what it means.
 
@@ -30,25 +28,21 @@ irlens diff report.json softmax --target h100
 """
 
 
+class _Options(KernelOptions, WritingOptions):
+    """Those that this command shares with others."""
+
+
 @click.command(help=_HELP, short_help="Show what moved between two captures.")
 @click.argument("before")
 @click.argument("after", required=False)
 @kernel_options
-@click.option("-f", "--format", "form", default="text", show_default=True,
-              metavar="|".join(format_names()), help="How to write the comparison.")  # fmt: skip
-@click.option("-o", "--output", "destination", type=click.Path(path_type=Path, dir_okay=False),
-              help="Write to this file.")  # fmt: skip
-@click.option("--pager/--no-pager", default=True, help="Page what is taller than the terminal.")
+@writing_options("comparisons")
 def command(
     before: str,
     after: str | None,
-    form: str,
-    destination: Path | None,
-    pager: bool,
-    **options: Unpack[KernelOptions],
+    **options: Unpack[_Options],
 ) -> Exit:
     """Compare two sides, or several with the first."""
-    writer = load_format(form)
     from irlens.cli.subject import find_reports, is_compiled
     from irlens.comparison.sets import against_first, match
 
@@ -73,7 +67,5 @@ def command(
         )
     else:
         comparisons = against_first(reports)
-    color = destination is None and output.use_color()
-    view = View(width=output.width(), color=color)
-    output.write(writer.render_comparison(comparisons, view), destination, paged=pager)
+    write(comparisons, "comparisons", options)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK

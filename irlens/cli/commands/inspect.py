@@ -1,6 +1,5 @@
 """``irlens inspect``: what the compiler made of a kernel."""
 
-from pathlib import Path
 from typing import Unpack
 
 import click
@@ -8,7 +7,8 @@ import click
 from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.cli.options import KernelOptions, asked, kernel_options
-from irlens.report import DETAILS, Detail, View, format_names, load_format
+from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.report import DETAILS, Detail
 
 _HELP = """Show what the compiler made of KERNEL.
 
@@ -27,6 +27,10 @@ irlens inspect softmax --stage sass --interleave
 irlens inspect softmax --line 51
 irlens inspect ~/.triton/cache
 """
+
+
+class _Options(KernelOptions, WritingOptions):
+    """Those that this command shares with others."""
 
 
 @click.command(help=_HELP, short_help="Show what the compiler made of a kernel.")
@@ -65,11 +69,7 @@ irlens inspect ~/.triton/cache
     "--mix", "details", flag_value="mix", multiple=True, help="Show every class of instructions."
 )
 @click.option("--all", "everything", is_flag=True, help="Show all of these.")
-@click.option("-f", "--format", "form", default="text", show_default=True,
-              metavar="|".join(format_names()), help="How to write the report.")  # fmt: skip
-@click.option("-o", "--output", "destination", type=click.Path(path_type=Path, dir_okay=False),
-              help="Write to this file.")  # fmt: skip
-@click.option("--pager/--no-pager", default=True, help="Page what is taller than the terminal.")
+@writing_options("reports")
 def command(
     kernel: str,
     stage: str | None,
@@ -77,13 +77,10 @@ def command(
     place: str | None,
     details: tuple[Detail, ...],
     everything: bool,
-    form: str,
-    destination: Path | None,
-    pager: bool,
-    **options: Unpack[KernelOptions],
+    **options: Unpack[_Options],
 ) -> Exit:
     """Inspect one kernel, in one or several configurations."""
-    writer = load_format(form)
+    destination, pager = options["destination"], options["pager"]
     if interleave and stage is None:
         raise click.UsageError("--interleave needs --stage: which one is to be printed?")
     from irlens.cli.subject import find_captures, find_reports
@@ -108,7 +105,5 @@ def command(
     shown = frozenset(DETAILS if everything else details)
     # Machine code is disassembled only for whoever wants to see it: that takes a moment.
     reports = find_reports(kernel, asked(options), sass="pressure" in shown)
-    color = destination is None and output.use_color()
-    view = View(width=output.width(), color=color, details=shown)
-    output.write(writer.render(reports, view), destination, paged=pager)
+    write(reports, "reports", options, details=shown)
     return Exit.OK

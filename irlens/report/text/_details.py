@@ -7,8 +7,8 @@ from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
 from irlens.model.spills import SpillSite
 from irlens.report import Detail
-from irlens.report._page import Cell, Page, Style
 from irlens.report._units import count, plural, size
+from irlens.report.text._page import Cell, Page, Style
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _CURVE_WIDTH = 60

@@ -23,13 +23,13 @@ from irlens.report._changes import (
     value_text,
     verdict,
 )
-from irlens.report._page import Cell, Page, Style, prose
+from irlens.report.text._page import Cell, Page, Style, prose
 
 _MIX_SHOWN = 8
 _LINES_SHOWN = 12
 
 
-def comparison_page(comparisons: Comparisons, view: View) -> str:
+def render(comparisons: Comparisons, view: View) -> str:
     """Return what moved between each pair, a table first if all are held against one."""
     page = Page(width=view.width, color=view.color)
     if len(comparisons.pairs) != 1 or any(alone for _, alone in unpaired(comparisons)):

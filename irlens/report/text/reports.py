@@ -1,10 +1,9 @@
-"""Text for people: what matters first, aligned, readable at 80 columns."""
+"""Reports for a terminal: what matters first, aligned, readable at 80 columns."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from irlens.model.capture import STAGE_ORDER
-from irlens.model.comparison import Comparisons
 from irlens.model.report import (
     Finding,
     InstructionMix,
@@ -16,12 +15,10 @@ from irlens.model.report import (
     Severity,
 )
 from irlens.report import DETAILS, View
-from irlens.report._details import add_detail, describe_buffer
-from irlens.report._overview import add_overview
-from irlens.report._page import Cell, Page, Style, prose
+from irlens.report._overview import TITLES, figures, label_or_kernel
 from irlens.report._units import count, percent, plural, size
-
-EXTENSION = "txt"
+from irlens.report.text._details import add_detail, describe_buffer
+from irlens.report.text._page import Cell, Page, Style, prose
 
 _LIMITS: tuple[LimitName, ...] = ("warps", "blocks", "registers", "shared_memory", "barriers")
 _CLASSES_SHOWN = 6
@@ -57,19 +54,27 @@ def render(reports: Sequence[Report], view: View) -> str:
     """Return the reports one after the other, a table of them first if there are several."""
     page = Page(width=view.width, color=view.color)
     if len(reports) > 1:
-        add_overview(page, reports)
+        _overview(page, reports)
     for report in reports:
         page.blank()
         _report(page, report, view)
     return page.text()
 
 
-def render_comparison(comparisons: Comparisons, view: View) -> str:
-    """Return what moved, what matters most first."""
-    # Not at the top: most runs show one report, and every module takes its time to load.
-    from irlens.report._comparison_page import comparison_page
+def _overview(page: Page, reports: Sequence[Report]) -> None:
+    """Add one row per report: the figures one compares first, and what sets it apart."""
+    rows: list[tuple[str, ...]] = [TITLES, *(figures(report) for report in reports)]
+    names = ["", *label_or_kernel(reports)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(TITLES))]
+    page.headline([Cell(reports[0].kernel if _one_kernel(reports) else "kernels", "bold")])
+    for number, (row, label) in enumerate(zip(rows, names, strict=True)):
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        style: Style = "plain" if number else "dim"
+        page.row(Cell("  ".join(cells), style), prose(label))
 
-    return comparison_page(comparisons, view)
+
+def _one_kernel(reports: Sequence[Report]) -> bool:
+    return len({report.kernel for report in reports}) == 1
 
 
 def _report(page: Page, report: Report, view: View) -> None:

@@ -1,0 +1,92 @@
+"""Options that say how and where to write a result, and doing so."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypedDict, TypeVar
+
+import click
+
+from irlens.cli import output
+from irlens.model.errors import IrlensError
+from irlens.report import Detail, Kind, View, check_format, format_names, load_writer
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+class WritingOptions(TypedDict):
+    """What a command under ``writing_options`` receives from click."""
+
+    form: str
+    destination: Path | None
+    summary: bool
+    pager: bool
+
+
+def writing_options(kind: Kind) -> Callable[[F], F]:
+    """Give a command the options that say how to write what it found."""
+    file = click.Path(path_type=Path, dir_okay=False)
+
+    def known(_ctx: click.Context, _option: click.Parameter, name: str) -> str:
+        check_format(name, kind)
+        return name
+
+    names = "|".join(format_names(kind))
+    options = (
+        click.option("-f", "--format", "form", default="text", show_default=True, metavar=names,
+                     callback=known, help="How to write it."),
+        click.option("-o", "--output", "destination", type=file, help="Write to this file."),
+        click.option("--summary", is_flag=True,
+                     help=f"Add it in Markdown to ${_SUMMARY_VARIABLE}, too."),
+        click.option("--pager/--no-pager", default=True,
+                     help="Page what is taller than the terminal."),
+    )  # fmt: skip
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def write(
+    subject: object,
+    kind: Kind,
+    options: WritingOptions,
+    *,
+    details: frozenset[Detail] = frozenset(),
+) -> None:
+    """Write what a command found, where and how its options say.
+
+    Args:
+        subject: What was found.
+        kind: What that is.
+        options: The command's.
+        details: What is to be shown in full.
+
+    Raises:
+        IrlensError: It cannot be written there.
+    """
+    destination = options["destination"]
+    color = destination is None and output.use_color()
+    view = View(width=output.width(), color=color, details=details)
+    if options["summary"]:
+        markdown = load_writer("markdown", kind)
+        _add_to_summary(markdown.render(subject, View(details=details)))
+    written = load_writer(options["form"], kind).render(subject, view)
+    output.write(written, destination, paged=options["pager"])
+
+
+def _add_to_summary(text: str) -> None:
+    path = os.environ.get(_SUMMARY_VARIABLE)
+    if not path:
+        output.note(f"irlens: --summary: ${_SUMMARY_VARIABLE} is not set, so there is none")
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise IrlensError(f"cannot write ${_SUMMARY_VARIABLE}: {error.strerror}") from error

@@ -1,0 +1,113 @@
+"""The text of a capture's stages, line by line with what is known of each line, as records.
+
+A stage may have a hundred thousand lines, so that what is known of them is kept in columns: lists
+that are as long as the text has lines, and tables that they point into.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.source import SourceLocation
+
+#: What an instruction does in a software pipeline.
+PipelineRole: TypeAlias = Literal["copy", "commit", "wait"]
+
+
+class PipelineMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that is part of a software pipeline.
+
+    Attributes:
+        line: 1-based line of the stage.
+        role: What it does. Of a TMA pipeline "commit" is the barrier's expectation of bytes, of
+            one through registers the "wait" is the first use.
+        pipeline: Which of ``Report.pipelines`` it belongs to, from 0; ``None`` where it belongs
+            to none that the report tells of.
+        partners: 1-based lines: of a copy the commit that closes its group, of a commit the
+            waits that retire it, of a wait the commits that it retires.
+    """
+
+    line: int
+    role: PipelineRole
+    pipeline: int | None
+    partners: tuple[int, ...] = ()
+
+
+class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop's lines.
+
+    Attributes:
+        first: 1-based line of its header.
+        last: 1-based line of its end, the branch back or the closing brace.
+        depth: 1 for an outermost loop.
+        source: The ``for`` in Python, if it is known.
+    """
+
+    first: int
+    last: int
+    depth: int
+    source: SourceLocation | None
+
+
+class StageListing(msgspec.Struct, frozen=True, kw_only=True):
+    """One stage.
+
+    Attributes:
+        stage: "ttir", "ttgir", "llir", "ptx", "amdgcn", "sass", "metadata" or "source".
+        text: The text; its lines are ``text.splitlines()`` by newline alone.
+        chains: The distinct chains of source lines, innermost inlined function first.
+        chain: Per line an index into ``chains``; -1 for a line that is no instruction or has no
+            source.
+        live: Per line the live 32-bit registers per thread at its instruction; -1 where there is
+            none. Empty where the stage's liveness is not computed (ttir, ttgir, llir) or failed.
+        peak: The largest of ``live``, ``None`` if that is empty.
+        loops: The loops, outer before inner.
+        marks: Lines that are part of a software pipeline, in ascending order.
+        problem: Why chains, live or loops are missing where they could be expected; empty if not.
+    """
+
+    stage: str
+    text: str
+    chains: list[tuple[SourceLocation, ...]]
+    chain: list[int]
+    live: list[int]
+    peak: int | None
+    loops: list[LoopRange]
+    marks: list[PipelineMark]
+    problem: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The text, line by line."""
+        found = self.text.split("\n")
+        if not found[-1]:
+            found.pop()
+        return found
+
+
+class Occurrences(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a name of a stage stands: an SSA value, a register or a label.
+
+    Attributes:
+        name: As written.
+        definitions: 1-based lines that define or write it.
+        uses: 1-based lines that read it.
+    """
+
+    name: str
+    definitions: tuple[int, ...]
+    uses: tuple[int, ...]
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """A capture's text.
+
+    Attributes:
+        kernel: The kernel's name.
+        python: The Python files that the capture keeps, by base name.
+        stages: The stages that are text, in the compiler's order.
+    """
+
+    kernel: str
+    python: dict[str, str]
+    stages: dict[str, StageListing]

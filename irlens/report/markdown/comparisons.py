@@ -1,0 +1,73 @@
+"""What moved, in Markdown: the verdict and a table, and each comparison in full folded away."""
+
+from irlens.model.comparison import Comparison, Comparisons, FindingDelta
+from irlens.report import View
+from irlens.report._changes import (
+    describe,
+    finding_state,
+    main_rows,
+    one_sided,
+    side_table,
+    sides,
+    summary,
+    title,
+    unpaired,
+    verdict,
+)
+from irlens.report.markdown import FOLDED_WIDTH
+from irlens.report.markdown._document import Document, code, words
+from irlens.report.markdown._findings import item
+from irlens.report.text import comparisons as text
+
+
+def render(comparisons: Comparisons, view: View) -> str:
+    """Return what moved: the verdict and a table, and each comparison in full folded below."""
+    document = Document("diff")
+    pairs = comparisons.pairs
+    if len(pairs) == 1 and not any(alone for _, alone in unpaired(comparisons)):
+        _one(document, pairs[0])
+    elif comparisons.against_first:
+        document.paragraph(f"**{words(title(pairs[0]))}**: {words(summary(comparisons))}")
+        header, rows, labels = side_table(pairs)
+        cells = [[code(label), *map(words, row)] for label, row in zip(labels, rows, strict=True)]
+        document.table(["", *header], cells, right=())
+    else:
+        document.paragraph(f"**{words(summary(comparisons))}**")
+        rows = [
+            [words(title(pair)), words(", ".join(verdict(pair)))]
+            for pair in pairs
+            if pair.different
+        ]
+        document.table(["kernel", "what moved"], rows, right=())
+        document.bullets(
+            f"{what}: {words(describe(side))}"
+            for what, alone in unpaired(comparisons)
+            for side in alone
+        )
+    folded = View(width=FOLDED_WIDTH, details=view.details)
+    for pair in pairs:
+        if pair.different:
+            alone = Comparisons(
+                schema=comparisons.schema, different=True, against_first=False, pairs=[pair]
+            )
+            named = ", ".join(filter(None, (title(pair), sides(pair))))
+            document.folded(named, text.render(alone, folded))
+    return document.text()
+
+
+def _one(document: Document, pair: Comparison) -> None:
+    document.paragraph(f"**{words(title(pair))}**: {words(', '.join(verdict(pair)))}")
+    if not pair.different:
+        return
+    rows = [
+        [words(row.name), words(row.before), words(row.after), words(row.change)]
+        for row in main_rows(pair)
+    ]
+    document.table(["", code(pair.before.label), code(pair.after.label), ""], rows, right=(1, 2))
+    document.bullets(words(told) for told in one_sided(pair))
+    document.bullets(_moved(found) for found in pair.findings)
+
+
+def _moved(found: FindingDelta) -> str:
+    finding = found.after or found.before
+    return f"{finding_state(found)}: {item(finding)}" if finding is not None else ""

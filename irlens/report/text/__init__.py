@@ -1,0 +1,3 @@
+"""Text for people, in a terminal."""
+
+EXTENSION = "txt"
