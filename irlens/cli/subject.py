@@ -74,6 +74,11 @@ def find_captures(kernel: str, asked: Asked) -> list[Capture]:
     """
     if is_compiled(kernel):
         _refuse_options(kernel, asked)
+        if _saved_report(kernel) is not None:
+            raise IrlensError(
+                f"{kernel} is a saved report, which holds no code",
+                hint="name the capture that it was made of",
+            )
         return list(_loaded(kernel))
     return list(_made(kernel, asked))
 

@@ -218,3 +218,17 @@ class TestBadInput:
         os.close(reader)
         assert ran.returncode == 2
         assert b"binary" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "extra", [("--pressure",), ("--all",), ("--format", "json"), ("--summary",), ("--line", "51")]
+)
+def test_what_has_no_effect_beside_a_stage_is_refused(extra: tuple[str, ...]) -> None:
+    told = fails(*SOFTMAX, "--stage", "ptx", *extra)
+    assert f"{' '.join(extra[:1])}" in told
+    assert "beside --stage" in told
+
+
+def test_a_saved_report_has_no_stages() -> None:
+    report = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
+    assert "holds no code" in fails(str(report), "--stage", "ptx")

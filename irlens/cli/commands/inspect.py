@@ -1,5 +1,6 @@
 """``irlens inspect``: what the compiler made of a kernel."""
 
+from collections.abc import Sequence
 from typing import Unpack
 
 import click
@@ -83,6 +84,8 @@ def command(
     destination, pager = options["destination"], options["pager"]
     if interleave and stage is None:
         raise click.UsageError("--interleave needs --stage: which one is to be printed?")
+    if stage is not None or place is not None:
+        _refuse_report_options(stage, place, ("all",) if everything else details, options)
     from irlens.cli.subject import find_captures, find_reports
 
     if stage is not None:
@@ -107,3 +110,19 @@ def command(
     reports = find_reports(kernel, asked(options), sass="pressure" in shown)
     write(reports, "reports", options, details=shown)
     return Exit.OK
+
+
+def _refuse_report_options(
+    stage: str | None, place: str | None, details: Sequence[str], options: _Options
+) -> None:
+    """Complain about what has no effect where text is printed as it is."""
+    one = "--stage" if stage is not None else "--line"
+    given = {
+        "--line": stage is not None and place is not None,
+        **{f"--{name}": True for name in details},
+        f"--format {options['form']}": options["form"] != "text",
+        "--summary": options["summary"],
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise click.UsageError(f"{name} has no effect beside {one}: leave one of them out")
