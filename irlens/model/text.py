@@ -1,4 +1,4 @@
-"""Making untrusted text safe to show, and one way of writing a percentage."""
+"""Making untrusted text safe to show, and one way of writing each kind of number."""
 
 import re
 
@@ -27,6 +27,26 @@ def percent(ratio: float) -> str:
         return f"{value:.0f} %"
     text = f"{value:.1f}"
     return f"{ {'0.0': '<0.1', '100.0': '>99.9'}.get(text, text) } %"
+
+
+def count(value: int) -> str:
+    """Return 12320 as "12,320"."""
+    return f"{value:,}"
+
+
+def size(value: int) -> str:
+    """Return a number of bytes exactly: "12,320 B"."""
+    return f"{value:,} B"
+
+
+def signed(value: int) -> str:
+    """Return a change with its sign, a real minus for negative ones: "+3", "−1,024"."""
+    return f"{value:+,}".replace("-", "−")
+
+
+def plural(value: int, noun: str) -> str:
+    """Return "1 iteration", "3 iterations"."""
+    return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
 
 
 def _spelled(code: int) -> str:

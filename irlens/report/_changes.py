@@ -16,7 +16,7 @@ from irlens.model.comparison import (
     Value,
     Weight,
 )
-from irlens.report._units import count, percent, plural, signed, size
+from irlens.model.text import count, percent, plural, signed, size
 
 UNCHANGED = "~"
 _UNKNOWN = "–"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from irlens.model.label import labels
 from irlens.model.report import Report
-from irlens.report._units import count, percent
+from irlens.model.text import count, percent
 
 TITLES = ("registers", "local B", "shared B", "occupancy", "stages")
 

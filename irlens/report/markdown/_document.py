@@ -9,8 +9,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from irlens.model.text import printable_line
-from irlens.report._units import plural
+from irlens.model.text import plural, printable_line
 
 #: A code host's limit for a comment is 65,536 characters.
 MOST_CHARACTERS = 65_000

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from irlens.model.report import Pipeline, Report
+from irlens.model.text import percent, plural, size
 from irlens.report import View
 from irlens.report._overview import TITLES, figures, label_or_kernel
-from irlens.report._units import percent, plural, size
 from irlens.report.markdown import FOLDED_WIDTH
 from irlens.report.markdown._document import Document, code, words
 from irlens.report.markdown._findings import item

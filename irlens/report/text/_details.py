@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from irlens.model.memory import LoopLoad, SharedBuffer
+from irlens.model.memory import LoopLoad
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
 from irlens.model.spills import SpillSite
+from irlens.model.text import count, plural, size
+from irlens.model.words import describe_buffer
 from irlens.report import Detail
-from irlens.report._units import count, plural, size
 from irlens.report.text._page import Cell, Page, Style
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -164,20 +165,6 @@ def _memory(page: Page, report: Report) -> None:
             page.line("", [Cell(f"  may be of {use.operation} at {place}", "dim")])
     if memory.reason:
         page.text_line("", memory.reason, "dim")
-
-
-def describe_buffer(buffer: SharedBuffer) -> str:
-    """Return "3 × 4,096 B f32[1024] at softmax.py:50"."""
-    tile = buffer.shape[1:] if buffer.copies > 1 else buffer.shape
-    shape = f"{buffer.element}[{', '.join(map(str, tile))}]"
-    if buffer.purpose == "barrier":
-        shape = "barriers"
-    place = str(buffer.source) if buffer.source else f"ttgir:{buffer.line}"
-    if buffer.bytes is None:
-        return f"{shape} of unknown size at {place}"
-    if buffer.copies > 1 and buffer.bytes % buffer.copies == 0:
-        return f"{buffer.copies} × {size(buffer.bytes // buffer.copies)} {shape} at {place}"
-    return f"{size(buffer.bytes)} {shape} at {place}"
 
 
 def _mix(page: Page, report: Report) -> None:

@@ -14,40 +14,16 @@ from irlens.model.report import (
     Report,
     Severity,
 )
+from irlens.model.text import count, percent, plural, size
+from irlens.model.words import Words, describe_buffer
 from irlens.report import DETAILS, View
 from irlens.report._overview import TITLES, figures, label_or_kernel
-from irlens.report._units import count, percent, plural, size
-from irlens.report.text._details import add_detail, describe_buffer
+from irlens.report.text._details import add_detail
 from irlens.report.text._page import Cell, Page, Style, prose
 
 _LIMITS: tuple[LimitName, ...] = ("warps", "blocks", "registers", "shared_memory", "barriers")
 _CLASSES_SHOWN = 6
 _SEVERITY_STYLE: dict[Severity, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
-
-
-class _Words:
-    """The vendor's own words for the same things."""
-
-    def __init__(self, report: Report) -> None:
-        amd = report.target is not None and report.target.vendor == "amd"
-        self.warp = "wave" if amd else "warp"
-        self.block = "workgroup" if amd else "block"
-        self.sm = report.occupancy.multiprocessor if report.occupancy else "SM"
-        self.shared = "LDS" if amd else "Shared"
-        self.cta = "workgroup" if amd else "CTA"
-        self.thread = "lane" if amd else "thread"
-        self._resources = {
-            "warps": f"{self.warp}s",
-            "blocks": f"{self.block}s",
-            "shared_memory": "LDS" if amd else "shared memory",
-        }
-
-    def resource(self, name: str) -> str:
-        return self._resources.get(name, name)
-
-    def unit(self, unit: str) -> str:
-        amount, _, per = unit.partition("/")
-        return f"{amount}/{ {'CTA': self.cta, 'thread': self.thread}.get(per, per) }"
 
 
 def render(reports: Sequence[Report], view: View) -> str:
@@ -78,7 +54,7 @@ def _one_kernel(reports: Sequence[Report]) -> bool:
 
 
 def _report(page: Page, report: Report, view: View) -> None:
-    words = _Words(report)
+    words = Words(report)
     _headline(page, report)
     page.blank()
     _occupancy(page, report, words)
@@ -130,7 +106,7 @@ def _headline(page: Page, report: Report) -> None:
         page.headline([Cell("grid " + " × ".join(count(n) for n in config.grid), "dim")])
 
 
-def _occupancy(page: Page, report: Report, words: _Words) -> None:
+def _occupancy(page: Page, report: Report, words: Words) -> None:
     occupancy = report.occupancy
     if occupancy is None:
         page.line("Occupancy", [Cell("unknown", "warn")])
@@ -161,7 +137,7 @@ def _occupancy(page: Page, report: Report, words: _Words) -> None:
         page.line("", [held, f"last wave {percent(occupancy.tail)} full"])
 
 
-def _refusals(page: Page, occupancy: Occupancy, words: _Words) -> None:
+def _refusals(page: Page, occupancy: Occupancy, words: Words) -> None:
     page.line("Occupancy", [Cell("cannot launch", "bad")])
     for refusal in occupancy.refusals:
         over = refusal.requested - refusal.limit
@@ -174,7 +150,7 @@ def _refusals(page: Page, occupancy: Occupancy, words: _Words) -> None:
         )
 
 
-def _step(step: NextStep, occupancy: Occupancy, words: _Words) -> list[Cell | str]:
+def _step(step: NextStep, occupancy: Occupancy, words: Words) -> list[Cell | str]:
     # "6 fewer registers/thread: 2 → 3 blocks/SM (37.5 %)"
     more_or_fewer = "more" if step.change > 0 else "fewer"
     change = f"{count(abs(step.change))} {more_or_fewer} {words.unit(step.unit)}:"
@@ -182,7 +158,7 @@ def _step(step: NextStep, occupancy: Occupancy, words: _Words) -> list[Cell | st
     return [Cell(f"{change} {effect} ({percent(step.theoretical)})", "dim")]
 
 
-def _registers(page: Page, report: Report, words: _Words) -> None:
+def _registers(page: Page, report: Report, words: Words) -> None:
     found = report.resources
     if found.registers is None:
         page.line("Registers", [Cell("unknown", "warn")])
@@ -224,7 +200,7 @@ def _spilled(value: int | None, unit: str) -> Cell | None:
     return Cell(f"{count(value)} {unit}", "warn" if value else "plain")
 
 
-def _shared(page: Page, report: Report, words: _Words) -> None:
+def _shared(page: Page, report: Report, words: Words) -> None:
     found = report.resources
     if found.shared_dynamic_bytes is None:
         page.line(words.shared, [Cell("unknown", "warn")])
@@ -244,7 +220,7 @@ def _shared(page: Page, report: Report, words: _Words) -> None:
     page.line("", ["= " + alive[0], *(f"+ {each}" for each in alive[1:])], gap=" ")
 
 
-def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: _Words) -> None:
+def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: Words) -> None:
     place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
     code = page.shortened(report.code.get(place, ""), beside=place)
     page.line("Pipeline", [place, Cell(code, "code")] if code else [place], gap="  ")
@@ -276,7 +252,7 @@ def _verdict_style(pipeline: Pipeline) -> Style:
     return styles.get(pipeline.verdict, "warn")
 
 
-def _traffic(pipeline: Pipeline, words: _Words) -> list[Cell | str]:
+def _traffic(pipeline: Pipeline, words: Words) -> list[Cell | str]:
     cells: list[Cell | str] = []
     if pipeline.copies_per_iteration and pipeline.bytes_per_copy:
         copies = "copy" if pipeline.copies_per_iteration == 1 else "copies"

@@ -1,6 +1,6 @@
 import pytest
 
-from irlens.report import _units as units
+from irlens.model import text as units
 
 
 @pytest.mark.parametrize(
