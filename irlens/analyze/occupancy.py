@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens.arch import Arch, Gpu
+from irlens.model.curve import CURVES, CurveName, OccupancyCurve
 from irlens.model.errors import ArtifactError
 from irlens.model.report import LimitName, NextStep, Occupancy, OccupancyLimits, Refusal
 
@@ -83,6 +84,7 @@ def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupanc
         refusals=refusals(arch, usage),
         waves=waves,
         tail=tail,
+        curves=[_curve(arch, usage, name) for name in CURVES],
     )
 
 
@@ -210,20 +212,7 @@ def _next_steps(arch: Arch, usage: Usage, blocks: int) -> list[NextStep]:
     # Resource, unit of the change, how much of it there is, the least a kernel can do with, and
     # the kernel with another amount.
     levers: list[tuple[LimitName, str, int, int, Callable[[int], Usage]]] = [
-        (
-            "registers",
-            "registers/thread",
-            usage.registers,
-            1,
-            lambda amount: replace(usage, registers=amount),
-        ),
-        (
-            "shared_memory",
-            "bytes/CTA",
-            usage.shared_bytes,
-            0,
-            lambda amount: replace(usage, shared_bytes=amount),
-        ),
+        *((name, *_lever(usage, name)) for name in CURVES),
         (
             "barriers",
             "barriers/CTA",
@@ -252,6 +241,47 @@ def _next_steps(arch: Arch, usage: Usage, blocks: int) -> list[NextStep]:
                 )
             )
     return steps
+
+
+def _lever(usage: Usage, name: CurveName) -> tuple[str, int, int, Callable[[int], Usage]]:
+    """Return a resource's unit, how much of it there is, the least, and how to have another."""
+    if name == "registers":
+        return (
+            "registers/thread",
+            usage.registers,
+            1,
+            lambda amount: replace(usage, registers=amount),
+        )
+    return (
+        "bytes/CTA",
+        usage.shared_bytes,
+        0,
+        lambda amount: replace(usage, shared_bytes=amount),
+    )
+
+
+def _curve(arch: Arch, usage: Usage, name: CurveName) -> OccupancyCurve:
+    """Return the CTAs per SM for every amount of a resource that a CTA may have."""
+    unit, at, least, changed = _lever(usage, name)
+    most = {"registers": arch.registers_per_thread, "shared_memory": arch.shared_per_block_optin}
+    last = max(most[name], at)
+
+    def resident(amount: int) -> int:
+        return resident_blocks(limits(arch, changed(amount)))
+
+    start = min(least, at)
+    steps = [(start, resident(start))]
+    # What is left of the range always has fewer CTAs at its end than at its start.
+    while resident(last) < steps[-1][1]:
+        after = _first_below(steps[-1], last, resident)
+        steps.append((after, resident(after)))
+    return OccupancyCurve(resource=name, unit=unit, at=at, steps=steps, last=last)
+
+
+def _first_below(step: tuple[int, int], last: int, resident: Callable[[int], int]) -> int:
+    """Return the first amount after a step from which on fewer CTAs fit; there is one."""
+    start, blocks = step
+    return (_largest(start, last, lambda amount: resident(amount) == blocks) or start) + 1
 
 
 def _largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:

@@ -11,6 +11,7 @@ import msgspec
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Config, Target
+from irlens.model.curve import OccupancyCurve
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.source import SourceLocation
@@ -139,6 +140,8 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
         refusals: Why it cannot launch; empty if it can.
         waves: Grid size over what the GPU holds at once, if grid and SM count are known.
         tail: Part of the last wave that is filled, 0..1 (1 is a full last wave).
+        curves: CTAs per SM if the kernel had more or less of one resource: registers, shared
+            memory.
     """
 
     multiprocessor: Multiprocessor
@@ -153,6 +156,7 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     refusals: list[Refusal]
     waves: float | None = None
     tail: float | None = None
+    curves: list[OccupancyCurve] = []
 
 
 class Pipeline(msgspec.Struct, frozen=True, kw_only=True):

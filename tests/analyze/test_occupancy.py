@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from irlens import arch
 from irlens.analyze.occupancy import Usage, compute
+from irlens.model.curve import OccupancyCurve
 from irlens.model.errors import ArtifactError
 from irlens.model.report import NextStep, Occupancy, OccupancyLimits
 
@@ -186,3 +187,34 @@ def test_an_occupancy_agrees_with_itself(gpu: arch.Gpu, usage: Usage) -> None:
     assert ours.limited_by
     assert ours.active_warps <= ours.max_warps
     assert ours.theoretical == ours.active_warps / ours.max_warps
+
+
+def at(curve: OccupancyCurve, amount: int) -> int:
+    return next(blocks for start, blocks in reversed(curve.steps) if start <= amount)
+
+
+@settings(max_examples=40)
+@given(
+    st.sampled_from([gpu.arch.name for gpu in arch.gpus() if gpu.product is None]),
+    st.integers(1, 1024),
+    st.integers(1, 600),
+    st.integers(0, 300_000),
+    st.integers(0, 300_000),
+)
+def test_the_curves_say_what_another_kernel_would_get(
+    name: str, threads: int, registers: int, shared_bytes: int, other: int
+) -> None:
+    gpu = arch.find(name)
+    usage = Usage(threads=threads, registers=registers, shared_bytes=shared_bytes)
+    ours = compute(gpu, usage)
+    by_registers, by_shared = ours.curves
+    assert at(by_registers, by_registers.at) == at(by_shared, by_shared.at) == ours.blocks_per_sm
+    fewer = other % by_registers.last + 1
+    changed = compute(gpu, replace(usage, registers=fewer))
+    assert at(by_registers, fewer) == changed.blocks_per_sm
+    less = min(other, by_shared.last)
+    changed = compute(gpu, replace(usage, shared_bytes=less))
+    assert at(by_shared, less) == changed.blocks_per_sm
+    for curve in ours.curves:
+        blocks = [number for _, number in curve.steps]
+        assert blocks == sorted(set(blocks), reverse=True)
