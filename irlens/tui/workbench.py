@@ -7,25 +7,42 @@ import msgspec
 
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
-from irlens.model.config import ConstexprValue
+from irlens.model.config import Config, ConstexprValue, Target
 from irlens.model.listing import Occurrences, StageListing
-from irlens.model.report import Occupancy, Report
+from irlens.model.report import Occupancy, Report, Resources, Severity
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that can be looked at.
+    """Something that can be looked at, and what is told of it in a list.
+
+    A list may have thousands of them, so that an entry holds no report. What takes a moment to
+    find out is ``None`` at first; then the entry comes once more, under the same key.
 
     Attributes:
         key: Its name among the others.
-        report: What is known of it; ``None`` where it cannot be read.
+        kernel: The kernel's name.
+        target: What it was compiled for, if that is known.
+        triton_version: The compiler's version, if that is known.
+        config: How it was compiled; ``None`` where nothing has been compiled yet.
+        resources: Registers and memories.
+        occupancy: Theoretical occupancy.
+        stages: Stages achieved and asked for of each pipeline; ``None`` until it is read.
+        findings: How many there are, by severity; ``None`` until they are looked for.
         problem: Why it cannot be read; empty if it can.
-        age: Seconds since it was made, if that is known.
+        place: Where it lies, for a person to read.
     """
 
     key: str
-    report: Report | None
+    kernel: str
+    target: Target | None = None
+    triton_version: str | None = None
+    config: Config | None = None
+    resources: Resources | None = None
+    occupancy: Occupancy | None = None
+    stages: tuple[tuple[int, int | None], ...] | None = None
+    findings: dict[Severity, int] | None = None
     problem: str = ""
-    age: float | None = None
+    place: str = ""
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,11 +66,18 @@ class Workbench(Protocol):
     raise ``IrlensError`` with a message for the user, also where a capture has been deleted.
     """
 
+    @property
+    def title(self) -> str:
+        """What is looked at, as the user named it."""
+
     def entries(self) -> Iterator[Entry]:
-        """Yield what there is to look at, as it is found."""
+        """Yield what there is to look at, as it is found, and again as more of it is known."""
 
     def report(self, key: str, *, sass: bool = False) -> Report:
-        """Return a report; with ``sass`` the machine code is disassembled, too."""
+        """Return a report; with ``sass`` the machine code is disassembled, too.
+
+        A kernel that has not been compiled yet is compiled for this.
+        """
 
     def stages(self, key: str) -> Sequence[str]:
         """Return the stages that can be shown, in the compiler's order."""

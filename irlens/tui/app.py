@@ -1,0 +1,104 @@
+"""The app: which screen is shown, and what all of them can ask it for."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from irlens.model.errors import IrlensError
+from irlens.model.text import printable
+from irlens.tui import memory
+from irlens.tui.screens import load_view
+from irlens.tui.screens.base import EntryScreen, Place
+from irlens.tui.themes import THEMES
+from irlens.tui.workbench import Workbench
+
+
+class Lens(App[None]):
+    """irlens in a terminal.
+
+    Args:
+        workbench: What answers every question.
+        entry: The entry to open at once; ``None`` lists all of them.
+        state: The file that remembers what the user chose; ``None`` remembers nothing.
+        keymap: Other keys, by the name of a binding.
+    """
+
+    TITLE = "irlens"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,ctrl+q", "quit", "Quit", id="quit", priority=False),
+        Binding("T", "next_theme", "Theme", id="theme", show=False),
+    ]
+
+    def __init__(
+        self,
+        workbench: Workbench,
+        *,
+        entry: str | None = None,
+        state: Path | None = None,
+        keymap: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__()
+        self.workbench = workbench
+        self.remembered = memory.recall(state)
+        self._first_entry = entry
+        self._state = state
+        for theme in THEMES:
+            self.register_theme(theme)
+        known = self.available_themes
+        self.theme = self.remembered.theme if self.remembered.theme in known else THEMES[0].name
+        self.set_keymap(keymap or {})
+
+    def on_mount(self) -> None:
+        """Show the first screen."""
+        if self._first_entry is None:
+            self.show_browser()
+        else:
+            self.show_view("overview", self._first_entry)
+
+    def show_browser(self) -> None:
+        """Show the list of entries."""
+        from irlens.tui.screens.browser import BrowserScreen
+
+        if not self.is_screen_installed("browser"):
+            self.install_screen(BrowserScreen(), "browser")
+        self._show("browser")
+
+    def show_view(self, name: str, key: str, at: Place | None = None) -> None:
+        """Show an entry.
+
+        Args:
+            name: Which view of it: one of ``irlens.tui.screens.VIEWS``.
+            key: The entry's.
+            at: Where to look.
+        """
+        installed = f"{name} {key}"
+        if self.is_screen_installed(installed):
+            screen = self.get_screen(installed)
+            if at is not None and isinstance(screen, EntryScreen):
+                screen.go_to(at)
+        else:
+            self.install_screen(load_view(name)(key, at), installed)
+        self._show(installed)
+
+    def tell_error(self, error: IrlensError) -> None:
+        """Say what went wrong."""
+        text = printable(error.message) + (f"\n{printable(error.hint)}" if error.hint else "")
+        self.notify(text, severity="error", timeout=10, markup=False)
+
+    def action_next_theme(self) -> None:
+        """Change to the next of irlens's own themes."""
+        names = [theme.name for theme in THEMES]
+        index = names.index(self.theme) + 1 if self.theme in names else 0
+        self.theme = names[index % len(names)]
+
+    def _show(self, name: str) -> None:
+        """Make a screen the only one above Textual's own blank one."""
+        if len(self.screen_stack) > 1:
+            self.switch_screen(name)
+        else:
+            self.push_screen(name)
