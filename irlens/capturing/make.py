@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # importing it imports Triton
     from irlens.capturing.variants import Variant
 
 #: Triton's active driver, its environment and file descriptor 2 belong to the whole process.
-_ONE_AT_A_TIME = threading.Lock()
+ONE_AT_A_TIME = threading.Lock()
 
 
 def capture(request: Request) -> list[Capture]:
@@ -63,7 +63,7 @@ def capture_entries(request: Request) -> list[Path]:
     source = describe.find_kernel(request.kernel)
     destination = store.path_for(key(request, source))
     if request.run or not _is_current(destination):
-        with _ONE_AT_A_TIME:
+        with ONE_AT_A_TIME:
             _make(request, source, destination)
     return _entries(destination)
 
@@ -96,7 +96,7 @@ def _is_current(destination: Path) -> bool:
 
 def _make(request: Request, source: describe.KernelSource, destination: Path) -> None:
     """Compile every variant in a workspace and publish them together."""
-    with _not_interpreted():
+    with not_interpreted():
         # These import Triton, which takes a third of a second and is not on every machine.
         from irlens.capturing import explain, triton_door
         from irlens.capturing.variants import make_variants
@@ -153,7 +153,7 @@ def _write(
 
 
 @contextmanager
-def _not_interpreted() -> Iterator[None]:
+def not_interpreted() -> Iterator[None]:
     """Hide ``TRITON_INTERPRET``: Triton imported under it has lost its own library to compile."""
     chosen = os.environ.pop("TRITON_INTERPRET", None)
     try:

@@ -75,6 +75,17 @@ class Kernel(msgspec.Struct, frozen=True):
         """Return the function's parameters in order."""
         return [Parameter(p.name, p.is_constexpr, not p.has_default) for p in self.function.params]
 
+    def defaults(self) -> Values:
+        """Return the constexprs that have a default, with it."""
+        params = self.function.params
+        return {p.name: p.default for p in params if p.is_constexpr and p.has_default}
+
+    def tuned(self) -> list[str]:
+        """Return what the configurations of the autotuners around it set, in their order."""
+        tuners = [wrapper for wrapper in self.wrappers if isinstance(wrapper, Autotuner)]
+        configs = [config for tuner in tuners for config in tuner.configs]
+        return list(dict.fromkeys(name for config in configs for name in config.all_kwargs()))
+
 
 def find(namespace: Mapping[str, object], name: str) -> Kernel:
     """Return the kernel that a loaded module calls ``name``.
@@ -94,9 +105,9 @@ def find(namespace: Mapping[str, object], name: str) -> Kernel:
     return Kernel(tuple(wrappers), inner)
 
 
-def option_names(target: Target) -> set[str]:
-    """Return the compile options that the target's compiler knows."""
-    return set(make_backend(_gpu_target(target)).parse_options({}).__dict__)
+def option_defaults(target: Target) -> Values:
+    """Return the compile options that the target's compiler knows, with their defaults."""
+    return dict(make_backend(_gpu_target(target)).parse_options({}).__dict__)
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def make_variants(
     bench = launching.Bench(request.target, description, module) if request.run else None
     if bench is not None:
         request = msgspec.structs.replace(request, sm_count=bench.sm_count)
-    options = triton_door.option_names(request.target)
+    options = triton_door.option_defaults(request.target)
     call = resolve(request, description, kernel.parameters(), options)
     made: list[Variant] = []
     with nullcontext() if bench else triton_door.compile_only(request.target):
