@@ -19,12 +19,16 @@ class PipelineMark(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         line: 1-based line of the stage.
-        role: What it does. Of a TMA pipeline "commit" is the barrier's expectation of bytes, of
-            one through registers the "wait" is the first use.
+        role: What it does. A "copy" is whatever goes on by itself: an asynchronous copy, a load
+            that runs ahead, a matrix product of wgmma or tcgen05. Of a TMA pipeline "commit" is
+            the barrier's expectation of bytes; of NVIDIA's loads to registers, which nothing
+            waits for explicitly, "wait" is the first use.
         pipeline: Which of ``Report.pipelines`` it belongs to, from 0; ``None`` where it belongs
-            to none that the report tells of.
-        partners: 1-based lines: of a copy the commit that closes its group, of a commit the
-            waits that retire it, of a wait the commits that it retires.
+            to none that the report tells of, or it is not known to which.
+        partners: 1-based lines, ascending: of a copy the commits that close its group (the waits
+            that retire it, where nothing is committed), of a commit the waits that retire it, of
+            a wait what it retires. On some path: a wait in a loop retires what was committed
+            before the loop and in it. Empty where that is not known.
     """
 
     line: int

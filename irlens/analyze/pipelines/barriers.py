@@ -32,6 +32,8 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
         outstanding_after_wait: Phases under way behind it.
         bytes_per_iteration: Bytes that the phases of an iteration expect.
         bytes_in_flight: Bytes that those under way behind the wait expect.
+        ended: Which wait ends what, in all iterations that were followed: the instructions that
+            began a phase or added to it, and the wait, as indices into ``Function.instructions``.
     """
 
     prefetch: int
@@ -41,13 +43,21 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
     outstanding_after_wait: int
     bytes_per_iteration: int | None
     bytes_in_flight: int | None
+    ended: frozenset[tuple[tuple[int, ...], int]]
 
 
 class _Phase(msgspec.Struct):
-    """A barrier's phase that is under way; ``bytes`` is ``None`` where they are not known."""
+    """A barrier's phase that is under way.
+
+    Attributes:
+        iteration: In which it began.
+        bytes: That it expects; ``None`` where they are not known.
+        touched: The instructions that began it or added to it.
+    """
 
     iteration: int
     bytes: int | None
+    touched: tuple[int, ...] = ()
 
 
 class _Wait(msgspec.Struct, frozen=True):
@@ -58,6 +68,7 @@ class _Wait(msgspec.Struct, frozen=True):
     before: int
     after: int
     bytes_after: int | None
+    touched: tuple[int, ...]
 
 
 class _Iteration(msgspec.Struct, frozen=True):
@@ -78,8 +89,8 @@ class Elsewhere(msgspec.Struct, frozen=True):
     ring: int | None
 
 
-def _awaited(instruction: Instruction) -> Operand | None:
-    """The barrier that ``mbarrier.try_wait`` or ``test_wait`` asks."""
+def awaited(instruction: Instruction) -> Operand | None:
+    """Return the barrier that ``mbarrier.try_wait`` or ``test_wait`` asks, if it is one."""
     waiting = instruction.modifiers[:1] in (("try_wait",), ("test_wait",))
     if instruction.opcode != "mbarrier" or not waiting:
         return None
@@ -114,7 +125,7 @@ class Ring:
         self._instructions = loops.function.instructions
         touching = {}
         for index, instruction in enumerate(self._instructions):
-            operand = issues(instruction) or _awaited(instruction)
+            operand = issues(instruction) or awaited(instruction)
             if operand is not None:
                 touching[index] = operand
         self._tracer = Tracer(loops, touching)
@@ -143,10 +154,10 @@ class Ring:
         self._play(-1, concerned(before or []), phases)
         entering = len(phases)
         steps = [self._play(n, concerned(touches), phases) for n, touches in enumerate(traced)]
-        return self._settled(steps[-_AGREEING:], None if before is None else entering)
+        return self._settled(steps, None if before is None else entering)
 
     def _waits(self, touch: Touch) -> bool:
-        return _awaited(self._instructions[touch.at]) is not None
+        return awaited(self._instructions[touch.at]) is not None
 
     def _around(self, touches: list[Touch]) -> int | None:
         """Barriers that each of the instructions that issue work goes around."""
@@ -169,21 +180,24 @@ class Ring:
                 ended = phases.pop(address, None)
                 if ended is not None:
                     age, after = iteration - ended.iteration, len(phases)
-                    waits.append(_Wait(touch.at, age, after + 1, after, _total(phases.values())))
+                    flying = _total(phases.values())
+                    waits.append(_Wait(touch.at, age, after + 1, after, flying, ended.touched))
                 continue
             if address not in phases:
                 phases[address] = _Phase(iteration, 0)
                 begun.append(phases[address])
+            phase = phases[address]
+            phase.touched += (touch.at,)
             if expects_bytes(instruction):
-                phase, added = phases[address], _expected(instruction)
+                added = _expected(instruction)
                 known = phase.bytes is not None and added is not None
                 phase.bytes = (phase.bytes or 0) + (added or 0) if known else None
         return _Iteration(len(begun), _total(begun), tuple(waits))
 
     def _settled(self, steps: list[_Iteration], entering: int | None) -> RingReading | Unreadable:
-        """Read iterations that must all be alike."""
-        first = steps[0]
-        if any(step != first for step in steps):
+        """Read iterations of which the last ones must all be alike."""
+        first = steps[-_AGREEING]
+        if any(step != first for step in steps[-_AGREEING:]):
             return Unreadable("its iterations do not come to repeat")
         origins = [self._instructions[wait.at].locations for wait in first.waits]
         if len(set(origins)) < len(origins) or (len(origins) > 1 and () in origins):
@@ -199,4 +213,5 @@ class Ring:
             outstanding_after_wait=wait.after,
             bytes_per_iteration=first.bytes,
             bytes_in_flight=wait.bytes_after,
+            ended=frozenset((each.touched, each.at) for step in steps for each in step.waits),
         )

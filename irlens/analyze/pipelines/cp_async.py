@@ -52,7 +52,7 @@ def find(
         operand, as if no copy were predicated off.
     """
     successors = loops.cfg.successors
-    events = {index: tuple(_events(loops.block(index))) for index in range(len(successors))}
+    events = {index: tuple(events_of(loops.block(index))) for index in range(len(successors))}
     flow = GroupFlow(successors, {block: found for block, found in events.items() if found})
     commits = [_commits(loops, index) for index in range(len(loops.forest.loops))]
     pipelines = []
@@ -64,8 +64,8 @@ def find(
     return sorted(pipelines, key=lambda p: p.line)
 
 
-def _events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
-    """The copies, commits and waits among some instructions."""
+def events_of(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
+    """Yield the copies, commits and waits among some instructions."""
     for instruction in instructions:
         if instruction.opcode != "cp" or instruction.modifiers[:1] != ("async",):
             continue
@@ -95,7 +95,7 @@ def _literal(instruction: Instruction, position: int) -> int | None:
 
 
 def _commits(loops: FunctionLoops, index: int) -> bool:
-    own = (e for block in loops.forest.loops[index].own for e in _events(loops.block(block)))
+    own = (e for block in loops.forest.loops[index].own for e in events_of(loops.block(block)))
     return any(isinstance(event, Commit) for event in own)
 
 

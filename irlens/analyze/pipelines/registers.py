@@ -4,7 +4,7 @@ Nothing asynchronous is needed for that: a load returns at once, and only the fi
 result waits. The value travels around the loop in registers, which it takes up meanwhile.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 
 import msgspec
@@ -32,17 +32,34 @@ def find(
     it, and in whose place the first iteration finds a value loaded before the loop.
     """
     pipelines = []
+    for index, ahead, loads in _running_ahead(loops):
+        stages = requested(loops.locations(index))
+        record = blank(loops, index, "register", stages, "")
+        distances = {load: found.distance for load, found in ahead.items()}
+        pipelines.append(_filled(record, loops, distances, loads, threads_per_cta))
+    return pipelines
+
+
+def first_uses(loops: FunctionLoops) -> dict[int, int]:
+    """Return the loads that certainly run ahead, each with the first use of its value.
+
+    Both are indices into ``Function.instructions``; of several uses on different paths the first
+    in the order of the blocks counts.
+    """
+    return {
+        load: found.use for _, ahead, _ in _running_ahead(loops) for load, found in ahead.items()
+    }
+
+
+def _running_ahead(loops: FunctionLoops) -> Iterator[tuple[int, dict[int, "_Ahead"], int]]:
+    """Yield the loops with loads that run ahead: which, these loads, and how many it has."""
     graph = _Graph(loops.cfg.successors)
     for index in innermost(loops, is_plain_load):
-        if loops.forest.loops[index].irreducible:
-            continue
-        carried = _Carried(loops, graph, index)
-        ahead = carried.ahead()
-        if ahead:
-            stages = requested(loops.locations(index))
-            record = blank(loops, index, "register", stages, "")
-            pipelines.append(_filled(record, loops, ahead, len(carried.loads), threads_per_cta))
-    return pipelines
+        if not loops.forest.loops[index].irreducible:
+            carried = _Carried(loops, graph, index)
+            ahead = carried.ahead()
+            if ahead:
+                yield index, ahead, len(carried.loads)
 
 
 def is_plain_load(instruction: Instruction) -> bool:
@@ -88,6 +105,13 @@ def _bytes(load: Instruction) -> int | None:
 _Holders = dict[str, int]
 
 
+class _Ahead(msgspec.Struct, frozen=True):
+    """A load that runs ahead: iterations to the first use of its value, and that instruction."""
+
+    distance: int
+    use: int
+
+
 class _Graph:
     """What all loops of a function share: who precedes a block, and the order to visit them in."""
 
@@ -112,29 +136,33 @@ class _Carried:
         own = (i for block in self._loop.own for i in _extent(loops, block))
         self.loads = [i for i in own if is_plain_load(self._instructions[i])]
 
-    def ahead(self) -> dict[int, int]:
-        """Iterations that lie between each load that certainly runs ahead and its first use."""
+    def ahead(self) -> dict[int, _Ahead]:
+        """The loads that certainly run ahead."""
         bits = {load: 1 << number for number, load in enumerate(self.loads)}
-        used, carried = self._iteration({}, bits)
+        uses, carried = self._iteration({}, bits)
+        used = _union(uses.values())
         first = carried
-        distances = {}
+        found = {}
         for distance in range(1, _MAX_DISTANCE):
             carried = {name: left for name, loads in carried.items() if (left := loads & ~used)}
             if not carried:
                 break
-            now, carried = self._iteration(carried, {})
+            uses, carried = self._iteration(carried, {})
             for load, bit in bits.items():
-                if now & ~used & bit:
-                    distances[load] = distance
-            used |= now
+                use = next((index for index, loads in uses.items() if loads & bit), None)
+                if use is not None and not used & bit:
+                    found[load] = _Ahead(distance, use)
+            used |= _union(uses.values())
         return {
-            load: distance
-            for load, distance in distances.items()
+            load: ahead
+            for load, ahead in found.items()
             if load not in depended_on(self._loops.function, self._instructions[load].operands[1:])
             and self._loaded_before({name for name in first if first[name] & bits[load]})
         }
 
-    def _iteration(self, holders: _Holders, bits: Mapping[int, int]) -> tuple[int, _Holders]:
+    def _iteration(
+        self, holders: _Holders, bits: Mapping[int, int]
+    ) -> tuple[dict[int, int], _Holders]:
         """Go through the loop's body once.
 
         Args:
@@ -142,9 +170,10 @@ class _Carried:
             bits: The loads whose values are to be followed from where they stand.
 
         Returns:
-            The loads whose value is used on some path, and what registers hold at the end.
+            By instruction the loads whose value it uses, in the order of the blocks, and what
+            registers hold at the end.
         """
-        used = 0
+        uses: dict[int, int] = {}
         entering = {self._loop.header: holders}
         waiting = [(0, self._loop.header)]
         at_end: _Holders = {}
@@ -152,7 +181,9 @@ class _Carried:
             _, number = heappop(waiting)
             held = dict(entering[number])
             for index in _extent(self._loops, number):
-                used |= self._step(index, held, bits.get(index, 0))
+                used = self._step(index, held, bits.get(index, 0))
+                if used:
+                    uses[index] = used | uses.get(index, 0)
             for target in self._loops.cfg.successors[number]:
                 if target == self._loop.header:
                     _merge(at_end, held)
@@ -160,7 +191,7 @@ class _Carried:
                     known = target in entering
                     if _merge(entering.setdefault(target, {}), held) or not known:
                         heappush(waiting, (self._order[target], target))
-        return used, at_end
+        return uses, at_end
 
     def _step(self, index: int, held: _Holders, loaded: int) -> int:
         """Bring up to date who holds what behind an instruction; return what it uses."""
@@ -202,6 +233,13 @@ class _Carried:
                     wanted[source] = wanted.get(source, set()) | missing
                     waiting.append(source)
         return False
+
+
+def _union(sets: Iterable[int]) -> int:
+    found = 0
+    for each in sets:
+        found |= each
+    return found
 
 
 def _merge(into: _Holders, more: _Holders) -> bool:

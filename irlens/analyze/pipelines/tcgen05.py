@@ -20,18 +20,20 @@ def find(loops: FunctionLoops) -> list[Pipeline]:
 
     Nobody asks for a number of stages here: it is that of the products under way at once.
     """
-    chosen = innermost(loops, _multiplies)
+    chosen = innermost(loops, multiplies)
     if not chosen:
         return []
-    ring = Ring(loops, _barrier)
+    ring = Ring(loops, barrier_of)
     return [_record(loops, index, ring) for index in chosen]
 
 
-def _multiplies(instruction: Instruction) -> bool:
+def multiplies(instruction: Instruction) -> bool:
+    """Whether it is a matrix product of tcgen05."""
     return instruction.opcode == "tcgen05" and instruction.modifiers[:1] == ("mma",)
 
 
-def _barrier(instruction: Instruction) -> Operand | None:
+def barrier_of(instruction: Instruction) -> Operand | None:
+    """Return the barrier that a ``tcgen05.commit`` signals; ``None`` for anything else."""
     if instruction.opcode != "tcgen05" or instruction.modifiers[:1] != ("commit",):
         return None
     return next((o for o in instruction.operands if isinstance(o, Address)), None)

@@ -30,12 +30,12 @@ def find(loops: FunctionLoops, *, requested: RequestedStages) -> list[Pipeline]:
     chosen = innermost(loops, is_bulk_load)
     if not chosen:
         return []
-    ring = Ring(loops, _barrier)
+    ring = Ring(loops, barrier_of)
     return [_record(loops, index, ring, requested) for index in chosen]
 
 
-def _barrier(instruction: Instruction) -> Operand | None:
-    """The barrier that a bulk load, or the announcement of its bytes, works on."""
+def barrier_of(instruction: Instruction) -> Operand | None:
+    """Return the barrier of a bulk load or of the announcement of its bytes, if it is one."""
     addresses = [operand for operand in instruction.operands if isinstance(operand, Address)]
     if expects_bytes(instruction) and addresses:
         return addresses[0]

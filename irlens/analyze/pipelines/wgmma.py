@@ -24,7 +24,7 @@ def find(loops: FunctionLoops) -> list[Pipeline]:
     chosen = innermost(loops, _multiplies)
     if not chosen:
         return []
-    events = {index: tuple(_events(loops.block(index))) for index in range(len(loops.cfg.blocks))}
+    events = {index: tuple(events_of(loops.block(index))) for index in range(len(loops.cfg.blocks))}
     flow = GroupFlow(loops.cfg.successors, {b: found for b, found in events.items() if found})
     return [_record(loops, index, flow) for index in chosen]
 
@@ -33,7 +33,8 @@ def _multiplies(instruction: Instruction) -> bool:
     return instruction.opcode == "wgmma" and instruction.modifiers[:1] == ("mma_async",)
 
 
-def _events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
+def events_of(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
+    """Yield the matrix products (as copies), commits and waits among some instructions."""
     for instruction in instructions:
         if instruction.opcode != "wgmma":
             continue
