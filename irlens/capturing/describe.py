@@ -186,25 +186,29 @@ def _find_module(name: str) -> Path | None:
     return None
 
 
+def find_project(start: Path) -> Path | None:
+    """Return the nearest ``pyproject.toml`` in or above ``start``, ``None`` if there is none."""
+    files = (folder / "pyproject.toml" for folder in (start, *start.parents))
+    return next((path for path in files if path.is_file()), None)
+
+
 def _project_folder(start: Path) -> Path | None:
     """Return the kernel folder that the nearest ``pyproject.toml`` above ``start`` names."""
-    for folder in (start, *start.parents):
-        path = folder / "pyproject.toml"
-        if not path.is_file():
-            continue
-        try:
-            named = msgspec.toml.decode(path.read_bytes(), type=_Project).tool.irlens.kernels
-        except (OSError, msgspec.DecodeError) as error:
-            raise CaptureError(f"cannot read {path}: {error}") from error
-        if named is None:
-            return None
-        if not (folder / named).is_dir():
-            raise CaptureError(
-                f"{path}: kernels = {named!r} under [tool.irlens] is not a folder",
-                hint=f"name a folder relative to {folder}",
-            )
-        return folder / named
-    return None
+    path = find_project(start)
+    if path is None:
+        return None
+    try:
+        named = msgspec.toml.decode(path.read_bytes(), type=_Project).tool.irlens.kernels
+    except (OSError, msgspec.DecodeError) as error:
+        raise CaptureError(f"cannot read {path}: {error}") from error
+    if named is None:
+        return None
+    if not (path.parent / named).is_dir():
+        raise CaptureError(
+            f"{path}: kernels = {named!r} under [tool.irlens] is not a folder",
+            hint=f"name a folder relative to {path.parent}",
+        )
+    return path.parent / named
 
 
 def _parse(path: Path, content: bytes) -> ast.Module:
