@@ -13,7 +13,7 @@ import msgspec
 
 from irlens.artifacts import store
 from irlens.artifacts.load import Broken, load
-from irlens.capturing import describe
+from irlens.capturing import describe, environments
 from irlens.capturing.loading import loaded
 from irlens.capturing.messages import held_back
 from irlens.capturing.request import Request, key, triton_version
@@ -61,17 +61,39 @@ def capture(request: Request) -> list[Capture]:
 def capture_entries(request: Request) -> list[Path]:
     """Do what ``capture`` does, and return the captures' directories instead."""
     source = describe.find_kernel(request.kernel)
-    destination = store.path_for(key(request, source))
+    triton = environments.identify(request.triton)
+    destination = store.path_for(key(request, source, triton))
     if request.run or not _is_current(destination):
-        with ONE_AT_A_TIME:
-            _make(request, source, destination)
+        other = environments.find(request.triton)
+        if other is None:
+            destination = compile_here(request, triton)
+        else:
+            destination = other.compile(f"{source.path}:{source.function}", request)
     return _entries(destination)
+
+
+def compile_here(request: Request, triton: str) -> Path:
+    """Compile a kernel with this process's Triton, whatever the store has.
+
+    Args:
+        request: What is asked for.
+        triton: What tells this Triton from others.
+
+    Returns:
+        The store's directory of the captures.
+    """
+    source = describe.find_kernel(request.kernel)
+    destination = store.path_for(key(request, source, triton))
+    with ONE_AT_A_TIME:
+        _make(request, source, destination)
+    return destination
 
 
 def is_stored(request: Request) -> bool:
     """Whether ``capture`` would answer without compiling."""
     source = describe.find_kernel(request.kernel)
-    return not request.run and _is_current(store.path_for(key(request, source)))
+    triton = environments.identify(request.triton)
+    return not request.run and _is_current(store.path_for(key(request, source, triton)))
 
 
 def _entries(destination: Path) -> list[Path]:

@@ -19,6 +19,8 @@ from irlens.version import VERSION
 #: Raise it when the same request begins to give another capture.
 LAYOUT = 1
 
+OLDEST_TRITON = "3.4"
+
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel for one GPU.
@@ -34,6 +36,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             ``values.parse_argument`` reads it.
         grid: CTAs in x, y and z, numbers or expressions, over the description's.
         run: Also launch the kernel on the GPU of this machine.
+        triton: Which Triton compiles: a version ("3.7.1"), or the path of a Python interpreter
+            that has one; ``None`` for the one that is installed here. See ``environments``.
     """
 
     kernel: str
@@ -43,6 +47,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     args: dict[str, ConstexprValue] = {}
     grid: tuple[int | str, ...] = ()
     run: bool = False
+    triton: str | None = None
 
 
 #: Variables that Triton, LLVM or MLIR read while compiling.
@@ -57,22 +62,24 @@ _NO_EFFECT = re.compile(
 )
 
 
-def key(request: Request, source: KernelSource) -> str:
+def key(request: Request, source: KernelSource, triton: str) -> str:
     """Return the store's key: everything that decides what the capture will be.
 
     The kernel's other local source files are not known before it has been loaded once; the
     manifest has their hashes, and a lookup compares them.
 
-    Raises:
-        CaptureError: Triton is not installed.
+    Args:
+        request: What is asked for.
+        source: The kernel that it means.
+        triton: What tells the compiler from others, see ``triton_identity``.
     """
     return store.digest(
         {
             "layout": [LAYOUT, MANIFEST_SCHEMA, VERSION],
-            "request": msgspec.structs.replace(request, kernel=source.function),
+            "request": msgspec.structs.replace(request, kernel=source.function, triton=None),
             "path": str(source.path),
             "content": hashlib.sha256(source.content).hexdigest(),
-            "triton": triton_version(),
+            "triton": triton,
             "environment": compiler_environment(),
         }
     )
@@ -90,18 +97,63 @@ def compiler_environment() -> dict[str, str]:
 def triton_version() -> str:
     """Return the version of the installed Triton without importing it.
 
-    It is read from the package's own text, since the distribution has several names
-    (triton, pytorch-triton, triton-windows, ...).
+    Raises:
+        CaptureError: Triton is not installed.
+    """
+    return _version(_installed())
+
+
+def installed_triton() -> str:
+    """Return what tells the installed Triton from another, see ``triton_identity``.
 
     Raises:
         CaptureError: Triton is not installed.
     """
+    return triton_identity(_installed())
+
+
+def triton_identity(package: Path) -> str:
+    """Return what tells one Triton from another: its version if it was released.
+
+    One that was built from a checkout has the version of the release to come, however often it
+    is built: it is told by its library, too.
+
+    Args:
+        package: The file of its package: ``.../triton/__init__.py``.
+    """
+    version = _version(package)
+    records = list(package.parents[1].glob("*triton*.dist-info"))
+    # Where pip installed from elsewhere than an index, it says so (PEP 610).
+    if records and not any((record / "direct_url.json").exists() for record in records):
+        return version
+    try:
+        library = (package.parent / "_C" / "libtriton.so").stat()
+    except OSError:
+        return version
+    return f"{version} built here ({library.st_size} B, {library.st_mtime_ns})"
+
+
+def is_too_old(triton: str) -> bool:
+    """Whether irlens cannot compile with a Triton of this version."""
+    numbers = [int(number) for number in re.findall(r"\d+", triton)[:2]]
+    return numbers < [int(number) for number in OLDEST_TRITON.split(".")]
+
+
+def _installed() -> Path:
     spec = importlib.util.find_spec("triton")
     if spec is None or spec.origin is None:
         raise CaptureError(
             "Triton is not installed, so nothing can be compiled",
             hint="pip install triton (Linux), or give a capture that was made elsewhere",
         )
-    head = Path(spec.origin).read_text("utf-8")
+    return Path(spec.origin)
+
+
+def _version(package: Path) -> str:
+    """Return the version that a Triton's own text states.
+
+    Its distribution has several names (triton, pytorch-triton, triton-windows, ...).
+    """
+    head = package.read_text("utf-8")
     stated = re.search(r"^__version__ = ['\"]([^'\"]+)['\"]", head, re.MULTILINE)
     return stated[1] if stated else importlib.metadata.version("triton")

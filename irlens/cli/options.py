@@ -21,6 +21,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         targets: GPUs; empty for the default.
         settings: Values of each option and constexpr, as written.
         args: Values of each run-time argument or size, as written.
+        tritons: What compiles, versions or interpreters; empty for what is installed.
         run: Launch the kernel (``True``), only compile (``False``), or launch if that is
             possible (``None``).
     """
@@ -28,6 +29,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...] = ()
     settings: tuple[Axis, ...] = ()
     args: tuple[Axis, ...] = ()
+    tritons: tuple[str, ...] = ()
     run: bool | None = None
 
     def combinations(
@@ -67,6 +69,13 @@ def _integers(low: int) -> Callable[[click.Context, click.Parameter, str | None]
     return split
 
 
+def _either(
+    _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Split the values of two options that make one axis: ``texts`` has those of both."""
+    return tuple(value for text in texts for value in _split(text))
+
+
 def _axes(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Axis, ...]:
@@ -100,6 +109,10 @@ _OPTIONS = (
                  callback=_axes, help="Value of a constexpr or a compile option."),
     click.option("-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True,
                  callback=_axes, help="Value of an argument or size: 781, fp16[1024,1024]."),
+    click.option("--triton", "tritons", metavar="VERSION,...", multiple=True, callback=_either,
+                 help="Compile with these versions; each is installed apart, once."),
+    click.option("--python", "tritons", metavar="PATH,...", multiple=True, callback=_either,
+                 help="Compile with the Triton of these interpreters."),
     click.option("--run/--no-run", "run", default=None,
                  help="Launch the kernel and check it; the default where its GPU is present."),
 )  # fmt: skip
@@ -115,6 +128,7 @@ class KernelOptions(TypedDict):
     maxnreg: tuple[str, ...]
     constexprs: tuple[Axis, ...]
     arguments: tuple[Axis, ...]
+    tritons: tuple[str, ...]
     run: bool | None
 
 
@@ -140,5 +154,6 @@ def asked(options: KernelOptions) -> Asked:
             *options["constexprs"],
         ),
         args=options["arguments"],
+        tritons=options["tritons"],
         run=options["run"],
     )

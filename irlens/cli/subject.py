@@ -15,7 +15,7 @@ from irlens.model.report import SCHEMA, Report
 
 if TYPE_CHECKING:
     from irlens.arch import Gpu
-    from irlens.capturing import Device
+    from irlens.capturing import Device, Request
 
 _DEFAULT_TARGET = "h100"
 _BROKEN_SHOWN = 5
@@ -129,27 +129,46 @@ def _loaded(kernel: str) -> Iterator[Capture]:
 
 
 def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
+    from irlens.capturing import capture, is_stored, must_install
+
+    for request in find_requests(kernel, asked):
+        if not is_stored(request):
+            if must_install(request.triton):
+                output.note(f"irlens: installing Triton {request.triton}, once ...")
+            if sys.stderr.isatty():
+                gpu = request.target.product or request.target.arch
+                output.note(f"irlens: compiling {kernel} for {gpu} ...")
+        yield from capture(request)
+
+
+def find_requests(kernel: str, asked: Asked) -> "Iterator[Request]":
+    """Yield a request for each combination of what the options ask for, the compiler slowest.
+
+    Raises:
+        UnknownNameError: A target is unknown.
+    """
     from irlens import arch
-    from irlens.capturing import Request, capture, find_device, is_stored
+    from irlens.capturing import Request, find_device
 
     device = find_device()
     present = _known_gpu(device) if device is not None else None
     if device is None and not asked.targets:
         output.note(f"irlens: no GPU here and no --target: compiling for {_DEFAULT_TARGET}")
-    for target, settings, args in asked.combinations():
-        gpu = arch.find(target) if target else present or arch.find(_DEFAULT_TARGET)
-        here = device is not None and device.target.arch == gpu.arch.name
-        request = Request(
-            kernel=kernel,
-            target=gpu.target,
-            sm_count=gpu.sm_count,
-            settings=settings,
-            args=args,
-            run=here and _has_torch() if asked.run is None else asked.run,
-        )
-        if sys.stderr.isatty() and not is_stored(request):
-            output.note(f"irlens: compiling {kernel} for {gpu.name} ...")
-        yield from capture(request)
+    for triton in asked.tritons or (None,):
+        for target, settings, args in asked.combinations():
+            gpu = arch.find(target) if target else present or arch.find(_DEFAULT_TARGET)
+            here = device is not None and device.target.arch == gpu.arch.name
+            # Another Triton's environment has hardly ever a PyTorch.
+            can_run = here and triton is None and _has_torch()
+            yield Request(
+                kernel=kernel,
+                target=gpu.target,
+                sm_count=gpu.sm_count,
+                settings=settings,
+                args=args,
+                run=can_run if asked.run is None else asked.run,
+                triton=triton,
+            )
 
 
 def _known_gpu(device: "Device") -> "Gpu":

@@ -1,0 +1,185 @@
+"""Other Python interpreters: what they are, and compiling with the Triton that one has.
+
+Only Triton is theirs. irlens and what it needs is lent to them from here, see ``guest``.
+"""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sysconfig
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from irlens.artifacts import store
+from irlens.capturing.request import OLDEST_TRITON, Request, is_too_old, triton_identity
+from irlens.model.errors import CaptureError
+
+T = TypeVar("T")
+
+_GUEST = Path(__file__).with_name("guest.py")
+#: Seconds that an interpreter may take to say what it is.
+_PATIENCE = 60.0
+_OLDEST_PYTHON = (3, 11)
+#: What compiling needs besides Triton, as long as it is Python; msgspec is machine code.
+_LENT = ("irlens", "simpleeval")
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    """What an interpreter says of itself.
+
+    Attributes:
+        python: Major and minor version.
+        abi: What compiled modules must be made for.
+        triton: The file of its Triton's package, if it has one.
+        msgspec: Whether it has one of its own.
+    """
+
+    python: tuple[int, int]
+    abi: str | None
+    triton: str | None
+    msgspec: bool
+
+
+class _Outcome(msgspec.Struct, frozen=True):
+    """What an interpreter says when it has compiled, or could not.
+
+    Attributes:
+        destination: The store's directory of the captures.
+        message: What is wrong.
+        hint: What to do about it.
+    """
+
+    destination: str | None = None
+    message: str = ""
+    hint: str | None = None
+
+
+class Interpreter(msgspec.Struct, frozen=True):
+    """A Python interpreter with a Triton that irlens can compile with.
+
+    Attributes:
+        path: The executable.
+        triton: What tells its Triton from another, see ``request.triton_identity``.
+        lent: The modules that it gets from here, by name: their files.
+    """
+
+    path: Path
+    triton: str
+    lent: dict[str, str]
+
+    def compile(self, kernel: str, request: Request) -> Path:
+        """Compile a kernel into the store.
+
+        Args:
+            kernel: The kernel, by the absolute path of its file.
+            request: What is asked for.
+
+        Returns:
+            The store's directory of the captures.
+
+        Raises:
+            CaptureError: It does not compile there.
+        """
+        order = {
+            "lent": self.lent,
+            "triton": self.triton,
+            "request": msgspec.to_builtins(
+                msgspec.structs.replace(request, kernel=kernel, triton=None)
+            ),
+        }
+        answer = _ask(self.path, order, _Outcome)
+        if answer.destination is None:
+            raise CaptureError(answer.message, hint=answer.hint)
+        return Path(answer.destination)
+
+
+def examine(path: Path) -> Interpreter:
+    """Return what irlens needs to know of an interpreter to compile with it.
+
+    Raises:
+        CaptureError: It is no Python, too old, has no Triton, or lacks something to run irlens.
+    """
+    facts = _ask(path, {}, _Facts)
+    python = ".".join(map(str, facts.python))
+    if facts.python < _OLDEST_PYTHON:
+        oldest = ".".join(map(str, _OLDEST_PYTHON))
+        raise CaptureError(
+            f"{path} is Python {python}, and irlens compiles with {oldest} or newer",
+            hint="--triton VERSION installs a Triton for the Python that irlens runs on",
+        )
+    if facts.triton is None:
+        raise CaptureError(
+            f"{path} (Python {python}) has no Triton", hint=f"{path} -m pip install triton"
+        )
+    triton = triton_identity(Path(facts.triton))
+    if is_too_old(triton):
+        raise CaptureError(
+            f"{path} has Triton {triton}, and irlens compiles with {OLDEST_TRITON} or newer"
+        )
+    lent = list(_LENT)
+    if facts.abi == sysconfig.get_config_var("SOABI"):
+        lent.append("msgspec")
+    elif not facts.msgspec:
+        raise CaptureError(
+            f"{path} is Python {python}, for which irlens has no msgspec to lend",
+            hint=f"{path} -m pip install msgspec",
+        )
+    return Interpreter(path, triton, {name: _file(name) for name in lent})
+
+
+def _file(module: str) -> str:
+    """Return the file that an installed package or module begins with."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise CaptureError(f"{module} cannot be lent to another interpreter: it has no file")
+    return spec.origin
+
+
+def _ask(path: Path, order: dict[str, object], answer: type[T]) -> T:
+    """Give an interpreter an order, and return its answer. What it prints goes to stderr."""
+    # -E: a PYTHONPATH or PYTHONHOME of this environment is not the other one's.
+    command = [str(path), "-E", str(_GUEST)]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(order).encode(),
+            stdout=subprocess.PIPE,
+            stderr=None if order else subprocess.DEVNULL,
+            env=os.environ | {store.ROOT_VARIABLE: str(store.root())},
+            timeout=None if order else _PATIENCE,
+            check=False,
+        )
+    except OSError as error:
+        raise CaptureError(
+            f"cannot run {path}: {error.strerror}", hint="name a Python interpreter with Triton"
+        ) from error
+    except subprocess.TimeoutExpired:
+        raise _no_python(path) from None
+    try:
+        return msgspec.json.decode(done.stdout, type=answer)
+    except msgspec.DecodeError:
+        if not order:
+            raise _no_python(path) from None
+        raise CaptureError(
+            f"{path} {_ending(done.returncode)} while it compiled with its Triton"
+        ) from None
+
+
+def _no_python(path: Path) -> CaptureError:
+    return CaptureError(
+        f"{path} is no Python interpreter", hint="name one, such as .venv/bin/python"
+    )
+
+
+def _ending(code: int) -> str:
+    """Say how a process ended: "was stopped by SIGABRT"."""
+    if code >= 0:
+        return f"stopped with exit code {code}"
+    try:
+        return f"was stopped by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was stopped by signal {-code}"
