@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from irlens import arch, checks
+from irlens import checks
 from irlens.analyze import cfg, mix, ptx_liveness, shared_memory, ttgir_loads
 from irlens.analyze.facts import Facts
 from irlens.analyze.kernels import Named, by_name
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
-from irlens.analyze.occupancy import compute
 from irlens.analyze.pipelines import find_pipelines
+from irlens.analyze.residency import find_gpu, find_occupancy
 from irlens.analyze.resources import Demand, read_demand
 from irlens.arch import Gpu
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
-from irlens.model.errors import UnknownNameError
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import SCHEMA, InstructionMix, Occupancy, Pipeline, Report, StageSize
@@ -55,10 +54,10 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         ToolError: ``sass`` is asked for, and the disassembler is missing or failed.
     """
     ledger = Ledger()
-    gpu = _gpu(capture, ledger)
+    gpu = find_gpu(capture, ledger)
     demand = read_demand(capture, gpu, ledger)
     parsed = _parse(capture, ledger, sass=sass)
-    occupancy = _occupancy(capture, gpu, demand, ledger)
+    occupancy = find_occupancy(capture, gpu, demand, ledger)
     loads = _loads(capture, parsed)
     pipelines = [
         _on_the_gpu(pipeline, gpu, occupancy)
@@ -107,21 +106,6 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         sources=ledger.sources,
         unknown=ledger.unknown,
     )
-
-
-def _gpu(capture: Capture, ledger: Ledger) -> Gpu | None:
-    target = capture.target
-    if target is None:
-        ledger.missing("no artifact says what it was compiled for", "target", "occupancy")
-        return None
-    try:
-        gpu = arch.find(target.product) if target.product else arch.by_arch(target.arch)
-    except UnknownNameError:
-        ledger.missing(f"irlens has no row for {target.arch}", "occupancy")
-        return None
-    if capture.metadata and capture.metadata.wgp_cu_mode == "cu":
-        return gpu.in_cu_mode()
-    return gpu
 
 
 def _triton_version(capture: Capture, ledger: Ledger) -> str | None:
@@ -195,37 +179,6 @@ def _the_kernel(kernels: Sequence[N], stage: str, capture: Capture, ledger: Ledg
     if kernel is None:
         ledger.missing(f"the {stage} holds no kernel named {capture.kernel}", "pipelines", "mix")
     return kernel
-
-
-def _occupancy(
-    capture: Capture, gpu: Gpu | None, demand: Demand, ledger: Ledger
-) -> Occupancy | None:
-    if gpu is None or demand.usage is None:
-        missing = [path.partition(".")[2] for path in ledger.unknown if "resources." in path]
-        reason = f"it depends on {', '.join(missing)}" if missing else "the CTA's size is not known"
-        ledger.missing(reason, "occupancy")
-        return None
-    ledger.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
-    occupancy = compute(gpu, demand.usage, grid_ctas=_grid_ctas(capture))
-    if occupancy.waves is None and occupancy.launchable:
-        ledger.missing(_no_waves(capture, gpu), "occupancy.waves")
-    return occupancy
-
-
-def _no_waves(capture: Capture, gpu: Gpu) -> str:
-    """Why the number of waves is not known."""
-    if gpu.sm_count is None:
-        return f"{gpu.arch.name} does not fix the number of SMs: name a product as the target"
-    if capture.config.grid is None:
-        return "the grid is not known"
-    return "the CTAs of a cluster need room in one group of SMs"
-
-
-def _grid_ctas(capture: Capture) -> int | None:
-    if capture.config.grid is None:
-        return None
-    x, y, z = capture.config.grid
-    return x * y * z * (capture.config.num_ctas or 1)
 
 
 def _pipelines(
