@@ -1,8 +1,8 @@
 """The words for what a report holds, for whoever shows it to people."""
 
 from irlens.model.memory import SharedBuffer
-from irlens.model.report import Report
-from irlens.model.text import size
+from irlens.model.report import NextStep, Occupancy, Pipeline, Refusal, Report
+from irlens.model.text import count, percent, plural, size
 
 
 class Words:
@@ -30,6 +30,67 @@ class Words:
         """Return a unit of a ``NextStep`` or a ``Refusal``: "bytes/workgroup"."""
         amount, _, per = unit.partition("/")
         return f"{amount}/{ {'CTA': self.cta, 'thread': self.thread}.get(per, per) }"
+
+    def step(self, step: NextStep, occupancy: Occupancy) -> str:
+        """Return "6 fewer registers/thread: 2 → 3 blocks/SM (37.5 %)"."""
+        more_or_fewer = "more" if step.change > 0 else "fewer"
+        change = f"{count(abs(step.change))} {more_or_fewer} {self.unit(step.unit)}"
+        effect = f"{occupancy.blocks_per_sm} → {plural(step.blocks_per_sm, self.block)}/{self.sm}"
+        return f"{change}: {effect} ({percent(step.theoretical)})"
+
+    def refusal(self, refusal: Refusal) -> str:
+        """Return "shared memory: 300,000 bytes/CTA asked for, 67,552 more than the limit of …"."""
+        over = refusal.requested - refusal.limit
+        return (
+            f"{self.resource(refusal.resource)}: {count(refusal.requested)} "
+            f"{self.unit(refusal.unit)} asked for, {count(over)} more than the limit of "
+            f"{count(refusal.limit)}"
+        )
+
+    def traffic(self, pipeline: Pipeline) -> list[str]:
+        """Return what a pipeline moves, as phrases; empty where that is not known."""
+        if pipeline.bytes_per_iteration is None:
+            return []
+        told = []
+        if pipeline.copies_per_iteration and pipeline.bytes_per_copy:
+            copies = "copy" if pipeline.copies_per_iteration == 1 else "copies"
+            told.append(
+                f"{pipeline.copies_per_iteration} {copies} of {pipeline.bytes_per_copy} B "
+                f"per {self.thread}"
+            )
+        told.append(f"{size(pipeline.bytes_per_iteration)} per {self.cta} and iteration")
+        if pipeline.bytes_in_flight:
+            flight = f"{size(pipeline.bytes_in_flight)} in flight"
+            if pipeline.bytes_in_flight_per_sm is not None:
+                flight += f", {size(pipeline.bytes_in_flight_per_sm)} per {self.sm}"
+            told.append(flight)
+        return told
+
+
+def describe_waves(occupancy: Occupancy) -> list[str]:
+    """Return how the grid fills the GPU, as phrases; empty where that is not known."""
+    if occupancy.waves is None or occupancy.tail is None:
+        return []
+    held = f"the grid is {occupancy.waves:.2f} × what the GPU holds at once"
+    return [held, f"last wave {percent(occupancy.tail)} full"]
+
+
+def describe_prefetch(pipeline: Pipeline) -> list[str]:
+    """Return how far a pipeline runs ahead, as phrases, as far as that is known."""
+    told = []
+    if pipeline.prefetch_iterations is not None:
+        told.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")
+    if pipeline.groups_during_compute is not None:
+        flying = plural(pipeline.groups_during_compute, "group")
+        told.append(f"{flying} in flight during the compute")
+    return told
+
+
+def describe_cover(pipeline: Pipeline) -> str:
+    """Return what the GPU's memory would need in flight; "" where that is not known."""
+    if not pipeline.bytes_in_flight or pipeline.bytes_to_cover_latency is None:
+        return ""
+    return f"at least {size(pipeline.bytes_to_cover_latency)} cover the memory's latency"
 
 
 def describe_buffer(buffer: SharedBuffer) -> str:

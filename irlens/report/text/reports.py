@@ -8,14 +8,19 @@ from irlens.model.report import (
     Finding,
     InstructionMix,
     LimitName,
-    NextStep,
     Occupancy,
     Pipeline,
     Report,
     Severity,
 )
 from irlens.model.text import count, percent, plural, size
-from irlens.model.words import Words, describe_buffer
+from irlens.model.words import (
+    Words,
+    describe_buffer,
+    describe_cover,
+    describe_prefetch,
+    describe_waves,
+)
 from irlens.report import DETAILS, View
 from irlens.report._overview import TITLES, figures, label_or_kernel
 from irlens.report.text._details import add_detail
@@ -131,31 +136,15 @@ def _occupancy(page: Page, report: Report, words: Words) -> None:
     ]
     page.line("", [f"{words.block}s/{words.sm} allowed by", *limits])
     for step in occupancy.next_step:
-        page.line("", _step(step, occupancy, words), gap="  ")
-    if occupancy.waves is not None and occupancy.tail is not None:
-        held = f"the grid is {occupancy.waves:.2f} × what the GPU holds at once"
-        page.line("", [held, f"last wave {percent(occupancy.tail)} full"])
+        page.line("", [Cell(words.step(step, occupancy), "dim")])
+    if waves := describe_waves(occupancy):
+        page.line("", waves)
 
 
 def _refusals(page: Page, occupancy: Occupancy, words: Words) -> None:
     page.line("Occupancy", [Cell("cannot launch", "bad")])
     for refusal in occupancy.refusals:
-        over = refusal.requested - refusal.limit
-        page.text_line(
-            "",
-            f"{words.resource(refusal.resource)}: {count(refusal.requested)} "
-            f"{words.unit(refusal.unit)} asked for, {count(over)} more than the limit of "
-            f"{count(refusal.limit)}",
-            "bad",
-        )
-
-
-def _step(step: NextStep, occupancy: Occupancy, words: Words) -> list[Cell | str]:
-    # "6 fewer registers/thread: 2 → 3 blocks/SM (37.5 %)"
-    more_or_fewer = "more" if step.change > 0 else "fewer"
-    change = f"{count(abs(step.change))} {more_or_fewer} {words.unit(step.unit)}:"
-    effect = f"{occupancy.blocks_per_sm} → {plural(step.blocks_per_sm, words.block)}/{words.sm}"
-    return [Cell(f"{change} {effect} ({percent(step.theoretical)})", "dim")]
+        page.text_line("", words.refusal(refusal), "bad")
 
 
 def _registers(page: Page, report: Report, words: Words) -> None:
@@ -235,14 +224,11 @@ def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: Words) -> N
         Cell(pipeline.kind or "loads", "bold"),
         Cell(f"{stages}{mark}", _verdict_style(pipeline)),
     ]
-    if pipeline.prefetch_iterations is not None:
-        cells.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")
-    if pipeline.groups_during_compute is not None:
-        flying = plural(pipeline.groups_during_compute, "group")
-        cells.append(f"{flying} in flight during the compute")
+    cells += describe_prefetch(pipeline)
     page.line("", cells)
-    if pipeline.bytes_per_iteration is not None:
-        page.line("", _traffic(pipeline, words))
+    if traffic := words.traffic(pipeline):
+        cover = describe_cover(pipeline)
+        page.line("", [*traffic, *([Cell(f"({cover})", "dim")] if cover else [])])
     if pipeline.reason:
         page.text_line("", pipeline.reason, "dim")
 
@@ -250,26 +236,6 @@ def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: Words) -> N
 def _verdict_style(pipeline: Pipeline) -> Style:
     styles: dict[str, Style] = {"pipelined": "good", "unknown": "warn"}
     return styles.get(pipeline.verdict, "warn")
-
-
-def _traffic(pipeline: Pipeline, words: Words) -> list[Cell | str]:
-    cells: list[Cell | str] = []
-    if pipeline.copies_per_iteration and pipeline.bytes_per_copy:
-        copies = "copy" if pipeline.copies_per_iteration == 1 else "copies"
-        cells.append(
-            f"{pipeline.copies_per_iteration} {copies} of {pipeline.bytes_per_copy} B "
-            f"per {words.thread}"
-        )
-    cells.append(f"{size(pipeline.bytes_per_iteration or 0)} per {words.cta} and iteration")
-    if pipeline.bytes_in_flight:
-        flight = f"{size(pipeline.bytes_in_flight)} in flight"
-        if pipeline.bytes_in_flight_per_sm is not None:
-            flight += f", {size(pipeline.bytes_in_flight_per_sm)} per {words.sm}"
-        cells.append(flight)
-        if pipeline.bytes_to_cover_latency is not None:
-            needed = size(pipeline.bytes_to_cover_latency)
-            cells.append(Cell(f"(at least {needed} cover the memory's latency)", "dim"))
-    return cells
 
 
 def _findings(page: Page, findings: Sequence[Finding]) -> None:
