@@ -12,15 +12,15 @@ The registers are the allocated ones: a kernel needs at least as many as are eve
 reports the highest number it used, plus one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from irlens.analyze import liveness
 from irlens.analyze.amdgcn_cfg import Cfg
 from irlens.analyze.amdgcn_registers import FILES, SCALAR, VECTOR, access, bits
-from irlens.analyze.graph import predecessors
-from irlens.model.pressure import LinePressure, LiveGroup, StagePressure
+from irlens.analyze.line_pressure import by_line, by_origin, line_of
+from irlens.model.pressure import StagePressure
 from irlens.model.source import SourceLocation
 from irlens.parse.amdgcn import Function, Instruction, RegisterRange, Unknown
 
@@ -88,15 +88,16 @@ def analyze(function: Function, cfg: Cfg) -> StagePressure:
     curve = tuple(point.count(VECTOR) for point in points)
     peak = curve.index(max(curve))
     instruction = cfg.instructions[peak]
+    chains = [each.locations for each in cfg.instructions]
     return StagePressure(
         peak=curve[peak],
         line=instruction.line,
-        source=_place(instruction.locations[-1:]),
+        source=line_of(instruction.locations),
         chain=instruction.locations,
-        lines=_by_line(cfg.instructions, curve, -1),
-        innermost=_by_line(cfg.instructions, curve, 0),
+        lines=by_line(chains, curve),
+        innermost=by_line(chains, curve, 0),
         curve=curve,
-        live=_groups(cfg, registers, peak, points[peak]),
+        live=by_origin(_origins(cfg, registers, peak, points[peak])),
     )
 
 
@@ -165,9 +166,12 @@ def _at_entry(function: Function) -> int:
 def _points(cfg: Cfg, registers: Registers) -> list[_Point]:
     reads, writes, kills = registers.reads, registers.writes, registers.kills
     after = liveness.live_out(cfg.ranges, cfg.successors, reads, kills)
-    written = _written_before(cfg, registers)
+    written = liveness.written_before(cfg.ranges, cfg.successors, writes)
     points = [_Point(0, 0)] * len(reads)
-    for block, leaving, known in zip(cfg.ranges, after, written, strict=True):
+    # LLVM leaves registers undefined on paths where it knows that their value does not matter.
+    # They are not occupied there, though a later instruction reads them.
+    for block, leaving, entered in zip(cfg.ranges, after, written, strict=True):
+        known = entered | registers.at_entry
         steps = list(liveness.walk(block, leaving, reads, kills))
         for index, before, behind in reversed(steps):
             entering = before & known
@@ -176,79 +180,19 @@ def _points(cfg: Cfg, registers: Registers) -> list[_Point]:
     return points
 
 
-def _written_before(cfg: Cfg, registers: Registers) -> list[int]:
-    """What some path has written when a block begins.
+def _origins(
+    cfg: Cfg, registers: Registers, index: int, point: _Point
+) -> Iterator[tuple[SourceLocation | None, int]]:
+    """For each vector register that is live at an instruction, the line that computed it.
 
-    LLVM leaves registers undefined on paths where it knows that their value does not matter.
-    They are not occupied there, though a later instruction reads them.
+    The hardware fills some before the kernel starts: these come from no line.
     """
-    last = len(cfg.blocks) - 1
-    before = predecessors(cfg.successors)
-    reversed_edges = [tuple(last - source for source in before[last - n]) for n in range(last + 1)]
-    nothing = [0] * len(registers.writes)
-    found = liveness.live_out(cfg.ranges[::-1], reversed_edges, registers.writes, nothing)
-    return [each | registers.at_entry for each in reversed(found)]
-
-
-def _place(locations: Sequence[SourceLocation]) -> SourceLocation | None:
-    """The line of a frame; instructions of one line differ in their columns."""
-    return SourceLocation(locations[0].file, locations[0].line) if locations else None
-
-
-def _by_line(
-    instructions: Sequence[Instruction], curve: Sequence[int], frame: int
-) -> tuple[LinePressure, ...]:
-    """Peak per source line, of the innermost (0) or outermost (-1) frame."""
-    counts: dict[SourceLocation, list[int]] = {}
-    for instruction, count in zip(instructions, curve, strict=True):
-        if instruction.locations:
-            source = instruction.locations[frame]
-            counts.setdefault(SourceLocation(source.file, source.line), []).append(count)
-    return tuple(
-        LinePressure(source=source, peak=max(found), instructions=len(found))
-        for source, found in sorted(counts.items())
+    behind = (point.behind & VECTOR).bit_count() > (point.before & VECTOR).bit_count()
+    live = (point.behind if behind else point.before) & VECTOR
+    writers = liveness.last_writers(
+        cfg.ranges, cfg.successors, registers.writes, registers.kills, live, index, behind=behind
     )
-
-
-def _groups(cfg: Cfg, registers: Registers, index: int, point: _Point) -> tuple[LiveGroup, ...]:
-    """What is live at an instruction, by the source line that computed it; most first."""
-    totals: dict[SourceLocation | None, int] = {}
-    for definition in _definitions(cfg, registers, index, point).values():
-        source = None
-        if definition >= 0:
-            source = _place(cfg.instructions[definition].locations[-1:])
-        totals[source] = totals.get(source, 0) + 1
-    ordered = sorted(totals.items(), key=lambda item: (-item[1], str(item[0])))
-    return tuple(
-        LiveGroup(source=source, registers=taken, values=taken) for source, taken in ordered
-    )
-
-
-def _definitions(cfg: Cfg, registers: Registers, index: int, point: _Point) -> dict[int, int]:
-    """For each live vector register the last instruction whose result it may hold, by index.
-
-    Once more liveness, of a program in which one instruction reads all of them and no other
-    reads anything: who writes to a register that is live then may have written what is read.
-    -1 stands for the hardware, which fills some before the kernel starts.
-    """
-    behind_is_fuller = (point.behind & VECTOR).bit_count() > (point.before & VECTOR).bit_count()
-    live = (point.behind if behind_is_fuller else point.before) & VECTOR
-    found = dict.fromkeys(_bits(live), -1)
-    reads = [0] * len(registers.reads)
-    reads[index] = live
-    if behind_is_fuller:
-        reads[index] &= ~registers.kills[index]
-        found.update(dict.fromkeys(_bits(registers.writes[index] & live), index))
-    after = liveness.live_out(cfg.ranges, cfg.successors, reads, registers.kills)
-    for block, leaving in zip(cfg.ranges, after, strict=True):
-        for writer, _, behind in liveness.walk(block, leaving, reads, registers.kills):
-            for bit in _bits(registers.writes[writer] & behind):
-                found[bit] = max(found[bit], writer)
-    return found
-
-
-def _bits(value: int) -> Iterator[int]:
-    while value:
-        lowest = value & -value
-        yield lowest.bit_length() - 1
-        value ^= lowest
+    for register in liveness.members(live):
+        writer = writers.get(register)
+        locations = cfg.instructions[writer].locations if writer is not None else ()
+        yield line_of(locations), 1

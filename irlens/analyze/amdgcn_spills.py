@@ -8,8 +8,8 @@ scalar register is spilled by ``v_writelane``, one of many that a VGPR has room 
 from irlens.analyze.amdgcn_cfg import Cfg
 from irlens.analyze.amdgcn_memory import access_bytes, is_spill
 from irlens.analyze.amdgcn_mix import classify
-from irlens.analyze.graph import LoopForest, find_loops
-from irlens.model.source import SourceLocation
+from irlens.analyze.graph import find_loops
+from irlens.analyze.line_pressure import line_of
 from irlens.model.spills import SpillPlace, SpillSite
 from irlens.parse.amdgcn import Instruction
 
@@ -26,7 +26,7 @@ def find_spills(cfg: Cfg) -> list[SpillSite]:
     lanes = _spill_registers(cfg)
     sites = []
     for block, instructions in enumerate(cfg.ranges):
-        depth = _depth(forest, block)
+        depth = forest.depth(block)
         for index in instructions:
             site = _site(cfg.instructions[index], depth, lanes)
             if site is not None:
@@ -55,7 +55,7 @@ def _site(instruction: Instruction, depth: int, lanes: frozenset[str]) -> SpillS
         kind="store" if stores else "load",
         place=place,
         line=instruction.line,
-        source=_place(instruction),
+        source=line_of(instruction.locations),
         loop_depth=depth,
         bytes=size,
     )
@@ -76,15 +76,3 @@ def _spill_registers(cfg: Cfg) -> frozenset[str]:
         elif operation.mnemonic.startswith("v_readlane"):
             read.add(operation.operands[1].text)
     return frozenset(written & read)
-
-
-def _depth(forest: LoopForest, block: int) -> int:
-    loop = forest.innermost[block]
-    return forest.loops[loop].depth if loop is not None else 0
-
-
-def _place(instruction: Instruction) -> SourceLocation | None:
-    if not instruction.locations:
-        return None
-    outermost = instruction.locations[-1]
-    return SourceLocation(outermost.file, outermost.line)

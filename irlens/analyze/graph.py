@@ -54,6 +54,11 @@ class LoopForest(msgspec.Struct, frozen=True):
             pending.extend(loop.children)
         return frozenset(nodes)
 
+    def depth(self, node: int) -> int:
+        """In how many loops a node is; 0 outside of all."""
+        loop = self.innermost[node]
+        return self.loops[loop].depth if loop is not None else 0
+
 
 def predecessors(successors: Successors) -> tuple[tuple[int, ...], ...]:
     """Return for each node the nodes it can follow, each once, in ascending order."""

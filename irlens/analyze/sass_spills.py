@@ -19,8 +19,7 @@ def find_spills(section: Section) -> list[SpillSite]:
     forest = find_loops(flow.successors)
     sites = []
     for block, instructions in enumerate(flow.blocks):
-        loop = forest.innermost[block]
-        depth = forest.loops[loop].depth if loop is not None else 0
+        depth = forest.depth(block)
         for index in instructions:
             instruction = section.instructions[index]
             if instruction.opcode in ("STL", "LDL"):
