@@ -1,0 +1,173 @@
+"""A text that a pane shows, with everything that is known of its lines."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.report import Finding, Report
+from irlens.model.source import SourceLocation
+from irlens.tui.code.text import CodeText
+
+#: How lines begin that hold nothing but debug information.
+_ASIDES = {
+    "ptx": (".loc\t", ".loc ", "$L__tmp"),
+    "amdgcn": (".loc\t", ".loc ", ".Ltmp", ".cfi_"),
+}
+
+#: A line of Python without its column: what the panes are linked by.
+Place = tuple[str, int]
+
+
+class Document:
+    """A stage's text or a Python file. Lines count from 1.
+
+    Attributes:
+        name: The stage, or the Python file's base name.
+        listing: The text and its columns; of Python "stage" is "python".
+        text: The text as it is drawn.
+        findings: What the report finds, by line.
+    """
+
+    def __init__(
+        self, name: str, listing: StageListing, findings: Mapping[int, Sequence[Finding]]
+    ) -> None:
+        self.name = name
+        self.listing = listing
+        self.text = CodeText(listing.text)
+        self.findings = findings
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    @property
+    def stage(self) -> str:
+        """Whose language it is."""
+        return self.listing.stage
+
+    def chain(self, line: int) -> tuple[SourceLocation, ...]:
+        """Return where a line comes from, the innermost inlined function first."""
+        number = _column(self.listing.chain, line)
+        return self.listing.chains[number] if 0 <= number < len(self.listing.chains) else ()
+
+    def live(self, line: int) -> int | None:
+        """Return the live registers at a line, ``None`` where there are none to be told."""
+        live = _column(self.listing.live, line)
+        return None if live < 0 else live
+
+    def places(self, place: Place) -> list[int]:
+        """Return the lines that come from a line of Python, in ascending order."""
+        return sorted(
+            line for number in self._by_place.get(place, ()) for line in self._by_chain[number]
+        )
+
+    def mark(self, line: int) -> PipelineMark | None:
+        """Return what a line does in a software pipeline."""
+        return self.marks.get(line)
+
+    @cached_property
+    def marks(self) -> dict[int, PipelineMark]:
+        """The lines that are part of a software pipeline."""
+        return {mark.line: mark for mark in self.listing.marks}
+
+    def loop(self, line: int) -> LoopRange | None:
+        """Return the innermost loop around a line."""
+        around = [loop for loop in self.listing.loops if loop.first <= line <= loop.last]
+        return max(around, key=lambda loop: loop.depth, default=None)
+
+    @cached_property
+    def code_lines(self) -> Sequence[int]:
+        """The lines that hold more than debug information."""
+        asides = _ASIDES.get(self.stage)
+        if asides is None:
+            return range(1, len(self) + 1)
+        return [
+            number
+            for number, line in enumerate(self.text.lines, 1)
+            if not line.lstrip().startswith(asides)
+        ]
+
+    @cached_property
+    def peaks(self) -> list[int]:
+        """The lines where the most registers are live."""
+        peak = self.listing.peak
+        return [line for line, live in enumerate(self.listing.live, 1) if peak and live == peak]
+
+    @cached_property
+    def _by_place(self) -> dict[Place, list[int]]:
+        found: defaultdict[Place, list[int]] = defaultdict(list)
+        for number, chain in enumerate(self.listing.chains):
+            for place in {(location.file, location.line) for location in chain}:
+                found[place].append(number)
+        return found
+
+    @cached_property
+    def _by_chain(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.listing.chains]
+        for line, number in enumerate(self.listing.chain, 1):
+            if 0 <= number < len(found):
+                found[number].append(line)
+        return found
+
+
+def stage_document(listing: StageListing, report: Report | None) -> Document:
+    """Return a stage with the findings that were seen in it."""
+    findings: defaultdict[int, list[Finding]] = defaultdict(list)
+    for finding in report.findings if report else ():
+        if finding.stage == listing.stage and finding.line is not None:
+            findings[finding.line].append(finding)
+    return Document(listing.stage, listing, findings)
+
+
+def python_document(file: str, text: str, report: Report | None) -> Document:
+    """Return a Python file with the findings and the register pressure of its lines."""
+    findings: defaultdict[int, list[Finding]] = defaultdict(list)
+    for finding in report.findings if report else ():
+        if finding.source is not None and finding.source.file == file:
+            findings[finding.source.line].append(finding)
+    count = len(CodeText(text))
+    live = _pressure(file, count, report)
+    listing = StageListing(
+        stage="python",
+        text=text,
+        chains=[(SourceLocation(file, line),) for line in range(1, count + 1)],
+        chain=list(range(count)),
+        live=live,
+        peak=max(live, default=None),
+        loops=[],
+        marks=[],
+    )
+    return Document(file, listing, findings)
+
+
+def following(lines: Sequence[int], line: int, step: int) -> int | None:
+    """Return the nearest of some ascending lines after (-1: before) one, around the ends."""
+    if not lines:
+        return None
+    if step > 0:
+        return lines[bisect_right(lines, line) % len(lines)]
+    return lines[bisect_left(lines, line) - 1]
+
+
+def nearest(lines: Sequence[int], line: int) -> int | None:
+    """Return the one of some ascending lines that is nearest to one."""
+    at = bisect_left(lines, line)
+    return min(lines[max(at - 1, 0) : at + 1], key=lambda near: abs(near - line), default=None)
+
+
+def _pressure(file: str, count: int, report: Report | None) -> list[int]:
+    """The peaks of a Python file's lines in the machine code, or in PTX where that is not read."""
+    pressure = report and report.pressure
+    stage = pressure and (pressure.amdgcn or pressure.sass or pressure.ptx)
+    if not stage:
+        return []
+    peaks: dict[int, int] = {}
+    for line in (*stage.lines, *stage.innermost):
+        if line.source.file == file:
+            peaks[line.source.line] = max(line.peak, peaks.get(line.source.line, -1))
+    return [peaks.get(line, -1) for line in range(1, count + 1)] if peaks else []
+
+
+def _column(values: Sequence[int], line: int) -> int:
+    return values[line - 1] if 0 < line <= len(values) else -1

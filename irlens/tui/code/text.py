@@ -1,0 +1,119 @@
+"""Text as cells: what is drawn of a line, how wide it is, and which word stands where."""
+
+import re
+from functools import lru_cache
+
+from rich.cells import cell_len
+from textual.expand_tabs import expand_tabs_inline
+
+from irlens.model.text import printable
+
+_TAB = 4
+
+#: Names as each stage writes them, the longest first; elsewhere a word is letters and digits.
+_MLIR = r"[%@^#!][\w$.-]*\w|\w[\w.$]*"
+_WORDS = {
+    "source": _MLIR,
+    "ttir": _MLIR,
+    "ttgir": _MLIR,
+    "llir": r"[%@!#][\w$.-]*\w|\w[\w.]*",
+    "ptx": r"%[\w$]+|\$?[\w$]+",
+    "sass": r"\bU?[RP]\d+\b|\.L_\w+|\$?[\w$]+",
+    "amdgcn": r"[vsa]\[\d+(?::\d+)?\]|\.?[\w$@]+",
+}
+_WORD = r"\w+"
+
+
+class CodeText:
+    """The lines of a text, as they are and as they are drawn.
+
+    Attributes:
+        lines: The lines as they are.
+        shown: The same without tabs and without anything that could steer a terminal.
+        width: Cells of the longest line.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.lines = _split(text)
+        self.shown = _split(_harmless(text))
+        if text.isascii():
+            self.width = max(map(len, self.shown), default=0)
+        else:
+            self.width = max(map(width, self.shown), default=0)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+def width(line: str) -> int:
+    """Return the cells that a drawn line takes."""
+    return len(line) if line.isascii() else cell_len(line)
+
+
+def cell_at(line: str, column: int) -> int:
+    """Return the cell where the character at ``column`` (from 0) of a drawn line begins."""
+    return width(line[:column])
+
+
+def column_at(line: str, cell: int) -> int:
+    """Return the column of the character that covers a cell; past the end, the line's length."""
+    if line.isascii():
+        return min(cell, len(line))
+    low, high = 0, len(line)
+    while low < high:
+        middle = (low + high) // 2
+        if width(line[: middle + 1]) <= cell:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def word_at(line: str, column: int, stage: str) -> str:
+    """Return the name that covers a column of a drawn line, empty if none does."""
+    for match in words_of(stage).finditer(line):
+        if match.start() <= column < match.end():
+            return match[0]
+        if match.start() > column:
+            break
+    return ""
+
+
+def word_starts(line: str, stage: str) -> list[int]:
+    """Return the columns where names begin."""
+    return [match.start() for match in words_of(stage).finditer(line)]
+
+
+def spans_of(word: str, line: str, stage: str) -> list[tuple[int, int]]:
+    """Return where a name stands in a drawn line: columns, the end exclusive."""
+    if not word or word not in line:
+        return []
+    return [match.span() for match in words_of(stage).finditer(line) if match[0] == word]
+
+
+@lru_cache(maxsize=16)
+def words_of(stage: str) -> re.Pattern[str]:
+    """Return what a name looks like in a stage."""
+    return re.compile(_WORDS.get(stage, _WORD))
+
+
+def _split(text: str) -> list[str]:
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _harmless(text: str) -> str:
+    safe = printable(text)
+    if safe.isascii():
+        return safe.expandtabs(_TAB)
+    # A lone surrogate cannot be written to a terminal at all.
+    safe = safe.encode("utf-8", "backslashreplace").decode("utf-8")
+    if "\t" not in safe:
+        return safe
+    return "\n".join(_expanded(line) for line in safe.split("\n"))
+
+
+def _expanded(line: str) -> str:
+    return line.expandtabs(_TAB) if line.isascii() else expand_tabs_inline(line, _TAB)

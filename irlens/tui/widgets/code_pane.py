@@ -1,0 +1,269 @@
+"""A text with a cursor that the keys and the mouse move."""
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from irlens.tui.code.document import Document, following, nearest
+from irlens.tui.code.searching import spans
+from irlens.tui.code.text import column_at, word_starts
+from irlens.tui.widgets.code_view import CodeView
+
+# Lines that stay visible before and behind the cursor, and cells beside it.
+_CONTEXT, _MARGIN = 2, 4
+
+
+class CodePane(CodeView):
+    """Code to walk about in, linked to what the cursor of another pane is at."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "move(1)", "Down", show=False, id="code.down"),
+        Binding("k,up", "move(-1)", "Up", show=False, id="code.up"),
+        Binding("h,left", "move_column(-1)", "Left", show=False, id="code.left"),
+        Binding("l,right", "move_column(1)", "Right", show=False, id="code.right"),
+        Binding("w", "move_word(1)", "Next name", show=False, id="code.next_word"),
+        Binding("W", "move_word(-1)", "Previous name", show=False, id="code.previous_word"),
+        Binding("0,home", "line_start", "Start of line", show=False, id="code.line_start"),
+        Binding("dollar_sign,end", "line_end", "End of line", show=False, id="code.line_end"),
+        Binding("ctrl+d", "page(0.5)", "Half a page down", show=False, id="code.half_down"),
+        Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False, id="code.half_up"),
+        Binding("pagedown,ctrl+f", "page(1)", "Page down", show=False, id="code.page_down"),
+        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="code.page_up"),
+        Binding("g,ctrl+home", "first", "First line", show=False, id="code.first"),
+        Binding("G,ctrl+end", "last", "Last line", show=False, id="code.last"),
+        Binding("J,shift+down", "select(1)", "Select down", show=False, id="code.select_down"),
+        Binding("K,shift+up", "select(-1)", "Select up", show=False, id="code.select_up"),
+        Binding("escape", "unselect", "Unselect", show=False, id="code.unselect"),
+    ]
+
+    class Moved(Message):
+        """The cursor went to another line or column.
+
+        Attributes:
+            pane: Whose.
+        """
+
+        def __init__(self, pane: "CodePane") -> None:
+            super().__init__()
+            self.pane = pane
+
+        @property
+        def control(self) -> "CodePane":
+            """The pane."""
+            return self.pane
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._goal = 0
+        self._anchor: int | None = None
+        self._links: Sequence[int] = ()
+        self._hits: Sequence[int] = ()
+        self._revealing = False
+
+    def show(self, document: Document) -> None:
+        """Show a text, with the cursor at its beginning."""
+        self._goal, self._anchor, self._links = 0, None, ()
+        super().show(document)
+        self.search(self.pattern)
+
+    def go_to(self, line: int, column: int | None = None, *, centre: bool = True) -> None:
+        """Move the cursor, and tell of it.
+
+        Args:
+            line: 1-based; the nearest there is.
+            column: From 0; where the line's text begins, unless told.
+            centre: Whether a line that was out of sight comes to the middle of the pane.
+        """
+        if self.document is not None:
+            self.fold(self.folded and line in self.document.code_lines)
+            self._put(line, column)
+            self._reveal(centre=centre)
+            self.post_message(self.Moved(self))
+
+    def fold(self, folded: bool) -> None:
+        """Leave out the lines that only hold debug information, or show them again."""
+        if folded != self.folded:
+            self.folded = folded
+            self._lay_out()
+            self._put(self.line, self.column)
+            self._reveal(centre=True)
+
+    def link(self, lines: Sequence[int], *, follow: bool) -> None:
+        """Mark lines, in ascending order, as belonging to what another pane's cursor is at.
+
+        Args:
+            lines: 1-based.
+            follow: Whether this cursor goes to the nearest of them that can be seen, or to the
+                nearest of all where none can.
+        """
+        self._links, self.linked = lines, frozenset(lines)
+        seen = [line for line in self.visible_lines if line in self.linked]
+        goal = nearest(seen or lines, self.line) if follow else None
+        if goal is not None and goal != self.line:
+            self._put(goal)
+            self._reveal(centre=True)
+        self.refresh()
+
+    @property
+    def places(self) -> list[int]:
+        """The first line of each run of linked lines."""
+        return [line for line in self._links if line - 1 not in self.linked]
+
+    def search(self, pattern: re.Pattern[str] | None) -> None:
+        """Show where a pattern stands."""
+        self.pattern = pattern
+        shown = self.document.text.shown if self.document and pattern else []
+        self._hits = [
+            line for line, text in enumerate(shown, 1) if pattern and spans(pattern, text)
+        ]
+        self.refresh()
+
+    @property
+    def hits(self) -> Sequence[int]:
+        """The lines where the pattern stands."""
+        return self._hits
+
+    def find(self, step: int, start: int | None = None) -> bool:
+        """Go to the next (-1: previous) line with the pattern, around the ends.
+
+        Args:
+            step: In which direction.
+            start: From where; the cursor's line unless told.
+
+        Returns:
+            Whether there is one.
+        """
+        line = following(self._hits, self.line if start is None else start, step)
+        if line is None or self.document is None or self.pattern is None:
+            return False
+        self.go_to(line, spans(self.pattern, self.document.text.shown[line - 1])[0][0])
+        return True
+
+    @property
+    def copied(self) -> str:
+        """What is worth copying: the selected lines, or else the cursor's, as the file has them."""
+        first, last = self.selected or (self.line, self.line)
+        return "\n".join(self.document.text.lines[first - 1 : last]) if self.document else ""
+
+    def action_move(self, step: int) -> None:
+        """Move by lines."""
+        self._step(step)
+
+    def action_page(self, pages: float) -> None:
+        """Move by pages."""
+        self._step(round(self.scrollable_content_region.height * pages))
+
+    def action_first(self) -> None:
+        """Go to the first line."""
+        self.go_to(1)
+
+    def action_last(self) -> None:
+        """Go to the last line."""
+        self.go_to(len(self.document) if self.document else 1)
+
+    def action_move_column(self, step: int) -> None:
+        """Move by characters."""
+        self._to_column(self.column + step)
+
+    def action_move_word(self, step: int) -> None:
+        """Move by names, within the line."""
+        stage = self.document.stage if self.document else ""
+        starts = [at for at in word_starts(self.line_text, stage) if (at - self.column) * step > 0]
+        if starts:
+            self._to_column(starts[0 if step > 0 else -1])
+
+    def action_line_start(self) -> None:
+        """Go to where the line's text begins, or to its first column from there."""
+        begin = _indent(self.line_text)
+        self._to_column(0 if self.column == begin else begin)
+
+    def action_line_end(self) -> None:
+        """Go to the line's last character."""
+        self._to_column(len(self.line_text) - 1)
+
+    def action_select(self, step: int) -> None:
+        """Move by lines and select those between."""
+        anchor = self.line if self._anchor is None else self._anchor
+        self._step(step)
+        self._anchor = anchor
+        self.selected = min(anchor, self.line), max(anchor, self.line)
+        self.refresh()
+
+    def action_unselect(self) -> None:
+        """Select nothing, and show no matches."""
+        self._anchor = self.selected = None
+        self.search(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave escape to the screen where there is nothing to unselect."""
+        return action != "unselect" or self.selected is not None or self.pattern is not None
+
+    def on_click(self, event: events.Click) -> None:
+        """Go where the mouse points."""
+        at = event.get_content_offset(self)
+        if at is None or self.document is None:
+            return
+        row = min(round(self.scroll_y) + at.y, len(self.rows) - 1)
+        self._put(self.rows[row] if self.rows else 1)
+        cell = max(at.x - self.gutter_width, 0) + round(self.scroll_x)
+        self._to_column(column_at(self.line_text, cell))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the cursor in sight."""
+        super().on_resize(event)
+        if self._revealing:
+            self._revealing = False
+            self._reveal(centre=True)
+
+    def _step(self, lines: int) -> None:
+        if self.document is not None:
+            row = min(max(self.row_of(self.line) + lines, 0), len(self.rows) - 1)
+            self._put(self.rows[row], keep_goal=True)
+            self._reveal(centre=False)
+            self.post_message(self.Moved(self))
+
+    def _to_column(self, column: int) -> None:
+        if self.document is not None:
+            self._put(self.line, column)
+            self._reveal(centre=False)
+            self.post_message(self.Moved(self))
+
+    def _put(self, line: int, column: int | None = None, *, keep_goal: bool = False) -> None:
+        self.line = self.rows[self.row_of(line)] if self.rows else 1
+        wanted = self._goal if keep_goal else _indent(self.line_text) if column is None else column
+        self.column = max(min(wanted, len(self.line_text) - 1), 0)
+        if not keep_goal:
+            self._goal = self.column
+        self._anchor = self.selected = None
+        self.refresh()
+
+    def _reveal(self, *, centre: bool) -> None:
+        """Scroll until the cursor is in sight."""
+        region = self.scrollable_content_region
+        if region.height <= 0:  # not laid out yet
+            self._revealing = True
+            return
+        index, top = self.row_of(self.line), round(self.scroll_y)
+        margin = min(_CONTEXT, (region.height - 1) // 2)
+        first, last = top + margin, top + region.height - 1 - margin
+        if centre and not first <= index <= last:
+            top = index - region.height // 2
+        else:
+            top += min(index - first, 0) + max(index - last, 0)
+        self.scroll_to(self._left(region.width), top, animate=False, immediate=True)
+
+    def _left(self, width: int) -> int:
+        """How far to scroll sideways so that the name under the cursor can be seen."""
+        left, room = round(self.scroll_x), width - self.gutter_width
+        begin, end = self._cells_at_cursor()
+        if end + _MARGIN > left + room:
+            left = end + _MARGIN - room
+        return max(min(left, begin - _MARGIN), 0)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
