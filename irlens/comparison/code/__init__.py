@@ -1,0 +1,108 @@
+"""Capture x Capture -> CodeComparison: what moved in the text of one stage, by what it does.
+
+Held apart are what a statement says and which values it says it of. Names (SSA values, registers,
+labels, attribute aliases, metadata numbers) may be others, as long as the same value is named
+everywhere; source locations, comments, offsets and debug information do not count at all. In the
+machine's code the numbers of registers are the allocator's choice: a value is followed from one
+label to the next, and not beyond.
+"""
+
+from irlens.comparison.code.align import align, side
+from irlens.comparison.code.declarations import Declarations
+from irlens.comparison.code.hunks import Enclosing, Rows, hunks
+from irlens.comparison.code.names import Correspondence
+from irlens.comparison.code.reading import STAGES, ReadStage, alike, check_stage, read
+from irlens.model.capture import Capture
+from irlens.model.code import CodeComparison, CodeRow
+from irlens.model.comparison import Side
+
+__all__ = ["STAGES", "check_stage", "compare_code"]
+
+
+def compare_code(
+    before: Capture,
+    after: Capture,
+    stage: str,
+    *,
+    names: tuple[str, str] = ("before", "after"),
+    context: int = 3,
+) -> CodeComparison:
+    """Return what moved in one stage.
+
+    Args:
+        before: The first side.
+        after: The second side.
+        stage: One of ``STAGES``.
+        names: What to call the sides.
+        context: Lines that are the same to show before and after those that are not.
+
+    Raises:
+        UnknownNameError: There is no such stage, or it is binary.
+        ArtifactError: A side does not have it, or metadata is no JSON.
+        ToolError: The disassembler is missing or failed.
+    """
+    check_stage(stage)
+    ours, theirs = read(before, stage), read(after, stage)
+    code, other = alike(ours, theirs)
+    declared = Declarations(code.statements, other.statements)
+    pairs = align(side(code, ours.loops, ours.loop_key), side(other, theirs.loops, theirs.loop_key))
+    values = Correspondence(
+        code.statements, other.statements, [*declared.pairs, *pairs], declared.certain
+    )
+    rows = Rows(code.statements, other.statements, values)
+    free = rows.all([*declared.pairs, *declared.changed(values)], ordered=False)
+    moving = rows.all(pairs, ordered=True)
+    heading = _Heading(ours, theirs)
+    kinds = [row.kind for row in (*free, *moving)]
+    return CodeComparison(
+        stage=stage,
+        before=_side(before, names[0]),
+        after=_side(after, names[1]),
+        different=any(kind != "same" for kind in kinds),
+        added=kinds.count("added"),
+        removed=kinds.count("removed"),
+        changed=kinds.count("changed"),
+        before_lines=code.lines,
+        after_lines=other.lines,
+        hunks=[
+            # What stands around a declaration has nothing to do with it.
+            *hunks([row for row in free if row.kind != "same"], rows, heading.of, 0),
+            *hunks(moving, rows, heading.of, context),
+        ],
+    )
+
+
+class _Heading:
+    """Says what a row is in: the innermost loop, or else the function."""
+
+    def __init__(self, before: ReadStage, after: ReadStage) -> None:
+        self._sides = [
+            (each, Enclosing([*each.code.functions, *each.loops])) for each in (before, after)
+        ]
+
+    def of(self, row: CodeRow) -> str:
+        first, second = self._sides
+        if row.after_line is not None:
+            return self._told(*second, row.after_line)
+        return self._told(*first, row.before_line or 0)
+
+    @staticmethod
+    def _told(stage: ReadStage, enclosing: Enclosing, line: int) -> str:
+        scope = enclosing.at(line)
+        if scope is None or scope.kind == "function":
+            return scope.name if scope else ""
+        at = f" at {scope.source}" if scope.source else ""
+        return f"{scope.name}{at}  {stage.python(scope)}".rstrip()
+
+
+def _side(capture: Capture, label: str) -> Side:
+    recorded = [
+        made.triton_version for made in (capture.manifest, capture.metadata) if made is not None
+    ]
+    return Side(
+        kernel=capture.kernel,
+        target=capture.target,
+        triton_version=next(filter(None, recorded), None),
+        config=capture.config,
+        label=label,
+    )

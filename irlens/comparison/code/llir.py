@@ -1,0 +1,79 @@
+"""LLVM IR as statements, one a line (LLVM Language Reference)."""
+
+import re
+
+from irlens.comparison.code.statements import (
+    STRING,
+    Code,
+    Flow,
+    Lexicon,
+    Name,
+    Scope,
+    Statement,
+    Word,
+    count_lines,
+    numbered,
+)
+
+_LEXICON = Lexicon(
+    noise=r";.*|,? *!dbg !\d++|#dbg_\w++.*",
+    name=rf"%{STRING}|%[\w$.-]++|![0-9]++\b|(?<![\w\"])#[0-9]++\b",
+    placeholder=lambda name: name[0],
+)
+_LABEL = re.compile(rf"(?P<name>{STRING}|[\w$.-]++):")
+_DEFINE = re.compile(rf"define\b[^@]*+@(?P<name>{STRING}|[\w$.-]++)")
+_FREE = re.compile(r"declare |attributes #\d++ = |!\d++ = ")
+#: Nodes that only debug information uses, and what else names files and the module.
+_NOISE = re.compile(
+    r"!\d++ = (?:distinct )?!DI\w++\(|!llvm\.dbg\.|source_filename = |declare void @llvm\.dbg\."
+)
+_TERMINATOR = re.compile(r"\s++(?:(?:br|ret|unreachable|indirectbr)\b|\])")
+#: The cases of a switch stand on lines of their own, between brackets.
+_CASE = re.compile(r"\s++(?:switch\b|i\d++ -?\d++, label )")
+_RESULT = re.compile(rf"\s*+(?:%{STRING}|%[\w$.-]++) = ")
+
+
+def read(text: str) -> Code:
+    """Read a module. Debug information and comments are noise."""
+    statements: list[Statement] = []
+    functions: list[Scope] = []
+    function: Scope | None = None
+    for number, line in numbered(text):
+        if function is None and (defined := _DEFINE.match(line)):
+            function = Scope("function", defined["name"].strip('"'), number, number)
+        if _NOISE.match(line):
+            continue
+        statement = _statement(number, line, function)
+        if statement is not None:
+            statements.append(statement)
+        if function is not None and line.rstrip() == "}":
+            functions.append(Scope("function", function.name, function.first, number))
+            function = None
+    return Code(statements, functions, [], count_lines(text))
+
+
+def _statement(number: int, line: str, function: Scope | None) -> Statement | None:
+    cut = _LEXICON.cut(line)
+    if not cut.skeleton:
+        return None
+    inside = "" if function is None else function.name
+    label = _LABEL.match(line) if inside else None
+    if label is not None:
+        name = Name((inside, f"%{label['name']}"), label.span("name"), True)
+        return Statement(number, cut.text, "%:", (name,), "label", noise=cut.noise)
+    result = _RESULT.match(line)
+    # In the head of a function every value is a parameter.
+    made_before = result.end() if result else len(line) * line.startswith("define ")
+    free = _FREE.match(line) is not None
+    names = tuple(_name(word, inside, made_before, free) for word in cut.words)
+    flow: Flow = "branch" if inside and _CASE.match(line) else ""
+    if inside and _TERMINATOR.match(line):
+        flow = "jump"
+    return Statement(number, cut.text, cut.skeleton, names, flow, not free, cut.noise)
+
+
+def _name(word: Word, function: str, made_before: int, free: bool) -> Name:
+    start, _ = word.columns
+    if word.text[0] != "%":
+        return Name(word.text, word.columns, free and (start == 0 or start == len("attributes ")))
+    return Name((function, word.text), word.columns, start < made_before)

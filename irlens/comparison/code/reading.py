@@ -1,0 +1,118 @@
+"""A stage of a capture, read: its statements, its functions and loops, and where these are."""
+
+import importlib
+import re
+from collections.abc import Callable
+from typing import TypeAlias, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.analyze.source_map import MAPPED, map_stage
+from irlens.artifacts import tools
+from irlens.comparison.code import loops
+from irlens.comparison.code.statements import Code, Scope
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, UnknownNameError
+
+_Read: TypeAlias = Callable[[str], Code]
+
+#: The module of this package that reads each stage.
+_READERS = {
+    "source": "mlir",
+    "ttir": "mlir",
+    "ttgir": "mlir",
+    "llir": "llir",
+    "ptx": "ptx",
+    "amdgcn": "amdgcn",
+    "sass": "sass",
+    "metadata": "metadata",
+}
+#: The stages whose text can be compared.
+STAGES = tuple(_READERS)
+
+
+class ReadStage(msgspec.Struct, frozen=True):
+    """One stage.
+
+    Attributes:
+        capture: Whose it is.
+        code: Its statements and functions.
+        loops: Its loops, as they nest.
+    """
+
+    capture: Capture
+    code: Code
+    loops: list[Scope]
+
+    def python(self, scope: Scope) -> str:
+        """Return the line of Python that a loop is, stripped; empty where it is not known."""
+        source = scope.source
+        lines = (self.capture.python(source.file) or "").splitlines() if source else []
+        known = source is not None and source.line <= len(lines)
+        return lines[source.line - 1].strip() if source and known else ""
+
+    def loop_key(self, loop: Scope) -> str:
+        """Return what tells a loop from others: its line of Python, by text if that is known."""
+        return self.python(loop) or str(loop.source)
+
+
+def check_stage(stage: str) -> None:
+    """Raise ``UnknownNameError`` unless there is a stage of this name that can be compared."""
+    if stage not in STAGES:
+        raise UnknownNameError("stage", stage, STAGES)
+
+
+def read(capture: Capture, stage: str) -> ReadStage:
+    """Read a stage.
+
+    Raises:
+        ArtifactError: The capture does not have it, or metadata is no JSON.
+        ToolError: The disassembler is missing or failed.
+    """
+    reader = importlib.import_module(f"irlens.comparison.code.{_READERS[stage]}")
+    code = cast(_Read, reader.read)(_text(capture, stage))
+    return ReadStage(capture, code, loops.find(code, _chains(capture, stage)))
+
+
+def _text(capture: Capture, stage: str) -> str:
+    if stage == "sass" and "cubin" in capture.stages:
+        return tools.disassemble(capture.stages["cubin"].read())
+    if stage == "metadata" and capture.directory is not None:
+        path = capture.directory / f"{capture.kernel}.json"
+        if path.is_file():
+            return path.read_text("utf-8", "replace")
+    if stage not in capture.stages:
+        raise ArtifactError(
+            f"{capture.kernel}: no {stage} in this capture",
+            hint=f"there is: {', '.join(capture.stages) or 'nothing'}",
+        )
+    return capture.stages[stage].text()
+
+
+def _chains(capture: Capture, stage: str) -> loops.Chains:
+    """Return the source of each line; nothing where the parser cannot read the stage."""
+    try:
+        mapped = map_stage(capture, stage) if stage in MAPPED else None
+    except ArtifactError:
+        return {}
+    return mapped.chains if mapped is not None else {}
+
+
+def alike(one: ReadStage, other: ReadStage) -> tuple[Code, Code]:
+    """Return the code of both, kernels of different names called the same."""
+    if one.capture.kernel == other.capture.kernel:
+        return one.code, other.code
+    return _renamed(one), _renamed(other)
+
+
+def _renamed(stage: ReadStage) -> Code:
+    kernel = stage.capture.kernel
+    # As a whole name, or in front of "_param_0".
+    name = re.compile(rf"(?<![\w.$]){re.escape(kernel)}(?![\w$]*(?<!_param_)[A-Za-z$])")
+    return Code(
+        [replace(s, skeleton=name.sub("kernel", s.skeleton)) for s in stage.code.statements],
+        [replace(f, name="kernel" if f.name == kernel else f.name) for f in stage.code.functions],
+        stage.code.loops,
+        stage.code.lines,
+    )
