@@ -6,7 +6,7 @@ kept under everything it depends on: each byte of the capture, and irlens itself
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -27,7 +27,7 @@ def key(capture: Capture, *, sass: bool) -> str:
     """
     digest = hashlib.sha256()
     facts = (capture.kernel, capture.target, capture.config, capture.metadata, capture.manifest)
-    for piece in (_program(), msgspec.json.encode((*facts, sass))):
+    for piece in (program(), msgspec.json.encode((*facts, sass))):
         digest.update(piece)
     for name, stage in sorted(capture.stages.items()):
         content = stage.read()
@@ -37,6 +37,25 @@ def key(capture: Capture, *, sass: bool) -> str:
         digest.update(f"{name} {len(content)} ".encode())
         digest.update(content)
     return digest.hexdigest()
+
+
+def report_of(capture: Capture, make: Callable[[], Report], *, sass: bool = False) -> Report:
+    """Return a capture's report, from memory if it was made before.
+
+    Args:
+        capture: The capture.
+        make: What makes the report if it was not. It is the caller's to load what that takes.
+        sass: Whether the report has the machine code's part, too.
+
+    Raises:
+        ArtifactError: An artifact is gone, unreadable or broken.
+    """
+    kept = key(capture, sass=sass)
+    report = recall(kept)
+    if report is None:
+        report = make()
+        keep(kept, report)
+    return report
 
 
 def recall(key: str) -> Report | None:
@@ -64,7 +83,7 @@ def _path(key: str) -> Path:
     return store.root() / "reports" / f"{key}.json"
 
 
-def _program() -> bytes:
+def program() -> bytes:
     """Tell one irlens from another, an edited checkout from its last commit included."""
     digest = hashlib.sha256()
     folders = [Path(__file__).parents[1]]

@@ -3,7 +3,6 @@
 ``None`` is always "unknown" or "does not apply".
 """
 
-from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -17,9 +16,6 @@ SWEEP_SCHEMA = 1
 #: is missing. "failed": it does not compile. "died": its worker process did, twice.
 Outcome: TypeAlias = Literal["fits", "unknown", "does not fit", "failed", "died"]
 OUTCOMES: tuple[Outcome, ...] = ("fits", "unknown", "does not fit", "failed", "died")
-
-#: Settings that ``triton.Config`` takes by name; the others are its ``kwargs``.
-CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
 class Depth(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,36 +164,3 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     def on(self, target: Target) -> list[Trial]:
         """Return the trials of one target."""
         return [trial for trial in self.trials if trial.target == target]
-
-
-class PruneEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A configuration that fits, as the arguments of ``triton.Config``."""
-
-    kwargs: dict[str, ConstexprValue]
-    num_warps: int | None = None
-    num_stages: int | None = None
-    num_ctas: int | None = None
-    maxnreg: int | None = None
-
-
-def prune_list(trials: Iterable[Trial]) -> list[PruneEntry]:
-    """Return the settings that fit wherever they were tried: on each target, with all arguments.
-
-    Their order is that of the trials.
-    """
-    everywhere: dict[bytes, tuple[Trial, bool]] = {}
-    for trial in trials:
-        key = msgspec.json.encode(trial.settings, order="sorted")
-        _, so_far = everywhere.get(key, (trial, True))
-        everywhere[key] = (trial, so_far and trial.outcome == "fits")
-    fitting = [trial.settings for trial, fits in everywhere.values() if fits]
-    return [
-        msgspec.convert(
-            {
-                "kwargs": {n: v for n, v in each.items() if n not in CONFIG_OPTIONS},
-                **{n: v for n, v in each.items() if n in CONFIG_OPTIONS},
-            },
-            PruneEntry,
-        )
-        for each in fitting
-    ]

@@ -1,0 +1,79 @@
+"""The same work by the workers of a Dask cluster."""
+
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from irlens.model.errors import IrlensError
+from irlens.sweeping.crew import Death
+from irlens.sweeping.work import Work
+
+_SECONDS_TO_CONNECT = 10
+#: Orders at hand for each thread of a worker, so that none waits for the next one's journey.
+_ORDERS_PER_THREAD = 2
+
+
+class _Executor(Protocol):
+    """What ``distributed.Client.get_executor`` returns: a ``concurrent.futures.Executor``."""
+
+    def submit(self, work: Work, order: bytes) -> Future[bytes]:
+        """Hand out an order."""
+
+    def shutdown(self, wait: bool) -> None:
+        """Take no more orders."""
+
+
+class ClusterCrew:
+    """Workers that a Dask scheduler knows. Dask itself hands an order of a dead worker to others.
+
+    Args:
+        address: The scheduler's: "tcp://host:8786".
+
+    Raises:
+        IrlensError: Dask's distributed is not installed, nobody answers there, or the scheduler
+            has no workers.
+    """
+
+    one_fate = False
+
+    def __init__(self, address: str) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise IrlensError(
+                "--cluster needs Dask's distributed, which is not installed",
+                hint='pip install "irlens[cluster]"',
+            ) from error
+        self._killed = distributed.KilledWorker
+        try:
+            self._client: Any = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
+        except (OSError, ValueError) as error:
+            raise IrlensError(
+                f"no Dask scheduler answers at {address}",
+                hint="start one with `dask scheduler`, which prints its address",
+            ) from error
+        threads = sum(self._client.nthreads().values())
+        if not threads:
+            self._client.close()
+            raise IrlensError(
+                f"the Dask scheduler at {address} has no workers",
+                hint=f"start some: `dask worker {address}`",
+            )
+        self.width = threads * _ORDERS_PER_THREAD
+        self._executor: _Executor = self._client.get_executor(pure=False)
+
+    def submit(self, work: Work, order: bytes) -> Future[bytes]:
+        """Hand out an order."""
+        return self._executor.submit(work, order)
+
+    def died(self, error: BaseException) -> bool:
+        """Whether several workers died, one after the other, over an order."""
+        return isinstance(error, self._killed)
+
+    def retry(self, work: Work, order: bytes, error: BaseException) -> bytes | Death:
+        """Give up: Dask has tried it on several workers."""
+        return Death("its workers died, one after the other", str(error).partition(".")[0])
+
+    def stop(self) -> None:
+        """Leave the cluster, which drops what it was still to do."""
+        self._executor.shutdown(wait=False)
+        self._client.close()

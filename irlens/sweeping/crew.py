@@ -1,0 +1,203 @@
+"""Who does the work: worker processes of this machine, whatever becomes of each."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from multiprocessing.context import SpawnContext, SpawnProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+import msgspec
+
+from irlens.sweeping.work import Work
+
+_LONGEST = 300  # characters of a worker's last words
+#: What the compiler said is written down by a process beside the worker, a moment later.
+_LOOKS = 10
+_SECONDS_BETWEEN_LOOKS = 0.05
+
+
+class Death(msgspec.Struct, frozen=True):
+    """A worker process that ended over an order.
+
+    Attributes:
+        reason: "worker died (signal 9, SIGKILL)".
+        last_words: The last line it printed.
+    """
+
+    reason: str
+    last_words: str = ""
+
+
+class Crew(Protocol):
+    """Workers that take orders.
+
+    Attributes:
+        width: Orders that are handed out at a time.
+        one_fate: Whether the death of one worker takes all orders along that are handed out.
+    """
+
+    width: int
+    one_fate: bool
+
+    def submit(self, work: Work, order: bytes) -> Future[bytes]:
+        """Hand out an order."""
+
+    def died(self, error: BaseException) -> bool:
+        """Whether this is how the death of a worker looks to those who wait for its answer."""
+
+    def retry(self, work: Work, order: bytes, error: BaseException) -> bytes | Death:
+        """Carry out an order whose worker may have died of it, with nothing else under way."""
+
+    def stop(self) -> None:
+        """Let all workers go at once, whatever they are doing."""
+
+
+def answers(crew: Crew, work: Work, orders: Sequence[bytes]) -> Iterator[tuple[int, bytes | Death]]:
+    """Yield each order's number and answer as they come.
+
+    No more orders than the crew is wide are handed out at a time, so that little is lost with a
+    worker that dies and little is waited for when the sweep is interrupted.
+    """
+    waiting = deque(range(len(orders)))
+    flying: dict[Future[bytes], int] = {}
+    while waiting or flying:
+        while waiting and len(flying) < crew.width:
+            number = waiting.popleft()
+            flying[crew.submit(work, orders[number])] = number
+        done, _ = wait(flying, return_when=FIRST_COMPLETED)
+        if crew.one_fate and any(_died(crew, future) for future in done):
+            done, _ = wait(flying)
+        lost = []
+        for future in sorted(done, key=lambda future: flying[future]):
+            number, error = flying.pop(future), future.exception()
+            if error is None:
+                yield number, future.result()
+            elif crew.died(error):
+                lost.append((number, error))
+            else:
+                raise error
+        for number, error in lost:
+            yield number, crew.retry(work, orders[number], error)
+
+
+def _died(crew: Crew, future: Future[bytes]) -> bool:
+    error = future.exception()
+    return error is not None and crew.died(error)
+
+
+class LocalCrew:
+    """Worker processes of this machine, which import Triton once each.
+
+    A process that dies breaks the pool: a new one is started, and the orders that were handed out
+    are tried one by one in a process of their own each, which tells whose fault it was.
+
+    Args:
+        jobs: Worker processes.
+    """
+
+    one_fate = True
+
+    def __init__(self, jobs: int) -> None:
+        self.width = jobs
+        self._context = _Context()
+        self._logs = TemporaryDirectory(prefix="irlens-")
+        self._pool = self._start(jobs)
+
+    def submit(self, work: Work, order: bytes) -> Future[bytes]:
+        """Hand out an order, to a new pool if the old one has broken."""
+        try:
+            return self._pool.submit(work, order)
+        except BrokenExecutor:
+            self._pool.shutdown(wait=False)
+            self._pool = self._start(self.width)
+            return self._pool.submit(work, order)
+
+    def died(self, error: BaseException) -> bool:
+        """Whether the pool broke."""
+        return isinstance(error, BrokenExecutor)
+
+    def retry(self, work: Work, order: bytes, error: BaseException) -> bytes | Death:
+        """Carry out an order in a process of its own."""
+        before = len(self._context.processes)
+        alone = self._start(1)
+        try:
+            return alone.submit(work, order).result()
+        except BrokenExecutor:
+            return self._death(self._context.processes[before])
+        finally:
+            alone.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Kill every worker."""
+        for process in self._context.processes:
+            process.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._logs.cleanup()
+
+    def _start(self, jobs: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            jobs, mp_context=self._context, initializer=_begin, initargs=(self._logs.name,)
+        )
+
+    def _death(self, process: SpawnProcess) -> Death:
+        process.join()
+        code = process.exitcode or 0
+        reason = (
+            f"signal {-code}, {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        )
+        log = Path(self._logs.name, str(process.pid))
+        return Death(f"worker died ({reason})", _last_words(log)[:_LONGEST])
+
+
+class _Context(SpawnContext):
+    """Starts fresh interpreters and remembers them: a pool tells nobody how its workers ended."""
+
+    def __init__(self) -> None:
+        self.processes: list[SpawnProcess] = []
+
+    def Process(  # type: ignore[override]  # noqa: N802  # there it is the class itself
+        self, *args: Any, **kwargs: Any
+    ) -> SpawnProcess:
+        process = SpawnProcess(*args, **kwargs)
+        self.processes.append(process)
+        return process
+
+
+def _last_words(log: Path) -> str:
+    """Return the last line of a log, for which it may have to be waited."""
+    for _ in range(_LOOKS):
+        lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
+        spoken = [line.strip() for line in lines if line.strip()]
+        if spoken:
+            return spoken[-1]
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    return ""
+
+
+def _begin(logs: str) -> None:
+    """Prepare a worker process.
+
+    What it prints goes to a file, to be looked at if it dies. Ctrl-C, which a terminal sends to
+    all processes, is its parent's to handle; and it does not outlive its parent.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    log = os.open(Path(logs, str(os.getpid())), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    sys.stderr.flush()
+    os.dup2(log, sys.stderr.fileno())
+    os.close(log)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,174 @@
+"""A sweep from its requests to its records."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from irlens import arch
+from irlens.capturing import KernelSource, Request, describe
+from irlens.capturing.planning import Plan, PlannedVariant
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import IrlensError
+from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
+from irlens.sweeping.constraints import allows, figures_of, target_facts
+from irlens.sweeping.crew import Crew, Death, answers
+from irlens.sweeping.found import Found, from_error
+from irlens.sweeping.journal import Journal
+from irlens.sweeping.order import DEFAULT_ORDER, check_keys, labels, ordered
+from irlens.sweeping.work import Done, Planned, make_plan, order, read, try_out
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user wants of a sweep beside its configurations.
+
+    Attributes:
+        where: Constraints on what is compiled.
+        filters: Constraints on results.
+        sort: Names of figures, a minus before those of which the largest comes first.
+    """
+
+    where: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    sort: tuple[str, ...] = ()
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a sweep is: configurations done, those of an earlier run included, of how many."""
+
+    done: int
+    total: int
+
+
+class Outcomes(msgspec.Struct, frozen=True):
+    """What a sweep found, before anything is left out of it.
+
+    Attributes:
+        sweep: What is to be shown.
+        trials: Every result.
+    """
+
+    sweep: Sweep
+    trials: list[Trial]
+
+
+def sweep(
+    requests: Sequence[Request],
+    crew: Crew,
+    wishes: Wishes,
+    report: Callable[[Progress], None] = lambda _: None,
+) -> Outcomes:
+    """Compile every configuration that the requests ask for, and look at each.
+
+    Args:
+        requests: At least one; all of one kernel.
+        crew: Who does it.
+        wishes: What to leave out, and the order.
+        report: Is told how far it is, first when it is known how much there is to do.
+
+    Raises:
+        UnknownNameError: A kernel, constexpr, argument, figure or name in a constraint does not
+            exist.
+        IrlensError: The kernel cannot be loaded, no configuration meets ``where``, or the workers
+            can compile none at all.
+        KeyboardInterrupt: What was done until then is kept for the same sweep.
+    """
+    check_keys(wishes.sort)
+    source = describe.find_kernel(requests[0].kernel)
+    plan = _plan(source, requests, crew)
+    numbers = [
+        number
+        for number, variant in enumerate(plan.variants)
+        if allows(wishes.where, _names(variant), "--where")
+    ]
+    if not numbers:
+        raise IrlensError(
+            f"--where leaves none of the {len(plan.variants)} configurations",
+            hint="; ".join(wishes.where),
+        )
+    with Journal(plan, numbers) as journal:
+        found = _find(source, plan, numbers, crew, journal, report)
+        journal.forget()
+    trials = _trials(plan, numbers, found)
+    targets = list(dict.fromkeys(trial.target for trial in trials))
+    kept = [trial for trial in trials if allows(wishes.filters, _result_names(trial), "--filter")]
+    return Outcomes(
+        Sweep(
+            schema=SWEEP_SCHEMA,
+            kernel=plan.function,
+            targets=targets,
+            where=list(wishes.where),
+            filters=list(wishes.filters),
+            trials=ordered(kept, targets, wishes.sort or DEFAULT_ORDER),
+            excluded=len(plan.variants) - len(numbers),
+            filtered=len(trials) - len(kept),
+        ),
+        trials,
+    )
+
+
+def _plan(source: KernelSource, requests: Sequence[Request], crew: Crew) -> Plan:
+    ((_, answer),) = answers(crew, make_plan, [order(source, requests)])
+    if isinstance(answer, Death):
+        raise IrlensError(
+            f"the kernel's file takes the process down: {answer.reason}",
+            hint=answer.last_words or None,
+        )
+    return read(answer, Planned).plan
+
+
+def _find(
+    source: KernelSource,
+    plan: Plan,
+    numbers: Sequence[int],
+    crew: Crew,
+    journal: Journal,
+    report: Callable[[Progress], None],
+) -> dict[int, Found]:
+    """Return what became of each variant, by its number."""
+    found = journal.read()
+    report(Progress(len(found), len(numbers)))
+    left = [number for number in numbers if number not in found]
+    orders = [order(source, [plan.variants[number].request]) for number in left]
+    troubles: list[IrlensError] = []
+    for index, answer in answers(crew, try_out, orders):
+        number = left[index]
+        if isinstance(answer, Death):
+            found[number] = Found(outcome="died", reason=answer.reason, hint=answer.last_words)
+        else:
+            try:
+                found[number] = read(answer, Done).found
+                journal.note(number, found[number])
+            except IrlensError as error:
+                troubles.append(error)
+                found[number] = from_error(error)
+        report(Progress(len(found), len(numbers)))
+    if len(troubles) == len(numbers):
+        raise troubles[0]  # what all have in common is not the configuration's
+    return found
+
+
+def _trials(plan: Plan, numbers: Sequence[int], found: dict[int, Found]) -> list[Trial]:
+    requests = [plan.variants[number].request for number in numbers]
+    named = labels([{**request.settings, **request.args} for request in requests])
+    return [
+        Trial(
+            label=label,
+            target=request.target,
+            settings=request.settings,
+            args=request.args,
+            **msgspec.structs.asdict(found[number]),
+        )
+        for number, request, label in zip(numbers, requests, named, strict=True)
+    ]
+
+
+def _names(variant: PlannedVariant) -> dict[str, ConstexprValue]:
+    """What ``--where`` may use."""
+    target = variant.request.target
+    gpu = arch.find(target.product) if target.product else arch.by_arch(target.arch)
+    return {**target_facts(gpu), **variant.names}
+
+
+def _result_names(trial: Trial) -> dict[str, ConstexprValue]:
+    """What ``--filter`` may use."""
+    return {**trial.settings, **trial.args, **figures_of(trial)}
