@@ -12,8 +12,8 @@ from irlens.model.text import printable
 
 def _metadata(capture: Capture) -> bytes:
     """Triton's own metadata file."""
-    path = capture.directory and capture.directory / f"{capture.kernel}.json"
-    if path is None or not path.is_file():
+    path = capture.metadata_path
+    if path is None:
         raise IrlensError(f"{capture.kernel}: this capture holds no metadata")
     return path.read_bytes()
 

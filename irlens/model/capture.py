@@ -154,6 +154,24 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     manifest: Manifest | None = None
     directory: Path | None = None
 
+    @property
+    def metadata_path(self) -> Path | None:
+        """Triton's own metadata file, if the capture has it."""
+        path = self.directory / f"{self.kernel}.json" if self.directory is not None else None
+        return path if path is not None and path.is_file() else None
+
+    @property
+    def python_files(self) -> tuple[str, ...]:
+        """Base names of the Python files that the capture keeps, the kernel's own first."""
+        if self.directory is None:
+            return ()
+        try:
+            found = [path.name for path in (self.directory / PYTHON_FOLDER).iterdir()]
+        except OSError:
+            return ()
+        own = self.manifest.file if self.manifest is not None else None
+        return tuple(sorted(found, key=lambda name: (name != own, name)))
+
     def python(self, file: str) -> str | None:
         """Return the text of a Python file that the capture keeps, ``None`` if it keeps it not.
 

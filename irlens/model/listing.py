@@ -41,8 +41,8 @@ class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
     """A loop's lines.
 
     Attributes:
-        first: 1-based line of its header.
-        last: 1-based line of its end, the branch back or the closing brace.
+        first: 1-based line on which it begins: of its header, if nothing of it stands before that.
+        last: 1-based line of its end, as a rule the branch back or the closing brace.
         depth: 1 for an outermost loop.
         source: The ``for`` in Python, if it is known.
     """

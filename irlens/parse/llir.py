@@ -69,7 +69,7 @@ def parse(text: str) -> Module:
     Raises:
         ParseError: A function's body does not end.
     """
-    lines = text.splitlines()
+    lines = text.split("\n")  # what a listing, and everybody else, counts as lines
     places = _Places({int(m["number"]): m for line in lines if (m := _NODE.match(line))})
     functions: list[Function] = []
     unknown: list[int] = []

@@ -82,6 +82,35 @@ def _innermost(cfg: Cfg, forest: LoopForest) -> list[int]:
     return found
 
 
+class TracedLoad(msgspec.Struct, frozen=True):
+    """A load that runs ahead, or goes to LDS by itself.
+
+    Attributes:
+        header: 1-based line of its loop's header.
+        kind: Its mechanism.
+        line: 1-based line of the load.
+        wait: 1-based line of the wait that retires it; ``None`` where that is not known.
+    """
+
+    header: int
+    kind: PipelineKind
+    line: int
+    wait: int | None
+
+
+def trace_loads(function: Function) -> Iterator[TracedLoad]:
+    """Yield the loads of a kernel's loops that are part of a pipeline.
+
+    Raises:
+        ArtifactError: A branch to a label that is not there.
+    """
+    cfg = build(function)
+    forest = find_loops(cfg.successors)
+    finder = _Finder(function, cfg, forest, None, lambda _: None)
+    for index in _innermost(cfg, forest):
+        yield from finder.trace_loads(index)
+
+
 class _Finder:
     """Describes the loops of one function."""
 
@@ -105,15 +134,13 @@ class _Finder:
     def describe(self, index: int) -> Iterator[Pipeline]:
         """The records of one loop."""
         blank = self._blank(index)
-        path = _path(self.cfg, self.forest, index)
-        if path is None:
+        trace = self._trace(index)
+        if trace is None:
             yield msgspec.structs.replace(blank, kind=self._kind(index), reason=CONDITIONS)
             return
-        body = [self.cfg.instructions[i] for block in path for i in self.cfg.indices(block)]
-        trace = LoopTrace(body, self.lanes, self.stores_apart, self._lds_filled_before(index))
-        reads_at = {n: read for n, each in enumerate(body) if (read := transfer(each))}
+        reads_at = _reads(trace)
         if not reads_at:
-            scalar = [n for n, each in enumerate(body) if is_scalar_load(each)]
+            scalar = [n for n, each in enumerate(trace.body) if is_scalar_load(each)]
             in_place = all(trace.used(n) == (0, 0) for n in scalar)
             yield msgspec.structs.replace(
                 blank,
@@ -127,6 +154,33 @@ class _Finder:
                 {n: r for n, r in reads_at.items() if (r.to_lds, r.counter) == mechanism},
                 *mechanism,
             )
+
+    def trace_loads(self, index: int) -> Iterator[TracedLoad]:
+        """The loads of one loop that are part of a pipeline."""
+        trace = self._trace(index)
+        if trace is None:
+            return
+        header = self.cfg.blocks[self.forest.loops[index].header].line
+        for position, read in _reads(trace).items():
+            queue = trace.queue(read.counter)
+            ahead = trace.ahead(position, to_lds=read.to_lds)
+            if not read.to_lds and not (ahead and ahead.prefetch):
+                continue
+            retired = queue.retired.get(position) if queue is not None else None
+            yield TracedLoad(
+                header,
+                "direct-to-lds" if read.to_lds else "register",
+                trace.body[position].line,
+                trace.body[retired[1]].line if retired is not None else None,
+            )
+
+    def _trace(self, index: int) -> LoopTrace | None:
+        """One iteration of a loop; ``None`` where iterations differ."""
+        path = _path(self.cfg, self.forest, index)
+        if path is None:
+            return None
+        body = [self.cfg.instructions[i] for block in path for i in self.cfg.indices(block)]
+        return LoopTrace(body, self.lanes, self.stores_apart, self._lds_filled_before(index))
 
     def _kind(self, index: int) -> PipelineKind | None:
         """The mechanism of a loop that cannot be followed."""
@@ -253,6 +307,11 @@ class _Finder:
         body = self.forest.body(index)
         entering = self.before[self.forest.loops[index].header]
         return any(self.filled[block] for block in entering if block not in body)
+
+
+def _reads(trace: LoopTrace) -> dict[int, Transfer]:
+    """The loads of an iteration by their position."""
+    return {n: read for n, each in enumerate(trace.body) if (read := transfer(each))}
 
 
 def _filled_behind(cfg: Cfg) -> list[bool]:

@@ -22,8 +22,8 @@ from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 from irlens.parse.ptx import Function, Instruction
 
-#: What a loop's pipeline is found by: the line of its header, and its mechanism.
-LoopKey: TypeAlias = tuple[int, PipelineKind]
+#: What a loop's pipeline is found by: the loop (the line of its header, say), and the mechanism.
+LoopKey: TypeAlias = tuple[Hashable, PipelineKind]
 
 
 #: What a draft is found by: anything that orders the instructions, and the role.
@@ -59,22 +59,24 @@ def find_marks(function: Function, cfg: Cfg, pipelines: Sequence[Pipeline]) -> l
     finder.groups("wgmma", wgmma.events_of)
     finder.barriers()
     finder.registers()
-    return finish(finder.drafts, pipelines, "ptx")
+    return finish(finder.drafts, by_header(pipelines, "ptx"))
 
 
-def finish(
-    drafts: Mapping[Key, Draft], pipelines: Sequence[Pipeline], stage: str
-) -> list[PipelineMark]:
+def by_header(pipelines: Sequence[Pipeline], stage: str) -> dict[LoopKey, int]:
+    """Number the pipelines of a stage by their loop's header and their mechanism."""
+    return {
+        (each.line, each.kind): number
+        for number, each in enumerate(pipelines)
+        if each.stage == stage and each.kind is not None
+    }
+
+
+def finish(drafts: Mapping[Key, Draft], numbers: Mapping[LoopKey, int]) -> list[PipelineMark]:
     """Turn drafts into marks: settle which pipeline each belongs to.
 
     What stands in no loop with a pipeline (a prologue, the last wait) belongs to that of its
     partners, if they agree, or else to that of what comes from the same place in the source.
     """
-    numbers = {
-        (each.line, each.kind): number
-        for number, each in enumerate(pipelines)
-        if each.stage == stage
-    }
     own = {
         key: next((numbers[loop] for loop in draft.loops if loop in numbers), None)
         for key, draft in drafts.items()
@@ -275,9 +277,16 @@ class _Finder:
 
 
 def _products(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
+    """The products of tcgen05 and the commits that take them up.
+
+    One thread issues both. A commit that runs under the predicate of the products before it takes
+    them up for certain.
+    """
+    issuer: str | None = None
     for instruction in instructions:
         if tcgen05.multiplies(instruction):
+            issuer = instruction.predicate
             yield Copy(instruction.line, None, at=instruction.start)
         elif tcgen05.barrier_of(instruction) is not None:
-            certain = instruction.predicate is None
+            certain = instruction.predicate in (None, issuer)
             yield Commit(instruction.line, certain, at=instruction.start)

@@ -1,0 +1,65 @@
+"""What is known of each line of AMDGPU assembly."""
+
+from irlens.analyze import amdgcn_cfg, amdgcn_liveness
+from irlens.analyze.graph import find_loops
+from irlens.analyze.kernels import by_name
+from irlens.analyze.pipelines.amdgcn import trace_loads
+from irlens.analyze.pipelines.loops import loop_source
+from irlens.analyze.pipelines.marks import Draft, Key, by_header, finish, join
+from irlens.listing.columns import Content, live_by_line, loop_range
+from irlens.model.listing import LoopRange, PipelineMark
+from irlens.model.report import Pipeline, Report
+from irlens.parse import amdgcn
+
+
+def read_amdgcn(text: str, report: Report) -> Content:
+    """Read AMDGPU assembly.
+
+    Raises:
+        ArtifactError: It is broken.
+    """
+    program = amdgcn.parse(text)
+    chains = (
+        (each.line, each.end_line, each.locations)
+        for function in program.functions
+        for each in function.instructions
+    )
+    kernel = by_name(program.kernels, report.kernel)
+    if kernel is None:
+        return Content(chains=chains, problem=f"there is no kernel named {report.kernel} in it")
+    flow = amdgcn_cfg.build(kernel)
+    pressure = report.pressure.amdgcn
+    if pressure is None or len(pressure.curve) != len(flow.instructions):
+        pressure = amdgcn_liveness.analyze(kernel, flow)
+    lines = [each.line for each in flow.instructions]
+    known = pressure.peak is not None
+    return Content(
+        chains=chains,
+        live=live_by_line(lines, pressure.curve) if known else None,
+        loops=_loops(flow),
+        marks=_marks(kernel, report.pipelines),
+        problem=pressure.reason,
+    )
+
+
+def _loops(flow: amdgcn_cfg.Cfg) -> list[LoopRange]:
+    forest = find_loops(flow.successors)
+    found = []
+    for index, loop in enumerate(forest.loops):
+        body = (i for block in forest.body(index) for i in flow.indices(block))
+        lines = [flow.instructions[i].line for i in body]
+        back = flow.indices(loop.latches[0])
+        source = loop_source(flow.instructions[back[-1]].locations) if back else None
+        found.append(loop_range(lines, flow.blocks[loop.header].line, loop.depth, source))
+    return found
+
+
+def _marks(kernel: amdgcn.Function, pipelines: list[Pipeline]) -> list[PipelineMark]:
+    drafts: dict[Key, Draft] = {}
+    for load in trace_loads(kernel):
+        loops = ((load.header, load.kind),)
+        drafts[load.line, "copy"] = Draft(load.line, loops=loops)
+        if load.wait is not None:
+            drafts.setdefault((load.wait, "wait"), Draft(load.wait, loops=loops))
+            join(drafts, (load.line, "copy"), (load.wait, "wait"))
+    return finish(drafts, by_header(pipelines, "amdgcn"))

@@ -1,0 +1,87 @@
+"""What is known of a stage, put into columns as long as its text."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.source import SourceLocation
+
+Chain: TypeAlias = tuple[SourceLocation, ...]
+
+
+class Content(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a stage.
+
+    Attributes:
+        chains: First line, last line and source of each instruction; where lines overlap, a
+            later entry wins.
+        live: Live registers by line; ``None`` where they are not known.
+        loops: In any order.
+        marks: In ascending order.
+        problem: What could not be found out; empty if everything was.
+    """
+
+    chains: Iterable[tuple[int, int, Chain]] = ()
+    live: Mapping[int, int] | None = None
+    loops: Sequence[LoopRange] = ()
+    marks: Sequence[PipelineMark] = ()
+    problem: str = ""
+
+
+def live_by_line(lines: Iterable[int], counts: Iterable[int]) -> dict[int, int]:
+    """Return the registers live on each line: the most, where several instructions share one."""
+    found: dict[int, int] = {}
+    for line, count in zip(lines, counts, strict=True):
+        found[line] = max(count, found.get(line, 0))
+    return found
+
+
+def loop_range(
+    lines: Collection[int], header: int, depth: int, source: SourceLocation | None
+) -> LoopRange:
+    """Return a loop's range.
+
+    Args:
+        lines: Of its instructions. Compilers rotate loops, so that some may stand before the
+            header.
+        header: 1-based line of its header.
+        depth: 1 for an outermost loop.
+        source: The ``for`` in Python.
+    """
+    return LoopRange(
+        first=min(header, *lines), last=max(header, *lines), depth=depth, source=source
+    )
+
+
+def arrange(stage: str, text: str, content: Content) -> StageListing:
+    """Return the listing of a stage.
+
+    Args:
+        stage: Its name.
+        text: Its text.
+        content: What is known of it, by lines that the text has.
+    """
+    blank = StageListing(
+        stage=stage, text=text, chains=[], chain=[], live=[], peak=None, loops=[], marks=[]
+    )
+    count = len(blank.lines)
+    numbers: dict[Chain, int] = {}
+    chain = [-1] * count
+    for first, last, source in content.chains:
+        number = numbers.setdefault(source, len(numbers)) if source else -1
+        chain[first - 1 : last] = [number] * (last - first + 1)
+    live = []
+    if content.live is not None:
+        live = [content.live.get(line, -1) for line in range(1, count + 1)]
+    return msgspec.structs.replace(
+        blank,
+        chains=list(numbers),
+        chain=chain,
+        live=live,
+        peak=max(content.live.values(), default=None) if content.live is not None else None,
+        loops=sorted(content.loops, key=lambda loop: (loop.first, loop.depth)),
+        marks=list(content.marks),
+        problem=content.problem,
+    )

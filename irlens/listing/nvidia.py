@@ -1,0 +1,100 @@
+"""What is known of each line of PTX and of SASS."""
+
+from irlens.analyze import cfg as ptx_cfg
+from irlens.analyze import ptx_liveness, sass_flow, sass_liveness, sass_source
+from irlens.analyze.graph import find_loops
+from irlens.analyze.kernels import by_name
+from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, loop_source
+from irlens.analyze.pipelines.marks import find_marks
+from irlens.listing.columns import Content, live_by_line, loop_range
+from irlens.model.capture import Capture
+from irlens.model.listing import LoopRange
+from irlens.model.report import Report
+from irlens.parse import ptx, sass
+
+
+def read_ptx(text: str, report: Report) -> Content:
+    """Read PTX.
+
+    Raises:
+        ArtifactError: It is broken.
+    """
+    functions = ptx.parse(text).functions
+    chains = (
+        (each.line, each.end_line, each.locations)
+        for function in functions
+        for each in function.instructions
+    )
+    kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
+    if kernel is None:
+        return Content(chains=chains, problem=_absent(report))
+    flow = ptx_cfg.build(kernel)
+    pressure = report.pressure.ptx
+    if pressure is None or len(pressure.curve) != len(kernel.instructions):
+        pressure = ptx_liveness.analyze(kernel, flow)
+    lines = [each.line for each in kernel.instructions]
+    known = pressure.peak is not None
+    return Content(
+        chains=chains,
+        live=live_by_line(lines, pressure.curve) if known else None,
+        loops=_ptx_loops(analyze_loops(kernel, flow)),
+        marks=find_marks(kernel, flow, report.pipelines),
+        problem=pressure.reason,
+    )
+
+
+def read_sass(text: str, report: Report, capture: Capture) -> Content:
+    """Read SASS; its sources are told by the PTX, where the capture has it.
+
+    Raises:
+        ArtifactError: One of the two is broken.
+    """
+    stage = capture.stages.get("ptx")
+    functions = ptx.parse(stage.text()).functions if stage is not None else ()
+    known = {each.line: each.locations for one in functions for each in one.instructions}
+    sections = [sass_source.trace(each, known) for each in sass.parse(text).sections]
+    chains = ((each.line, each.line, each.source) for one in sections for each in one.instructions)
+    section = by_name(sections, report.kernel)
+    if section is None:
+        return Content(chains=chains, problem=_absent(report))
+    found = report.pressure.sass
+    counts, reason = (found.curve, found.reason) if found is not None else ((), "")
+    if len(counts) != len(section.instructions):
+        analysed = sass_liveness.analyze(section)
+        counts, reason = analysed.general, analysed.unknown
+    lines = [each.line for each in section.instructions]
+    return Content(
+        chains=chains,
+        live=live_by_line(lines, counts) if counts else None,
+        loops=_sass_loops(section),
+        problem=f"not known: {reason}" if reason else "",
+    )
+
+
+def _absent(report: Report) -> str:
+    return f"there is no kernel named {report.kernel} in it"
+
+
+def _ptx_loops(loops: FunctionLoops) -> list[LoopRange]:
+    found = []
+    for index, loop in enumerate(loops.forest.loops):
+        body = (each for block in loops.forest.body(index) for each in loops.block(block))
+        lines = [line for each in body for line in (each.line, each.end_line)]
+        source = loop_source(loops.locations(index))
+        found.append(loop_range(lines, loops.header(index).line, loop.depth, source))
+    return found
+
+
+def _sass_loops(section: sass.Section) -> list[LoopRange]:
+    flow = sass_flow.build(section)
+    if flow.unknown or not flow.blocks:
+        return []
+    forest = find_loops(flow.successors)
+    found = []
+    for index, loop in enumerate(forest.loops):
+        blocks = [flow.blocks[block] for block in forest.body(index)]
+        lines = [section.instructions[n].line for block in blocks for n in (block[0], block[-1])]
+        header = section.instructions[flow.blocks[loop.header][0]].line
+        back = section.instructions[flow.blocks[loop.latches[0]][-1]]
+        found.append(loop_range(lines, header, loop.depth, loop_source(back.source)))
+    return found

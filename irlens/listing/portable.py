@@ -1,0 +1,55 @@
+"""What is known of each line of the stages that both vendors have: MLIR and LLVM IR."""
+
+from irlens.analyze import llir_loops, mlir_loops
+from irlens.analyze.pipelines.loops import loop_source
+from irlens.listing.columns import Content, loop_range
+from irlens.model.listing import LoopRange
+from irlens.model.report import Report
+from irlens.parse import llir, mlir
+
+
+def read_mlir(stage: str, text: str, report: Report) -> Content:
+    """Read ttir or ttgir, or what they were made from.
+
+    Raises:
+        ArtifactError: It is broken.
+    """
+    module = mlir.parse(text, stage=stage)
+    loops = [
+        LoopRange(
+            first=module.operations[index].span.line,
+            last=module.operations[index].span.end_line,
+            depth=loop.depth + 1,
+            source=mlir_loops.user_line(module.operations[index]) if loop.location else None,
+        )
+        for index, loop in mlir_loops.find_loops(module).items()
+    ]
+    # An operation's first line is its own, and so is its last: that of a loop carries its place.
+    chains = (
+        (line, line, operation.location)
+        for operation in module.operations
+        for line in dict.fromkeys((operation.span.line, operation.span.end_line))
+    )
+    return Content(chains=chains, loops=loops)
+
+
+def read_llir(text: str) -> Content:
+    """Read LLVM IR.
+
+    Raises:
+        ArtifactError: It is broken.
+    """
+    functions = llir.parse(text).functions
+    lines = text.split("\n")
+    return Content(
+        chains=(
+            (each.line, each.end_line, each.locations)
+            for function in functions
+            for each in function.instructions
+        ),
+        loops=[
+            loop_range(loop.lines, loop.header, loop.depth, loop_source(loop.location))
+            for function in functions
+            for loop in llir_loops.find_loops(function, lines)
+        ],
+    )
