@@ -1,0 +1,114 @@
+"""Which entry of a baseline is which report."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from irlens.gate.baseline import Entry, Recipe, entry
+from irlens.model.report import Report
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a recipe.
+
+    Attributes:
+        recipe: It.
+        reports: Of every capture that it made.
+        failure: Why it made none; ``None`` where it did.
+    """
+
+    recipe: Recipe
+    reports: tuple[Report, ...] = ()
+    failure: str | None = None
+
+
+class Candidate(NamedTuple):
+    """A report, and what a baseline would keep of it."""
+
+    report: Report
+    entry: Entry
+
+
+class Matched(NamedTuple):
+    """The pairs, and what has no counterpart."""
+
+    pairs: list[tuple[Entry, Candidate]]
+    alone: list[Candidate]
+    missing: list[Entry]
+
+
+_Key: TypeAlias = Callable[[Entry], Hashable]
+
+
+def match(entries: Sequence[Entry], made: Sequence[Made]) -> Matched:
+    """Pair entries with what was made now.
+
+    An entry is what the same recipe makes of the same configuration. Where a recipe makes a single
+    configuration, that is its entry even if the kernel's own defaults changed. Captures that were
+    made elsewhere (a Triton cache) are recognised by kernel, target and configuration, wherever
+    they lie.
+    """
+    left = list(entries)
+    right = [Candidate(report, entry(report, one.recipe)) for one in made for report in one.reports]
+    pairs: list[tuple[Entry, Candidate]] = []
+    for key, alone in _KEYS:
+        pairs += _take(left, right, key, alone=alone)
+    return Matched(pairs, right, left)
+
+
+def _twin(one: Entry) -> Hashable:
+    """Everything but the compiler: twins among captures that were asked for alike."""
+    return msgspec.json.encode(msgspec.structs.replace(one, triton_version=None), order="sorted")
+
+
+def _asked(one: Entry) -> Hashable:
+    return _recipe(one.recipe), _built(one)
+
+
+def _remade(one: Entry) -> Hashable:
+    return _recipe(one.recipe), one.kernel, one.target.arch if one.target else None
+
+
+def _found(one: Entry) -> Hashable:
+    # What is compiled from source is known by its recipe: another file may have a namesake.
+    return _built(one) if one.recipe.target is None else _asked(one)
+
+
+def _built(one: Entry) -> Hashable:
+    config = msgspec.json.encode(one.config, order="sorted")
+    return one.kernel, one.target.arch if one.target else None, config
+
+
+def _recipe(recipe: Recipe) -> bytes:
+    return msgspec.json.encode(recipe, order="sorted")
+
+
+#: Strictest first; whether an entry must be the only one with its key.
+_KEYS: tuple[tuple[_Key, bool], ...] = (
+    (_twin, False),
+    (_asked, True),
+    (_found, True),
+    (_remade, True),
+)
+
+
+def _take(
+    left: list[Entry], right: list[Candidate], key: _Key, *, alone: bool
+) -> list[tuple[Entry, Candidate]]:
+    """Move what has the same key out of both lists, in pairs."""
+    groups: dict[Hashable, tuple[list[Entry], list[Candidate]]] = {}
+    for one in left:
+        groups.setdefault(key(one), ([], []))[0].append(one)
+    for other in right:
+        groups.setdefault(key(other.entry), ([], []))[1].append(other)
+    pairs: list[tuple[Entry, Candidate]] = []
+    left.clear()
+    right.clear()
+    for ours, theirs in groups.values():
+        certain = not alone or len(ours) == len(theirs) == 1
+        matched = min(len(ours), len(theirs)) if certain else 0
+        pairs += zip(ours[:matched], theirs[:matched], strict=True)
+        left += ours[matched:]
+        right += theirs[matched:]
+    return pairs
