@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,9 +33,9 @@ def find_reports(kernel: str, asked: Asked, *, sass: bool = False) -> list[Repor
     Raises:
         IrlensError: KERNEL is nothing that can be inspected.
     """
-    saved = _saved_report(kernel)
+    saved = saved_reports(kernel)
     if saved is not None:
-        _refuse_options(kernel, asked)
+        refuse_options(kernel, asked)
         return saved
     captures = find_captures(kernel, asked)
     if len(captures) == 1:
@@ -56,12 +57,14 @@ def _report(capture: Capture, *, sass: bool) -> Report:
     """Return a capture's report, from memory if it was made before."""
     from irlens.artifacts import memo
 
-    def make() -> Report:
+    key = memo.key(capture, sass=sass)
+    report = memo.recall(key)
+    if report is None:
         from irlens.inspection import inspect
 
-        return inspect(capture, sass=sass)
-
-    return memo.report_of(capture, make, sass=sass)
+        report = inspect(capture, sass=sass)
+        memo.keep(key, report)
+    return report
 
 
 def find_captures(kernel: str, asked: Asked) -> list[Capture]:
@@ -71,8 +74,8 @@ def find_captures(kernel: str, asked: Asked) -> list[Capture]:
         IrlensError: KERNEL is nothing that holds or makes captures.
     """
     if is_compiled(kernel):
-        _refuse_options(kernel, asked)
-        if _saved_report(kernel) is not None:
+        refuse_options(kernel, asked)
+        if saved_reports(kernel) is not None:
             raise IrlensError(
                 f"{kernel} is a saved report, which holds no code",
                 hint="name the capture that it was made of",
@@ -151,7 +154,7 @@ def find_requests(kernel: str, asked: Asked) -> "Iterator[Request]":
     device = find_device()
     present = _known_gpu(device) if device is not None else None
     if device is None and not asked.targets:
-        output.note(f"irlens: no GPU here and no --target: compiling for {_DEFAULT_TARGET}")
+        _tell_default_target()
     for triton in asked.tritons or (None,):
         for target, settings, args in asked.combinations():
             gpu = arch.find(target) if target else present or arch.find(_DEFAULT_TARGET)
@@ -167,6 +170,11 @@ def find_requests(kernel: str, asked: Asked) -> "Iterator[Request]":
                 run=can_run if asked.run is None else asked.run,
                 triton=triton,
             )
+
+
+@cache
+def _tell_default_target() -> None:
+    output.note(f"irlens: no GPU here and no --target: compiling for {_DEFAULT_TARGET}")
 
 
 def _known_gpu(device: "Device") -> "Gpu":
@@ -186,7 +194,8 @@ def _has_torch() -> bool:
     return find_spec("torch") is not None
 
 
-def _refuse_options(kernel: str, asked: Asked) -> None:
+def refuse_options(kernel: str, asked: Asked) -> None:
+    """Raise ``IrlensError`` if options choose configurations of what is compiled already."""
     if asked != Asked():
         raise IrlensError(
             f"{kernel} is compiled already: --target, --set and the like have no effect on it",
@@ -194,7 +203,7 @@ def _refuse_options(kernel: str, asked: Asked) -> None:
         )
 
 
-def _saved_report(kernel: str) -> list[Report] | None:
+def saved_reports(kernel: str) -> list[Report] | None:
     """Return the reports in a JSON file that irlens wrote, ``None`` for anything else."""
     path = Path(kernel).expanduser()
     if path.suffix != ".json" or not path.is_file():

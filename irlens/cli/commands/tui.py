@@ -1,0 +1,142 @@
+"""``irlens tui``: look around in a terminal."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from irlens.artifacts import store
+from irlens.artifacts.load import load
+from irlens.cli.exits import Exit
+from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
+from irlens.model.errors import ArtifactError, IrlensError
+
+if TYPE_CHECKING:
+    from irlens.model.capture import Capture
+    from irlens.workbench.bench import Bench, Found
+
+_HELP = """Look around in KERNEL, in a terminal.
+
+KERNEL is whatever `irlens inspect` takes: a kernel to compile, a capture, a Triton cache, an
+artifact, or a saved report. One capture is opened at once, several are listed. Without KERNEL
+irlens lists what it has compiled before, and the kernels that it can compile.
+
+Press ? for the keys of a screen, ctrl+p for everything that can be done. Keys are changed in
+keys.toml in irlens's configuration directory (~/.config/irlens).
+
+\b
+irlens tui softmax --num-stages 2,4
+irlens tui ~/.triton/cache
+irlens tui softmax --serve
+"""
+
+
+class _Options(KernelOptions):
+    """Those that this command shares with others."""
+
+
+@click.command(help=_HELP, short_help="Look around in a kernel, in a terminal.")
+@click.argument("kernel", required=False)
+@kernel_options
+@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+@click.option("--serve", is_flag=True, help="Show it in a web browser instead.")
+@click.option(
+    "--host",
+    default="localhost",
+    show_default=True,
+    metavar="NAME",
+    help="With --serve: where to listen. Whoever can reach it can use it.",
+)
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    help="With --serve: the port.",
+)
+def command(
+    kernel: str | None,
+    no_mouse: bool,
+    serve: bool,
+    host: str,
+    port: int,
+    **options: Unpack[_Options],
+) -> Exit:
+    """Open the terminal user interface."""
+    if serve:
+        _serve(host, port)
+        return Exit.OK
+    _check_terminal(kernel)
+    bench = _bench(kernel, asked(options))
+    entry = bench.single() if kernel is not None else None
+    from irlens.tui import keymap, memory
+    from irlens.tui.app import Lens
+
+    keys = keymap.read(keymap.default_path())
+    app = Lens(bench, entry=entry, state=memory.default_path(), keymap=keys)
+    app.run(mouse=not no_mouse)
+    return Exit(app.return_code or Exit.OK)
+
+
+def _check_terminal(kernel: str | None) -> None:
+    if kernel == "-":
+        raise IrlensError(
+            "irlens tui needs standard input for the keys", hint="name a file instead of -"
+        )
+    # Textual draws on standard error, and says in its environment that it is served.
+    if not (sys.stdin.isatty() and sys.stderr.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
+        raise IrlensError(
+            "irlens tui needs a terminal", hint="irlens inspect writes reports to files and pipes"
+        )
+
+
+def _bench(kernel: str | None, asked: Asked) -> "Bench":
+    """Return what answers for KERNEL, or for all there is."""
+    from irlens.cli.subject import find_captures, is_compiled, refuse_options, saved_reports
+    from irlens.workbench.bench import Bench
+
+    def compiled(name: str) -> list["Capture"]:
+        return find_captures(name, Asked(run=False))
+
+    if kernel is None:
+        if asked != Asked():
+            raise IrlensError("--target, --set and the like need a KERNEL to compile")
+        return Bench("irlens", _everything, compiled=compiled, root=store.root() / "captures")
+    if is_compiled(kernel):
+        refuse_options(kernel, asked)
+        saved = saved_reports(kernel)
+        path = Path(kernel).expanduser()
+        find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
+        return Bench(kernel, find, compiled=compiled, root=path)
+    captures = find_captures(kernel, asked)
+    return Bench(kernel, lambda: iter(captures), compiled=compiled, root=store.root() / "captures")
+
+
+def _everything() -> Iterator["Found"]:
+    """Yield what irlens has compiled before, then the kernels that it can compile."""
+    from irlens.capturing.describe import known_files
+    from irlens.workbench.bench import Uncompiled
+
+    with suppress(ArtifactError):  # nothing has been compiled yet
+        yield from load(store.root() / "captures")
+    for name in sorted(known_files()):
+        yield Uncompiled(name)
+
+
+def _serve(host: str, port: int) -> None:
+    """Show the same in a web browser, until interrupted."""
+    try:
+        from textual_serve.server import Server
+    except ImportError as error:
+        raise IrlensError(
+            "--serve needs textual-serve", hint="pip install 'irlens[serve]'"
+        ) from error
+    arguments = [argument for argument in sys.argv[1:] if argument != "--serve"]
+    same = shlex.join([sys.executable, "-m", "irlens", *arguments])
+    Server(same, host=host, port=port, title="irlens").serve()

@@ -1,0 +1,227 @@
+"""The workbench itself."""
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.artifacts.load import Broken
+from irlens.model.capture import Capture
+from irlens.model.code import CodeComparison
+from irlens.model.comparison import Comparison
+from irlens.model.errors import ArtifactError, CaptureError
+from irlens.model.listing import Occurrences, StageListing
+from irlens.model.report import Occupancy, Report
+from irlens.tui.workbench import Entry, Setting
+from irlens.workbench.background import Waiting, read_all
+from irlens.workbench.changes import Demands, demands_of_capture, demands_of_report
+from irlens.workbench.compiling import Compiler
+from irlens.workbench.reading import entry_of, glance, report_of
+
+#: Reports kept at hand; each may hold a pressure curve of a hundred thousand points.
+_REPORTS_AT_HAND = 16
+
+
+class Uncompiled(msgspec.Struct, frozen=True):
+    """A kernel that can be compiled by its name."""
+
+    name: str
+
+
+Found: TypeAlias = Capture | Broken | Report | Uncompiled
+
+
+class Bench:
+    """Answers from captures, saved reports, and kernels that are compiled on demand.
+
+    Args:
+        title: What is looked at, as the user named it.
+        find: Yields what there is; is called anew for every listing.
+        compiled: Returns the captures of a kernel that the store holds.
+        root: Places are told relative to it.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        find: Callable[[], Iterator[Found]],
+        *,
+        compiled: Callable[[str], Sequence[Capture]],
+        root: Path | None = None,
+    ) -> None:
+        self.title = title
+        self._find = find
+        self._compiled = compiled
+        self._root = root
+        self._subjects: dict[str, Capture | Report | Uncompiled] = {}
+        self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
+        self._demands: dict[str, Demands | None] = {}
+        self._compiler = Compiler()
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield each entry as soon as its binary is read, and again with its findings."""
+        waiting: list[Waiting] = []
+        for number, found in enumerate(self._find()):
+            key = self._key(found, number)
+            if isinstance(found, Broken):
+                name = found.path.name
+                yield Entry(key=key, kernel=name, problem=found.reason, place=self._place(key))
+                continue
+            self._subjects[key] = found
+            if isinstance(found, Uncompiled):
+                yield Entry(key=key, kernel=found.name)
+            elif isinstance(found, Report):
+                yield entry_of(key, found, "")
+            else:
+                place = self._place(key)
+                entry = glance(key, found, place)
+                yield entry
+                if not entry.problem:
+                    waiting.append((key, found, place))
+        yield from read_all(waiting)
+
+    def report(self, key: str, *, sass: bool = False) -> Report:
+        """Return an entry's report."""
+        known = self._reports.get((key, sass))
+        if known is not None:
+            self._reports.move_to_end((key, sass))
+            return known
+        subject = self._subject(key)
+        if isinstance(subject, Report):
+            return subject
+        if isinstance(subject, Uncompiled):
+            subject = self._compile(key, subject)
+        report = report_of(subject, sass=sass)
+        self._reports[key, sass] = report
+        if len(self._reports) > _REPORTS_AT_HAND:
+            self._reports.popitem(last=False)
+        return report
+
+    def single(self) -> str | None:
+        """Return the key of the only entry, ``None`` if there are several.
+
+        Raises:
+            IrlensError: There is only one, and it cannot be read.
+        """
+        found = list(itertools.islice(self._find(), 2))
+        if len(found) != 1:
+            return None
+        (only,) = found
+        if isinstance(only, Broken):
+            raise ArtifactError(f"{only.path}: {only.reason}")
+        key = self._key(only, 0)
+        self._subjects[key] = only
+        return key
+
+    def stages(self, key: str) -> Sequence[str]:
+        """Return the stages of an entry that can be shown."""
+        subject = self._subject(key)
+        from irlens.listing import list_stages
+
+        return list_stages(subject) if isinstance(subject, Capture) else ()
+
+    def python(self, key: str) -> dict[str, str]:
+        """Return the Python files of an entry, the kernel's own first."""
+        subject = self._subject(key)
+        if not isinstance(subject, Capture):
+            return {}
+        texts = {name: subject.python(name) for name in subject.python_files}
+        return {name: text for name, text in texts.items() if text is not None}
+
+    def listing(self, key: str, stage: str) -> StageListing:
+        """Return a stage of an entry."""
+        from irlens.listing import list_stage
+
+        return list_stage(self._capture(key), stage, self.report(key))
+
+    def occurrences(self, key: str, stage: str, name: str) -> Occurrences:
+        """Return where a name stands in a stage."""
+        from irlens.listing import occurrences
+
+        return occurrences(self._capture(key), stage, name)
+
+    def what_if(
+        self, key: str, *, registers: int, shared_bytes: int, num_warps: int
+    ) -> Occupancy | None:
+        """Return the occupancy with other demands."""
+        if key not in self._demands:
+            subject = self._subject(key)
+            self._demands[key] = (
+                demands_of_capture(subject)
+                if isinstance(subject, Capture)
+                else demands_of_report(self.report(key))
+            )
+        demands = self._demands[key]
+        if demands is None:
+            return None
+        return demands.occupancy(
+            registers=registers, shared_bytes=shared_bytes, num_warps=num_warps
+        )
+
+    def compare(self, before: str, after: str) -> Comparison:
+        """Return what moved between two entries."""
+        from irlens.comparison import compare
+
+        return compare(self.report(before), self.report(after))
+
+    def code(self, before: str, after: str, stage: str) -> CodeComparison:
+        """Return what moved in a stage's text."""
+        from irlens.comparison.code import compare_code
+
+        return compare_code(self._capture(before), self._capture(after), stage)
+
+    def settings(self, key: str) -> Sequence[Setting]:
+        """Return what can be chosen anew."""
+        return ()
+
+    def recompile(self, key: str, changes: dict[str, str]) -> Entry:
+        """Compile again with some settings changed."""
+        raise CaptureError("the kernel's source is not known")
+
+    def cancel(self) -> None:
+        """Abandon the compilation that another thread waits for."""
+        self._compiler.cancel()
+
+    def explain(self, code: str) -> str:
+        """Return what a finding means, in Markdown."""
+        from irlens import checks
+
+        return checks.documentation(checks.find_check(code))
+
+    def _subject(self, key: str) -> Capture | Report | Uncompiled:
+        try:
+            return self._subjects[key]
+        except KeyError:
+            raise ArtifactError(f"{self._place(key)} cannot be read") from None
+
+    def _capture(self, key: str) -> Capture:
+        subject = self._subject(key)
+        if isinstance(subject, Report):
+            raise ArtifactError("a saved report holds no code", hint="open what it was made of")
+        return self._compile(key, subject) if isinstance(subject, Uncompiled) else subject
+
+    def _compile(self, key: str, kernel: Uncompiled) -> Capture:
+        self._compiler.compile(kernel.name, [])
+        capture = self._compiled(kernel.name)[0]
+        self._subjects[key] = capture
+        return capture
+
+    def _key(self, found: Found, number: int) -> str:
+        if isinstance(found, Broken):
+            return str(found.path)
+        if isinstance(found, Uncompiled):
+            return found.name
+        if isinstance(found, Report):
+            return f"report {number}"
+        paths = [stage.path for stage in found.stages.values() if stage.path is not None]
+        return f"{paths[0] if paths else number}:{found.kernel}"
+
+    def _place(self, key: str) -> str:
+        """Where an entry lies, as a person would say it."""
+        path = Path(key.rpartition(":")[0] or key)
+        if self._root is not None and path.is_relative_to(self._root):
+            return str(path.relative_to(self._root))
+        return str(path)
