@@ -85,8 +85,8 @@ class Workbench(Protocol):
     def python(self, key: str) -> dict[str, str]:
         """Return the Python files that the capture keeps, the kernel's own first."""
 
-    def listing(self, key: str, stage: str) -> StageListing:
-        """Return a stage, line by line."""
+    def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        """Return a stage, line by line; if not ``annotated`` as text alone, and soon."""
 
     def occurrences(self, key: str, stage: str, name: str) -> Occurrences:
         """Return where an SSA value, a register or a label is defined and used."""

@@ -76,7 +76,7 @@ class FakeWorkbench:
         folder = SAMPLES / "captures" / key / "python"
         return {path.name: path.read_text() for path in sorted(folder.iterdir())}
 
-    def listing(self, key: str, stage: str) -> StageListing:
+    def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
         if key in self.deleted or stage in BINARY_STAGES:
             raise ArtifactError(f"cannot read {stage} of {key}")
         (path,) = (SAMPLES / "captures" / key).glob(f"*.{stage}")
