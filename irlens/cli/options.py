@@ -1,6 +1,7 @@
 """Options that ask for one or several configurations of a kernel."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from typing import TypeAlias, TypedDict, TypeVar
 
@@ -12,6 +13,10 @@ from irlens.model.lists import split_list
 
 F = TypeVar("F", bound=Callable[..., object])
 Axis: TypeAlias = tuple[str, tuple[str, ...]]
+
+#: ``1..5``, in steps ``0..64..16``, by a factor ``16..256..x2`` (an asterisk is the shell's).
+_RANGE = re.compile(r"(?P<first>-?\d+)\.\.(?P<last>-?\d+)(?:\.\.(?P<factor>x)?(?P<step>\d+))?")
+_LONGEST_RANGE = 1000
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +48,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
                 for args in _product(self.args):
                     parsed = {name: parse_value(value) for name, value in settings.items()}
                     yield target, parsed, dict(args)
+
+    def by_triton(self) -> "list[Asked]":
+        """Return what is asked of each Triton."""
+        return [msgspec.structs.replace(self, tritons=(triton,)) for triton in self.tritons]
 
 
 def _product(axes: tuple[Axis, ...]) -> Iterator[dict[str, str]]:
@@ -80,35 +89,58 @@ def _axes(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Axis, ...]:
     """Split each ``NAME=VALUE,...``."""
-    axes = []
+    axes: list[Axis] = []
     for text in texts:
         name, equals, values = text.partition("=")
         if not equals or not name.strip().isidentifier():
             raise click.BadParameter(f"'{text}' is not NAME=VALUE")
+        if any(name.strip() == other for other, _ in axes):
+            raise click.BadParameter(f"{name.strip()} is there twice: write its values as one list")
         axes.append((name.strip(), _split(values)))
     return tuple(axes)
 
 
 def _split(text: str) -> tuple[str, ...]:
-    values = tuple(filter(None, split_list(text)))
+    values = tuple(value for item in split_list(text) if item for value in _spread(item))
     if not values:
         raise click.BadParameter("a value is missing")
     return values
 
 
-_OPTIONS = (
+def _spread(item: str) -> Iterator[str]:
+    """Yield the numbers of a range, both ends included, or what is none as it is."""
+    match = _RANGE.fullmatch(item)
+    if match is None:
+        yield item
+        return
+    value, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
+    by_factor = match["factor"] is not None
+    if last < value or step < 1 + by_factor or (by_factor and value < 1):
+        raise click.BadParameter(f"'{item}' does not lead from its first number to its last")
+    for _ in range(_LONGEST_RANGE):
+        yield str(value)
+        value = value * step if by_factor else value + step
+        if value > last:
+            return
+    raise click.BadParameter(f"'{item}' has more than {_LONGEST_RANGE} numbers")
+
+
+_CONFIG_OPTIONS = (
     click.option("-t", "--target", metavar="GPU,...", callback=_values,
                  help="GPUs: sm_90, gfx942, h100, mi300x, ... (see `irlens targets`)."),
     click.option("--num-warps", metavar="N,...", callback=_integers(1), help="Warps per CTA."),
     click.option("--num-stages", metavar="N,...", callback=_integers(0),
-                 help="Stages of the software pipeline."),
+                 help="Stages of the software pipeline: 3, or 2,4, or 1..5."),
     click.option("--num-ctas", metavar="N,...", callback=_integers(1), help="CTAs per cluster."),
     click.option("--maxnreg", metavar="N,...", callback=_integers(1),
                  help="Most registers per thread."),
     click.option("-s", "--set", "constexprs", metavar="NAME=VALUE,...", multiple=True,
-                 callback=_axes, help="Value of a constexpr or a compile option."),
+                 callback=_axes,
+                 help="Value of a constexpr or a compile option: 64, or 16..256..x2."),
     click.option("-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True,
                  callback=_axes, help="Value of an argument or size: 781, fp16[1024,1024]."),
+)  # fmt: skip
+_MAKING_OPTIONS = (
     click.option("--triton", "tritons", metavar="VERSION,...", multiple=True, callback=_either,
                  help="Compile with these versions; each is installed apart, once."),
     click.option("--python", "tritons", metavar="PATH,...", multiple=True, callback=_either,
@@ -118,8 +150,8 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-class KernelOptions(TypedDict):
-    """What a command under ``kernel_options`` receives from click."""
+class ConfigOptions(TypedDict):
+    """What a command under ``config_options`` receives from click."""
 
     target: tuple[str, ...]
     num_warps: tuple[str, ...]
@@ -128,19 +160,31 @@ class KernelOptions(TypedDict):
     maxnreg: tuple[str, ...]
     constexprs: tuple[Axis, ...]
     arguments: tuple[Axis, ...]
+
+
+class KernelOptions(ConfigOptions):
+    """What a command under ``kernel_options`` receives from click."""
+
     tritons: tuple[str, ...]
     run: bool | None
 
 
-def kernel_options(command: F) -> F:
-    """Give a command the options that choose configurations; it receives ``KernelOptions``."""
-    for option in reversed(_OPTIONS):
+def config_options(command: F) -> F:
+    """Give a command the options that choose configurations; it receives ``ConfigOptions``."""
+    for option in reversed(_CONFIG_OPTIONS):
         command = option(command)
     return command
 
 
-def asked(options: KernelOptions) -> Asked:
-    """Return what the options of one command line ask for."""
+def kernel_options(command: F) -> F:
+    """Add to ``config_options`` what compiles and whether it runs: ``KernelOptions``."""
+    for option in reversed(_MAKING_OPTIONS):
+        command = option(command)
+    return config_options(command)
+
+
+def asked_configs(options: ConfigOptions) -> Asked:
+    """Return which configurations the options of one command line ask for, to be compiled only."""
     named = {
         "num_warps": options["num_warps"],
         "num_stages": options["num_stages"],
@@ -154,6 +198,12 @@ def asked(options: KernelOptions) -> Asked:
             *options["constexprs"],
         ),
         args=options["arguments"],
-        tritons=options["tritons"],
-        run=options["run"],
+        run=False,
+    )
+
+
+def asked(options: KernelOptions) -> Asked:
+    """Return what the options of one command line ask for."""
+    return msgspec.structs.replace(
+        asked_configs(options), tritons=options["tritons"], run=options["run"]
     )

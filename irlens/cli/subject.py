@@ -57,14 +57,12 @@ def _report(capture: Capture, *, sass: bool) -> Report:
     """Return a capture's report, from memory if it was made before."""
     from irlens.artifacts import memo
 
-    key = memo.key(capture, sass=sass)
-    report = memo.recall(key)
-    if report is None:
+    def make() -> Report:
         from irlens.inspection import inspect
 
-        report = inspect(capture, sass=sass)
-        memo.keep(key, report)
-    return report
+        return inspect(capture, sass=sass)
+
+    return memo.report_of(capture, make, sass=sass)
 
 
 def find_captures(kernel: str, asked: Asked) -> list[Capture]:

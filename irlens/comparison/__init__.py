@@ -6,6 +6,7 @@ from irlens.comparison.places import Places, align
 from irlens.model.comparison import Comparison, Side
 from irlens.model.label import labels
 from irlens.model.report import Report
+from irlens.model.words import Words
 
 __all__ = ["compare", "side"]
 
@@ -47,7 +48,19 @@ def compare(before: Report, after: Report, *, names: tuple[str, str] | None = No
             if place in told
         },
         not_compared=sorted(absent),
+        regain=_regain(before, after),
     )
+
+
+def _regain(before: Report, after: Report) -> list[str]:
+    """What would bring back occupancy that was lost on the same GPU."""
+    first, second = before.occupancy, after.occupancy
+    if first is None or second is None or first.max_warps != second.max_warps:
+        return []
+    if second.theoretical >= first.theoretical:
+        return []
+    words = Words(after)
+    return [words.step(step, second) for step in second.next_step]
 
 
 def side(report: Report, label: str) -> Side:

@@ -23,6 +23,27 @@ def against_first(reports: Sequence[Report]) -> Comparisons:
     )
 
 
+def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
+    """Return what moved from the first set of reports to each of the others.
+
+    Args:
+        sets: Of the same kernels and configs, made by different compilers.
+    """
+    if all(len(reports) == 1 for reports in sets):
+        return against_first([reports[0] for reports in sets])
+    found = [match(sets[0], other) for other in sets[1:]]
+    return Comparisons(
+        schema=COMPARISON_SCHEMA,
+        different=any(each.different for each in found),
+        against_first=False,
+        pairs=[pair for each in found for pair in each.pairs],
+        removed=[one for each in found for one in each.removed],
+        added=[one for each in found for one in each.added],
+        unmatched_before=[one for each in found for one in each.unmatched_before],
+        unmatched_after=[one for each in found for one in each.unmatched_after],
+    )
+
+
 def match(before: Sequence[Report], after: Sequence[Report]) -> Comparisons:
     """Return what moved between two sets of reports, those that moved most first.
 
@@ -35,7 +56,14 @@ def match(before: Sequence[Report], after: Sequence[Report]) -> Comparisons:
     pairs: list[tuple[Report, Report]] = []
     for key, alone in _KEYS:
         pairs += _take(left, right, key, alone=alone)
-    found = sorted((compare(*pair) for pair in pairs), key=_order)
+    settings = _labels([one for one, _ in pairs], _built)
+    found = sorted(
+        (
+            msgspec.structs.replace(compare(*pair), setting=setting)
+            for pair, setting in zip(pairs, settings, strict=True)
+        ),
+        key=_order,
+    )
     ours, theirs = {one.kernel for one in before}, {one.kernel for one in after}
     return Comparisons(
         schema=COMPARISON_SCHEMA,
@@ -112,12 +140,17 @@ def _order(pair: Comparison) -> tuple[object, ...]:
 
 
 def _sides(reports: Iterable[Report]) -> list[Side]:
-    kernels: dict[str, list[Report]] = {}
-    for report in reports:
-        kernels.setdefault(report.kernel, []).append(report)
-    found = [
-        side(report, label)
-        for same in kernels.values()
-        for report, label in zip(same, labels(same), strict=True)
-    ]
+    told = list(reports)
+    found = map(side, told, _labels(told, _named))
     return sorted(found, key=lambda one: (one.kernel, one.label))
+
+
+def _labels(reports: Sequence[Report], key: Callable[[Report], Hashable]) -> list[str]:
+    """Return what sets each report apart from the others of the same key."""
+    alike: dict[Hashable, list[int]] = {}
+    for index, report in enumerate(reports):
+        alike.setdefault(key(report), []).append(index)
+    told: dict[int, str] = {}
+    for indices in alike.values():
+        told |= zip(indices, labels([reports[index] for index in indices]), strict=True)
+    return [told[index] for index in range(len(reports))]

@@ -144,6 +144,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             source.
         not_compared: Parts that only one side has, such as "pressure.sass", which is read on
             demand.
+        regain: Where occupancy was lost, what would bring some back, in words:
+            "8 fewer registers/thread: 1 → 2 blocks/SM (50 %)".
+        setting: What sets the pair apart from others of its kernel and target that are compared
+            along with it: "num_stages=4"; "" where nothing does.
     """
 
     before: Side
@@ -156,6 +160,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[LineDelta]
     code: dict[str, str]
     not_compared: list[str]
+    regain: list[str] = []
+    setting: str = ""
 
 
 class Comparisons(msgspec.Struct, frozen=True, kw_only=True):

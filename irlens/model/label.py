@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from irlens.model.report import Report
 
-#: Facts that say what they are without their name.
-_BARE = frozenset({"target", "product"})
+#: Facts that are not told as "name=value": some say what they are without their name.
+_TOLD = {"target": "{}", "product": "{}", "triton": "Triton {}"}
 
 
 def labels(reports: Sequence[Report]) -> list[str]:
@@ -39,7 +39,7 @@ def _differing(facts: Sequence[dict[str, object]]) -> list[str]:
 
 
 def _told(name: str, facts: dict[str, object]) -> str:
-    return f"{facts[name]}" if name in _BARE else f"{name}={facts[name]}"
+    return _TOLD[name].format(facts[name]) if name in _TOLD else f"{name}={facts[name]}"
 
 
 def _facts(report: Report) -> dict[str, object]:

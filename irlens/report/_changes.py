@@ -186,6 +186,19 @@ def verdict(comparison: Comparison) -> list[str]:
     return told if moved or states else [*told, "only small things moved"]
 
 
+def about_registers(comparison: Comparison) -> str:
+    """Return what allocated and live registers say together; "" where that is nothing."""
+    figures = {each.path: each for each in comparison.figures}
+    allocated = figures.get("resources.registers")
+    live = figures.get("pressure.sass.peak")
+    if allocated is None or not allocated.change or allocated.change < 0:
+        return ""
+    if live is None or live.change is None or live.change > 0:
+        return ""
+    change = f"{change_text(allocated)} allocated per thread"
+    return f"{change}, but no more are live at once: {value_text(live.after, live.unit)}"
+
+
 def finding_state(found: FindingDelta) -> str:
     """Return "new", "gone" or "changed"."""
     if found.before is None:
@@ -248,10 +261,11 @@ def unpaired(comparisons: Comparisons) -> list[tuple[str, Sequence[Side]]]:
 
 
 def title(comparison: Comparison) -> str:
-    """Return the kernel and the GPU: "softmax_kernel on sm_90"."""
+    """Return the kernel and the GPU: "softmax_kernel on sm_90"; if need be its config, too."""
     kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
     targets = dict.fromkeys(_arch(side) for side in (comparison.before, comparison.after))
-    return f"{' → '.join(kernels)} on {' → '.join(targets)}"
+    setting = f", {comparison.setting}" if comparison.setting else ""
+    return f"{' → '.join(kernels)} on {' → '.join(targets)}{setting}"
 
 
 def sides(comparison: Comparison) -> str:
@@ -313,8 +327,13 @@ def _row(delta: Delta, suffix: str = "") -> Row:
 
 
 def figure_name(delta: Delta) -> str:
-    """Return what people call a figure."""
-    return _TITLES.get(delta.path) or delta.path.rpartition(".")[2].replace("_", " ")
+    """Return what people call the figure that a difference is of."""
+    return figure_title(delta.path)
+
+
+def figure_title(path: str) -> str:
+    """Return what people call a figure, given its dotted path."""
+    return _TITLES.get(path) or path.rpartition(".")[2].replace("_", " ")
 
 
 def _where(loop: LoopDelta, loops: Sequence[LoopDelta]) -> str:

@@ -3,6 +3,7 @@
 from irlens.model.comparison import Comparison, Comparisons, FindingDelta
 from irlens.report import View
 from irlens.report._changes import (
+    about_registers,
     describe,
     finding_state,
     main_rows,
@@ -64,8 +65,15 @@ def _one(document: Document, pair: Comparison) -> None:
         for row in main_rows(pair)
     ]
     document.table(["", code(pair.before.label), code(pair.after.label), ""], rows, right=(1, 2))
-    document.bullets(words(told) for told in one_sided(pair))
-    document.bullets(_moved(found) for found in pair.findings)
+    registers = about_registers(pair)
+    document.bullets(
+        [
+            *(words(told) for told in one_sided(pair)),
+            *([f"registers: {words(registers)}"] if registers else []),
+            *(f"to regain occupancy: {words(step)}" for step in pair.regain),
+            *(_moved(found) for found in pair.findings),
+        ]
+    )
 
 
 def _moved(found: FindingDelta) -> str:

@@ -8,6 +8,7 @@ from irlens.model.text import printable_line
 from irlens.report import View
 from irlens.report._changes import (
     Row,
+    about_registers,
     change_text,
     describe,
     figure_name,
@@ -58,6 +59,7 @@ def _pair(page: Page, pair: Comparison, width: int) -> None:
         return
     page.blank()
     _table(page, pair, main_rows(pair), width)
+    _explanation(page, pair)
     _minor(page, minor_rows(pair))
     _loads(page, pair)
     _findings(page, pair.findings)
@@ -84,11 +86,13 @@ def _table(page: Page, pair: Comparison, rows: Sequence[Row], width: int) -> Non
         page.row(Cell(printable_line(told), "bold"), [])
 
 
-def _aligned(cells: Sequence[Sequence[str]], *, right: Sequence[int]) -> list[str]:
+def _aligned(
+    cells: Sequence[Sequence[str]], *, right: Sequence[int], gap: str = "   "
+) -> list[str]:
     safe = [[printable_line(cell) for cell in row] for row in cells]
     widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
     return [
-        "   ".join(
+        gap.join(
             cell.rjust(width) if column in right else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
@@ -102,6 +106,16 @@ def _against_first(page: Page, pairs: Sequence[Comparison]) -> None:
     aligned = _aligned([titles, *rows], right=())
     for text, label in zip(aligned, ["", *labels], strict=True):
         page.row(Cell(f"{text} ", "plain" if label else "dim"), prose(label))
+
+
+def _explanation(page: Page, pair: Comparison) -> None:
+    registers = about_registers(pair)
+    if registers or pair.regain:
+        page.blank()
+    if registers:
+        page.text_line("Registers", registers)
+    for index, step in enumerate(pair.regain):
+        page.line("" if index else "To regain", [step])
 
 
 def _minor(page: Page, rows: Sequence[Row]) -> None:
@@ -171,7 +185,7 @@ def _lines(page: Page, pair: Comparison) -> None:
         ]
         for line in shown
     ]
-    aligned = _aligned(cells, right=(2, 4))
+    aligned = _aligned(cells, right=(2, 4), gap="  ")
     page.line("Lines", [Cell(aligned[0].rstrip(), "dim")])
     for text, line in zip(aligned[1:], shown, strict=True):
         code = page.shortened(pair.code.get(str(line.source), ""), beside=text)
