@@ -1,0 +1,59 @@
+"""Lists and ranges of values."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from irlens.cli.options import ConfigOptions, asked_configs, config_options
+
+
+@click.command()
+@config_options
+def probe(**options: object) -> None:
+    found = asked_configs(ConfigOptions(**options))  # type: ignore[typeddict-item]
+    click.echo(";".join(f"{name}={','.join(values)}" for name, values in found.settings))
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("4", "4"),
+        ("2,4", "2,4"),
+        ("1..5", "1,2,3,4,5"),
+        ("7..7", "7"),
+        ("0..64..16", "0,16,32,48,64"),
+        ("0..70..16", "0,16,32,48,64"),
+        ("16..128..x2", "16,32,64,128"),
+        ("16..100..x2", "16,32,64"),
+        ("1..2,8,16..32..x2", "1,2,8,16,32"),
+        ("-2..1", "-2,-1,0,1"),
+        ("1.5", "1.5"),
+        ("'1..3'", "'1..3'"),
+    ],
+)
+def test_values(given: str, meant: str) -> None:
+    ran = CliRunner().invoke(probe, ["--set", f"BLOCK={given}"])
+    assert ran.output == f"BLOCK={meant}\n"
+
+
+def test_the_named_options_come_first() -> None:
+    ran = CliRunner().invoke(probe, ["--set", "BLOCK=1", "--num-stages", "1..3"])
+    assert ran.output == "num_stages=1,2,3;BLOCK=1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--num-stages", "5..1"], "does not lead from its first number to its last"),
+        (["--num-stages", "1..5..0"], "does not lead"),
+        (["--num-warps", "1..8..x1"], "does not lead"),
+        (["--num-warps", "0..8..x2"], "does not lead"),
+        (["--num-warps", "0..4"], "'0' is not a whole number of at least 1"),
+        (["--set", "BLOCK=1..1000000"], "has more than 1000 numbers"),
+        (["--set", "BLOCK=1", "--set", "BLOCK=2"], "BLOCK is there twice"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: list[str], complaint: str) -> None:
+    ran = CliRunner().invoke(probe, arguments)
+    assert ran.exit_code == 2
+    assert complaint in ran.output
