@@ -6,7 +6,7 @@ from irlens.artifacts import tools
 from irlens.listing.columns import Content, arrange
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.errors import ArtifactError, ToolError, UnknownNameError
-from irlens.model.listing import Listing, StageListing
+from irlens.model.listing import Listing, Occurrences, StageListing
 from irlens.model.report import Report
 
 #: The machine code of a cubin, disassembled, stands where the cubin does.
@@ -70,6 +70,25 @@ def list_stage(
         except ArtifactError as error:
             content = Content(problem=str(error))
     return arrange(stage, text, content)
+
+
+def occurrences(capture: Capture, stage: str, name: str, *, line: int | None = None) -> Occurrences:
+    """Return where an SSA value, a register or a label of a stage is defined and used.
+
+    Args:
+        capture: Where the stage is.
+        stage: One of ``list_stages``.
+        name: As written.
+        line: 1-based line on which it was found: the same name can mean another value elsewhere.
+
+    Raises:
+        UnknownNameError: The capture does not have the stage.
+        ArtifactError: It is broken.
+        ToolError: It has to be disassembled, and the disassembler is missing or failed.
+    """
+    from irlens.listing import names
+
+    return names.occurrences(stage, read_stage(capture, stage), name, line)
 
 
 def read_stage(capture: Capture, stage: str) -> str:

@@ -69,9 +69,13 @@ def arrange(stage: str, text: str, content: Content) -> StageListing:
     count = len(blank.lines)
     numbers: dict[Chain, int] = {}
     chain = [-1] * count
+    before, number = None, -1
     for first, last, source in content.chains:
-        number = numbers.setdefault(source, len(numbers)) if source else -1
-        chain[first - 1 : last] = [number] * (last - first + 1)
+        if source is not before:  # neighbours share their chain, and hashing one is slow
+            number = numbers.setdefault(source, len(numbers)) if source else -1
+            before = source
+        for index in range(first - 1, last):
+            chain[index] = number
     live = []
     if content.live is not None:
         live = [content.live.get(line, -1) for line in range(1, count + 1)]
