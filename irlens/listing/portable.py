@@ -1,6 +1,6 @@
 """What is known of each line of the stages that both vendors have: MLIR and LLVM IR."""
 
-from irlens.analyze import llir_loops, mlir_loops
+from irlens.analyze import llir_loops, mlir_loops, ttgir_marks
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.listing.columns import Content, loop_range
 from irlens.model.listing import LoopRange
@@ -30,7 +30,8 @@ def read_mlir(stage: str, text: str, report: Report) -> Content:
         for operation in module.operations
         for line in dict.fromkeys((operation.span.line, operation.span.end_line))
     )
-    return Content(chains=chains, loops=loops)
+    marks = ttgir_marks.find_marks(module, report.pipelines) if stage == "ttgir" else []
+    return Content(chains=chains, loops=loops, marks=marks)
 
 
 def read_llir(text: str) -> Content:

@@ -145,7 +145,7 @@ def add_groups(
     events: Mapping[int, Sequence[Event]],
     *,
     origins: Mapping[int, Hashable],
-    loops_of: Callable[[int], tuple[LoopKey, ...]],
+    loops: Mapping[int, tuple[LoopKey, ...]],
 ) -> None:
     """Add the copies, commits and waits of a function whose groups can be followed.
 
@@ -154,13 +154,15 @@ def add_groups(
         successors: For each block those that can follow it.
         events: The events of each block that has any.
         origins: Where in the source the instruction at an offset comes from.
-        loops_of: The pipelines around a block.
+        loops: The pipelines around it, as ``Draft.loops``.
     """
-    for block, found in events.items():
+    for found in events.values():
         for event in found:
             role = _role(event)
             if role is not None:
-                drafts[event.at, role] = Draft(event.line, origins.get(event.at), loops_of(block))
+                drafts[event.at, role] = Draft(
+                    event.line, origins.get(event.at), loops.get(event.at, ())
+                )
     followed = follow(successors, events)
     for copy, end in followed.closed:
         if (end, "commit") in drafts:
@@ -200,12 +202,13 @@ class _Finder:
             for block in range(len(loops.cfg.blocks))
             if (found := tuple(events_of(loops.block(block))))
         }
+        keys = {block: self._keys(block, kind) for block in events}
         add_groups(
             self.drafts,
             loops.cfg.successors,
             events,
             origins=self._origins,
-            loops_of=lambda block: self._keys(block, kind),
+            loops={each.at: keys[block] for block, found in events.items() for each in found},
         )
 
     def barriers(self) -> None:
