@@ -88,8 +88,8 @@ class Workbench(Protocol):
     def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
         """Return a stage, line by line; if not ``annotated`` as text alone, and soon."""
 
-    def occurrences(self, key: str, stage: str, name: str) -> Occurrences:
-        """Return where an SSA value, a register or a label is defined and used."""
+    def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
+        """Return where an SSA value, a register or a label of a line is defined and used."""
 
     def what_if(
         self, key: str, *, registers: int, shared_bytes: int, num_warps: int

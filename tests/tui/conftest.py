@@ -86,7 +86,7 @@ class FakeWorkbench:
             loops=[], marks=[],
         )  # fmt: skip
 
-    def occurrences(self, key: str, stage: str, name: str) -> Occurrences:
+    def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
         lines = self.listing(key, stage).lines
         found = tuple(number for number, line in enumerate(lines, 1) if name in line.split())
         return Occurrences(name=name, definitions=found[:1], uses=found[1:])
