@@ -43,11 +43,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         """Yield target, settings and arguments of every combination, the last option fastest."""
         from irlens.capturing.values import parse_value
 
+        for target, settings, args in self.as_written():
+            yield target, {name: parse_value(value) for name, value in settings.items()}, dict(args)
+
+    def as_written(self) -> Iterator[tuple[str | None, dict[str, str], dict[str, str]]]:
+        """Yield the same combinations with every value as its text."""
         for target in self.targets or (None,):
             for settings in _product(self.settings):
                 for args in _product(self.args):
-                    parsed = {name: parse_value(value) for name, value in settings.items()}
-                    yield target, parsed, dict(args)
+                    yield target, settings, args
 
     def by_triton(self) -> "list[Asked]":
         """Return what is asked of each Triton."""

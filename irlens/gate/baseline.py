@@ -92,24 +92,24 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Attributes:
         kernel: The kernel function's name.
         target: What it was compiled for.
-        config: Compile and launch parameters, the grid excepted: it follows from them.
         triton_version: The compiler's version.
         recipe: How to make it again.
         resources: The fields ``KEPT_RESOURCES``, as far as they are known.
         occupancy: ``None`` where it is not known.
         pipelines: One for each loop and mechanism; ``None`` where they are not known.
         findings: Findings by code, notes excluded.
+        config: Compile and launch parameters, the grid excepted: it follows from them.
     """
 
     kernel: str
     target: Target | None
-    config: Config
     triton_version: str | None
     recipe: Recipe
     resources: dict[str, int]
     occupancy: KeptOccupancy | None
     pipelines: list[KeptPipeline] | None
     findings: dict[str, int]
+    config: Config
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -209,7 +209,8 @@ def read(path: Path) -> Baseline | None:
 
 def written(baseline: Baseline) -> bytes:
     """Return the file's content."""
-    encoded = msgspec.json.encode(baseline, order="sorted")
+    # Fields in the order of the records: what an entry is comes first.
+    encoded = msgspec.json.encode(baseline, order="deterministic")
     return msgspec.json.format(encoded, indent=2) + b"\n"
 
 

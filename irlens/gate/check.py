@@ -16,7 +16,8 @@ from irlens.gate.baseline import (
 from irlens.gate.budgets import Known, hold, speaks_of, worst_first
 from irlens.gate.judging import movements
 from irlens.gate.matching import Candidate, Made, Matched, match
-from irlens.gate.problems import Asked, entry_sides, find_problems
+from irlens.gate.problems import entry_sides, find_problems
+from irlens.gate.rules import Rules
 from irlens.model.check import (
     CHECK_SCHEMA,
     OUTCOMES,
@@ -32,22 +33,22 @@ from irlens.model.label import labels
 from irlens.model.report import Finding, Report
 
 
-def check(made: Sequence[Made], asked: Asked) -> tuple[Check, Baseline]:
+def check(made: Sequence[Made], rules: Rules) -> tuple[Check, Baseline]:
     """Hold what was made against a baseline and budgets.
 
     Returns:
         What came of it, and the baseline as ``--update`` would write it.
     """
-    before = asked.baseline.entries if asked.baseline is not None else []
+    before = rules.baseline.entries if rules.baseline is not None else []
     matched = match(before, made)
     sides = _sides([*(one for _, one in matched.pairs), *matched.alone])
-    found = [_checked(one, old, sides[id(one.report)], asked) for old, one in matched.pairs]
-    found += [_checked(one, None, sides[id(one.report)], asked) for one in matched.alone]
+    found = [_checked(one, old, sides[id(one.report)], rules) for old, one in matched.pairs]
+    found += [_checked(one, None, sides[id(one.report)], rules) for one in matched.alone]
     kernels = sorted(found, key=_order)
     recipes = [one.recipe for one in made]
     gone = [one for one in matched.missing if one.recipe in recipes]
     rest = [one for one in matched.missing if one.recipe not in recipes]
-    problems = find_problems(matched, gone, made, kernels, asked)
+    problems = find_problems(matched, gone, made, kernels, rules)
     after = _renewed(matched, rest)
     outcomes: list[Outcome] = [one.outcome for one in kernels]
     outcomes += ["failed" if one.fails else "warned" for one in problems]
@@ -55,9 +56,9 @@ def check(made: Sequence[Made], asked: Asked) -> tuple[Check, Baseline]:
         Check(
             schema=CHECK_SCHEMA,
             outcome=min(outcomes, key=OUTCOMES.index, default="passed"),
-            strict=asked.strict,
-            baseline=asked.baseline_file if asked.baseline is not None or asked.update else None,
-            update=_update(matched, gone) if asked.update else None,
+            strict=rules.strict,
+            baseline=rules.baseline_file if rules.baseline is not None or rules.update else None,
+            update=_update(matched, gone) if rules.update else None,
             kernels=kernels,
             problems=problems,
             unchecked=entry_sides(rest),
@@ -66,20 +67,20 @@ def check(made: Sequence[Made], asked: Asked) -> tuple[Check, Baseline]:
     )
 
 
-def _checked(candidate: Candidate, entry: Entry | None, named: Side, asked: Asked) -> CheckedKernel:
+def _checked(candidate: Candidate, entry: Entry | None, named: Side, rules: Rules) -> CheckedKernel:
     report = candidate.report
     known, moved = None, list[Movement]()
     if entry is not None:
         old = figures(entry)
         comparison = compare(old, figures(candidate.entry), names=("baseline", "now"))
         known = Known(old, comparison)
-        moved = movements(comparison, entry, report, strict=asked.strict)
-        if asked.update:
+        moved = movements(comparison, entry, report, strict=rules.strict)
+        if rules.update:
             moved = [msgspec.structs.replace(one, fails=False) for one in moved]
     name = candidate.entry.recipe.kernel
     verdicts = [
         verdict
-        for budget in asked.budgets
+        for budget in rules.budgets
         if speaks_of(budget, report, name)
         for verdict in hold(budget, report, known)
     ]

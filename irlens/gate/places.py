@@ -36,15 +36,16 @@ def occupancy_reason(report: Report) -> str:
         return ""
     if not occupancy.launchable:
         return "; ".join(
-            f"it wants {refusal.requested:,} {words.unit(refusal.unit)} and may have "
-            f"{refusal.limit:,}"
+            f"it wants {refusal.requested:,} {words.unit(refusal.unit).replace('/', ' per ')} "
+            f"and may have {refusal.limit:,}"
             for refusal in occupancy.refusals
         )
     limits = " and ".join(words.resource(name) for name in occupancy.limited_by)
     for step in occupancy.next_step:
         if occupancy.limited_by == [step.resource] and step.change < 0:
+            amount, _, per = words.unit(step.unit).partition("/")
             return (
-                f"limited by {limits}: {-step.change:,} {words.unit(step.unit)} fewer "
+                f"limited by {limits}: {-step.change:,} {amount} fewer per {per} "
                 f"would give {percent(step.theoretical)}"
             )
     return f"limited by {limits}"

@@ -1,0 +1,175 @@
+"""``irlens check``: a checked-in baseline and budgets, held against what is compiled now."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+import msgspec
+
+from irlens.cli import output
+from irlens.cli.exits import Exit
+from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
+from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.model.errors import IrlensError, UnknownNameError
+
+if TYPE_CHECKING:  # help needs none of it
+    from irlens.gate.baseline import Baseline, Recipe
+    from irlens.gate.matching import Made
+    from irlens.gate.project import Project
+
+_HELP = """Fail where a kernel lost occupancy, launchability or pipeline stages, or breaks a budget.
+
+Compares with irlens.baseline.json, which --update writes and you check in, and with the
+budgets of pyproject.toml. Without KERNEL it makes everything again that these name; no GPU
+is needed. KERNEL is anything `irlens inspect` takes; alone it means its entries in the
+baseline, with options what they ask for. Nothing is launched without --run.
+
+\b
+[tool.irlens.check]
+kernels = ["softmax", "kernels/mine.py:attention"]
+targets = ["a100", "h100"]
+
+\b
+[tool.irlens.budgets]
+"*" = ["launchable", "local_bytes == 0"]
+softmax = "pipeline.achieved >= requested"
+"matmul*".h100 = ["occupancy >= 0.125", "registers <= 168"]
+
+A key is a pattern for kernels, then one for targets; every budget that matches has to
+hold. Figures have their names in the JSON report. A figure that is unknown fails its budget,
+and so does a budget that matches nothing.
+
+More registers, spills and findings are told and fail nothing; with --strict whatever moved
+against the baseline fails. Exits with 0 if nothing fails, 1 if something does.
+
+\b
+irlens check softmax matmul --target h100,mi300x --update
+irlens check
+irlens check ~/.triton/cache --format markdown
+"""
+
+
+class _Options(KernelOptions, WritingOptions):
+    """Those that this command shares with others."""
+
+
+@click.command(help=_HELP, short_help="Fail on regressions and broken budgets.")
+@click.argument("kernels", metavar="[KERNEL]...", nargs=-1)
+@kernel_options
+@click.option("--update", is_flag=True, help="Write the baseline anew, and tell what changed.")
+@click.option(
+    "--baseline",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The baseline; default irlens.baseline.json beside pyproject.toml.",
+)
+@click.option("--strict", is_flag=True, help="Fail on whatever moved against the baseline.")
+@writing_options("check")  # fmt: skip
+def command(
+    kernels: tuple[str, ...],
+    update: bool,
+    file: Path | None,
+    strict: bool,
+    **options: Unpack[_Options],
+) -> Exit:
+    """Check what the command line or the project names."""
+    from irlens.gate import project as projects
+    from irlens.gate.baseline import read, written
+    from irlens.gate.check import check
+    from irlens.gate.rules import Rules
+
+    project = projects.find(Path.cwd())
+    path = file.absolute() if file is not None else project.baseline
+    baseline = read(path)
+    made = _make(kernels, asked(options), baseline, project, update=update)
+    result, renewed = check(
+        made,
+        Rules(
+            baseline=baseline,
+            baseline_file=os.path.relpath(path, project.root),
+            budgets=project.budgets,
+            everything=not kernels,
+            strict=strict or project.strict,
+            update=update,
+        ),
+    )
+    if update:
+        _replace(path, written(renewed))
+    write(result, "check", options)
+    return Exit.DIFFERENCE if result.outcome == "failed" else Exit.OK
+
+
+def _make(
+    kernels: Sequence[str],
+    wanted: Asked,
+    baseline: "Baseline | None",
+    project: "Project",
+    *,
+    update: bool,
+) -> "list[Made]":
+    """Make everything that is to be checked."""
+    from irlens.cli.recipes import from_root, recipes
+
+    if len(wanted.tritons) > 1:
+        raise click.UsageError("a check is made with one Triton: name one")
+    chooses = msgspec.structs.replace(wanted, tritons=(), run=None) != Asked()
+    kept = [entry.recipe for entry in baseline.entries] if baseline is not None else []
+    chosen: list[Recipe] = []
+    if not kernels:
+        if chooses:
+            raise click.UsageError("options choose among the configurations of a KERNEL: name one")
+        chosen += kept
+        targeted = Asked(targets=project.targets)
+        for kernel in project.kernels:
+            chosen += recipes(kernel, targeted, project.root)
+    for kernel in kernels:
+        known = [one for one in kept if one.kernel == from_root(kernel, project.root)]
+        again = known and not chooses
+        chosen += known if again else recipes(kernel, wanted, project.root)
+    if not chosen:
+        raise IrlensError(
+            "nothing names a kernel to check",
+            hint="`irlens check KERNEL --update` makes a baseline; see `irlens check --help`",
+        )
+    if baseline is None and not project.budgets and not update:
+        raise IrlensError(
+            f"there is nothing to check against: no {project.baseline.name} and no "
+            "[tool.irlens.budgets]",
+            hint="`irlens check KERNEL --update` makes a baseline",
+        )
+    return [_made(one, kept, project, wanted, update=update) for one in _unique(chosen)]
+
+
+def _made(
+    recipe: "Recipe", kept: "Sequence[Recipe]", project: "Project", wanted: Asked, *, update: bool
+) -> "Made":
+    """Make one recipe; what the baseline has and cannot be made is one of the check's results."""
+    from irlens.capturing.request import triton_version
+    from irlens.cli.recipes import make
+    from irlens.gate.matching import Made
+
+    if recipe.target is not None and not wanted.tritons:
+        triton_version()  # without a compiler nothing can be said of any kernel
+    try:
+        return make(recipe, project.root, wanted)
+    except UnknownNameError as error:
+        if recipe not in kept:
+            raise
+        return Made(recipe=recipe, failure=error.message)
+    except IrlensError as error:
+        if recipe not in kept or update:
+            raise
+        return Made(recipe=recipe, failure=error.message)
+
+
+def _unique(found: "Sequence[Recipe]") -> "list[Recipe]":
+    return [one for index, one in enumerate(found) if one not in found[:index]]
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write the baseline, unless it says the same already."""
+    if not path.is_file() or path.read_bytes() != content:
+        output.write(content, path)
