@@ -14,6 +14,7 @@ from irlens.capturing.values import Argument
 from irlens.model.capture import RunResult
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
+from irlens.model.sweep import Timing
 
 
 class Bench:
@@ -81,6 +82,27 @@ class Bench:
             local_bytes=facts.local_bytes,
             blocks_per_sm=facts.blocks_per_sm,
         )
+
+    def time(
+        self, kernel: Kernel, args: Values, settings: Values, grid: tuple[int, int, int]
+    ) -> Timing:
+        """Launch one variant over and over, each time with a cold L2 cache.
+
+        Args:
+            kernel: The kernel.
+            args: Its arguments, made by ``tensors``.
+            settings: Its constexprs and options.
+            grid: CTAs in x, y and z.
+
+        Raises:
+            CaptureError: The GPU cannot take the variant.
+        """
+        with triton_door.scratch_from(self._scratch):
+            compiled = triton_door.compile_variant(kernel, args, settings, grid, launch=True)
+            if compiled.refusal is not None:
+                raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
+            median, fast, slow = triton_door.times(kernel, args, settings, grid, (0.5, 0.2, 0.8))
+        return Timing(median_ms=median, fast_ms=fast, slow_ms=slow)
 
     def _scratch(self, size: int, alignment: int, stream: int | None) -> Any:
         """Allocate bytes for a kernel; PyTorch aligns to more than any kernel asks for."""

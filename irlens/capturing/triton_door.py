@@ -28,6 +28,7 @@ from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
+from triton.testing import do_bench
 
 from irlens.capturing.call import Parameter
 from irlens.capturing.stand_in import StandIn
@@ -225,6 +226,21 @@ def compile_variant(
     bound = {p.name: settings.get(p.name, p.default) for p in function.params if p.is_constexpr}
     entry = Path(get_cache_manager(handle.hash).cache_dir)
     return Compiled(entry, plain(bound), handle, refusal)
+
+
+def times(
+    kernel: Kernel,
+    args: Values,
+    settings: Values,
+    grid: tuple[int, int, int],
+    quantiles: Sequence[float],
+) -> list[float]:
+    """Return quantiles of the milliseconds that a launch takes, by Triton's own benchmark."""
+
+    def launch() -> None:
+        kernel.function.run(grid=grid, warmup=False, **args, **settings)
+
+    return [float(time) for time in do_bench(launch, quantiles=list(quantiles))]
 
 
 @contextmanager

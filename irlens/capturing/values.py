@@ -144,7 +144,9 @@ def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprV
     dtypes = {name: _LANGUAGE + dtype.language for name, dtype in DTYPES.items()}
     if len(expression) > _LONGEST_EXPRESSION:
         raise CaptureError(f"{where}: an expression longer than {_LONGEST_EXPRESSION} characters")
-    evaluator = simpleeval.SimpleEval(names={**dtypes, **names}, functions=_FUNCTIONS)
+    names_and_dtypes = {**dtypes, **names}
+    # With its compound types, so that `num_warps in (4, 8)` can be asked.
+    evaluator = simpleeval.EvalWithCompoundTypes(names=names_and_dtypes, functions={**_FUNCTIONS})
     try:
         # Left to parse by itself, it only warns of `a = 1` and `a; b` and takes a part of them.
         tree = ast.parse(expression.strip(), mode="eval").body
@@ -242,3 +244,6 @@ def _next_power_of_2(n: int) -> int:
 
 
 _FUNCTIONS = {"cdiv": _cdiv, "next_power_of_2": _next_power_of_2, "min": min, "max": max}
+
+#: What every expression may use beside the names it is given.
+BUILT_IN = frozenset({*DTYPES, *_FUNCTIONS})

@@ -45,8 +45,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
         registers: 32-bit registers per thread.
         local_bytes: Local memory per thread: spills and stack arrays.
         shared_bytes: Shared memory per CTA, dynamic and static, without what the system takes.
-        stages_achieved: Stages of the shallowest loop that copies or loads; those of the tensor
-            cores' own pipeline do not count. ``None`` too where one loop's are not known.
+        stages_achieved: Stages of the shallowest loop that copies or loads, 1 where it is not
+            pipelined; those of the tensor cores' own pipeline do not count. ``None`` too where
+            one loop's are not known.
         stages_requested: What that loop asked for.
         bytes_in_flight_per_sm: Bytes under way during the compute, of the loop that has fewest.
         live_registers: 32-bit registers live at the worst place, in ptx or amdgcn.

@@ -56,7 +56,7 @@ def from_report(report: Report) -> Found:
 def _figures(report: Report) -> Figures:
     resources, occupancy = report.resources, report.occupancy
     copying = [each for each in report.pipelines if each.kind not in _COMPUTE]
-    shallowest = _shallowest(copying)
+    achieved, requested = _shallowest(copying)
     pressure = report.pressure.ptx or report.pressure.amdgcn
     return Figures(
         occupancy=occupancy.theoretical if occupancy is not None else None,
@@ -64,8 +64,8 @@ def _figures(report: Report) -> Figures:
         registers=resources.registers,
         local_bytes=resources.local_bytes,
         shared_bytes=_sum([resources.shared_dynamic_bytes, resources.shared_static_bytes]),
-        stages_achieved=shallowest.achieved_stages if shallowest is not None else None,
-        stages_requested=shallowest.requested_stages if shallowest is not None else None,
+        stages_achieved=achieved,
+        stages_requested=requested,
         bytes_in_flight_per_sm=_least(each.bytes_in_flight_per_sm for each in copying),
         live_registers=pressure.peak if pressure is not None else None,
         instructions=_sum([mix.total for mix in report.mix]) if report.mix else None,
@@ -83,11 +83,19 @@ def _depth(pipeline: Pipeline) -> Depth:
     )
 
 
-def _shallowest(pipelines: list[Pipeline]) -> Pipeline | None:
-    """Return the pipeline of the fewest stages; none where there is none, or one is not known."""
-    if any(each.achieved_stages is None for each in pipelines):
-        return None
-    return min(pipelines, key=lambda each: each.achieved_stages or 0, default=None)
+def _shallowest(pipelines: list[Pipeline]) -> tuple[int | None, int | None]:
+    """Return the stages achieved and requested of the loop that achieves the fewest.
+
+    A loop that is not pipelined is in one stage. Nothing is known where there is no loop, or one
+    of which nothing is known.
+    """
+    depths = []
+    for each in pipelines:
+        achieved = 1 if each.verdict == "not pipelined" else each.achieved_stages
+        if achieved is None:
+            return None, None
+        depths.append((achieved, each.requested_stages))
+    return min(depths, key=lambda depth: depth[0], default=(None, None))
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

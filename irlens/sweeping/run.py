@@ -1,6 +1,6 @@
 """A sweep from its requests to its records."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -10,11 +10,20 @@ from irlens.capturing.planning import Plan, PlannedVariant
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
-from irlens.sweeping.constraints import allows, figures_of, target_facts
+from irlens.sweeping.constraints import (
+    FIGURE_NAMES,
+    STATIC_FIGURES,
+    allows,
+    check,
+    passes,
+    target_facts,
+)
 from irlens.sweeping.crew import Crew, Death, answers
 from irlens.sweeping.found import Found, from_error
 from irlens.sweeping.journal import Journal
+from irlens.sweeping.measuring import Tell
 from irlens.sweeping.order import DEFAULT_ORDER, check_keys, labels, ordered
+from irlens.sweeping.ranks import correlations
 from irlens.sweeping.work import Done, Planned, make_plan, order, read, try_out
 
 
@@ -32,38 +41,30 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     sort: tuple[str, ...] = ()
 
 
-class Progress(msgspec.Struct, frozen=True):
-    """How far a sweep is: configurations done, those of an earlier run included, of how many."""
-
-    done: int
-    total: int
-
-
-class Outcomes(msgspec.Struct, frozen=True):
+class Tried(msgspec.Struct, frozen=True):
     """What a sweep found, before anything is left out of it.
 
     Attributes:
-        sweep: What is to be shown.
-        trials: Every result.
+        kernel: The kernel function's name.
+        trials: Every result, in the order asked for.
+        excluded: Configurations that the constraints left out.
     """
 
-    sweep: Sweep
+    kernel: str
     trials: list[Trial]
+    excluded: int
 
 
-def sweep(
-    requests: Sequence[Request],
-    crew: Crew,
-    wishes: Wishes,
-    report: Callable[[Progress], None] = lambda _: None,
-) -> Outcomes:
+def try_all(
+    requests: Sequence[Request], crew: Crew, wishes: Wishes, tell: Tell = lambda *_: None
+) -> Tried:
     """Compile every configuration that the requests ask for, and look at each.
 
     Args:
         requests: At least one; all of one kernel.
         crew: Who does it.
-        wishes: What to leave out, and the order.
-        report: Is told how far it is, first when it is known how much there is to do.
+        wishes: What to leave out. Those that come later are checked now.
+        tell: Is told how many are done, those of an interrupted run included, of how many.
 
     Raises:
         UnknownNameError: A kernel, constexpr, argument, figure or name in a constraint does not
@@ -75,6 +76,8 @@ def sweep(
     check_keys(wishes.sort)
     source = describe.find_kernel(requests[0].kernel)
     plan = _plan(source, requests, crew)
+    request = plan.variants[0].request
+    check(wishes.filters, {*request.settings, *request.args, *FIGURE_NAMES}, "--filter")
     numbers = [
         number
         for number, variant in enumerate(plan.variants)
@@ -86,23 +89,36 @@ def sweep(
             hint="; ".join(wishes.where),
         )
     with Journal(plan, numbers) as journal:
-        found = _find(source, plan, numbers, crew, journal, report)
+        found = _find(source, plan, numbers, crew, journal, tell)
         journal.forget()
-    trials = _trials(plan, numbers, found)
-    targets = list(dict.fromkeys(trial.target for trial in trials))
-    kept = [trial for trial in trials if allows(wishes.filters, _result_names(trial), "--filter")]
-    return Outcomes(
-        Sweep(
-            schema=SWEEP_SCHEMA,
-            kernel=plan.function,
-            targets=targets,
-            where=list(wishes.where),
-            filters=list(wishes.filters),
-            trials=ordered(kept, targets, wishes.sort or DEFAULT_ORDER),
-            excluded=len(plan.variants) - len(numbers),
-            filtered=len(trials) - len(kept),
-        ),
-        trials,
+    return Tried(
+        kernel=plan.function,
+        trials=_trials(plan, numbers, found),
+        excluded=len(plan.variants) - len(numbers),
+    )
+
+
+def assemble(tried: Tried, wishes: Wishes, device: str | None = None) -> Sweep:
+    """Return what is to be shown, in its order.
+
+    Args:
+        tried: What was found.
+        wishes: What to leave out, and the order.
+        device: The GPU that times were taken on, if they were.
+    """
+    targets = list(dict.fromkeys(trial.target for trial in tried.trials))
+    kept = [trial for trial in tried.trials if passes(trial, wishes.filters)]
+    return Sweep(
+        schema=SWEEP_SCHEMA,
+        kernel=tried.kernel,
+        targets=targets,
+        where=list(wishes.where),
+        filters=list(wishes.filters),
+        trials=ordered(kept, targets, wishes.sort or DEFAULT_ORDER),
+        excluded=tried.excluded,
+        filtered=len(tried.trials) - len(kept),
+        device=device,
+        correlations=correlations(tried.trials, STATIC_FIGURES) if device is not None else [],
     )
 
 
@@ -122,11 +138,11 @@ def _find(
     numbers: Sequence[int],
     crew: Crew,
     journal: Journal,
-    report: Callable[[Progress], None],
+    tell: Tell,
 ) -> dict[int, Found]:
     """Return what became of each variant, by its number."""
     found = journal.read()
-    report(Progress(len(found), len(numbers)))
+    tell(len(found), len(numbers))
     left = [number for number in numbers if number not in found]
     orders = [order(source, [plan.variants[number].request]) for number in left]
     troubles: list[IrlensError] = []
@@ -141,7 +157,7 @@ def _find(
             except IrlensError as error:
                 troubles.append(error)
                 found[number] = from_error(error)
-        report(Progress(len(found), len(numbers)))
+        tell(len(found), len(numbers))
     if len(troubles) == len(numbers):
         raise troubles[0]  # what all have in common is not the configuration's
     return found
@@ -167,8 +183,3 @@ def _names(variant: PlannedVariant) -> dict[str, ConstexprValue]:
     target = variant.request.target
     gpu = arch.find(target.product) if target.product else arch.by_arch(target.arch)
     return {**target_facts(gpu), **variant.names}
-
-
-def _result_names(trial: Trial) -> dict[str, ConstexprValue]:
-    """What ``--filter`` may use."""
-    return {**trial.settings, **trial.args, **figures_of(trial)}

@@ -15,8 +15,10 @@ import msgspec
 from irlens.artifacts import memo
 from irlens.capturing import Request, capture, describe
 from irlens.capturing.planning import Plan, plan
+from irlens.capturing.timing import measure
 from irlens.inspection import inspect
 from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.sweep import Timing
 from irlens.sweeping.found import Found, from_error, from_report
 from irlens.version import VERSION
 
@@ -52,9 +54,18 @@ class Planned(msgspec.Struct, frozen=True, tag="planned"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The answer to an order to compile, or to measure."""
+    """The answer to an order to compile."""
 
     found: Found
+
+
+class Timed(msgspec.Struct, frozen=True, tag="timed"):
+    """The answer to an order to measure."""
+
+    timing: Timing
+
+
+Answer: TypeAlias = Planned | Done | Timed
 
 
 def order(source: describe.KernelSource, requests: Sequence[Request]) -> bytes:
@@ -85,13 +96,18 @@ def try_out(order: bytes) -> bytes:
     return _answer(order, lambda requests: Done(_try_out(requests[0])))
 
 
+def take_time(order: bytes) -> bytes:
+    """Launch the order's one request over and over: ``Timed`` or ``Trouble``."""
+    return _answer(order, lambda requests: Timed(measure(requests[0])))
+
+
 def read(answer: bytes, kind: type[T]) -> T:
     """Return an answer.
 
     Raises:
         IrlensError: It is ``Trouble``.
     """
-    found = msgspec.msgpack.decode(answer, type=Planned | Done | Trouble)
+    found = msgspec.msgpack.decode(answer, type=Answer | Trouble)
     if isinstance(found, Trouble):
         raise IrlensError(found.message, hint=found.hint)
     if not isinstance(found, kind):
@@ -99,11 +115,11 @@ def read(answer: bytes, kind: type[T]) -> T:
     return found
 
 
-def _answer(order: bytes, work: Callable[[list[Request]], Planned | Done]) -> bytes:
+def _answer(order: bytes, work: Callable[[list[Request]], Answer]) -> bytes:
     try:
         received = msgspec.msgpack.decode(order, type=Order)
         _check(received)
-        answer: Planned | Done | Trouble = work(received.requests)
+        answer: Answer | Trouble = work(received.requests)
     except IrlensError as error:
         answer = Trouble(error.message, error.hint)
     except Exception as error:  # a mistake of irlens's own, in one configuration of many

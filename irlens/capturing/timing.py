@@ -1,0 +1,48 @@
+"""How long a kernel takes on the GPU of this machine."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from irlens.capturing import describe
+from irlens.capturing.call import evaluate_grid, resolve
+from irlens.capturing.loading import loaded
+from irlens.capturing.make import ONE_AT_A_TIME, not_interpreted
+from irlens.capturing.messages import held_back
+from irlens.capturing.request import Request
+from irlens.model.errors import CaptureError
+from irlens.model.sweep import Timing
+
+
+def measure(request: Request) -> Timing:
+    """Time a request that leaves nothing open.
+
+    Raises:
+        CaptureError: The kernel cannot be compiled or launched, or comes to several variants.
+    """
+    source = describe.find_kernel(request.kernel)
+    with not_interpreted():
+        from irlens.capturing import explain, launching, triton_door
+
+    with (
+        ONE_AT_A_TIME,
+        TemporaryDirectory(prefix="irlens-") as work,
+        triton_door.private_cache(Path(work, "cache")),
+        loaded(source) as (module, others),
+        held_back(Path(work, "messages.txt")) as printed,
+    ):
+        try:
+            bench = launching.Bench(request.target, source.description, module)
+            kernel = triton_door.find(vars(module), source.function)
+            options = triton_door.option_defaults(request.target)
+            call = resolve(request, source.description, kernel.parameters(), options)
+            args = bench.tensors(call.args)
+            settings, *more = triton_door.variants(kernel, args, call.defaults, call.overrides)
+            grid = evaluate_grid(call, triton_door.plain(settings))
+            if more or grid is None:
+                raise CaptureError(f"{kernel.name}: its configuration or grid is left open")
+            return bench.time(kernel, args, settings, grid)
+        except (
+            Exception
+        ) as error:  # whatever Triton, PyTorch, or the file's own functions may raise
+            sources = [source.path, *others]
+            raise explain.explain(error, source.function, sources, printed()) from error
