@@ -45,13 +45,19 @@ CAPTURES: tuple[tuple[str, str, str, dict[str, ConstexprValue]], ...] = (
     ("matmul-b200", "matmul", "b200", {**TILE, "num_stages": 3}),
     ("matmul_tma-h100", "matmul_tma", "h100", {**TILE, "num_stages": 3}),
     ("spill-h100", "spill", "h100", {}),
+    ("layer_norm-b200-3.6", "layer_norm", "b200", {}),
+    ("layer_norm-b200-3.7", "layer_norm", "b200", {}),
 )
+
+#: The Triton of those that are about a version; the others are made with what is installed.
+TRITONS = {"layer_norm-b200-3.6": "3.6.0", "layer_norm-b200-3.7": "3.7.1"}
 
 #: Name and captures of each comparison: two, or several against the first.
 COMPARISONS: dict[str, tuple[str, ...]] = {
     "softmax-t4-h100": ("softmax-t4", "softmax-h100"),
     "softmax-h100-mi300x": ("softmax-h100", "softmax-mi300x"),
     "matmul-a100-b200": ("matmul-a100", "matmul-b200"),
+    "layer_norm-3.6-3.7": ("layer_norm-b200-3.6", "layer_norm-b200-3.7"),
     "softmax-three": ("softmax-h100", "softmax-t4", "softmax-mi300x"),
 }
 
@@ -97,7 +103,11 @@ def _compile() -> None:
     for name, kernel, target, settings in CAPTURES:
         gpu = arch.find(target)
         request = Request(
-            kernel=kernel, target=gpu.target, sm_count=gpu.sm_count, settings=settings
+            kernel=kernel,
+            target=gpu.target,
+            sm_count=gpu.sm_count,
+            settings=settings,
+            triton=TRITONS.get(name),
         )
         (entry,) = capture_entries(request)
         folder = SAMPLES / "captures" / name
