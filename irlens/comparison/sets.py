@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import msgspec
 
 from irlens.comparison import compare, side
+from irlens.comparison.matching import built, match_by, named
 from irlens.model.comparison import COMPARISON_SCHEMA, WEIGHTS, Comparison, Comparisons, Side
 from irlens.model.label import labels
 from irlens.model.report import Report
@@ -52,11 +53,8 @@ def match(before: Sequence[Report], after: Sequence[Report]) -> Comparisons:
     """
     if len(before) == len(after) == 1:
         return against_first([before[0], after[0]])
-    left, right = list(before), list(after)
-    pairs: list[tuple[Report, Report]] = []
-    for key, alone in _KEYS:
-        pairs += _take(left, right, key, alone=alone)
-    settings = _labels([one for one, _ in pairs], _built)
+    pairs, left, right = match_by(before, after, _same)
+    settings = _labels([one for one, _ in pairs], built)
     found = sorted(
         (
             msgspec.structs.replace(compare(*pair), setting=setting)
@@ -84,53 +82,6 @@ def _same(report: Report) -> Hashable:
     )
 
 
-def _asked(report: Report) -> Hashable:
-    # The grid follows from the arguments, and an old report may not know it.
-    config = msgspec.structs.replace(report.config, grid=None)
-    return report.kernel, _arch(report), msgspec.json.encode(config, order="sorted")
-
-
-def _built(report: Report) -> Hashable:
-    return report.kernel, _arch(report)
-
-
-def _named(report: Report) -> Hashable:
-    return report.kernel
-
-
-def _arch(report: Report) -> str | None:
-    return report.target.arch if report.target else None
-
-
-#: Strictest first; whether a report must be the only one with its key.
-_KEYS: tuple[tuple[Callable[[Report], Hashable], bool], ...] = (
-    (_same, False),
-    (_asked, True),
-    (_built, True),
-    (_named, True),
-)
-
-
-def _take(
-    left: list[Report], right: list[Report], key: Callable[[Report], Hashable], *, alone: bool
-) -> list[tuple[Report, Report]]:
-    """Move the reports with the same key out of both lists, in pairs."""
-    groups: dict[Hashable, tuple[list[Report], list[Report]]] = {}
-    for index, reports in enumerate((left, right)):
-        for report in reports:
-            groups.setdefault(key(report), ([], []))[index].append(report)
-    pairs: list[tuple[Report, Report]] = []
-    left.clear()
-    right.clear()
-    for ours, theirs in groups.values():
-        certain = not alone or len(ours) == len(theirs) == 1
-        matched = min(len(ours), len(theirs)) if certain else 0
-        pairs += zip(ours[:matched], theirs[:matched], strict=True)
-        left += ours[matched:]
-        right += theirs[matched:]
-    return pairs
-
-
 def _order(pair: Comparison) -> tuple[object, ...]:
     """By the weight of what moved, then by name."""
     moved = [each for each in pair.figures if each.moved]
@@ -141,7 +92,7 @@ def _order(pair: Comparison) -> tuple[object, ...]:
 
 def _sides(reports: Iterable[Report]) -> list[Side]:
     told = list(reports)
-    found = map(side, told, _labels(told, _named))
+    found = map(side, told, _labels(told, named))
     return sorted(found, key=lambda one: (one.kernel, one.label))
 
 

@@ -11,6 +11,9 @@ import msgspec
 
 from irlens.model.comparison import Side
 
+#: Version of ``CodeComparisons``; raised when a path is renamed, removed or changes meaning.
+CODE_SCHEMA = 1
+
 #: Half-open range of columns.
 Columns: TypeAlias = tuple[int, int]
 RowKind: TypeAlias = Literal["same", "changed", "removed", "added"]
@@ -24,7 +27,7 @@ class CodeRow(msgspec.Struct, frozen=True, kw_only=True):
             side.
         before_line: 1-based line on the first side, ``None`` if it is not there.
         after_line: 1-based line on the second side.
-        before: Its text there.
+        before: Its text there, as written but for a location or comment at its end.
         after: Its text here.
         before_words: Of a changed line the columns of ``before`` that differ in meaning.
         after_words: The same of ``after``.
@@ -43,8 +46,10 @@ class CodeHunk(msgspec.Struct, frozen=True, kw_only=True):
     """Rows that belong together: what moved, with some of what stands around it.
 
     Attributes:
-        heading: What it is in: "scf.for at softmax.py:48", "$L__BB0_3"; empty for the top.
-        rows: In the order of the second side; what was removed stands where it was.
+        heading: What its first row that moved is in, the innermost loop or else the function:
+            "scf.for at softmax.py:48  for row in ...", "softmax_kernel"; empty outside of both.
+        rows: In the order of the second side; what was removed stands where it was. Lines that
+            say nothing (locations, comments, debug information) are left out.
     """
 
     heading: str
@@ -64,7 +69,8 @@ class CodeComparison(msgspec.Struct, frozen=True, kw_only=True):
         changed: Rows of that kind.
         before_lines: Lines of the first side.
         after_lines: Lines of the second.
-        hunks: In the order of the text.
+        hunks: First what has no order (attribute aliases, metadata), then in the order of the
+            text.
     """
 
     stage: str
@@ -77,3 +83,23 @@ class CodeComparison(msgspec.Struct, frozen=True, kw_only=True):
     before_lines: int
     after_lines: int
     hunks: list[CodeHunk]
+
+
+class CodeComparisons(msgspec.Struct, frozen=True, kw_only=True):
+    """Stages of two sets of captures, or of several captures against the first of them.
+
+    Attributes:
+        schema: Version of this interface.
+        different: Whether any pair differs, or a capture has no counterpart.
+        pairs: The matched captures, stage by stage.
+        missing: Matched captures of which not both have a stage that was asked for, in words.
+        removed: Captures that only the first set has.
+        added: Captures that only the second set has.
+    """
+
+    schema: int
+    different: bool
+    pairs: list[CodeComparison]
+    missing: list[str] = []
+    removed: list[Side] = []
+    added: list[Side] = []

@@ -1,14 +1,35 @@
 """What sets reports apart that stand beside each other."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from irlens.model.report import Report
+from irlens.model.config import Config, Target
 
 #: Facts that are not told as "name=value": some say what they are without their name.
 _TOLD = {"target": "{}", "product": "{}", "triton": "Triton {}"}
 
 
-def labels(reports: Sequence[Report]) -> list[str]:
+class Labelled(Protocol):
+    """What is set apart: a report, or a side of a comparison."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def target(self) -> Target | None:
+        """What it was compiled for, if that is known."""
+
+    @property
+    def triton_version(self) -> str | None:
+        """The compiler, if that is known."""
+
+    @property
+    def config(self) -> Config:
+        """What it was asked for."""
+
+
+def labels(reports: Sequence[Labelled]) -> list[str]:
     """Return what sets each report apart from the others: "sm_80 num_stages=3"; "" if nothing.
 
     Kernels have arguments and constexprs of their own, so each is set apart from its like.
@@ -42,7 +63,7 @@ def _told(name: str, facts: dict[str, object]) -> str:
     return _TOLD[name].format(facts[name]) if name in _TOLD else f"{name}={facts[name]}"
 
 
-def _facts(report: Report) -> dict[str, object]:
+def _facts(report: Labelled) -> dict[str, object]:
     config, target = report.config, report.target
     return {
         "target": target.arch if target else "unknown",

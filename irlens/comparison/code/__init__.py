@@ -11,10 +11,9 @@ from irlens.comparison.code.align import align, side
 from irlens.comparison.code.declarations import Declarations
 from irlens.comparison.code.hunks import Enclosing, Rows, hunks
 from irlens.comparison.code.names import Correspondence
-from irlens.comparison.code.reading import STAGES, ReadStage, alike, check_stage, read
+from irlens.comparison.code.reading import STAGES, ReadStage, alike, check_stage, read, side_of
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeRow
-from irlens.model.comparison import Side
 
 __all__ = ["STAGES", "check_stage", "compare_code"]
 
@@ -56,8 +55,8 @@ def compare_code(
     kinds = [row.kind for row in (*free, *moving)]
     return CodeComparison(
         stage=stage,
-        before=_side(before, names[0]),
-        after=_side(after, names[1]),
+        before=side_of(before, names[0]),
+        after=side_of(after, names[1]),
         different=any(kind != "same" for kind in kinds),
         added=kinds.count("added"),
         removed=kinds.count("removed"),
@@ -93,16 +92,3 @@ class _Heading:
             return scope.name if scope else ""
         at = f" at {scope.source}" if scope.source else ""
         return f"{scope.name}{at}  {stage.python(scope)}".rstrip()
-
-
-def _side(capture: Capture, label: str) -> Side:
-    recorded = [
-        made.triton_version for made in (capture.manifest, capture.metadata) if made is not None
-    ]
-    return Side(
-        kernel=capture.kernel,
-        target=capture.target,
-        triton_version=next(filter(None, recorded), None),
-        config=capture.config,
-        label=label,
-    )

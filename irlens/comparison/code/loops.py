@@ -86,5 +86,5 @@ def _scope(blocks: Sequence[Sequence[Statement]], forest: LoopForest, index: int
     header = blocks[forest.loops[index].header][0]
     first = min(blocks[number][0].line for number in body)
     last = max(blocks[number][-1].line for number in body)
-    name = header.text.partition(":")[0] if header.flow == "label" else f"line {header.line}"
-    return Scope("loop", name, first, last)
+    name = header.text.partition(":")[0] if header.flow == "label" else f"on line {header.line}"
+    return Scope("loop", f"loop {name}", first, last)

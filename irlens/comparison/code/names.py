@@ -77,4 +77,6 @@ def _together(ours: Statement, theirs: Statement) -> Iterable[tuple[Name, Name]]
         return zip(ours.names, theirs.names, strict=True)
     one = [name for name in ours.names if name.defines]
     other = [name for name in theirs.names if name.defines]
-    return zip(one, other, strict=True) if len(one) == len(other) else ()
+    # A loop that carries one value more is the same loop: its result stands first.
+    count = len(one) if len(one) == len(other) else 1
+    return zip(one[:count], other[:count], strict=False)

@@ -23,7 +23,7 @@ _LEXICON = Lexicon(
 #: Debug information, and how many virtual registers there are: that follows from the code.
 _NOISE = re.compile(r"\s*+(?:\.loc\b|\.file\b|\.reg\s+\.\w+\s+%\w+<|\$L__(?!BB)\w++:)")
 _SECTION = re.compile(r"\s*+\.section\s++\.debug_")
-_HEAD = re.compile(r"(?:\.\w++ )*+\.(?:entry|func)\b")
+_HEAD = re.compile(r"(?:\.(?!entry|func)\w++ )*+\.(?:entry|func)\b")
 _NAMED = re.compile(r"\.entry\s++(?P<entry>[\w$]++)|\.func\s*+(?:\([^)]*+\)\s*+)?(?P<func>[\w$]++)")
 _LABEL = re.compile(r"(?P<name>\$L__BB[0-9_]++):")
 _BRANCH = re.compile(r"\s*+(?P<guard>@!?%\w++\s++)?(?:bra|brx|ret|exit|trap)\b")

@@ -13,6 +13,7 @@ from irlens.artifacts import tools
 from irlens.comparison.code import loops
 from irlens.comparison.code.statements import Code, Scope
 from irlens.model.capture import Capture
+from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError, UnknownNameError
 
 _Read: TypeAlias = Callable[[str], Code]
@@ -73,6 +74,20 @@ def read(capture: Capture, stage: str) -> ReadStage:
     reader = importlib.import_module(f"irlens.comparison.code.{_READERS[stage]}")
     code = cast(_Read, reader.read)(_text(capture, stage))
     return ReadStage(capture, code, loops.find(code, _chains(capture, stage)))
+
+
+def side_of(capture: Capture, label: str) -> Side:
+    """Return a capture as a side of a comparison."""
+    recorded = [
+        made.triton_version for made in (capture.manifest, capture.metadata) if made is not None
+    ]
+    return Side(
+        kernel=capture.kernel,
+        target=capture.target,
+        triton_version=next(filter(None, recorded), None),
+        config=capture.config,
+        label=label,
+    )
 
 
 def _text(capture: Capture, stage: str) -> str:

@@ -18,7 +18,7 @@ from irlens.model.source import SourceLocation
 Flow: TypeAlias = Literal["", "label", "branch", "jump"]
 
 
-class Name(NamedTuple):
+class Name(msgspec.Struct, frozen=True, gc=False):
     """A name where it stands.
 
     Attributes:
@@ -118,35 +118,38 @@ class Lexicon:
     """Knows the names and the noise of a language.
 
     Args:
-        noise: What is not compared, as a regular expression.
-        name: What is a name.
+        noise: What is not compared, as a regular expression without groups.
+        name: What is a name, likewise; it does not begin with a quotation mark.
         placeholder: What stands for a name; what all names of a kind have in common.
     """
 
     def __init__(self, *, noise: str, name: str, placeholder: Callable[[str], str]) -> None:
-        self._pattern = re.compile(f"(?P<noise>{noise})|(?P<text>{STRING})|(?P<name>{name})")
+        self._pattern = re.compile(f"({noise})|({STRING}|{name})")
         self._placeholder = placeholder
 
     def cut(self, line: str) -> Line:
         """Cut up a line."""
+        # Cutting by one call of ``split`` takes half the time of going from match to match.
+        parts = self._pattern.split(line)
         words: list[Word] = []
-        pieces: list[str] = []
         noise: list[Columns] = []
-        at = 0
-        for found in self._pattern.finditer(line):
-            kind = found.lastgroup
-            if kind == "text":
-                continue
-            start, stop = found.span()
-            pieces.append(line[at:start])
-            at = stop
-            if kind == "noise":
-                noise.append((start, stop))
+        pieces = [parts[0]]
+        at = len(parts[0])
+        for index in range(1, len(parts), 3):
+            dropped, kept, between = parts[index : index + 3]
+            start = at
+            if kept is None:
+                at += len(dropped)
+                noise.append((start, at))
             else:
-                name = found.group()
-                words.append(Word(name, (start, stop)))
-                pieces.append(self._placeholder(name))
-        pieces.append(line[at:])
+                at += len(kept)
+                if kept[0] == '"':
+                    pieces.append(kept)
+                else:
+                    words.append(Word(kept, (start, at)))
+                    pieces.append(self._placeholder(kept))
+            pieces.append(between)
+            at += len(between)
         text = _told(line, noise)
         return Line(text, "".join(pieces).strip(), words, tuple(noise))
 

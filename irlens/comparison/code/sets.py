@@ -1,0 +1,90 @@
+"""Many captures: two sets matched by kernel, target and config, or several against the first."""
+
+import hashlib
+from collections.abc import Hashable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from irlens.comparison.code import compare_code
+from irlens.comparison.code.reading import side_of
+from irlens.comparison.matching import match_by
+from irlens.model.capture import Capture
+from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons
+from irlens.model.comparison import Side
+from irlens.model.errors import ArtifactError
+from irlens.model.label import labels
+
+
+def against_first(
+    captures: Sequence[Capture], stages: Sequence[str], *, context: int = 3
+) -> CodeComparisons:
+    """Return what moved in some stages from the first capture to each of the others.
+
+    Raises:
+        ArtifactError: No pair has any of the stages.
+        ToolError: The disassembler is missing or failed.
+    """
+    names = labels([side_of(each, "") for each in captures])
+    first, *others = zip(captures, names, strict=True)
+    return _compared([(first, other) for other in others], stages, context)
+
+
+def match(
+    before: Sequence[Capture], after: Sequence[Capture], stages: Sequence[str], *, context: int = 3
+) -> CodeComparisons:
+    """Return what moved in some stages between two sets of captures, matched as reports are.
+
+    Raises:
+        ArtifactError: No pair has any of the stages.
+        ToolError: The disassembler is missing or failed.
+    """
+    pairs, left, right = match_by(before, after, _same)
+    if len(before) == len(after) == 1:
+        pairs, left, right = [(before[0], after[0])], [], []
+    named = []
+    for pair in pairs:
+        one, two = labels([side_of(each, "") for each in pair])
+        named.append(((pair[0], one), (pair[1], two)))
+    return _compared(named, stages, context, removed=_sides(left), added=_sides(right))
+
+
+def _compared(
+    pairs: Sequence[tuple[tuple[Capture, str], tuple[Capture, str]]],
+    stages: Sequence[str],
+    context: int,
+    *,
+    removed: Sequence[Side] = (),
+    added: Sequence[Side] = (),
+) -> CodeComparisons:
+    found: list[CodeComparison] = []
+    missing: list[ArtifactError] = []
+    for (before, one), (after, two) in pairs:
+        for stage in stages:
+            names = (one or "before", two or "after")
+            try:
+                found.append(compare_code(before, after, stage, names=names, context=context))
+            except ArtifactError as error:
+                missing.append(error)
+    if missing and not found:
+        raise missing[0]
+    return CodeComparisons(
+        schema=CODE_SCHEMA,
+        different=bool(removed or added) or any(pair.different for pair in found),
+        pairs=sorted(found, key=lambda pair: not pair.different),
+        missing=sorted({error.message for error in missing}),
+        removed=list(removed),
+        added=list(added),
+    )
+
+
+def _same(capture: Capture) -> Hashable:
+    """The artifacts themselves."""
+    return capture.kernel, *(
+        (name, hashlib.sha256(stage.read()).digest()) for name, stage in capture.stages.items()
+    )
+
+
+def _sides(captures: Iterable[Capture]) -> list[Side]:
+    alone = [side_of(each, "") for each in captures]
+    found = (replace(each, label=label) for each, label in zip(alone, labels(alone), strict=True))
+    return sorted(found, key=lambda one: (one.kernel, one.label))
