@@ -4,6 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 
 from irlens.model.listing import LoopRange, PipelineMark, StageListing
 from irlens.model.report import Finding, Report
@@ -62,6 +63,18 @@ class Document:
             line for number in self._by_place.get(place, ()) for line in self._by_chain[number]
         )
 
+    def runs(self, lines: Sequence[int]) -> list[int]:
+        """Return the first line of each run of some ascending lines.
+
+        What is no instruction, such as debug information, does not divide a run.
+        """
+        between = self._instructions
+        return [
+            line
+            for last, line in zip((0, *lines), lines, strict=False)
+            if not last or between[line - 1] > between[last]
+        ]
+
     def mark(self, line: int) -> PipelineMark | None:
         """Return what a line does in a software pipeline."""
         return self.marks.get(line)
@@ -93,6 +106,11 @@ class Document:
         """The lines where the most registers are live."""
         peak = self.listing.peak
         return [line for line, live in enumerate(self.listing.live, 1) if peak and live == peak]
+
+    @cached_property
+    def _instructions(self) -> list[int]:
+        """How many lines up to each come from anywhere, that line included; 0 is before all."""
+        return list(accumulate((number >= 0 for number in self.listing.chain), initial=0))
 
     @cached_property
     def _by_place(self) -> dict[Place, list[int]]:

@@ -27,7 +27,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 4
-_NARROW, _WIDE = 60, 82
+_NARROW, _WIDE = 50, 80
 _NUMBERED_LOOPS = 3
 
 

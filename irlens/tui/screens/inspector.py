@@ -1,15 +1,234 @@
-"""The inspector: Python and stages side by side."""
+"""The inspector: Python and stages side by side, each pane at what another's cursor is at."""
 
-from textual.app import ComposeResult
-from textual.widgets import Footer, Static
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import ClassVar
 
-from irlens.tui.screens.base import EntryScreen
+import msgspec
+from textual import on
+from textual.binding import Binding, BindingType
+
+from irlens.model.listing import Occurrences
+from irlens.model.source import SourceLocation
+from irlens.model.text import printable_line
+from irlens.tui.code.document import Document, following
+from irlens.tui.code.jumps import LANDMARKS, other, partner
+from irlens.tui.code.searching import pattern_for
+from irlens.tui.code.text import spans_of
+from irlens.tui.screens.base import Place
+from irlens.tui.screens.panes import PanesScreen
+from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.widgets.prompt import Prompt
 
 
-class View(EntryScreen):
-    """The text of an entry's stages."""
+class _Position(msgspec.Struct, frozen=True):
+    """Where a cursor was."""
 
-    def compose(self) -> ComposeResult:
-        """Lay it out."""
-        yield Static("", markup=False)
-        yield Footer()
+    pane: LinkedPane
+    showing: str
+    at: tuple[int, int]
+
+
+class View(PanesScreen):
+    """The text of an entry's stages beside its Python."""
+
+    HELP_TEXT = """\
+The cursor's line of Python is marked in every pane, and each of them comes to it: `▌`. `[` and `]`
+go through its places in a pane.
+
+Beside the code, from the left: findings (`✖` error, `▲` warning, `•` note), the line's number, its
+live registers as a bar (only the peak fills it), pipelined copies `↓`, commits `●` and waits `○`
+with a bracket around those that belong together, and a rail for every loop.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "jump('finding', 1)", "Finding", id="inspector.next_finding"),
+        Binding("F", "jump('finding', -1)", "Previous finding", show=False,
+                id="inspector.previous_finding"),
+        Binding("p", "jump('peak', 1)", "Peak", id="inspector.peak"),
+        Binding("right_curly_bracket", "jump('loop', 1)", "Next loop", show=False,
+                id="inspector.next_loop"),
+        Binding("left_curly_bracket", "jump('loop', -1)", "Previous loop", show=False,
+                id="inspector.previous_loop"),
+        Binding("right_parenthesis", "jump('mark', 1)", "Next copy, commit or wait", show=False,
+                id="inspector.next_mark"),
+        Binding("left_parenthesis", "jump('mark', -1)", "Previous copy, commit or wait",
+                show=False, id="inspector.previous_mark"),
+        Binding("m", "partner", "Match", id="inspector.partner"),
+        Binding("right_square_bracket", "place(1)", "Next place of the line", show=False,
+                id="inspector.next_place"),
+        Binding("left_square_bracket", "place(-1)", "Previous place of the line", show=False,
+                id="inspector.previous_place"),
+        Binding("d", "definition", "Definition", id="inspector.definition"),
+        Binding("u", "use(1)", "Uses", id="inspector.next_use"),
+        Binding("U", "use(-1)", "Previous use", show=False, id="inspector.previous_use"),
+        Binding("ctrl+o", "return", "Where I was", show=False, id="inspector.return"),
+        Binding("slash", "search", "Search", id="inspector.search"),
+        Binding("n", "find(1)", "Next match", show=False, id="inspector.next_match"),
+        Binding("N", "find(-1)", "Previous match", show=False, id="inspector.previous_match"),
+        Binding("colon", "line", "Go to line", show=False, id="inspector.line"),
+        Binding("y", "copy", "Copy", show=False, id="inspector.copy"),
+    ]  # fmt: skip
+
+    def __init__(self, key: str, at: Place | None = None) -> None:
+        super().__init__(key, at)
+        self._history: list[_Position] = []
+        self._searched_from = (1, 0)
+
+    # Jumps, which remember where they came from.
+
+    def action_jump(self, landmark: str, step: int) -> None:
+        """Go to the next (-1: previous) of something."""
+        for pane, document in self._in_use():
+            mark = LANDMARKS[landmark]
+            line = following(mark.lines(document), pane.line, step)
+            self._jump(pane, line, f"{pane.showing} tells of no {mark.name}")
+
+    def action_partner(self) -> None:
+        """Go from a commit to the wait that retires its group, and back."""
+        for pane, document in self._in_use():
+            missing = "nothing on this line belongs to a pipelined group; ) goes to the next"
+            self._jump(pane, partner(document, pane.line), missing)
+
+    def action_place(self, step: int) -> None:
+        """Go to the next (-1: previous) run of lines that belong to the same line of Python."""
+        for pane, _ in self._in_use():
+            missing = f"{pane.showing} has no other place of this line of Python"
+            self._jump(pane, other(pane.places, pane.line, step), missing)
+
+    def action_definition(self) -> None:
+        """Go to where the name under the cursor is defined."""
+        self._look_up("definition", lambda found: found.definitions, -1)
+
+    def action_use(self, step: int) -> None:
+        """Go to the next (-1: previous) use of the name under the cursor."""
+        self._look_up("use", lambda found: found.uses, step)
+
+    def action_return(self) -> None:
+        """Go back to where the last jump came from."""
+        while self._history:
+            last = self._history.pop()
+            if last.pane.is_attached:
+                self.show(last.pane, last.showing, last.at)
+                last.pane.focus()
+                return
+        self.notify("there is no jump to return from")
+
+    def _look_up(self, what: str, lines: Callable[[Occurrences], Sequence[int]], step: int) -> None:
+        for pane, document in self._in_use():
+            word = pane.word
+            if not word:
+                self._miss("there is no name under the cursor")
+            elif document.stage == "python":
+                self._miss("definitions and uses are known in stages, not in Python")
+            else:
+                call = partial(self.bench.occurrences, self.key, pane.showing, word, pane.line)
+                then = partial(self._looked_up, pane, document, what, lines, step)
+                self.ask(call, then, group="occurrences")
+
+    def _looked_up(
+        self,
+        pane: LinkedPane,
+        document: Document,
+        what: str,
+        lines: Callable[[Occurrences], Sequence[int]],
+        step: int,
+        found: Occurrences,
+    ) -> None:
+        if pane.document is not document:
+            return  # another stage is shown by now
+        line = other(sorted(lines(found)), pane.line, step)
+        spans = spans_of(found.name, document.text.shown[line - 1], document.stage) if line else []
+        column = spans[0][0] if spans else None
+        self._jump(pane, line, f"{found.name} has no other {what}", column)
+
+    def _jump(
+        self, pane: LinkedPane, line: int | None, missing: str, column: int | None = None
+    ) -> None:
+        if line is None:
+            self._miss(missing)
+            return
+        self._history.append(_Position(pane, pane.showing, (pane.line, pane.column)))
+        pane.go_to(line, column)
+
+    def _miss(self, sentence: str) -> None:
+        self.notify(printable_line(sentence), severity="warning", markup=False)
+
+    def _in_use(self) -> Iterator[tuple[LinkedPane, Document]]:
+        """Yield the pane in use, if it shows a text."""
+        pane = self.linked.active
+        if pane is not None and pane.document is not None:
+            yield pane, pane.document
+
+    # What is asked for at the prompt.
+
+    def action_search(self) -> None:
+        """Ask what to search for, and go there while it is typed."""
+        for pane, _ in self._in_use():
+            self._searched_from = pane.line, pane.column
+            self._prompt.open("search", "text or a regular expression")
+
+    def action_find(self, step: int) -> None:
+        """Go to the next (-1: previous) match."""
+        for pane, _ in self._in_use():
+            if pane.pattern is None:
+                self.action_search()
+            elif not pane.find(step):
+                self._miss(f"{pane.showing} has no match")
+            pane.describe()
+
+    def action_line(self) -> None:
+        """Ask which line to go to."""
+        if any(self._in_use()):
+            self._prompt.open("line", "line, or file.py:line")
+
+    @property
+    def _prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    @on(Prompt.Changed)
+    def _typed(self, event: Prompt.Changed) -> None:
+        """Show what is found so far."""
+        for pane, _ in self._in_use():
+            if self._prompt.purpose == "search":
+                pane.search(pattern_for(event.value))
+                if not pane.find(1, self._searched_from[0] - 1):
+                    pane.go_to(*self._searched_from)
+                pane.describe()
+
+    @on(Prompt.Submitted)
+    def _answered(self, event: Prompt.Submitted) -> None:
+        self._prompt.close()
+        for pane, _ in self._in_use():
+            if self._prompt.purpose == "line":
+                self._go_to_line(pane, event.value.strip())
+            elif pane.pattern is not None and not pane.hits:
+                self._miss(f"{pane.showing} has no match for {event.value}")
+            else:
+                self._history.append(_Position(pane, pane.showing, self._searched_from))
+
+    @on(Prompt.Cancelled)
+    def _cancelled(self) -> None:
+        for pane, _ in self._in_use():
+            if self._prompt.purpose == "search":
+                pane.search(None)
+                pane.go_to(*self._searched_from)
+                pane.describe()
+
+    def _go_to_line(self, pane: LinkedPane, answer: str) -> None:
+        file, _, number = answer.rpartition(":")
+        if not number.isdecimal() or (file and file not in self.names):
+            self._miss(f"{answer or 'nothing'} is neither a line nor file.py:line")
+        elif file:
+            self.go_to(SourceLocation(file, int(number)))
+        else:
+            self._jump(pane, int(number), "")
+
+    # What leaves the screen.
+
+    def action_copy(self) -> None:
+        """Copy what the mouse has selected, or the selected lines, or the line."""
+        for pane, _ in self._in_use():
+            text = self.get_selected_text() or pane.copied
+            self.app.copy_to_clipboard(text)
+            count = text.rstrip("\n").count("\n") + 1
+            self.notify("copied 1 line" if count == 1 else f"copied {count} lines")

@@ -70,6 +70,11 @@ class CodePane(CodeView):
         super().show(document)
         self.search(self.pattern)
 
+    def annotate(self, document: Document) -> None:
+        """Show the same text with more known of it, the cursor where it is."""
+        self.document = document
+        self._lay_out()
+
     def go_to(self, line: int, column: int | None = None, *, centre: bool = True) -> None:
         """Move the cursor, and tell of it.
 
@@ -111,7 +116,7 @@ class CodePane(CodeView):
     @property
     def places(self) -> list[int]:
         """The first line of each run of linked lines."""
-        return [line for line in self._links if line - 1 not in self.linked]
+        return self.document.runs(self._links) if self.document else []
 
     def search(self, pattern: re.Pattern[str] | None) -> None:
         """Show where a pattern stands."""

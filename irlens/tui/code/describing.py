@@ -1,0 +1,53 @@
+"""What is known of a line, in words."""
+
+from collections.abc import Sequence
+
+from irlens.model.listing import PipelineMark
+from irlens.tui.code.document import Document
+from irlens.tui.code.gutters import ROLE_SIGNS, SEVERITY_SIGNS
+
+_LINES_NAMED = 6
+
+
+def chain(document: Document, line: int) -> str:
+    """Return where a line comes from: the user's line first, then what is inlined into it."""
+    return " ▸ ".join(str(location) for location in reversed(document.chain(line)))
+
+
+def facts(document: Document, line: int) -> list[str]:
+    """Return what the gutters say of a line, the most important first."""
+    found = [
+        f"{SEVERITY_SIGNS[finding.severity]} {finding.code} {finding.message}"
+        for finding in document.findings.get(line, ())
+    ]
+    mark = document.mark(line)
+    if mark is not None:
+        found.append(f"{ROLE_SIGNS[mark.role]} {_marked(mark)}")
+    live = document.live(line)
+    if live is not None:
+        most = "up to " if document.stage == "python" else ""
+        found.append(f"{most}{live} live registers, peak {document.listing.peak}")
+    loop = document.loop(line)
+    if loop is not None:
+        of = f" of {loop.source}" if loop.source else ""
+        found.append(f"loop {loop.first}–{loop.last}{of}, depth {loop.depth}")
+    return found
+
+
+def _marked(mark: PipelineMark) -> str:
+    if not mark.partners:
+        return mark.role
+    lines = _lines(sorted(mark.partners))
+    match mark.role:
+        case "copy":
+            return f"copy, its group is committed at {lines}"
+        case "commit":
+            return f"commit, waited for at {lines}"
+        case "wait":
+            return f"wait for what is committed at {lines}"
+
+
+def _lines(lines: Sequence[int]) -> str:
+    named = ", ".join(map(str, lines[:_LINES_NAMED]))
+    more = len(lines) - _LINES_NAMED
+    return f"{named} and {more} more" if more > 0 else named

@@ -1,0 +1,228 @@
+"""What an entry has to show in panes side by side, and which pane shows what."""
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Footer, Static
+
+from irlens.model.errors import IrlensError
+from irlens.model.report import Report
+from irlens.model.source import Span
+from irlens.model.text import printable_line
+from irlens.tui.code import describing
+from irlens.tui.code.document import Document, python_document, stage_document
+from irlens.tui.screens.base import EntryScreen, Place
+from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.widgets.linked_panes import LinkedPanes
+from irlens.tui.widgets.prompt import Prompt
+
+#: The stage to begin with: the one that is nearest to the machine and text in every capture.
+_FIRST = ("ptx", "amdgcn")
+_THREE_PANES = 160
+_LAYOUT = "inspector.panes"
+
+
+class _Contents(msgspec.Struct, frozen=True):
+    """What an entry has to show: Python files by name, stages, and the report, if there is one."""
+
+    python: dict[str, str]
+    stages: Sequence[str]
+    report: Report | None
+
+
+class PanesScreen(EntryScreen):
+    """Panes that show an entry's Python and stages."""
+
+    DEFAULT_CSS = """
+    PanesScreen #facts { height: 2; padding: 0 1; background: $panel; color: $foreground; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "cycle(1)", "Stage", id="inspector.next_stage"),
+        Binding("S", "cycle(-1)", "Previous stage", show=False, id="inspector.previous_stage"),
+        Binding("a", "add_pane", "Add pane", id="inspector.add"),
+        Binding("x", "close_pane", "Close pane", show=False, id="inspector.close"),
+        Binding("greater_than_sign", "widen(1)", "Wider", show=False, id="inspector.wider"),
+        Binding("less_than_sign", "widen(-1)", "Narrower", show=False, id="inspector.narrower"),
+        Binding("z", "zoom", "Zoom", show=False, id="inspector.zoom"),
+        Binding("i", "debug_lines", "Debug lines", show=False, id="inspector.debug_lines"),
+    ]
+
+    def __init__(self, key: str, at: Place | None = None) -> None:
+        super().__init__(key, at)
+        self._contents = _Contents({}, (), None)
+        self._documents: dict[str, Document] = {}
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield LinkedPanes()
+        yield Static(id="facts", markup=False)
+        yield Prompt()
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begin to read."""
+        self._say(f"reading {self.key} …")
+        self.ask(self._read, self._arrived, self._failed, group="contents")
+
+    @property
+    def linked(self) -> LinkedPanes:
+        """The panes."""
+        return self.query_one(LinkedPanes)
+
+    @property
+    def names(self) -> list[str]:
+        """Everything that can be shown, the stages first."""
+        return [*self._contents.stages, *self._contents.python]
+
+    def go_to(self, at: Place) -> None:
+        """Show a place, in the pane that has it or in the one that is in use."""
+        self.at = at
+        name = at.stage if isinstance(at, Span) else at.file
+        pane = self._pane_for(name)
+        if pane is None:
+            return  # not read yet: then it is gone to
+        if pane.showing == name and pane.document is not None:
+            pane.go_to(at.line)
+        else:
+            self.show(pane, name, (at.line, 0))
+        pane.focus()
+
+    def _pane_for(self, name: str) -> LinkedPane | None:
+        panes = self.linked.panes
+        python = name in self._contents.python
+        alike = [pane for pane in panes if (pane.showing in self._contents.python) == python]
+        return next((pane for pane in alike if pane.showing == name), next(iter(alike), None))
+
+    def _read(self) -> _Contents:
+        python, stages = self.bench.python(self.key), self.bench.stages(self.key)
+        return _Contents(python, stages, self.bench.report(self.key))
+
+    def _failed(self, error: IrlensError) -> None:
+        self._say(f"{error.message}; {error.hint}" if error.hint else error.message)
+
+    def _arrived(self, contents: _Contents) -> None:
+        self._contents = contents
+        self.run_worker(self._lay_out(), group="layout")
+
+    async def _lay_out(self) -> None:
+        for name in self._first_layout():
+            self.show(await self.linked.add(), name, self._kernel_in(name))
+        if self.linked.panes:
+            self.linked.panes[0].focus()
+        if self.at is not None:
+            self.go_to(self.at)
+
+    def _first_layout(self) -> list[str]:
+        stages = self._contents.stages
+        kept = self.lens.remembered.layout.get(_LAYOUT, "").split(",")
+        shown = [name for name in kept if name in stages]
+        if not shown:
+            shown = [name for name in _FIRST if name in stages] or list(stages[-1:])
+            if self.size.width >= _THREE_PANES and "ttgir" in stages and "ttgir" not in shown:
+                shown.insert(0, "ttgir")
+        return [*list(self._contents.python)[:1], *shown]
+
+    def _kernel_in(self, name: str) -> tuple[int, int] | None:
+        """Where a Python file defines the kernel."""
+        report, text = self._contents.report, self._contents.python.get(name, "")
+        found = report and re.search(
+            rf"^[ \t]*def {re.escape(report.kernel)}\b", text, re.MULTILINE
+        )
+        return (text.count("\n", 0, found.end()) + 1, 0) if found else None
+
+    def _keep_layout(self) -> None:
+        shown = [pane.showing for pane in self.linked.panes]
+        stages = [name for name in shown if name in self._contents.stages]
+        self.lens.remembered.layout[_LAYOUT] = ",".join(stages)
+
+    def show(self, pane: LinkedPane, name: str, at: tuple[int, int] | None = None) -> None:
+        """Show a stage or a Python file in a pane, as soon as there is something to show."""
+        document = self._documents.get(name)
+        if document is None and (text := self._contents.python.get(name)) is not None:
+            document = python_document(name, text, self._contents.report)
+        if document is None:
+            pane.open(name, lambda annotated: self._fetch(name, annotated), at)
+        else:
+            pane.present(document, at)
+
+    def _fetch(self, name: str, annotated: bool) -> Document:
+        listing = self.bench.listing(self.key, name, annotated=annotated)
+        return stage_document(listing, self._contents.report)
+
+    @on(LinkedPane.Opened)
+    def _opened(self, event: LinkedPane.Opened) -> None:
+        if event.pane.complete and event.pane.document is not None:
+            self._documents[event.pane.showing] = event.pane.document
+        self._tell()
+
+    @on(LinkedPane.Moved)
+    def _moved(self, event: LinkedPane.Moved) -> None:
+        if event.pane is self.linked.active:
+            self.linked.link(event.pane)
+            self._tell()
+
+    def on_descendant_focus(self) -> None:
+        """Say what is known of the line in the pane that is used now."""
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say what is known of the cursor's line."""
+        pane = self.linked.active
+        if pane is None or pane.document is None:
+            return
+        chain = describing.chain(pane.document, pane.line)
+        known = describing.facts(pane.document, pane.line)
+        self._say(chain, "   ".join(known) or pane.document.listing.problem)
+
+    def _say(self, *lines: str) -> None:
+        self.query_one("#facts", Static).update("\n".join(map(printable_line, lines)))
+
+    def action_cycle(self, step: int) -> None:
+        """Show the next stage, or in the pane of Python the next file."""
+        pane = self.linked.active
+        if pane is not None:
+            python = list(self._contents.python)
+            names = python if pane.showing in python else list(self._contents.stages)
+            self.show(pane, names[(names.index(pane.showing) + step) % len(names)])
+            self._keep_layout()
+
+    async def action_add_pane(self) -> None:
+        """Put up a pane with the first stage that is not shown."""
+        shown = {pane.showing for pane in self.linked.panes}
+        if not self.linked.room:
+            self.notify("no room for another pane; x closes one", severity="warning")
+        elif names := self.names:
+            pane = await self.linked.add()
+            self.show(pane, next((name for name in names if name not in shown), names[0]))
+            pane.focus()
+            self._keep_layout()
+
+    async def action_close_pane(self) -> None:
+        """Take the pane away, unless it is the last."""
+        pane = self.linked.active
+        if pane is not None and len(self.linked.panes) > 1:
+            await self.linked.close(pane)
+            self._keep_layout()
+
+    def action_widen(self, step: int) -> None:
+        """Give the pane a larger share of the width."""
+        if pane := self.linked.active:
+            pane.resize_by(step)
+
+    def action_zoom(self) -> None:
+        """Show the pane alone, or all again."""
+        if self.maximized:
+            self.minimize()
+        elif pane := self.linked.active:
+            self.maximize(pane)
+
+    def action_debug_lines(self) -> None:
+        """Show the lines that only hold debug information, or leave them out again."""
+        if pane := self.linked.active:
+            pane.fold(not pane.folded)
+            pane.describe()

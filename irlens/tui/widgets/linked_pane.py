@@ -1,0 +1,127 @@
+"""A pane that fetches what it shows, and whose border says what that is."""
+
+from collections.abc import Callable
+from functools import partial
+
+from textual.message import Message
+
+from irlens.model.errors import IrlensError
+from irlens.tui.asking import ask
+from irlens.tui.code.document import Document
+from irlens.tui.widgets.code_pane import CodePane
+
+#: Fetches a document; annotated or, sooner, as text alone.
+Fetch = Callable[[bool], Document]
+
+# Seconds without an answer after which the text alone is asked for: what is there sooner than
+# that is not worth drawing twice.
+_PATIENCE = 0.15
+_WEIGHT, _LIGHTEST, _HEAVIEST = 6, 2, 18
+
+
+class LinkedPane(CodePane):
+    """One of several panes.
+
+    Attributes:
+        showing: The stage or the Python file that it shows or is about to show.
+        weight: Its share of the width, compared with the others'.
+        complete: Whether what it shows is all there is, or an error.
+    """
+
+    class Opened(Message):
+        """It has come to show something.
+
+        Attributes:
+            pane: Which.
+            at: The line that was asked for, if one was.
+        """
+
+        def __init__(self, pane: "LinkedPane", at: int | None) -> None:
+            super().__init__()
+            self.pane = pane
+            self.at = at
+
+        @property
+        def control(self) -> "LinkedPane":
+            """The pane."""
+            return self.pane
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.showing = ""
+        self.weight = _WEIGHT
+        self.complete = True
+
+    def open(self, name: str, fetch: Fetch, at: tuple[int, int] | None = None) -> None:
+        """Show something as soon as there is something to show.
+
+        Args:
+            name: What it is.
+            fetch: Called in a thread, perhaps twice.
+            at: Line (from 1) and column to go to.
+        """
+        self.showing, self.complete = name, False
+        self.show_note(f"reading {name} …")
+        self.describe()
+        ask(self, partial(fetch, True), partial(self._whole, at), self._failed)
+        self.set_timer(_PATIENCE, partial(self._impatient, name, fetch, at))
+
+    def present(self, document: Document, at: tuple[int, int] | None = None) -> None:
+        """Show what is at hand."""
+        self.showing = document.name
+        self.workers.cancel_node(self)
+        self._whole(at, document)
+
+    def resize_by(self, step: int) -> None:
+        """Take a larger (negative: smaller) share of the width."""
+        self.weight = min(max(self.weight + step, _LIGHTEST), _HEAVIEST)
+        self.styles.width = f"{self.weight}fr"
+
+    def describe(self) -> None:
+        """Say in the border what is shown and where the cursor is."""
+        self.border_title = self.showing
+        if self.document is None:
+            self.border_subtitle = ""
+            return
+        count = len(self.document)
+        known = [f"{self.line}/{count}"]
+        if places := len(self.places):
+            known.append("1 place" if places == 1 else f"{places} places")
+        if self.hits:
+            known.append(f"{len(self.hits)} matching")
+        if hidden := count - len(self.rows):
+            known.append(f"{hidden} debug lines hidden")
+        if not self.complete:
+            known.append("being analysed …")
+        self.border_subtitle = " · ".join(known)
+
+    def _impatient(self, name: str, fetch: Fetch, at: tuple[int, int] | None) -> None:
+        if not self.complete and self.showing == name and self.document is None:
+            ask(self, partial(fetch, False), partial(self._text, at), _ignore, group="text")
+
+    def _text(self, at: tuple[int, int] | None, document: Document) -> None:
+        if not self.complete and self.showing == document.name:
+            self._shown(at, document)
+
+    def _whole(self, at: tuple[int, int] | None, document: Document) -> None:
+        self.complete = True
+        if self.document is not None and self.document.name == document.name:
+            self.annotate(document)
+            self.post_message(self.Opened(self, self.line))
+        else:
+            self._shown(at, document)
+
+    def _shown(self, at: tuple[int, int] | None, document: Document) -> None:
+        self.show(document)
+        if at is not None:
+            self.go_to(*at)
+        self.post_message(self.Opened(self, at and at[0]))
+
+    def _failed(self, error: IrlensError) -> None:
+        self.complete = True
+        self.show_note(f"{error.message}; {error.hint}" if error.hint else error.message)
+        self.describe()
+
+
+def _ignore(error: IrlensError) -> None:
+    """The question for all of it fails, too, and is the one that tells."""

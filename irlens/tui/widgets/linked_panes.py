@@ -1,0 +1,100 @@
+"""Panes side by side, each at what the cursor of another is at."""
+
+from textual import events, on
+from textual.containers import Horizontal
+
+from irlens.model.source import SourceLocation
+from irlens.tui.code.document import Place
+from irlens.tui.widgets.linked_pane import LinkedPane
+
+#: Cells that a pane needs to be of any use.
+_NEEDED = 36
+
+
+class LinkedPanes(Horizontal):
+    """Panes whose marked lines and cursors follow the cursor of the one that is in use."""
+
+    DEFAULT_CSS = """
+    LinkedPanes { height: 1fr; }
+    LinkedPane { width: 6fr; height: 1fr; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._active: LinkedPane | None = None
+        self._chain: tuple[SourceLocation, ...] = ()
+        self._place: Place | None = None
+
+    @property
+    def panes(self) -> list[LinkedPane]:
+        """The panes from left to right."""
+        return list(self.query(LinkedPane))
+
+    @property
+    def active(self) -> LinkedPane | None:
+        """The pane that has the focus, or had it last."""
+        panes = self.panes
+        return self._active if self._active in panes else next(iter(panes), None)
+
+    @property
+    def room(self) -> bool:
+        """Whether there is room for another pane."""
+        return (len(self.panes) + 1) * _NEEDED <= self.size.width
+
+    async def add(self) -> LinkedPane:
+        """Put up a pane to the right of the others."""
+        pane = LinkedPane()
+        await self.mount(pane)
+        return pane
+
+    async def close(self, pane: LinkedPane) -> None:
+        """Take a pane away, and focus its neighbour."""
+        at = self.panes.index(pane)
+        await pane.remove()
+        if rest := self.panes:
+            rest[min(at, len(rest) - 1)].focus()
+
+    def link(self, source: LinkedPane) -> None:
+        """Bring all panes to what the cursor of one is at."""
+        if source.document is not None:
+            self._chain = source.document.chain(source.line)
+            self._place = self._place_of(self._chain)
+            for pane in self.panes:
+                self._bring(pane, follow=pane is not source)
+
+    @on(LinkedPane.Opened)
+    def _opened(self, event: LinkedPane.Opened) -> None:
+        """Bring a new text to where the others are."""
+        if event.at is not None:
+            self.link(event.pane)
+        else:
+            self._bring(event.pane, follow=True)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Follow the pane that is used now."""
+        if isinstance(event.widget, LinkedPane):
+            self._active = event.widget
+            self.link(event.widget)
+
+    def _place_of(self, chain: tuple[SourceLocation, ...]) -> Place | None:
+        """The line of Python that a chain stands for.
+
+        Where functions are inlined into each other it is the innermost line in a file that is
+        shown, and else the outermost, the kernel's own.
+        """
+        if not chain:
+            return None
+        shown = {pane.showing for pane in self.panes}
+        at = next((location for location in chain if location.file in shown), chain[-1])
+        return at.file, at.line
+
+    def _bring(self, pane: LinkedPane, *, follow: bool) -> None:
+        document = pane.document
+        if document is None:
+            return
+        if document.stage == "python":
+            lines = sorted({at.line for at in self._chain if at.file == document.name})
+        else:
+            lines = document.places(self._place) if self._place else []
+        pane.link(lines, follow=follow)
+        pane.describe()
