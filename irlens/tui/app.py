@@ -7,12 +7,17 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from irlens.model.errors import IrlensError
-from irlens.model.text import printable
+from irlens.model.text import plural, printable, printable_line
 from irlens.tui import memory
 from irlens.tui.screens import load_view
 from irlens.tui.screens.base import EntryScreen, Place
-from irlens.tui.themes import THEMES
+from irlens.tui.themes import DEFAULTS, THEMES
 from irlens.tui.workbench import Workbench
+
+
+#: Columns and lines from which a screen has a class, so that it can lay itself out for them.
+_WIDTHS = [(0, "-narrow"), (100, "-medium"), (180, "-wide")]
+_HEIGHTS = [(0, "-short"), (32, "-tall")]
 
 
 class Lens(App[None]):
@@ -27,10 +32,11 @@ class Lens(App[None]):
 
     TITLE = "irlens"
     CSS_PATH = "app.tcss"
-    ENABLE_COMMAND_PALETTE = True
+    HORIZONTAL_BREAKPOINTS = _WIDTHS
+    VERTICAL_BREAKPOINTS = _HEIGHTS
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,ctrl+q", "quit", "Quit", id="quit", priority=False),
+        Binding("q", "quit", "Quit", id="quit"),
         Binding("T", "next_theme", "Theme", id="theme", show=False),
     ]
 
@@ -59,6 +65,17 @@ class Lens(App[None]):
             self.show_browser()
         else:
             self.show_view("overview", self._first_entry)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return irlens's own colours for themes that do not have them."""
+        return DEFAULTS
+
+    def copy(self, text: str) -> None:
+        """Copy text to the clipboard of the user's own terminal (OSC 52), also over ssh."""
+        self.copy_to_clipboard(text)
+        number = text.count("\n") + 1
+        told = plural(number, "line") if number > 1 else printable_line(text)
+        self.notify(f"copied {told}", timeout=2, markup=False)
 
     def show_browser(self) -> None:
         """Show the list of entries."""

@@ -5,6 +5,9 @@ A colour never says anything alone: a sign or a word says it, too.
 
 from textual.theme import Theme
 
+#: Colours of irlens's own, for themes that do not have them.
+DEFAULTS = {"dim": "#808080"}
+
 DARK, LIGHT, CONTRAST = "irlens-dark", "irlens-light", "irlens-contrast"
 
 THEMES = (
@@ -21,6 +24,7 @@ THEMES = (
         surface="#1a1b26",
         panel="#24283b",
         variables={
+            "dim": "#7580ab",
             "border": "#3b4261",
             "border-blurred": "#2f3549",
             "block-cursor-text-style": "none",
@@ -48,6 +52,7 @@ THEMES = (
         panel="#e8eaf3",
         dark=False,
         variables={
+            "dim": "#6b7192",
             "border": "#b4b9d0",
             "border-blurred": "#d5d8e6",
             "block-cursor-text-style": "none",
@@ -75,6 +80,7 @@ THEMES = (
         panel="#1c1c1c",
         text_alpha=1.0,
         variables={
+            "dim": "#d0d0d0",
             "border": "#ffffff",
             "border-blurred": "#8a8a8a",
             "block-cursor-text-style": "bold",

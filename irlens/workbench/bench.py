@@ -131,17 +131,17 @@ class Bench:
         texts = {name: subject.python(name) for name in subject.python_files}
         return {name: text for name, text in texts.items() if text is not None}
 
-    def listing(self, key: str, stage: str) -> StageListing:
+    def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
         """Return a stage of an entry."""
         from irlens.listing import list_stage
 
-        return list_stage(self._capture(key), stage, self.report(key))
+        return list_stage(self._capture(key), stage, self.report(key), annotated=annotated)
 
-    def occurrences(self, key: str, stage: str, name: str) -> Occurrences:
+    def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
         """Return where a name stands in a stage."""
         from irlens.listing import occurrences
 
-        return occurrences(self._capture(key), stage, name)
+        return occurrences(self._capture(key), stage, name, line=line)
 
     def what_if(
         self, key: str, *, registers: int, shared_bytes: int, num_warps: int

@@ -29,13 +29,6 @@ class LensScreen(Screen[None]):
     """
 
     HELP_TEXT: ClassVar[str] = ""
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
-        (0, "-narrow"),
-        (100, "-medium"),
-        (180, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (32, "-tall")]
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "app.help", "Help", id="help"),
     ]

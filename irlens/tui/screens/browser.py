@@ -1,37 +1,250 @@
 """The browser: every kernel and configuration there is."""
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
-from textual.widgets import DataTable, Footer
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import DataTable, Footer, Input
 
 from irlens.model.errors import IrlensError
-from irlens.model.text import printable_line
+from irlens.model.report import Report
+from irlens.model.text import count, plural, printable_line
 from irlens.tui.asking import stream
+from irlens.tui.drawing import BAD, DIM, WARN
+from irlens.tui.entry_cells import MARKS, mark
 from irlens.tui.screens.base import LensScreen
+from irlens.tui.widgets.entry_summary import EntrySummary
+from irlens.tui.widgets.entry_table import EntryTable
+from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Entry
+
+#: Seconds for which the cursor rests on an entry before its report is asked for.
+_REST = 0.12
+#: Seconds between two times that the rows are put in order while they still change.
+_ORDER = 0.4
+#: Columns of a terminal that has room for everything.
+_WIDE = 150
 
 
 class BrowserScreen(LensScreen):
     """The list of entries; Enter opens one."""
 
+    HELP_TEXT = "\n".join(
+        [
+            "Every kernel and configuration that was found. Registers and occupancy are read",
+            "from the binaries at once, stages and findings a little later.",
+            "",
+            *(f"* `{sign}` {meaning}" for sign, meaning in MARKS.items()),
+            "* `3/4▾` three pipeline stages achieved where four were asked for",
+            "* `1✗ 2▲ 3•` findings: errors, warnings, notes",
+            "",
+            "Type `/` and words: rows with all of them stay. `spills`, `cannot launch`, `error`",
+            "and `num_warps=4` are words, too.",
+        ]
+    )
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", id="browser.search"),
+        Binding("n", "next(1)", "Next match", id="browser.next", show=False),
+        Binding("N", "next(-1)", "Previous match", id="browser.previous", show=False),
+        Binding("escape", "show_all", "Show all", id="browser.show_all", show=False),
+        Binding("a", "sort('kernel')", "Sort by name", id="browser.sort.kernel", show=False),
+        Binding("t", "sort('target')", "Sort by target", id="browser.sort.target", show=False),
+        Binding("r", "sort('registers')", "By registers", id="browser.sort.registers"),
+        Binding("o", "sort('occupancy')", "By occupancy", id="browser.sort.occupancy"),
+        Binding("m", "sort('shared')", "By memory", id="browser.sort.shared"),
+        Binding("f", "sort('findings')", "By findings", id="browser.sort.findings"),
+        Binding("p", "sort('pipelines')", "Sort by stages", id="browser.sort.stages", show=False),
+        Binding("s", "toggle_summary", "Summary", id="browser.summary", show=False),
+        Binding("y", "copy", "Copy the place", id="browser.copy", show=False),
+        Binding("R", "reload", "Look again", id="browser.reload", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._resting: Timer | None = None
+        self._ordering: Timer | None = None
+        self._listing = True
+
     def compose(self) -> ComposeResult:
-        """Lay out the table."""
-        yield DataTable[str](cursor_type="row")
+        """Lay out heading, table, summary and prompt."""
+        yield Heading()
+        with Container(id="browser"):
+            yield EntryTable()
+            with VerticalScroll(id="summary", can_focus=False):
+                yield EntrySummary()
+        yield Prompt()
         yield Footer()
 
     def on_mount(self) -> None:
         """Begin to list."""
-        self.query_one(DataTable).add_columns("kernel", "target")
-        stream(self, self.bench.entries, self._add, lambda: None, self._failed)
+        remembered = self.lens.remembered
+        table = self.table
+        table.sorted_by, table.descending = remembered.sort, remembered.descending
+        table.wide = self._is_wide()
+        table.rebuild()
+        table.focus()
+        self.set_class(remembered.layout.get("browser.summary") == "off", "-no-summary")
+        self.app.theme_changed_signal.subscribe(self, lambda _: table.rebuild())
+        self.action_reload()
+
+    @property
+    def table(self) -> EntryTable:
+        """The table."""
+        return self.query_one(EntryTable)
+
+    def action_reload(self) -> None:
+        """Look anew at what there is."""
+        self._listing = True
+        self.table.entries.clear()
+        self.table.rebuild()
+        self._tell()
+        stream(self, self.bench.entries, self._add, self._listed, self._failed)
+
+    def action_search(self) -> None:
+        """Narrow the list down."""
+        self.query_one(Prompt).open("search", "words that rows must have")
+
+    def action_show_all(self) -> None:
+        """Forget what was searched for."""
+        self.table.narrow_down("")
+        self._tell()
+
+    def action_next(self, step: int) -> None:
+        """Go to another of the rows that were found, round and round."""
+        table = self.table
+        if table.row_count:
+            table.move_cursor(row=(table.cursor_row + step) % table.row_count)
+
+    def action_sort(self, column: str) -> None:
+        """Sort by a column, by the same one again the other way round."""
+        self.table.sort_by(column)
+        self.lens.remembered.sort = self.table.sorted_by
+        self.lens.remembered.descending = self.table.descending
+
+    def action_toggle_summary(self) -> None:
+        """Show or hide the summary."""
+        self.toggle_class("-no-summary")
+        shown = "off" if self.has_class("-no-summary") else "on"
+        self.lens.remembered.layout["browser.summary"] = shown
+
+    def action_copy(self) -> None:
+        """Copy where the entry lies."""
+        entry = self._current()
+        if entry is not None:
+            self.lens.copy(entry.place or entry.kernel)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Narrow down while words are being typed."""
+        self.table.narrow_down(event.value)
+        self._tell()
+
+    def on_input_submitted(self) -> None:
+        """Return to the rows that are left."""
+        self.query_one(Prompt).close()
+
+    def on_prompt_cancelled(self) -> None:
+        """Show all rows again."""
+        self.action_show_all()
+
+    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+        """Sort by the column that was clicked."""
+        self.action_sort(event.column_key.value or "kernel")
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Open the entry."""
-        self.lens.show_view("overview", event.row_key.value or "")
+        entry = self.table.entries[event.row_key.value or ""]
+        if entry.problem:
+            self.lens.tell_error(IrlensError(entry.problem))
+        else:
+            self.lens.show_view("overview", entry.key)
+
+    def on_data_table_row_highlighted(self) -> None:
+        """Tell of the entry under the cursor, in full once the cursor rests there."""
+        self._summarize()
+
+    def on_resize(self) -> None:
+        """Show as many columns as there is room for."""
+        if self._is_wide() != self.table.wide:
+            self.table.wide = not self.table.wide
+            self.table.rebuild()
+
+    def _is_wide(self) -> bool:
+        return self.size.width >= _WIDE
+
+    def _summarize(self) -> None:
+        entry = self._current()
+        self.query_one(EntrySummary).tell(entry, None)
+        if self._resting is not None:
+            self._resting.stop()
+        if entry is not None and entry.config is not None and not entry.problem:
+            self._resting = self.set_timer(_REST, self._ask_for_report)
+
+    def _ask_for_report(self) -> None:
+        entry = self._current()
+        if entry is None:
+            return
+
+        def tell(report: Report) -> None:
+            if self._current() == entry:
+                self.query_one(EntrySummary).tell(entry, report)
+
+        self.ask(lambda: self.bench.report(entry.key), tell, lambda _: None, group="summary")
+
+    def _current(self) -> Entry | None:
+        key = self.table.current
+        return self.table.entries[key] if key is not None else None
 
     def _add(self, entries: list[Entry]) -> None:
-        table = self.query_one(DataTable)
-        for entry in entries:
-            target = entry.target.arch if entry.target else "?"
-            table.add_row(printable_line(entry.kernel), target, key=entry.key)
+        first = not self.table.row_count
+        self.table.add(entries)
+        self._tell()
+        if first:
+            self.table.order()
+            self._summarize()
+        if self._ordering is None:
+            self._ordering = self.set_timer(_ORDER, self._order)
+
+    def _order(self) -> None:
+        self._ordering = None
+        self.table.order()
+
+    def _listed(self) -> None:
+        self._listing = False
+        self.table.order()
+        self._tell()
 
     def _failed(self, error: IrlensError) -> None:
+        self._listing = False
+        self._tell()
         self.lens.tell_error(error)
+
+    def _tell(self) -> None:
+        entries = self.table.entries.values()
+        shown, all_of_them = self.table.row_count, len(self.table.entries)
+        number = plural(all_of_them, "entry" if all_of_them == 1 else "entrie")
+        told = [f"{count(shown)} of {number}" if shown < all_of_them else number]
+        if self._listing:
+            known = sum(1 for entry in entries if entry.findings is not None)
+            told.append(f"looking for findings {count(known)}/{number}" if known else "reading")
+        right = Content(" · ".join(told))
+        unreadable = sum(1 for entry in entries if entry.problem)
+        failing = sum(1 for entry in entries if mark(entry) == "✗") - unreadable
+        spilling = sum(1 for entry in entries if mark(entry) == "!")
+        for number_of, meaning, style in (
+            (unreadable, "✗ unreadable", BAD),
+            (failing, "✗ cannot launch", BAD),
+            (spilling, "! spill", WARN),
+        ):
+            if number_of:
+                right += Content.assemble(" · ", (f"{count(number_of)} {meaning}", style))
+        title = printable_line(self.bench.title)
+        words = " ".join(self.table.wanted)
+        left = Content.assemble(("irlens  ", "bold"), title)
+        if words:
+            left += Content.assemble(("  /", DIM), words)
+        self.query_one(Heading).show(left, right)

@@ -1,0 +1,165 @@
+"""What a row of the browser tells of an entry: words with styles, and what to sort them by."""
+
+from typing import TypeAlias
+
+from irlens.model.config import Config
+from irlens.model.report import Occupancy, Severity
+from irlens.model.text import count, percent, printable_line
+from irlens.tui.drawing import (
+    BAD,
+    DIM,
+    SEVERITY_SIGN,
+    SEVERITY_STYLE,
+    WARN,
+    bar,
+    occupancy_style,
+)
+from irlens.tui.workbench import Entry
+
+Rank: TypeAlias = tuple[float, ...] | str | None
+#: Words with the style of each; and the rank of the whole, ``None`` if it is not known.
+Made: TypeAlias = tuple[list[tuple[str, str]], Rank]
+
+#: Columns by name, with their titles.
+TITLES = {
+    "mark": "",
+    "kernel": "kernel",
+    "target": "target",
+    "registers": "regs",
+    "local": "local B",
+    "shared": "shared B",
+    "occupancy": "occupancy",
+    "findings": "findings",
+    "pipelines": "stages",
+    "settings": "settings",
+}
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+#: What the signs in the first column mean.
+MARKS = {
+    "✗": "cannot launch, or cannot be read",
+    "!": "spills, or keeps arrays in local memory",
+    "○": "not compiled yet: Enter compiles it",
+}
+_BAR = 4
+_UNKNOWN = [("–", DIM)]
+_NOT_YET = [("…", DIM)]
+
+
+def cells(entry: Entry) -> dict[str, Made]:
+    """Return what stands in each column."""
+    held = entry.resources
+    local = held.local_bytes if held is not None else None
+    return {
+        "mark": _mark(entry),
+        "kernel": _word(entry.kernel),
+        "target": _word(entry.target.arch if entry.target is not None else ""),
+        "registers": _number(held.registers if held is not None else None),
+        "local": _number(local, WARN if local else ""),
+        "shared": _number(held.shared_dynamic_bytes if held is not None else None),
+        "occupancy": _occupancy(entry.occupancy),
+        "pipelines": _pipelines(entry),
+        "findings": _findings(entry),
+        "settings": _settings(entry),
+    }
+
+
+def settings(config: Config) -> dict[str, str]:
+    """Return how a kernel was compiled: options and constexprs by name, each once."""
+    options = {
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+        "num_ctas": config.num_ctas if config.num_ctas != 1 else None,
+        "maxnreg": config.maxnreg,
+    }
+    told = {name: str(value) for name, value in options.items() if value is not None}
+    return told | {
+        printable_line(name): printable_line(str(value))
+        for name, value in config.constexprs.items()
+        if name not in told
+    }
+
+
+def searched(entry: Entry) -> str:
+    """Return the text in which words are looked for."""
+    held, occupancy, target = entry.resources, entry.occupancy, entry.target
+    chosen = settings(entry.config) if entry.config is not None else {}
+    words = [
+        entry.kernel,
+        entry.place,
+        entry.problem,
+        f"triton={entry.triton_version}",
+        *([target.vendor, target.arch, target.product or ""] if target is not None else []),
+        *(f"{name}={value}" for name, value in chosen.items()),
+        "spills" if held is not None and held.local_bytes else "",
+        "cannot launch" if occupancy is not None and not occupancy.launchable else "",
+        *(severity for severity in SEVERITIES if (entry.findings or {}).get(severity)),
+    ]
+    return " ".join(words)
+
+
+def mark(entry: Entry) -> str:
+    """Return the sign of an entry, "" for one without."""
+    if entry.problem or (entry.occupancy is not None and not entry.occupancy.launchable):
+        return "✗"
+    if entry.config is None:
+        return "○"
+    return "!" if entry.resources is not None and entry.resources.local_bytes else ""
+
+
+def _mark(entry: Entry) -> Made:
+    sign = mark(entry)
+    styles = {"✗": BAD, "!": WARN, "○": DIM}
+    return [(sign or " ", styles.get(sign, ""))], (float("✗!○".find(sign) if sign else 3),)
+
+
+def _word(text: str) -> Made:
+    shown = printable_line(text)
+    return [(shown, "")], shown or None
+
+
+def _number(value: int | None, style: str = "") -> Made:
+    return ([(count(value), style)], (value,)) if value is not None else (_UNKNOWN, None)
+
+
+def _occupancy(occupancy: Occupancy | None) -> Made:
+    if occupancy is None:
+        return _UNKNOWN, None
+    style = occupancy_style(occupancy)
+    if not occupancy.launchable:
+        return [("cannot launch", style)], (-1.0,)
+    share = occupancy.theoretical
+    return [(bar(share, _BAR), style), (f"{percent(share):>7}", "")], (share,)
+
+
+def _pipelines(entry: Entry) -> Made:
+    if entry.stages is None:
+        return (_UNKNOWN if entry.problem or entry.config is None else _NOT_YET), None
+    if not entry.stages:
+        return _UNKNOWN, None
+    pieces = []
+    for achieved, asked in entry.stages:
+        short = asked is not None and achieved < asked
+        pieces.append((f"{achieved}/{asked or '?'}{'▾' if short else ''} ", WARN if short else ""))
+    return pieces, tuple(float(achieved) for achieved, _ in entry.stages)
+
+
+def _findings(entry: Entry) -> Made:
+    if entry.findings is None:
+        return (_UNKNOWN if entry.problem or entry.config is None else _NOT_YET), None
+    counts = [(severity, entry.findings.get(severity, 0)) for severity in SEVERITIES]
+    pieces = [
+        (f"{number}{SEVERITY_SIGN[severity]} ", SEVERITY_STYLE[severity])
+        for severity, number in counts
+        if number
+    ]
+    return pieces or [("none", DIM)], tuple(float(number) for _, number in counts)
+
+
+def _settings(entry: Entry) -> Made:
+    if entry.problem:
+        return [(printable_line(entry.problem), BAD)], None
+    if entry.config is None:
+        return [("not compiled yet", DIM)], None
+    text = " ".join(f"{name}={value}" for name, value in settings(entry.config).items())
+    return [(text, DIM)], text or None

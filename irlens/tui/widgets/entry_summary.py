@@ -1,0 +1,122 @@
+"""What the browser tells of the entry under the cursor."""
+
+from collections.abc import Iterator
+
+from textual.content import Content
+from textual.widgets import Static
+
+from irlens.model.report import Pipeline, Report
+from irlens.model.text import count, percent, plural, printable_line, size
+from irlens.model.words import Words
+from irlens.tui.drawing import (
+    BAD,
+    DIM,
+    GOOD,
+    SEVERITY_SIGN,
+    SEVERITY_STYLE,
+    WARN,
+    bar,
+    labelled,
+    lines,
+    occupancy_style,
+)
+from irlens.tui.entry_cells import settings
+from irlens.tui.workbench import Entry
+
+_BAR = 16
+
+
+class EntrySummary(Static):
+    """A few lines; more of them once the report is there."""
+
+    def tell(self, entry: Entry | None, report: Report | None) -> None:
+        """Show an entry, ``None`` for none."""
+        self.update(Content("") if entry is None else lines(list(_rows(entry, report))))
+
+
+def _rows(entry: Entry, report: Report | None) -> Iterator[Content]:
+    yield Content.styled(printable_line(entry.kernel), "bold")
+    yield Content.styled(" · ".join(_made_for(entry)), DIM)
+    if entry.place:
+        yield Content.styled(printable_line(entry.place), DIM)
+    if entry.problem:
+        yield Content("")
+        yield Content.styled(printable_line(entry.problem), BAD)
+        return
+    if entry.config is not None:
+        told = "  ".join(f"{name} {value}" for name, value in settings(entry.config).items())
+        yield Content(told)
+    if report is not None:
+        yield from _figures(report)
+        yield from _pipelines(report)
+        yield from _findings(report)
+
+
+def _made_for(entry: Entry) -> list[str]:
+    told = []
+    if entry.target is not None:
+        product = entry.target.product
+        told.append(entry.target.arch + (f" ({product})" if product else ""))
+    if entry.triton_version:
+        told.append(f"Triton {printable_line(entry.triton_version)}")
+    return told
+
+
+def _figures(report: Report) -> Iterator[Content]:
+    words, held, occupancy = Words(report), report.resources, report.occupancy
+    yield Content("")
+    if occupancy is None:
+        yield labelled("Occupancy", ("unknown", WARN))
+    elif not occupancy.launchable:
+        yield labelled("Occupancy", ("cannot launch", BAD))
+        for refusal in occupancy.refusals:
+            yield Content.styled(words.refusal(refusal), BAD)
+    else:
+        share = percent(occupancy.theoretical)
+        yield labelled(
+            "Occupancy", (bar(occupancy.theoretical, _BAR), occupancy_style(occupancy)), f" {share}"
+        )
+        blocks = f"{plural(occupancy.blocks_per_sm, words.block)}/{words.sm}"
+        yield labelled("", blocks)
+        limits = ", ".join(words.resource(name) for name in occupancy.limited_by)
+        yield labelled("limited by", limits)
+    yield labelled("Registers", "unknown" if held.registers is None else f"{held.registers}")
+    if held.local_bytes:
+        yield labelled("Local", (f"{size(held.local_bytes)} per {words.thread}", WARN))
+    shared = held.shared_dynamic_bytes
+    yield labelled(words.shared, "unknown" if shared is None else f"{size(shared)}")
+
+
+def _pipelines(report: Report) -> Iterator[Content]:
+    for number, pipeline in enumerate(report.pipelines):
+        if number == 0:
+            yield Content("")
+        place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
+        yield labelled("" if number else "Pipelines", f"{place}  ", verdict(pipeline))
+
+
+def verdict(pipeline: Pipeline) -> Content:
+    """Return "cp.async 4 of 4 stages ✓" or "unknown"."""
+    if pipeline.achieved_stages is None:
+        return Content.styled(pipeline.verdict, WARN)
+    asked, achieved = pipeline.requested_stages, pipeline.achieved_stages
+    stages = f"{achieved} of {plural(asked, 'stage')}" if asked else plural(achieved, "stage")
+    good = pipeline.verdict == "pipelined"
+    sign = " ✓" if good else " ✗"
+    return Content.assemble(
+        f"{pipeline.kind or 'loads'} ", (f"{stages}{sign}", GOOD if good else WARN)
+    )
+
+
+def _findings(report: Report) -> Iterator[Content]:
+    yield Content("")
+    if not report.findings:
+        yield labelled("Findings", ("none", GOOD))
+        return
+    yield labelled("Findings", count(len(report.findings)))
+    for finding in report.findings:
+        sign = SEVERITY_SIGN[finding.severity]
+        yield Content.assemble(
+            (f"{sign} {finding.code} ", SEVERITY_STYLE[finding.severity]),
+            printable_line(finding.message),
+        )
