@@ -25,9 +25,12 @@ def use_color() -> bool:
 
 def width() -> int:
     """Return the columns to write for: the terminal's, 80 where there is none."""
-    if not sys.stdout.isatty():
-        return _PIPE_WIDTH
-    return min(shutil.get_terminal_size().columns, _MAX_WIDTH)
+    return min(columns(), _MAX_WIDTH) if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+def columns() -> int:
+    """Return all columns there are: the terminal's, or what ``COLUMNS`` says."""
+    return shutil.get_terminal_size((2 * _PIPE_WIDTH, 0)).columns
 
 
 def note(message: str) -> None:

@@ -58,6 +58,8 @@ def write(
     options: WritingOptions,
     *,
     details: frozenset[Detail] = frozenset(),
+    rows: int | None = None,
+    side_by_side: bool = False,
 ) -> None:
     """Write what a command found, where and how its options say.
 
@@ -66,13 +68,21 @@ def write(
         kind: What that is.
         options: The command's.
         details: What is to be shown in full.
+        rows: Most rows of a table.
+        side_by_side: Whether code is to stand beside each other, over the terminal's whole width.
 
     Raises:
         IrlensError: It cannot be written there.
     """
     destination = options["destination"]
     color = destination is None and output.use_color()
-    view = View(width=output.width(), color=color, details=details)
+    view = View(
+        width=output.columns() if side_by_side else output.width(),
+        color=color,
+        details=details,
+        rows=rows,
+        side_by_side=side_by_side,
+    )
     if options["summary"]:
         markdown = load_writer("markdown", kind)
         _add_to_summary(markdown.render(subject, View(details=details)))

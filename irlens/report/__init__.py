@@ -37,15 +37,19 @@ class View(msgspec.Struct, frozen=True):
         width: Columns, for formats that wrap.
         color: Whether ANSI colours may be used.
         details: What is to be shown in full, for formats that otherwise sum up.
+        rows: Most rows of a table, the rest counted; ``None`` for all.
         listings: The stages' text of each report, for formats that show code: as many as there
             are reports, or none.
+        side_by_side: Whether compared code is to stand beside each other, where a format can.
         code: The stages' text of a compared pair, for formats that show code.
     """
 
     width: int = 80
     color: bool = False
     details: frozenset[Detail] = frozenset()
+    rows: int | None = None
     listings: "tuple[Listing, ...]" = ()
+    side_by_side: bool = False
     code: "tuple[CodeComparison, ...]" = ()
 
 

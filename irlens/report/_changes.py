@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from irlens.model.code import CodeComparison
 from irlens.model.comparison import (
     WEIGHTS,
     Comparison,
@@ -262,13 +263,18 @@ def unpaired(comparisons: Comparisons) -> list[tuple[str, Sequence[Side]]]:
 
 def title(comparison: Comparison) -> str:
     """Return the kernel and the GPU: "softmax_kernel on sm_90"; if need be its config, too."""
+    setting = f", {comparison.setting}" if comparison.setting else ""
+    return f"{kernel_and_gpu(comparison)}{setting}"
+
+
+def kernel_and_gpu(comparison: Comparison | CodeComparison) -> str:
+    """Return the kernel and the GPU, both of either where they differ."""
     kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
     targets = dict.fromkeys(_arch(side) for side in (comparison.before, comparison.after))
-    setting = f", {comparison.setting}" if comparison.setting else ""
-    return f"{' → '.join(kernels)} on {' → '.join(targets)}{setting}"
+    return f"{' → '.join(kernels)} on {' → '.join(targets)}"
 
 
-def sides(comparison: Comparison) -> str:
+def sides(comparison: Comparison | CodeComparison) -> str:
     """Return what was asked for: "num_stages=2 → num_stages=4"; "" where the title says it."""
     pair = (comparison.before, comparison.after)
     if all(side.label in ("before", "after", side.kernel, _arch(side)) for side in pair):

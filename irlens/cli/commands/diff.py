@@ -10,6 +10,7 @@ from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError
 
 if TYPE_CHECKING:  # running the command loads it
+    from irlens.model.code import CodeComparisons
     from irlens.model.comparison import Comparisons
 
 _HELP = """Show what moved between two captures, by what it means.
@@ -21,6 +22,10 @@ Options choose among what is still to be compiled: beside a compiled side they a
 other one. With BEFORE alone an option with several values makes the sides: each is
 compared with the first. Several Tritons are compared kernel by kernel and config by config.
 
+With --stage the code itself is compared, by what it does: other names of values and
+registers, labels, source lines and offsets are no difference. Stages are source, ttir,
+ttgir, llir, ptx, sass, amdgcn and metadata.
+
 Exits with 0 if nothing moved, 1 if something did.
 
 \b
@@ -29,6 +34,7 @@ irlens diff softmax --target a100,h100
 irlens diff layer_norm --target b200 --triton 3.6.0,3.7.1
 irlens diff before/ after/ --format markdown
 irlens diff report.json softmax --target h100
+irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
 """
 
 
@@ -41,14 +47,36 @@ class _Options(KernelOptions, WritingOptions):
 @click.argument("after", required=False)
 @kernel_options
 @click.option("--pressure", is_flag=True, help="Compare live registers in the machine code, too.")
+@click.option("--stage", metavar="NAME,...", help="Compare the code of these stages instead.")
+@click.option("-y", "--side-by-side", is_flag=True, help="With --stage: show the sides in columns.")
+@click.option(
+    "-U",
+    "--context",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="With --stage: lines to show around what moved.",
+)
 @writing_options("comparisons")
 def command(
     before: str,
     after: str | None,
     pressure: bool,
+    stage: str | None,
+    side_by_side: bool,
+    context: int,
     **options: Unpack[_Options],
 ) -> Exit:
     """Compare two sides, or several with the first."""
+    if stage is not None:
+        if pressure:
+            raise click.UsageError("--pressure has no effect beside --stage: leave one of them out")
+        code = _code(before, after, asked(options), stage, context)
+        write(code, "code", options, side_by_side=side_by_side)
+        return Exit.DIFFERENCE if code.different else Exit.OK
+    if side_by_side:
+        raise click.UsageError("--side-by-side needs --stage: which code is to be shown?")
     if after is None:
         comparisons = _configurations(before, asked(options), sass=pressure)
     else:
@@ -66,27 +94,68 @@ def _configurations(kernel: str, asked: Asked, *, sass: bool) -> "Comparisons":
         return across([find_reports(kernel, one, sass=sass) for one in asked.by_triton()])
     reports = find_reports(kernel, asked, sass=sass)
     if len(reports) == 1:
-        raise IrlensError(
-            f"{kernel} alone is one side of a comparison",
-            hint="name a second, or give an option several values: --num-stages 2,4",
-        )
+        raise _one_side(kernel)
     return against_first(reports)
 
 
 def _two(before: str, after: str, asked: Asked, *, sass: bool) -> "Comparisons":
-    from irlens.cli.subject import find_reports, is_compiled
+    from irlens.cli.subject import find_reports
     from irlens.comparison.sets import match
 
-    asked_before = asked_after = asked
-    if is_compiled(before) != is_compiled(after):
-        # The options are for the side that is still to be compiled.
-        asked_before, asked_after = (Asked(), asked) if is_compiled(before) else (asked, Asked())
+    asked_before, asked_after = _for_each(before, after, asked)
     comparisons = match(
         find_reports(before, asked_before, sass=sass), find_reports(after, asked_after, sass=sass)
     )
     if not comparisons.pairs:
-        raise IrlensError(
-            f"{before} and {after} have no kernel in common",
-            hint="`irlens inspect` shows what each holds",
-        )
+        raise _nothing_in_common(before, after)
     return comparisons
+
+
+def _code(
+    before: str, after: str | None, asked: Asked, stages: str, context: int
+) -> "CodeComparisons":
+    """Compare the code of two sides, or of what the options' several values make of one."""
+    from irlens.cli.subject import find_captures
+    from irlens.comparison.code import check_stages
+    from irlens.comparison.code.sets import across, match
+
+    names = check_stages(stages.split(","))
+    if after is None:
+        tritons = list(asked.by_triton()) if asked.tritons else [asked]
+        sides = [find_captures(before, one) for one in tritons]
+        if len(sides) == len(sides[0]) == 1:
+            raise _one_side(before)
+        return across(sides, names, context=context)
+    asked_before, asked_after = _for_each(before, after, asked)
+    found = match(
+        find_captures(before, asked_before),
+        find_captures(after, asked_after),
+        names,
+        context=context,
+    )
+    if not found.pairs:
+        raise _nothing_in_common(before, after)
+    return found
+
+
+def _for_each(before: str, after: str, asked: Asked) -> tuple[Asked, Asked]:
+    """Return the options for each side: they are for the one that is still to be compiled."""
+    from irlens.cli.subject import is_compiled
+
+    if is_compiled(before) == is_compiled(after):
+        return asked, asked
+    return (Asked(), asked) if is_compiled(before) else (asked, Asked())
+
+
+def _one_side(kernel: str) -> IrlensError:
+    return IrlensError(
+        f"{kernel} alone is one side of a comparison",
+        hint="name a second, or give an option several values: --num-stages 2,4",
+    )
+
+
+def _nothing_in_common(before: str, after: str) -> IrlensError:
+    return IrlensError(
+        f"{before} and {after} have no kernel in common",
+        hint="`irlens inspect` shows what each holds",
+    )

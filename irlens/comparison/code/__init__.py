@@ -11,11 +11,11 @@ from irlens.comparison.code.align import align, side
 from irlens.comparison.code.declarations import Declarations
 from irlens.comparison.code.hunks import Enclosing, Rows, hunks
 from irlens.comparison.code.names import Correspondence
-from irlens.comparison.code.reading import STAGES, ReadStage, alike, check_stage, read, side_of
+from irlens.comparison.code.reading import STAGES, ReadStage, alike, check_stages, read, side_of
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeRow
 
-__all__ = ["STAGES", "check_stage", "compare_code"]
+__all__ = ["STAGES", "check_stages", "compare_code"]
 
 
 def compare_code(
@@ -40,7 +40,7 @@ def compare_code(
         ArtifactError: A side does not have it, or metadata is no JSON.
         ToolError: The disassembler is missing or failed.
     """
-    check_stage(stage)
+    check_stages([stage])
     ours, theirs = read(before, stage), read(after, stage)
     code, other = alike(ours, theirs)
     declared = Declarations(code.statements, other.statements)

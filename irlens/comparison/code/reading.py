@@ -2,7 +2,7 @@
 
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias, cast
 
 import msgspec
@@ -58,10 +58,17 @@ class ReadStage(msgspec.Struct, frozen=True):
         return self.python(loop) or str(loop.source)
 
 
-def check_stage(stage: str) -> None:
-    """Raise ``UnknownNameError`` unless there is a stage of this name that can be compared."""
-    if stage not in STAGES:
-        raise UnknownNameError("stage", stage, STAGES)
+def check_stages(stages: Iterable[str]) -> tuple[str, ...]:
+    """Return the stages, each once.
+
+    Raises:
+        UnknownNameError: There is no stage of that name, or it is binary.
+    """
+    names = tuple(dict.fromkeys(stage.strip() for stage in stages))
+    for name in names:
+        if name not in STAGES:
+            raise UnknownNameError("stage", name, STAGES)
+    return names
 
 
 def read(capture: Capture, stage: str) -> ReadStage:

@@ -15,18 +15,26 @@ from irlens.model.errors import ArtifactError
 from irlens.model.label import labels
 
 
-def against_first(
-    captures: Sequence[Capture], stages: Sequence[str], *, context: int = 3
+def across(
+    sets: Sequence[Sequence[Capture]], stages: Sequence[str], *, context: int = 3
 ) -> CodeComparisons:
-    """Return what moved in some stages from the first capture to each of the others.
+    """Return what moved from the first set to each of the others; of one set, from its first.
 
     Raises:
         ArtifactError: No pair has any of the stages.
         ToolError: The disassembler is missing or failed.
     """
-    names = labels([side_of(each, "") for each in captures])
-    first, *others = zip(captures, names, strict=True)
-    return _compared([(first, other) for other in others], stages, context)
+    if len(sets) == 1 or all(len(captures) == 1 for captures in sets):
+        return _against_first([each for captures in sets for each in captures], stages, context)
+    found = [match(sets[0], other, stages, context=context) for other in sets[1:]]
+    return CodeComparisons(
+        schema=CODE_SCHEMA,
+        different=any(each.different for each in found),
+        pairs=[pair for each in found for pair in each.pairs],
+        missing=[told for each in found for told in each.missing],
+        removed=[one for each in found for one in each.removed],
+        added=[one for each in found for one in each.added],
+    )
 
 
 def match(
@@ -88,3 +96,11 @@ def _sides(captures: Iterable[Capture]) -> list[Side]:
     alone = [side_of(each, "") for each in captures]
     found = (replace(each, label=label) for each, label in zip(alone, labels(alone), strict=True))
     return sorted(found, key=lambda one: (one.kernel, one.label))
+
+
+def _against_first(
+    captures: Sequence[Capture], stages: Sequence[str], context: int
+) -> CodeComparisons:
+    names = labels([side_of(each, "") for each in captures])
+    first, *others = zip(captures, names, strict=True)
+    return _compared([(first, other) for other in others], stages, context)

@@ -21,6 +21,7 @@ _RESERVE = 200
 # A dot between letters might be the name of a host: "softmax.py" is a link to some.
 _LETTER = r"[A-Za-z0-9,;:=+/()'%?→−×·–✓✗…-]"
 _PLAIN = re.compile(rf"(?:{_LETTER}(?!//)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|(?<=[0-9])\.(?=[0-9]))*")
+_BACKTICKS = re.compile(r"`+")
 _CODE = re.compile(r"[A-Za-z0-9_.,:=+/()\[\]→ -]*")
 
 
@@ -99,6 +100,20 @@ class Document:
         title = _references(_shortened(summary))
         head = [f"<details><summary><code>{title}</code></summary>", "", "<pre>"]
         self._add_lines(escaped, "line", head=head, tail=["</pre>", "</details>"])
+
+    def folded_diff(self, summary: str, lines: Sequence[str]) -> None:
+        """Add a unified diff, coloured as code hosts do, that a click unfolds.
+
+        Args:
+            summary: What it is.
+            lines: Its lines, safe to show.
+        """
+        # A fence longer than any in the text is the one that ends it.
+        longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
+        fence = "`" * max(longest + 1, 3)
+        title = _references(_shortened(summary))
+        head = [f"<details><summary><code>{title}</code></summary>", "", f"{fence}diff"]
+        self._add_lines(lines, "line", head=head, tail=[fence, "", "</details>"])
 
     def text(self) -> str:
         """Return the document, ending in one newline."""
