@@ -21,8 +21,15 @@ from irlens import arch
 from irlens.capturing import Request, capture_entries
 from irlens.cli.exits import Exit
 from irlens.comparison.sets import against_first, match
+from irlens.gate import project
+from irlens.gate.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort, written
+from irlens.gate.baseline import NAME as BASELINE_NAME
+from irlens.gate.check import check
+from irlens.gate.matching import Made
+from irlens.gate.rules import Rules
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
+from irlens.model.check import Check
 from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
@@ -61,6 +68,14 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
     "softmax-three": ("softmax-h100", "softmax-t4", "softmax-mi300x"),
 }
 
+#: Captures that the checks are about, and how they are made.
+CHECKED: dict[str, Recipe] = {
+    "layer_norm-b200-3.6": Recipe(kernel="layer_norm", target="b200"),
+    "softmax-h100": Recipe(kernel="softmax", target="h100", settings={"num_stages": "4"}),
+    "softmax-mi300x": Recipe(kernel="softmax", target="mi300x", settings={"num_stages": "4"}),
+    "spill-h100": Recipe(kernel="spill", target="h100"),
+}
+
 
 def captures() -> dict[str, Capture]:
     """Return the captures in this folder by name."""
@@ -83,6 +98,27 @@ def comparisons() -> dict[str, Comparisons]:
     return {**several, "folders": match(list(found.values()), newer)}
 
 
+def baseline() -> Baseline:
+    """Return the baseline of the folder ``checks``: what its kernels were with Triton 3.6."""
+    found = reports()
+    return Baseline(
+        schema=BASELINE_SCHEMA,
+        entries=sort(entry(found[name], recipe) for name, recipe in CHECKED.items()),
+    )
+
+
+def checks() -> dict[str, Check]:
+    """Return what checks of that folder find: with the same Triton, and with a later one."""
+    found, asked = reports(), project.find(SAMPLES / "checks")
+    rules = Rules(baseline=baseline(), baseline_file=asked.baseline.name, budgets=asked.budgets)
+    newer = {"layer_norm-b200-3.6": "layer_norm-b200-3.7"}
+    sides = {"passed": CHECKED, "failed": {newer.get(n, n): r for n, r in CHECKED.items()}}
+    return {
+        name: check([Made(recipe=r, reports=(found[n],)) for n, r in side.items()], rules)[0]
+        for name, side in sides.items()
+    }
+
+
 def generated() -> Iterator[tuple[str, str]]:
     """Yield every file that is made from the captures here: its path in this folder, its text."""
     yield "report.schema.json", schema()
@@ -97,6 +133,11 @@ def generated() -> Iterator[tuple[str, str]]:
         for form in format_names("comparisons"):
             text = load_writer(form, "comparisons").render(compared, View())
             yield f"comparisons/{name}.{extension(form)}", text
+    yield f"checks/{BASELINE_NAME}", written(baseline()).decode()
+    for name, checked in checks().items():
+        for form in format_names("check"):
+            text = load_writer(form, "check").render(checked, View())
+            yield f"checks/{name}.{extension(form)}", text
 
 
 def _compile() -> None:

@@ -62,15 +62,21 @@ def make(recipe: Recipe, root: Path, by: Asked) -> Made:
     return Made(recipe=recipe, reports=reports)
 
 
+def is_gone(recipe: Recipe, root: Path) -> bool:
+    """Whether the file that a recipe names is not there any more."""
+    path, _ = _split(recipe.kernel, below=root)
+    return path is not None and not (root / path.expanduser()).exists()
+
+
 def from_root(kernel: str, root: Path) -> str:
-    """Return KERNEL with a path in it relative to a folder, if it is below that."""
+    """Return KERNEL with a path in it relative to a folder."""
     path, function = _split(kernel)
     if path is None or kernel.startswith("~"):
         return kernel
-    absolute = path.absolute()
-    if not absolute.is_relative_to(root):
-        return kernel if path.is_absolute() else _path(os.path.relpath(absolute, root)) + function
-    return _path(absolute.relative_to(root).as_posix()) + function
+    absolute = Path(os.path.normpath(path.absolute()))
+    if path.is_absolute() and not absolute.is_relative_to(root):
+        return kernel
+    return _path(os.path.relpath(absolute, root)) + function
 
 
 def to_here(kernel: str, root: Path) -> str:

@@ -290,6 +290,6 @@ def _malformed(path: Path, content: bytes, message: str) -> ArtifactError:
         line = content.count(b"\n", 0, conflict.start()) + 1
         message = "a merge left both sides in it"
     return ArtifactError(
-        f"{path}{f':{line}' if line else ''}: not JSON: {message}",
+        f"{path}{f':{line}' if line else ''}: not JSON: {message.partition(' (byte')[0]}",
         hint="take either side of it, then `irlens check --update`" if conflict else None,
     )

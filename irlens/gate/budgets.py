@@ -15,6 +15,12 @@ from irlens.model.comparison import Comparison, Value
 from irlens.model.report import Pipeline, Report
 from irlens.model.source import SourceLocation
 
+#: Figures that follow from what limits occupancy.
+_FITTING = frozenset({
+    "occupancy.launchable", "occupancy.theoretical", "occupancy.blocks_per_sm",
+    "occupancy.active_warps",
+})  # fmt: skip
+
 
 class Known(NamedTuple):
     """What a baseline has of a kernel, as ``baseline.figures``, and how far it moved."""
@@ -107,8 +113,7 @@ def _state(
         return "held", ""
     if pipeline is not None:
         return "broken", pipeline.reason
-    limiting = any(path.startswith("occupancy.") for path in values)
-    return "broken", places.occupancy_reason(report) if limiting else ""
+    return "broken", places.occupancy_reason(report) if _FITTING & values.keys() else ""
 
 
 def _without(field: Field, report: Report, pipeline: Pipeline | None) -> tuple[BudgetState, str]:

@@ -46,11 +46,12 @@ def _missing(gone: Sequence[Entry], made: Sequence[Made], rules: Rules) -> Itera
     for entry, named in zip(gone, entry_sides(gone), strict=True):
         failures = (one.failure for one in made if one.recipe == entry.recipe)
         why = next(filter(None, failures), f"{entry.recipe.kernel} makes no such configuration now")
+        state = "is taken out of the baseline" if rules.update else "cannot be checked"
         yield Problem(
             kind="missing",
             fails=not rules.update,
-            message=f"{_title(named)} cannot be checked: {why}",
-            hint="mend it, or `irlens check --update` to take it out of the baseline",
+            message=f"{_title(named)} {state}: {why}",
+            hint="" if rules.update else "if it is to go: irlens check --update",
             file=rules.baseline_file,
             line=None,
         )

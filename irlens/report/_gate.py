@@ -74,7 +74,7 @@ def rows(kernel: CheckedKernel) -> list[Row]:
     found = [_movement(one) for one in kernel.movements]
     found += [_budget(one) for one in kernel.budgets if one.state in ("broken", "unknown")]
     found += [_finding(one) for one in kernel.findings]
-    return sorted(found, key=lambda row: LEVELS.index(row.level))
+    return _once(sorted(found, key=lambda row: LEVELS.index(row.level)))
 
 
 def budgets_told(kernel: CheckedKernel) -> str:
@@ -151,7 +151,7 @@ def updated(update: Update) -> str:
 
 
 def unchecked(side: Side) -> str:
-    """Return an entry that was not asked for."""
+    """Return an entry of the baseline that was not asked for."""
     return describe(side)
 
 
@@ -159,6 +159,16 @@ def _problems_told(kind: str, number: int) -> str:
     if kind == "missing":
         return f"{count(number)} not checked"
     return plural(number, "stale budget") if kind == "stale budget" else kind
+
+
+def _once(found: list[Row]) -> list[Row]:
+    """Return rows without the reasons that a row above has already given."""
+    told: set[str] = set()
+    left = []
+    for row in found:
+        left.append(row._replace(why="") if row.why in told else row)
+        told.add(row.why)
+    return left
 
 
 def _movement(one: Movement) -> Row:

@@ -146,21 +146,22 @@ def _make(
 def _made(
     recipe: "Recipe", kept: "Sequence[Recipe]", project: "Project", wanted: Asked, *, update: bool
 ) -> "Made":
-    """Make one recipe; what the baseline has and cannot be made is one of the check's results."""
+    """Make one recipe.
+
+    That the baseline has one that makes nothing any more is a result. ``--update`` may take what is
+    gone out of it, but not what is broken.
+    """
     from irlens.capturing.request import triton_version
-    from irlens.cli.recipes import make
+    from irlens.cli.recipes import is_gone, make
     from irlens.gate.matching import Made
 
     if recipe.target is not None and not wanted.tritons:
         triton_version()  # without a compiler nothing can be said of any kernel
     try:
         return make(recipe, project.root, wanted)
-    except UnknownNameError as error:
-        if recipe not in kept:
-            raise
-        return Made(recipe=recipe, failure=error.message)
     except IrlensError as error:
-        if recipe not in kept or update:
+        gone = isinstance(error, UnknownNameError) or is_gone(recipe, project.root)
+        if recipe not in kept or (update and not gone):
             raise
         return Made(recipe=recipe, failure=error.message)
 

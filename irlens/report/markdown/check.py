@@ -62,4 +62,5 @@ def _cells(row: Row, kernel: CheckedKernel) -> list[str]:
 def _problem(problem: Problem) -> str:
     place = problem_place(problem)
     told = f"{code(place)}: " if place else ""
-    return f"{MARKS[problem_level(problem)]} {told}{words(problem.message)} ({words(problem.hint)})"
+    hint = f" ({words(problem.hint)})" if problem.hint else ""
+    return f"{MARKS[problem_level(problem)]} {told}{words(problem.message)}{hint}"

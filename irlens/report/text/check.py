@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from irlens.model.check import Check, CheckedKernel, Outcome
-from irlens.model.text import printable_line
+from irlens.model.text import plural, printable_line
 from irlens.report import View
 from irlens.report._gate import (
     MARKS,
@@ -16,7 +16,6 @@ from irlens.report._gate import (
     rows,
     silent,
     title,
-    unchecked,
     updated,
     verdict,
 )
@@ -99,7 +98,8 @@ def _problems(page: Page, check: Check) -> None:
             Cell(MARKS[level], _LEVEL_STYLES[level]),
             [*([Cell(f"{place}:", "code")] if place else []), *prose(problem.message)],
         )
-        page.row(Cell(" "), prose(problem.hint, "dim"))
+        if problem.hint:
+            page.row(Cell(" "), prose(problem.hint, "dim"))
 
 
 def _quiet(page: Page, check: Check, kernels: Sequence[CheckedKernel]) -> None:
@@ -112,10 +112,7 @@ def _quiet(page: Page, check: Check, kernels: Sequence[CheckedKernel]) -> None:
 
 
 def _unchecked(page: Page, check: Check) -> None:
-    if not check.unchecked:
-        return
-    page.blank()
-    told = [unchecked(side) for side in check.unchecked[:_SHOWN]]
-    if len(check.unchecked) > _SHOWN:
-        told.append(f"and {len(check.unchecked) - _SHOWN:,} more")
-    page.line("Not asked", [Cell(each, "dim") for each in told])
+    if check.unchecked:
+        page.blank()
+        left = plural(len(check.unchecked), "configuration")
+        page.headline([Cell(f"not asked for: {left} of the baseline", "dim")])
