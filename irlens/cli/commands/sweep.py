@@ -1,0 +1,170 @@
+"""``irlens sweep``: which configurations of a kernel fit, and what each comes to."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+import msgspec
+
+from irlens.cli import output
+from irlens.cli.exits import Exit
+from irlens.cli.options import ConfigOptions, asked_configs, config_options
+from irlens.cli.progress import progress
+from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.model.errors import IrlensError
+
+if TYPE_CHECKING:  # they load what compiles
+    from irlens.capturing import Request
+    from irlens.sweeping.crew import Crew
+    from irlens.sweeping.run import Tried, Wishes
+
+_HELP = """Compile a grid of configurations of KERNEL and show which fit.
+
+KERNEL is what `irlens inspect` compiles: a sample's name, path/file.py:kernel or
+package.module:kernel. Every option with several values is an axis; of an autotuned kernel
+what they leave open is taken from its own configurations. Ranges: 1..5, 0..64..16,
+16..256..x2.
+
+--where chooses what to compile. It may use every constexpr, compile option, size and
+argument, and what is known of the target: arch, sm_count, registers_per_sm, shared_per_sm,
+shared_per_block_optin, ... (`irlens targets --format json` has all).
+
+--filter chooses among the results and --sort orders them. They use: occupancy (0..1),
+blocks_per_sm, registers, local_bytes, shared_bytes, stages_achieved, stages_requested,
+bytes_in_flight_per_sm, live_registers, instructions, code_bytes, and after --measure
+time_ms. What is unknown meets no condition.
+
+What is compiled is stored. A sweep that is interrupted goes on where it was when the same
+command is given again.
+
+Exits with 0 if some configuration fits, 1 if none does.
+
+\b
+irlens sweep matmul --target a100,h100
+irlens sweep matmul --num-stages 1..5 --num-warps 4,8 --set BLOCK_SIZE_M=64,128 \\
+    --set BLOCK_SIZE_K=32..128..x2 --where "BLOCK_SIZE_M * BLOCK_SIZE_K <= 16384"
+irlens sweep matmul --num-stages 1..5 --filter "occupancy >= 0.25 and local_bytes == 0" \\
+    --sort=-stages_achieved,registers --prune-list configs.json
+irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
+"""
+#: Rows of a table that are shown on a terminal without --all.
+_ROWS = 30
+
+
+class _Options(ConfigOptions, WritingOptions):
+    """Those that this command shares with others."""
+
+
+def _keys(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
+    return tuple(key.strip() for key in text.split(",") if key.strip()) if text else ()
+
+
+@click.command(help=_HELP, short_help="Compile a grid of configurations and show which fit.")
+@click.argument("kernel")
+@config_options
+@click.option("--where", metavar="EXPR", multiple=True, help="Compile only what meets this.")
+@click.option(
+    "--filter", "filters", metavar="EXPR", multiple=True, help="Show only results that meet this."
+)
+@click.option(
+    "--sort",
+    metavar="[-]FIGURE,...",
+    callback=_keys,
+    help="Order within a target; a minus is for the largest first.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Worker processes.  [default: as many as there are cores]",
+)
+@click.option(
+    "--cluster", metavar="ADDRESS", help="Let a Dask cluster do the work: tcp://scheduler:8786."
+)
+@click.option("--measure", is_flag=True, help="Also time what fits, on the GPU of this machine.")
+@click.option(
+    "--prune-list",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write what fits, on every target, as JSON for triton.Config.",
+)
+@click.option("--all", "everything", is_flag=True, help="Show every row on a terminal, too.")
+@writing_options("sweep")
+def command(
+    kernel: str,
+    where: tuple[str, ...],
+    filters: tuple[str, ...],
+    sort: tuple[str, ...],
+    jobs: int | None,
+    cluster: str | None,
+    measure: bool,
+    prune_list: Path | None,
+    everything: bool,
+    **options: Unpack[_Options],
+) -> Exit:
+    """Sweep one kernel."""
+    from irlens.cli.subject import find_requests, is_compiled
+    from irlens.sweeping.measuring import measured, require_device
+    from irlens.sweeping.pruning import prune_list as fitting
+    from irlens.sweeping.run import Wishes, assemble
+
+    if is_compiled(kernel):
+        raise IrlensError(
+            f"{kernel} is compiled already: there is nothing to choose",
+            hint="name the kernel's source, or look at it with `irlens inspect`",
+        )
+    if cluster is not None and jobs is not None:
+        raise click.UsageError("--jobs has no effect beside --cluster, which has its own workers")
+    device = require_device() if measure else None
+    wishes = Wishes(where=where, filters=filters, sort=sort)
+    requests = list(find_requests(kernel, asked_configs(options)))
+    tried = _try_all(requests, wishes, cluster, jobs)
+    if device is not None:
+        with progress("measuring") as tell:
+            trials = measured(tried.trials, filters, kernel, device, tell)
+        tried = msgspec.structs.replace(tried, trials=trials)
+    found = assemble(tried, wishes, (device.name or device.target.arch) if device else None)
+    if prune_list is not None:
+        entries = msgspec.json.encode(fitting(tried.trials, found.trials))
+        output.write(msgspec.json.format(entries, indent=2) + b"\n", prune_list)
+    on_terminal = options["destination"] is None and sys.stdout.isatty()
+    write(found, "sweep", options, rows=_ROWS if on_terminal and not everything else None)
+    return Exit.OK if any(each.outcome == "fits" for each in found.trials) else Exit.DIFFERENCE
+
+
+def _try_all(
+    requests: "list[Request]", wishes: "Wishes", cluster: str | None, jobs: int | None
+) -> "Tried":
+    from irlens.sweeping.run import try_all
+
+    crew = _crew(cluster, jobs)
+    reached = (0, 0)
+    try:
+        with progress("compiling") as show:
+
+            def tell(done: int, total: int) -> None:
+                nonlocal reached
+                reached = done, total
+                show(done, total)
+
+            return try_all(requests, crew, wishes, tell)
+    except KeyboardInterrupt:
+        crew.stop()
+        done, total = reached
+        output.note(f"irlens: {done} of {total} are done; the same command goes on from there")
+        raise
+    finally:
+        crew.stop()
+
+
+def _crew(cluster: str | None, jobs: int | None) -> "Crew":
+    if cluster is not None:
+        from irlens.sweeping.cluster import ClusterCrew
+
+        return ClusterCrew(cluster)
+    from irlens.sweeping.crew import LocalCrew
+
+    return LocalCrew(jobs or len(os.sched_getaffinity(0)))

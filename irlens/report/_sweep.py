@@ -1,0 +1,172 @@
+"""A sweep in words: the cells and sentences that every format for people shows."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
+from irlens.model.text import count, percent, plural
+
+UNKNOWN = "–"
+#: What a configuration that is no row of the table is listed under.
+TITLES = {"does not fit": "Too big", "failed": "Failed", "died": "Died"}
+_TOLD = {
+    "unknown": "with unknown occupancy",
+    "does not fit": "too big",
+    "failed": "failed",
+    "died": "died with their worker",
+}
+
+
+def columns(sweep: Sweep) -> list[str]:
+    """Return the titles of the table's figures. Where nothing spills there is no column for it."""
+    shown = {"ms": sweep.device is not None, "local B": not no_local_memory(sweep)}
+    return [title for title in _COLUMNS if shown.get(title, True)]
+
+
+def cells(trial: Trial, sweep: Sweep) -> list[str]:
+    """Return a trial's figures under the titles of ``columns``."""
+    return [_COLUMNS[title](trial) for title in columns(sweep)]
+
+
+def no_local_memory(sweep: Sweep) -> bool:
+    """Whether no configuration in the tables uses local memory."""
+    made = [trial.figures for trial in sweep.trials if in_table(trial)]
+    return all(figures is not None and figures.local_bytes == 0 for figures in made)
+
+
+def in_table(trial: Trial) -> bool:
+    """Whether a trial is a row of the table: it fits, or it is not known that it does not."""
+    return trial.outcome not in TITLES
+
+
+def name(trial: Trial, sweep: Sweep) -> str:
+    """Return what a trial is called: what sets it apart, or the kernel if nothing does."""
+    return trial.label or sweep.kernel
+
+
+def verdict(trials: Sequence[Trial]) -> str:
+    """Return "12 of 20 fit, 6 too big, 2 failed"."""
+    outcomes = Counter(trial.outcome for trial in trials)
+    told = [f"{count(outcomes['fits'])} of {count(len(trials))} fit"]
+    told += [
+        f"{count(outcomes[outcome])} {_TOLD[outcome]}"
+        for outcome in OUTCOMES
+        if outcome != "fits" and outcomes[outcome]
+    ]
+    return ", ".join(told)
+
+
+def remark(sweep: Sweep) -> list[str]:
+    """Return what no column says because it is the same in each row."""
+    return (
+        ["no local memory"] if no_local_memory(sweep) and any(map(in_table, sweep.trials)) else []
+    )
+
+
+def left_out(sweep: Sweep) -> list[str]:
+    """Return what is not among the trials: "8 left out by --where"."""
+    return [
+        f"{count(number)} left out by {option}"
+        for number, option in ((sweep.excluded, "--where"), (sweep.filtered, "--filter"))
+        if number
+    ]
+
+
+def target_name(target: Target) -> str:
+    """Return "sm_90 (h100)"."""
+    return f"{target.arch} ({target.product})" if target.product else target.arch
+
+
+def differing(sweep: Sweep) -> list[str]:
+    """Return the settings and arguments that are not the same in all trials."""
+    each = [_chosen(trial) for trial in sweep.trials]
+    names = dict.fromkeys(name for chosen in each for name in chosen)
+    return [name for name in names if len({repr(chosen.get(name)) for chosen in each}) > 1]
+
+
+def common(sweep: Sweep) -> str:
+    """Return what all trials share: "GROUP_SIZE_M=8"; "" where that is nothing."""
+    if not sweep.trials:
+        return ""
+    apart = differing(sweep)
+    shared = {n: v for n, v in _chosen(sweep.trials[0]).items() if n not in apart}
+    return " ".join(f"{name}={value}" for name, value in shared.items() if value is not None)
+
+
+def values(trial: Trial, names: Sequence[str]) -> list[str]:
+    """Return the values of settings and arguments."""
+    chosen = _chosen(trial)
+    return [str(chosen[name]) if name in chosen else UNKNOWN for name in names]
+
+
+def told_correlations(sweep: Sweep) -> list[str]:
+    """Return how each figure goes with the time: "occupancy −0.52"."""
+    return [
+        f"{each.figure.replace('_', ' ')} {_rho(each.rho)}{_of(each, sweep)}"
+        for each in sweep.correlations
+        if each.rho is not None
+    ]
+
+
+def measured(sweep: Sweep) -> str:
+    """Return "rank correlation with the time of 12 configurations on NVIDIA H200"."""
+    number = sum(trial.timing is not None for trial in sweep.trials)
+    return (
+        f"rank correlation with the time of {plural(number, 'configuration')} on {sweep.device} "
+        "(near 1: the larger the slower, near −1: the larger the faster)"
+    )
+
+
+def _chosen(trial: Trial) -> dict[str, ConstexprValue]:
+    return {**trial.settings, **trial.args}
+
+
+def _rho(rho: float) -> str:
+    return f"{rho:+.2f}".replace("-", "−")
+
+
+def _of(correlation: Correlation, sweep: Sweep) -> str:
+    most = max(each.trials for each in sweep.correlations)
+    return f" (of {count(correlation.trials)})" if correlation.trials < most else ""
+
+
+def _time(trial: Trial) -> str:
+    return UNKNOWN if trial.timing is None else f"{trial.timing.median_ms:.4g}"
+
+
+def _occupancy(trial: Trial) -> str:
+    if trial.figures is None or trial.figures.occupancy is None:
+        return UNKNOWN
+    return percent(trial.figures.occupancy)
+
+
+def _stages(trial: Trial) -> str:
+    figures = trial.figures
+    if figures is None or figures.stages_achieved is None:
+        return UNKNOWN
+    asked = UNKNOWN if figures.stages_requested is None else str(figures.stages_requested)
+    return f"{figures.stages_achieved}/{asked}"
+
+
+def _limits(trial: Trial) -> str:
+    return ", ".join(each.removesuffix("_memory") for each in trial.limited_by) or UNKNOWN
+
+
+def _number(figure: str) -> Callable[[Trial], str]:
+    def cell(trial: Trial) -> str:
+        value: int | None = getattr(trial.figures, figure, None)
+        return UNKNOWN if value is None else count(value)
+
+    return cell
+
+
+_COLUMNS: dict[str, Callable[[Trial], str]] = {
+    "ms": _time,
+    "occupancy": _occupancy,
+    "registers": _number("registers"),
+    "local B": _number("local_bytes"),
+    "shared B": _number("shared_bytes"),
+    "stages": _stages,
+    "limited by": _limits,
+}

@@ -1,0 +1,39 @@
+"""Comma-separated values, a line for each result (RFC 4180): for spreadsheets and data frames.
+
+Numbers are plain, without units and separators; what is unknown is empty.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from irlens.model.text import printable_line
+
+EXTENSION = "csv"
+
+Field: TypeAlias = bool | int | float | str | None
+
+#: A spreadsheet takes a field that begins so for a formula, which can call out of it (CWE-1236).
+_FORMULA = ("=", "+", "-", "@")
+
+
+def written(rows: Iterable[Mapping[str, Field]]) -> str:
+    """Return the rows under the names of all their columns.
+
+    Text is made safe to show; one that a spreadsheet would run is led by an apostrophe.
+    """
+    known = list(rows)
+    titles = list(dict.fromkeys(title for row in known for title in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(_safe, titles))
+    writer.writerows([_safe(row.get(title)) for title in titles] for row in known)
+    return text.getvalue()
+
+
+def _safe(field: Field) -> Field:
+    if not isinstance(field, str):
+        return field
+    text = printable_line(field)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
