@@ -1,0 +1,102 @@
+"""Across Triton versions as a user asks for them: ``--triton`` and ``--python``."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.capturing.request import triton_version
+from irlens.model.comparison import Comparisons
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+HERE = ("vector_add", "--target", "sm_80", "--no-run")
+
+
+class Ran(msgspec.Struct, frozen=True):
+    code: int
+    out: str
+    err: str
+
+
+def irlens(*arguments: str) -> Ran:
+    ran = subprocess.run(
+        [sys.executable, "-m", "irlens", *arguments], stdin=subprocess.DEVNULL,
+        capture_output=True, env={**os.environ, "COLUMNS": "80"}, check=False, text=True,
+    )  # fmt: skip
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def test_a_version_and_an_interpreter_are_the_two_sides() -> None:
+    ran = irlens("diff", *HERE, "--triton", triton_version(), "--python", sys.executable)
+    assert ran.code == 0, ran.err
+    assert ran.out == "vector_add_kernel on sm_80\nno difference\n"
+    assert ran.err == ""
+
+
+def test_each_config_is_compared_with_its_like() -> None:
+    axes = ("--num-warps", "2,4", "--python", f"{sys.executable},{sys.executable}")
+    ran = irlens("diff", *HERE, *axes, "--format", "json")
+    assert ran.code == 0, ran.err
+    pairs = msgspec.json.decode(ran.out, type=Comparisons).pairs
+    assert [pair.setting for pair in pairs] == ["num_warps=2", "num_warps=4"]
+    assert all(pair.before.config == pair.after.config for pair in pairs)
+
+
+def test_a_version_can_be_inspected() -> None:
+    ran = irlens("inspect", *HERE, "--triton", triton_version())
+    assert ran.code == 0, ran.err
+    assert f"Triton {triton_version()}" in ran.out
+
+
+def test_the_lost_occupancy_is_found_and_explained() -> None:
+    ran = irlens("diff", *(str(CAPTURES / f"layer_norm-b200-{v}") for v in ("3.6", "3.7")))
+    assert ran.code == 1, ran.err
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert lines[:2] == [
+        "layer_norm_kernel on sm_100 Triton 3.6.0 → Triton 3.7.1",
+        "occupancy 50 % → 25 %, registers 64 → 72, 1 finding changed",
+    ]
+    assert "To regain 8 fewer registers/thread: 1 → 2 blocks/SM (50 %)" in lines
+    # The other way round nothing is to be regained.
+    back = irlens("diff", *(str(CAPTURES / f"layer_norm-b200-{v}") for v in ("3.7", "3.6")))
+    assert "regain" not in back.out
+
+
+def test_that_no_more_registers_are_needed_is_told() -> None:
+    sides = [str(CAPTURES / f"layer_norm-b200-{version}") for version in ("3.6", "3.7")]
+    told = "+8 allocated per thread, but no more are live at once: 61"
+    for form in ("text", "markdown"):
+        ran = irlens("diff", *sides, "--pressure", "--format", form)
+        assert told in ran.out, ran.err
+    assert told not in irlens("diff", *reversed(sides), "--pressure").out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--triton", "3.1"), "Triton 3.1: irlens compiles with 3.4 or newer"),
+        (("--python", "no-such-python"), "no such interpreter: no-such-python"),
+        (("--python", "/bin/true"), "/bin/true is no Python interpreter"),
+        (("--triton", ","), "a value is missing"),
+    ],
+)
+def test_what_is_no_triton(options: tuple[str, ...], message: str) -> None:
+    ran = irlens("inspect", *HERE, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_capture_has_its_triton() -> None:
+    ran = irlens("inspect", str(CAPTURES / "softmax-h100"), "--triton", "3.6.0")
+    assert ran.code == 2
+    assert "compiled already" in ran.err
+
+
+def test_one_version_alone_is_one_side() -> None:
+    ran = irlens("diff", *HERE, "--triton", triton_version())
+    assert ran.code == 2
+    assert "one side" in ran.err
