@@ -14,7 +14,6 @@ from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.themes import DEFAULTS, THEMES
 from irlens.tui.workbench import Workbench
 
-
 #: Columns and lines from which a screen has a class, so that it can lay itself out for them.
 _WIDTHS = [(0, "-narrow"), (100, "-medium"), (180, "-wide")]
 _HEIGHTS = [(0, "-short"), (32, "-tall")]
@@ -37,6 +36,7 @@ class Lens(App[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="quit"),
+        Binding("question_mark,f1", "help", "Help", id="help"),
         Binding("T", "next_theme", "Theme", id="theme", show=False),
     ]
 
@@ -101,6 +101,18 @@ class Lens(App[None]):
         else:
             self.install_screen(load_view(name)(key, at), installed)
         self._show(installed)
+
+    def show_text(self, markdown: str) -> None:
+        """Show a text over the screen."""
+        from irlens.tui.screens.reading import Reading
+
+        self.push_screen(Reading(printable(markdown)))
+
+    def action_help(self) -> None:
+        """Say what the screen shows, and which keys it has."""
+        from irlens.tui.help import help_of
+
+        self.show_text(help_of(self.screen))
 
     def tell_error(self, error: IrlensError) -> None:
         """Say what went wrong."""

@@ -3,6 +3,7 @@
 A style is a name from the theme ("$warning"), so that a drawing follows the theme.
 """
 
+import textwrap
 from collections.abc import Sequence
 
 from textual.content import Content
@@ -75,3 +76,12 @@ def lines(rows: Sequence[Content]) -> Content:
 def labelled(label: str, *parts: Content | str | tuple[str, str], width: int = 11) -> Content:
     """Return a row with a dim label in a column of its own."""
     return Content.assemble((label.ljust(width), DIM), *parts)
+
+
+def hanging(first: Content, text: str, style: str, width: int) -> Content:
+    """Return text that goes on where it began: in a column of its own beside ``first``."""
+    indent = first.cell_length
+    wrapped = textwrap.wrap(text, max(width - indent, 8)) or [""]
+    rows = [first + Content.styled(wrapped[0], style)]
+    rows += [Content.assemble(" " * indent, (row, style)) for row in wrapped[1:]]
+    return lines(rows)

@@ -29,9 +29,6 @@ class LensScreen(Screen[None]):
     """
 
     HELP_TEXT: ClassVar[str] = ""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "app.help", "Help", id="help"),
-    ]
 
     @property
     def lens(self) -> "Lens":

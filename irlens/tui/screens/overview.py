@@ -1,24 +1,152 @@
 """The overview: one kernel's figures at a glance."""
 
-from textual.app import ComposeResult
-from textual.widgets import Footer, Static
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, TypeAlias
 
-from irlens.model.report import Report
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Footer
+
+from irlens.model.errors import IrlensError
+from irlens.model.report import Occupancy, Report
+from irlens.model.source import Span
 from irlens.model.text import printable_line
+from irlens.tui.drawing import DIM
+from irlens.tui.panels import facts, memory, mix, pipelines, pressure
 from irlens.tui.screens.base import EntryScreen
+from irlens.tui.widgets.findings import Findings
+from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets.what_if import Demand, WhatIf
+
+#: A report and a width -> a drawing.
+_Drawing: TypeAlias = Callable[[Report, int], Content]
+
+_PANELS: dict[str, _Drawing] = {
+    "pipelines": pipelines.draw,
+    "pressure": pressure.draw,
+    "memory": memory.draw,
+    "mix": mix.draw,
+    "facts": facts.draw,
+}
 
 
 class View(EntryScreen):
     """What a report says, drawn."""
 
+    HELP_TEXT = """
+One kernel in one configuration. Go from panel to panel with `tab`.
+
+* **Occupancy**: `◀` marks what limits it. With the panel chosen the arrows change registers,
+  shared memory and warps, and the figures follow at once; `[` and `]` go to the next cliff.
+* **Pipelines**: what is fetched when, over a short loop, and when it is computed with.
+* **Live registers**: over the instructions, and the lines of Python where most are alive.
+* **Findings**: `Enter` explains one, `i` shows the code it is about.
+"""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "choose('occupancy')", "What if", id="overview.what_if"),
+        Binding("f", "choose('findings')", "Findings", id="overview.findings"),
+        Binding("g", "scroll_to(0)", "Top", id="overview.top", show=False),
+        Binding("G", "scroll_to(1)", "Bottom", id="overview.bottom", show=False),
+        Binding("ctrl+d", "scroll(12)", "Page down", id="overview.page_down", show=False),
+        Binding("ctrl+u", "scroll(-12)", "Page up", id="overview.page_up", show=False),
+        Binding("y", "copy", "Copy as text", id="overview.copy", show=False),
+    ]
+
     def compose(self) -> ComposeResult:
-        """Lay it out."""
-        yield Static("reading ...", id="title", markup=False)
+        """Lay out the panels in columns, as many as there is room for."""
+        yield Heading()
+        with VerticalScroll(id="overview", can_focus=False), Container(id="columns"):
+            with Vertical(classes="-column"):
+                yield WhatIf()
+                yield Panel(memory.TITLE, id="memory")
+                yield Panel(facts.TITLE, id="facts")
+            with Container(id="others"):
+                with Vertical(classes="-column"):
+                    yield Panel(pipelines.TITLE, id="pipelines")
+                    yield Findings()
+                with Vertical(classes="-column"):
+                    yield Panel(pressure.TITLE, id="pressure")
+                    yield Panel(mix.TITLE, id="mix")
         yield Footer()
 
     def on_mount(self) -> None:
-        """Ask for the report."""
-        self.ask(lambda: self.bench.report(self.key), self._show)
+        """Ask for the report, and then for what takes the disassembler."""
+        self.query_one("#overview").loading = True
+        self.ask(lambda: self.bench.report(self.key), self._show_first, self._failed)
+
+    def action_scroll(self, rows: int) -> None:
+        """Scroll by some rows."""
+        self.query_one("#overview").scroll_relative(y=rows, animate=False)
+
+    def action_scroll_to(self, share: int) -> None:
+        """Scroll to the top (0) or to the bottom (1)."""
+        overview = self.query_one("#overview")
+        overview.scroll_to(y=overview.max_scroll_y * share, animate=False)
+
+    def action_choose(self, panel: str) -> None:
+        """Choose a panel."""
+        self.query_one(f"#{panel}").focus()
+
+    def action_copy(self) -> None:
+        """Copy the panel that is chosen."""
+        if isinstance(self.focused, Panel):
+            self.lens.copy(str(self.focused.content))
+
+    def on_findings_chosen(self, event: Findings.Chosen) -> None:
+        """Explain a finding, or show its code."""
+        finding = event.finding
+        if event.explain:
+            self.ask(
+                lambda: self.bench.explain(finding.code),
+                lambda text: self.lens.show_text(f"{finding.message}\n\n{finding.hint}\n\n{text}"),
+            )
+        elif finding.source is not None:
+            self.lens.show_view("inspector", self.key, finding.source)
+        elif finding.stage is not None and finding.line is not None:
+            at = Span(finding.stage, finding.line, finding.line)
+            self.lens.show_view("inspector", self.key, at)
+        else:
+            self.notify("the finding is about the whole kernel", timeout=3)
+
+    def _show_first(self, report: Report) -> None:
+        self.query_one("#overview").loading = False
+        self._show(report)
+        self.query_one(WhatIf).focus()
+        if "cubin" in report.stages:
+            # It takes the disassembler, and may fail for want of it: then the rest stays.
+            with_sass = lambda: self.bench.report(self.key, sass=True)  # noqa: E731
+            self.ask(with_sass, self._show, lambda _: None, group="sass")
 
     def _show(self, report: Report) -> None:
-        self.query_one("#title", Static).update(printable_line(report.kernel))
+        target = report.target
+        product = f" ({target.product})" if target is not None and target.product else ""
+        self.query_one(Heading).show(
+            Content.assemble(
+                (printable_line(report.kernel), "bold"),
+                f"  {target.arch}{product}" if target is not None else "",
+                (f"  Triton {report.triton_version}" if report.triton_version else "", DIM),
+            ),
+            Content.assemble(("1 Overview", "bold"), "  2 Inspector"),
+        )
+        self.query_one(WhatIf).tell(report, self._what_if)
+        self.query_one(Findings).tell(report.findings)
+        for name, draw in _PANELS.items():
+            self.query_one(f"#{name}", Panel).show(partial(draw, report))
+
+    def _what_if(self, demand: Demand) -> Occupancy | None:
+        return self.bench.what_if(
+            self.key,
+            registers=demand.registers,
+            shared_bytes=demand.shared_bytes,
+            num_warps=demand.num_warps,
+        )
+
+    def _failed(self, error: IrlensError) -> None:
+        self.query_one("#overview").loading = False
+        self.query_one(Heading).show(Content("this cannot be shown"))
+        self.lens.tell_error(error)

@@ -1,0 +1,205 @@
+"""Occupancy, and what it would be with other demands."""
+
+from collections.abc import Callable, Iterator
+from typing import ClassVar, TypeAlias
+
+import msgspec
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from irlens.model.curve import OccupancyCurve
+from irlens.model.errors import IrlensError
+from irlens.model.report import Occupancy, Report
+from irlens.model.text import count, percent, plural, signed
+from irlens.model.words import Words
+from irlens.tui.drawing import BAD, DIM, GOOD, MAIN, WARN, lines
+from irlens.tui.panels import occupancy
+from irlens.tui.widgets.panel import Panel
+
+#: Registers, bytes of shared memory, warps -> the occupancy with these.
+Answer: TypeAlias = Callable[["Demand"], Occupancy | None]
+
+_MOST_WARPS = 32
+_CURVE_HEIGHT = 3
+#: How far an arrow goes, and how far with shift.
+_STEPS = {"registers": (1, 8), "shared_bytes": (256, 4096)}
+_CURVES = {"registers": "registers", "shared_bytes": "shared_memory"}
+
+
+class Demand(msgspec.Struct, frozen=True, kw_only=True):
+    """What a CTA asks for: per thread, per CTA in bytes, per CTA."""
+
+    registers: int
+    shared_bytes: int
+    num_warps: int
+
+
+class WhatIf(Panel):
+    """The panel of the occupancy; the arrow keys change what the kernel asks for."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "row(1)", "Next", id="what_if.down", show=False),
+        Binding("k,up", "row(-1)", "Previous", id="what_if.up", show=False),
+        Binding("l,right", "change(1)", "More", id="what_if.more"),
+        Binding("h,left", "change(-1)", "Less", id="what_if.less"),
+        Binding(
+            "L,shift+right", "change(1, True)", "Much more", id="what_if.much_more", show=False
+        ),
+        Binding(
+            "H,shift+left", "change(-1, True)", "Much less", id="what_if.much_less", show=False
+        ),
+        Binding("right_square_bracket", "cliff(1)", "Next cliff", id="what_if.next_cliff"),
+        Binding("left_square_bracket", "cliff(-1)", "Cliff before", id="what_if.previous_cliff"),
+        Binding("0", "reset", "As compiled", id="what_if.reset"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(occupancy.TITLE, id="occupancy")
+        self._report: Report | None = None
+        self._answer: Answer | None = None
+        self._compiled: Demand | None = None
+        self.demand: Demand | None = None
+        self.row = 0
+
+    def tell(self, report: Report, answer: Answer) -> None:
+        """Show a report's occupancy.
+
+        Args:
+            report: What was compiled.
+            answer: Tells the occupancy with other demands, quickly.
+        """
+        self._report, self._answer = report, answer
+        compiled = _compiled(report)
+        try:
+            known = compiled is not None and answer(compiled) is not None
+        except IrlensError:  # deleted meanwhile: what is known of it stays
+            known = False
+        self._compiled = compiled if known else None
+        self.demand = self._compiled
+        self.show(self._drawing)
+
+    def action_row(self, step: int) -> None:
+        """Choose what to change."""
+        names = Demand.__struct_fields__
+        if not 0 <= self.row + step < len(names):
+            self.screen.call_later(self.run_action, f"screen.scroll({step})")
+            return
+        self.row += step
+        self.redraw()
+
+    def action_change(self, step: int, far: int = 0) -> None:
+        """Change it."""
+        if self.demand is None:
+            return
+        name = Demand.__struct_fields__[self.row]
+        value: int = getattr(self.demand, name)
+        if name == "num_warps":
+            value = value * 2 if step > 0 else value // 2
+            self._set(name, min(max(value, 1), _MOST_WARPS))
+            return
+        unit = _STEPS[name][far]
+        # From step to step of the unit: 24,592 goes to 24,576 and then on.
+        value = value // unit * unit + unit if step > 0 else -(-value // unit) * unit - unit
+        self._set(name, value)
+
+    def action_cliff(self, step: int) -> None:
+        """Change it just so far that another number of CTAs fits."""
+        name = Demand.__struct_fields__[self.row]
+        curve = self._curve()
+        if self.demand is None or curve is None:
+            return
+        value: int = getattr(self.demand, name)
+        starts = [start for start, _ in curve.steps]
+        # Going up a step begins at its start; going down the last amount before it is the best.
+        if step > 0:
+            reached = [start for start in starts if start > value]
+            self._set(name, reached[0] if reached else value)
+        else:
+            reached = [start - 1 for start in starts if start - 1 < value and start > starts[0]]
+            self._set(name, reached[-1] if reached else value)
+
+    def action_reset(self) -> None:
+        """Return to what was compiled."""
+        self.demand = self._compiled
+        self.redraw()
+
+    def _set(self, name: str, value: int) -> None:
+        if self.demand is None:
+            return
+        curve = self._curve()
+        if curve is not None:
+            value = min(max(value, curve.steps[0][0]), curve.last)
+        self.demand = msgspec.structs.replace(self.demand, **{name: value})
+        self.redraw()
+
+    def _curve(self) -> OccupancyCurve | None:
+        """The curve of what is being changed, with the other demands as they are now."""
+        wanted = _CURVES.get(Demand.__struct_fields__[self.row])
+        shown = self._shown()
+        curves = shown.curves if shown is not None else []
+        return next((curve for curve in curves if curve.resource == wanted), None)
+
+    def _shown(self) -> Occupancy | None:
+        if self._report is None or self.demand == self._compiled or self._answer is None:
+            return self._report.occupancy if self._report is not None else None
+        assert self.demand is not None
+        return self._answer(self.demand)
+
+    def _drawing(self, width: int) -> Content:
+        report = self._report
+        assert report is not None
+        shown = self._shown()
+        rows = [occupancy.draw(report, shown, width)]
+        if self.demand is not None and shown is not None:
+            words = Words(report)
+            rows += [Content(""), self._headline(shown, words), *self._rows(words)]
+            curve = self._curve()
+            if curve is not None:
+                value: int = getattr(self.demand, Demand.__struct_fields__[self.row])
+                rows.append(occupancy.draw_curve(curve, value, words, width, _CURVE_HEIGHT))
+        return lines(rows)
+
+    def _headline(self, shown: Occupancy, words: Words) -> Content:
+        before = self._report.occupancy if self._report is not None else None
+        if before is None or self.demand == self._compiled:
+            return Content.styled("what if?  ← → change  [ ] to the next cliff", DIM)
+        more = shown.theoretical - before.theoretical
+        style = GOOD if more > 0 else BAD if more < 0 else DIM
+        moved = f"{percent(before.theoretical)} → {percent(shown.theoretical)}"
+        blocks = f"{before.blocks_per_sm} → {plural(shown.blocks_per_sm, words.block)}/{words.sm}"
+        return Content.assemble(("what if  ", WARN), (f"{moved}  ", style), blocks)
+
+    def _rows(self, words: Words) -> Iterator[Content]:
+        titles = (
+            f"registers/{words.thread}",
+            f"shared B/{words.cta}",
+            f"{words.warp}s/{words.cta}",
+        )
+        for number, (name, title) in enumerate(zip(Demand.__struct_fields__, titles, strict=True)):
+            value: int = getattr(self.demand, name)
+            compiled: int = getattr(self._compiled, name)
+            here = number == self.row
+            moved = f"  {signed(value - compiled)}" if value != compiled else ""
+            yield Content.assemble(
+                ("▸ " if here else "  ", MAIN),
+                (title.ljust(20), "" if here else DIM),
+                (
+                    f"{'◂' if here else ' '} {count(value):>9} {'▸' if here else ' '}",
+                    MAIN if here else "",
+                ),
+                (moved, WARN),
+            )
+
+
+def _compiled(report: Report) -> Demand | None:
+    """What the kernel asks for as compiled, in the amounts that occupancy is computed from."""
+    if report.occupancy is None or report.config.num_warps is None:
+        return None
+    at = {curve.resource: curve.at for curve in report.occupancy.curves}
+    if not {"registers", "shared_memory"} <= at.keys():
+        return None
+    return Demand(
+        registers=at["registers"],
+        shared_bytes=at["shared_memory"],
+        num_warps=report.config.num_warps,
+    )
