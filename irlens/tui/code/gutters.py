@@ -117,8 +117,8 @@ class PipelineGutter:
         if mark is None:
             return [(drawn, "bracket"), (" " * rest, "")]
         sign = ROLE_SIGNS[mark.role] + (f" {mark.role}" if self._words else "")
-        partner = cursor in mark.partners
-        return [(drawn, "bracket"), (sign.ljust(rest), "partner" if partner else mark.role)]
+        style = "partner" if cursor in mark.partners else mark.role
+        return [(drawn, "bracket"), (sign, style), (" " * (rest - len(sign)), "")]
 
 
 class LoopGutter:

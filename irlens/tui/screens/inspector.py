@@ -67,6 +67,7 @@ with a bracket around those that belong together, and a rail for every loop.
         Binding("N", "find(-1)", "Previous match", show=False, id="inspector.previous_match"),
         Binding("colon", "line", "Go to line", show=False, id="inspector.line"),
         Binding("y", "copy", "Copy", show=False, id="inspector.copy"),
+        Binding("Y", "copy_name", "Copy the name", show=False, id="inspector.copy_name"),
     ]  # fmt: skip
 
     def __init__(self, key: str, at: Place | None = None) -> None:
@@ -226,9 +227,18 @@ with a bracket around those that belong together, and a rail for every loop.
     # What leaves the screen.
 
     def action_copy(self) -> None:
-        """Copy what the mouse has selected, or the selected lines, or the line."""
+        """Copy the selected lines, or the cursor's."""
         for pane, _ in self._in_use():
-            text = self.get_selected_text() or pane.copied
-            self.app.copy_to_clipboard(text)
-            count = text.rstrip("\n").count("\n") + 1
-            self.notify("copied 1 line" if count == 1 else f"copied {count} lines")
+            self.app.copy_to_clipboard(pane.copied)
+            first, last = pane.selected or (pane.line, pane.line)
+            what = f"line {first}" if first == last else f"lines {first} to {last}"
+            self.notify(f"copied {what} of {pane.showing}", markup=False)
+
+    def action_copy_name(self) -> None:
+        """Copy the name under the cursor."""
+        for pane, _ in self._in_use():
+            if word := pane.word:
+                self.app.copy_to_clipboard(word)
+                self.notify(f"copied {word}", markup=False)
+            else:
+                self._miss("there is no name under the cursor")

@@ -63,6 +63,7 @@ class CodePane(CodeView):
         self._links: Sequence[int] = ()
         self._hits: Sequence[int] = ()
         self._revealing = False
+        self._dragging = False
 
     def show(self, document: Document) -> None:
         """Show a text, with the cursor at its beginning."""
@@ -192,11 +193,9 @@ class CodePane(CodeView):
 
     def action_select(self, step: int) -> None:
         """Move by lines and select those between."""
-        anchor = self.line if self._anchor is None else self._anchor
-        self._step(step)
-        self._anchor = anchor
-        self.selected = min(anchor, self.line), max(anchor, self.line)
-        self.refresh()
+        if self.rows:
+            row = min(max(self.row_of(self.line) + step, 0), len(self.rows) - 1)
+            self._select_to(self.rows[row])
 
     def action_unselect(self) -> None:
         """Select nothing, and show no matches."""
@@ -207,15 +206,25 @@ class CodePane(CodeView):
         """Leave escape to the screen where there is nothing to unselect."""
         return action != "unselect" or self.selected is not None or self.pattern is not None
 
-    def on_click(self, event: events.Click) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
         """Go where the mouse points."""
         at = event.get_content_offset(self)
-        if at is None or self.document is None:
-            return
-        row = min(round(self.scroll_y) + at.y, len(self.rows) - 1)
-        self._put(self.rows[row] if self.rows else 1)
-        cell = max(at.x - self.gutter_width, 0) + round(self.scroll_x)
-        self._to_column(column_at(self.line_text, cell))
+        if at is not None and self.rows:
+            self._put(self._line_at(at.y))
+            cell = max(at.x - self.gutter_width, 0) + round(self.scroll_x)
+            self._to_column(column_at(self.line_text, cell))
+            self._dragging = True
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Select the lines that the mouse is drawn over."""
+        if self._dragging and (line := self._line_at(event.y - self.gutter.top)) != self.line:
+            self._select_to(line)
+
+    def on_mouse_up(self) -> None:
+        """Select no more."""
+        self._dragging = False
+        self.release_mouse()
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor in sight."""
@@ -223,6 +232,17 @@ class CodePane(CodeView):
         if self._revealing:
             self._revealing = False
             self._reveal(centre=True)
+
+    def _select_to(self, line: int) -> None:
+        anchor = self.line if self._anchor is None else self._anchor
+        self._put(line, keep_goal=True)
+        self._anchor, self.selected = anchor, (min(anchor, self.line), max(anchor, self.line))
+        self._reveal(centre=False)
+        self.post_message(self.Moved(self))
+
+    def _line_at(self, y: int) -> int:
+        row = min(max(round(self.scroll_y) + y, 0), len(self.rows) - 1)
+        return self.rows[row]
 
     def _step(self, lines: int) -> None:
         if self.document is not None:

@@ -10,7 +10,6 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
-from textual.selection import Selection
 from textual.strip import Strip
 
 from irlens.model.text import printable_line
@@ -18,13 +17,15 @@ from irlens.tui.code import colours, gutters
 from irlens.tui.code.colours import Colours
 from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import gutters_for
-from irlens.tui.code.painting import Highlight, Painter
+from irlens.tui.code.painting import Highlight, Painter, Palette
 from irlens.tui.code.searching import spans
 from irlens.tui.code.text import cell_at, spans_of, word_at
 
-_OWN_STYLES = (
-    "cursor", "cursor-cell", "linked", "link", "match", "word", "selected",
-)  # fmt: skip
+#: Kinds of lines that are not like the others.
+_LINES = ("cursor", "linked", "selected")
+#: What parts of a line can look like.
+_STYLES = (*colours.KINDS, *gutters.STYLES, "link", "match")
+_UNDERLINED, _REVERSED = Style(underline=True), Style(reverse=True)
 _LINK_SIGN, _CURSOR_SIGN = "▌", "▶"
 
 
@@ -41,10 +42,9 @@ class CodeView(ScrollView, can_focus=True):
         folded: Whether lines that only hold debug information are left out.
     """
 
-    ALLOW_SELECT = True
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"code-view--{name}" for name in (*colours.KINDS, *gutters.STYLES, *_OWN_STYLES)
-    }
+    # Textual's selection would have to tag every piece of every line; here lines are selected.
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"code-view--{name}" for name in (*_LINES, *_STYLES)}
     DEFAULT_CSS = """
     CodeView {
         background: $surface;
@@ -84,11 +84,9 @@ class CodeView(ScrollView, can_focus=True):
         & > .code-view--cursor { background: $foreground 10%; }
         & > .code-view--line-number { color: $foreground 40%; }
         & > .code-view--cursor-number { color: $foreground; text-style: bold; }
-        & > .code-view--cursor-cell { text-style: reverse; }
         & > .code-view--linked { background: $primary 14%; }
         & > .code-view--link { color: $primary; }
         & > .code-view--match { background: $warning; color: $background; }
-        & > .code-view--word { text-style: underline; }
         & > .code-view--selected { background: $primary 35%; }
     }
     """
@@ -104,6 +102,7 @@ class CodeView(ScrollView, can_focus=True):
         self._note = ""
         self._colours: Colours | None = None
         self._painter: Painter | None = None
+        self._palettes: dict[str, Palette] = {}
 
     def show(self, document: Document) -> None:
         """Show a text, with the cursor at its beginning."""
@@ -158,34 +157,24 @@ class CodeView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw a row of the pane."""
         scroll_x, scroll_y = self.scroll_offset
-        width, style = self.scrollable_content_region.width, self.rich_style
-        if self.document is None or self._painter is None:
-            note = [Segment(f" {self._note}", style)] if y == 0 else []
-            return Strip(note).crop_extend(0, width, style)
+        width, palette = self.scrollable_content_region.width, self._palette("")
+        if self._painter is None:
+            note = [Segment(f" {self._note}", palette[""])] if y == 0 else []
+            return Strip(note).crop_extend(0, width, palette[""])
         if scroll_y + y >= len(self.rows):
-            return Strip.blank(width, style)
+            return Strip.blank(width, palette[""])
         line = self.rows[scroll_y + y]
-        style += self._line_style(line)
-        beside = Strip(self._beside(line, self._painter)).apply_style(style)
-        code = Strip(self._painter.code(line, self._highlights(line)))
-        room = max(width - beside.cell_length, 0)
-        code = code.crop_extend(scroll_x, scroll_x + room, None).apply_style(style)
-        return Strip.join([beside, code.apply_offsets(scroll_x, line - 1)])
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the text that the mouse has selected."""
-        if self.document is None:
-            return None
-        return selection.extract("\n".join(self.document.text.shown)), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        """Draw what the mouse has selected."""
-        self.refresh()
+        palette = self._palette(self._kind(line))
+        sign = _LINK_SIGN if line in self.linked else _CURSOR_SIGN if line == self.line else " "
+        beside = [*self._painter.gutter(line, self.line, palette), Segment(sign, palette["link"])]
+        code = Strip(self._painter.code(line, palette, self._highlights(line)))
+        room = max(width - self.gutter_width, 0)
+        return Strip([*beside, *code.crop_extend(scroll_x, scroll_x + room, palette[""])])
 
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
         super().notify_style_update()
-        self._lay_out()
+        self._palettes.clear()
 
     def on_resize(self, event: events.Resize) -> None:
         """Fit the gutters to the pane."""
@@ -195,14 +184,23 @@ class CodeView(ScrollView, can_focus=True):
         if self.document is None or self._colours is None:
             return
         beside = gutters_for(self.document, self.scrollable_content_region.width)
-        names = (*colours.KINDS, *gutters.STYLES)
-        self._painter = Painter(
-            self._colours, beside, {name: self._component(name) for name in names}
-        )
+        self._painter = Painter(self._colours, beside)
         # A cell past the end of the longest line, for the cursor.
         columns = self.gutter_width + self.document.text.width + 1
         self.virtual_size = Size(columns, len(self.rows))
         self.refresh()
+
+    def _palette(self, kind: str) -> Palette:
+        """Return the styles on a kind of line: an ordinary one is "", others as in ``_LINES``."""
+        if not self._palettes:
+            base = self.rich_style
+            lines = {"": base} | {name: base + self._component(name) for name in _LINES}
+            own = {name: self._component(name) for name in _STYLES} | {"": Style.null()}
+            self._palettes = {
+                line: {name: style + part for name, part in own.items()}
+                for line, style in lines.items()
+            }
+        return self._palettes[kind]
 
     def _component(self, name: str) -> Style:
         """Return what a component sets by itself, with its colours blended into the pane's."""
@@ -213,33 +211,26 @@ class CodeView(ScrollView, can_focus=True):
             bgcolor=blended.bgcolor if own.bgcolor else None,
         )
 
-    def _line_style(self, line: int) -> Style:
+    def _kind(self, line: int) -> str:
         if self.selected and self.selected[0] <= line <= self.selected[1]:
-            return self._component("selected")
+            return "selected"
         if line == self.line:
-            return self._component("cursor")
-        return self._component("linked") if line in self.linked else Style.null()
-
-    def _beside(self, line: int, painter: Painter) -> Iterator[Segment]:
-        yield from painter.gutter(line, self.line)
-        sign = _LINK_SIGN if line in self.linked else _CURSOR_SIGN if line == self.line else " "
-        yield Segment(sign, self._component("link"))
+            return "cursor"
+        return "linked" if line in self.linked else ""
 
     def _highlights(self, line: int) -> Iterator[Highlight]:
-        if self.document is None:
+        document, focused = self.document, self.has_focus
+        if document is None or not (focused or self.pattern):
             return
-        text = self.document.text.shown[line - 1]
-        if self.has_focus:
-            for first, last in spans_of(self.word, text, self.document.stage):
-                yield first, last, self._component("word")
+        text, palette = document.text.shown[line - 1], self._palette("")
+        if focused:
+            for first, last in spans_of(self.word, text, document.stage):
+                yield first, last, _UNDERLINED
         if self.pattern is not None:
             for first, last in spans(self.pattern, text):
-                yield first, last, self._component("match")
-        if self.text_selection and (span := self.text_selection.get_span(line - 1)):
-            first, last = span
-            yield first, len(text) if last == -1 else last, self._component("selected")
-        if line == self.line and self.has_focus:
-            yield self.column, self.column + 1, self._component("cursor-cell")
+                yield first, last, palette["match"]
+        if focused and line == self.line:
+            yield self.column, self.column + 1, _REVERSED
 
     def _cells_at_cursor(self) -> tuple[int, int]:
         """The cells of the code where the cursor begins and where the name under it ends."""
