@@ -15,10 +15,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
+
+import msgspec
 
 import irlens
 from irlens import arch
 from irlens.capturing import Request, capture_entries
+from irlens.checks import find_rule
 from irlens.cli.exits import Exit
 from irlens.comparison.sets import against_first, match
 from irlens.gate import project
@@ -33,7 +37,8 @@ from irlens.model.check import Check
 from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
-from irlens.report import DETAILS, View, extension, format_names, load_writer
+from irlens.model.sweep import Sweep
+from irlens.report import DETAILS, Kind, View, extension, format_names, load_writer
 from irlens.report.json import schema
 
 SAMPLES = Path(__file__).resolve().parent
@@ -75,6 +80,20 @@ CHECKED: dict[str, Recipe] = {
     "softmax-mi300x": Recipe(kernel="softmax", target="mi300x", settings={"num_stages": "4"}),
     "spill-h100": Recipe(kernel="spill", target="h100"),
 }
+
+#: Name and command line of each sweep. It takes minutes, so its JSON is kept like a capture.
+SWEEPS = {
+    "matmul": "sweep matmul --target t4,h100 --num-stages 2..4 --num-warps 4,8"
+    " --set BLOCK_SIZE_M=64,128 --set BLOCK_SIZE_N=128 --set BLOCK_SIZE_K=32,48,64"
+    " --set GROUP_SIZE_M=8"
+    " --where 'BLOCK_SIZE_M * BLOCK_SIZE_K <= 4096 or num_warps == 8' --format json",
+}
+
+
+#: What the command line gives every format: what findings mean.
+EXPLAINED = View(explain=find_rule)
+#: Schemas that are not called after their kind: one report's is not that of an array of them.
+_SCHEMAS: dict[str, str] = {"reports": "report"}
 
 
 def captures() -> dict[str, Capture]:
@@ -119,25 +138,36 @@ def checks() -> dict[str, Check]:
     }
 
 
+def sweeps() -> dict[str, Sweep]:
+    """Return the sweeps in this folder by name."""
+    kept = {name: (SAMPLES / "sweeps" / f"{name}.json").read_bytes() for name in SWEEPS}
+    return {name: msgspec.json.decode(content, type=Sweep) for name, content in kept.items()}
+
+
 def generated() -> Iterator[tuple[str, str]]:
     """Yield every file that is made from the captures here: its path in this folder, its text."""
-    yield "report.schema.json", schema()
+    for kind in get_args(Kind):
+        yield f"{_SCHEMAS.get(kind, kind)}.schema.json", schema(kind)
     for name, report in reports().items():
         for form in format_names("reports"):
-            text = load_writer(form, "reports").render([report], View())
+            text = load_writer(form, "reports").render([report], EXPLAINED)
             yield f"reports/{name}.{extension(form)}", text
         everything = View(details=frozenset(DETAILS))
         text = load_writer("text", "reports").render([report], everything)
         yield f"reports/{name}.all.txt", text
     for name, compared in comparisons().items():
         for form in format_names("comparisons"):
-            text = load_writer(form, "comparisons").render(compared, View())
+            text = load_writer(form, "comparisons").render(compared, EXPLAINED)
             yield f"comparisons/{name}.{extension(form)}", text
     yield f"checks/{BASELINE_NAME}", written(baseline()).decode()
     for name, checked in checks().items():
         for form in format_names("check"):
-            text = load_writer(form, "check").render(checked, View())
+            text = load_writer(form, "check").render(checked, EXPLAINED)
             yield f"checks/{name}.{extension(form)}", text
+    for name, sweep in sweeps().items():
+        for form in format_names("sweep"):
+            text = load_writer(form, "sweep").render(sweep, View())
+            yield f"sweeps/{name}.{extension(form)}", text
 
 
 def _compile() -> None:
@@ -154,6 +184,8 @@ def _compile() -> None:
         folder = SAMPLES / "captures" / name
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(entry, folder)
+    for name, command in SWEEPS.items():
+        (SAMPLES / "sweeps" / f"{name}.json").write_text(_printed(command))
 
 
 def _printed(arguments: str) -> str:

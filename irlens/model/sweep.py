@@ -143,7 +143,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         where: Constraints that a configuration had to meet to be compiled at all.
         filters: Constraints that a result had to meet to be among the trials.
         trials: By target in the order of ``targets``, then in the order asked for: without one,
-            what fits first, then the fastest, the highest occupancy, the least local memory, the
+            what fits first, then the fastest, the least local memory, the highest occupancy, the
             deepest pipeline, the fewest registers.
         excluded: Configurations that ``where`` left out.
         filtered: Results that ``filters`` left out.

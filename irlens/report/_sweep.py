@@ -45,6 +45,33 @@ def name(trial: Trial, sweep: Sweep) -> str:
     return trial.label or sweep.kernel
 
 
+def by_reason(trials: Sequence[Trial]) -> list[list[Trial]]:
+    """Return trials that did not make it, those together that did not for the same reason."""
+    groups: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.reason, trial.hint), []).append(trial)
+    return list(groups.values())
+
+
+def described(group: Sequence[Trial], sweep: Sweep) -> list[str]:
+    """Return which trials a group is: "9 configurations, all with BLOCK=48", or each one's name.
+
+    It is said so only where no other trial of the target has what these have in common.
+    """
+    if len(group) > 1:
+        first, *others = map(_chosen, group)
+        shared = {
+            name: first.get(name)
+            for name in differing(sweep)
+            if all(other.get(name) == first.get(name) for other in others)
+        }
+        alike = [t for t in sweep.on(group[0].target) if shared.items() <= _chosen(t).items()]
+        if shared and len(alike) == len(group):
+            told = " ".join(f"{name}={value}" for name, value in shared.items())
+            return [f"{plural(len(group), 'configuration')}, all with {told}"]
+    return [name(trial, sweep) for trial in group]
+
+
 def verdict(trials: Sequence[Trial]) -> str:
     """Return "12 of 20 fit, 6 too big, 2 failed"."""
     outcomes = Counter(trial.outcome for trial in trials)

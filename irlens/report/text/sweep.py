@@ -7,14 +7,15 @@ from irlens.model.text import plural, printable_line
 from irlens.report import View
 from irlens.report._sweep import (
     TITLES,
+    by_reason,
     cells,
     columns,
     common,
+    described,
     differing,
     in_table,
     left_out,
     measured,
-    name,
     remark,
     target_name,
     told_correlations,
@@ -85,13 +86,15 @@ def _list(page: Page, sweep: Sweep, title: str, trials: Sequence[Trial], view: V
     if not trials:
         return
     page.blank()
-    shown = trials[: view.rows]
-    for index, trial in enumerate(shown):
-        told = f"{name(trial, sweep)}: {trial.reason}"
-        page.text_line("" if index else title, printable_line(told))
-        if trial.hint and trial.outcome != "does not fit":
-            page.text_line("", printable_line(trial.hint), "dim")
-    _more(page, len(trials) - len(shown))
+    shown = by_reason(trials[: view.rows])
+    for index, group in enumerate(shown):
+        page.text_line("" if index else title, printable_line(group[0].reason), "warn")
+        if group[0].outcome != "does not fit":  # there the hint is always the same
+            for line in group[0].hint.splitlines():
+                page.line("", [Cell(line, "dim")])
+        for told in described(group, sweep):
+            page.text_line("", told)
+    _more(page, len(trials) - sum(map(len, shown)))
 
 
 def _more(page: Page, left: int) -> None:
