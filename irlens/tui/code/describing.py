@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from irlens.model.listing import PipelineMark
 from irlens.tui.code.document import Document
-from irlens.tui.code.gutters import ROLE_SIGNS, SEVERITY_SIGNS
+from irlens.tui.code.gutters import ROLE_SIGNS
+from irlens.tui.drawing import SEVERITY_SIGN
 
 _LINES_NAMED = 6
 
@@ -17,7 +18,7 @@ def chain(document: Document, line: int) -> str:
 def facts(document: Document, line: int) -> list[str]:
     """Return what the gutters say of a line, the most important first."""
     found = [
-        f"{SEVERITY_SIGNS[finding.severity]} {finding.code} {finding.message}"
+        f"{SEVERITY_SIGN[finding.severity]} {finding.code} {finding.message}"
         for finding in document.findings.get(line, ())
     ]
     mark = document.mark(line)

@@ -11,11 +11,11 @@ from typing import Protocol
 from irlens.model.report import Severity
 from irlens.tui.code import brackets
 from irlens.tui.code.document import Document
+from irlens.tui.drawing import SEVERITY_SIGN
 
 #: A text and the name of its style.
 Cell = tuple[str, str]
 
-SEVERITY_SIGNS: dict[Severity, str] = {"error": "✖", "warning": "▲", "note": "•"}
 ROLE_SIGNS = {"copy": "↓", "commit": "●", "wait": "○"}
 
 STYLES = (
@@ -54,7 +54,7 @@ class FindingGutter:
         """Return the sign of its severity."""
         there = {finding.severity for finding in self._findings.get(line, ())}
         worst = next((severity for severity in _SEVERITIES if severity in there), None)
-        return [(SEVERITY_SIGNS[worst], worst)] if worst else [(" ", "")]
+        return [(SEVERITY_SIGN[worst], worst)] if worst else [(" ", "")]
 
 
 class NumberGutter:

@@ -36,7 +36,7 @@ class View(PanesScreen):
 The cursor's line of Python is marked in every pane, and each of them comes to it: `▌`. `[` and `]`
 go through its places in a pane.
 
-Beside the code, from the left: findings (`✖` error, `▲` warning, `•` note), the line's number, its
+Beside the code, from the left: findings (`✗` error, `▲` warning, `•` note), the line's number, its
 live registers as a bar (only the peak fills it), pipelined copies `↓`, commits `●` and waits `○`
 with a bracket around those that belong together, and a rail for every loop.
 """
@@ -229,16 +229,12 @@ with a bracket around those that belong together, and a rail for every loop.
     def action_copy(self) -> None:
         """Copy the selected lines, or the cursor's."""
         for pane, _ in self._in_use():
-            self.app.copy_to_clipboard(pane.copied)
-            first, last = pane.selected or (pane.line, pane.line)
-            what = f"line {first}" if first == last else f"lines {first} to {last}"
-            self.notify(f"copied {what} of {pane.showing}", markup=False)
+            self.lens.copy(pane.copied)
 
     def action_copy_name(self) -> None:
         """Copy the name under the cursor."""
         for pane, _ in self._in_use():
             if word := pane.word:
-                self.app.copy_to_clipboard(word)
-                self.notify(f"copied {word}", markup=False)
+                self.lens.copy(word)
             else:
                 self._miss("there is no name under the cursor")

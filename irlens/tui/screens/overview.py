@@ -13,12 +13,10 @@ from textual.widgets import Footer
 from irlens.model.errors import IrlensError
 from irlens.model.report import Occupancy, Report
 from irlens.model.source import Span
-from irlens.model.text import printable_line
-from irlens.tui.drawing import DIM
 from irlens.tui.panels import facts, memory, mix, pipelines, pressure
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.widgets.findings import Findings
-from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.heading import Heading, title_of, views_with
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import Demand, WhatIf
 
@@ -123,16 +121,7 @@ One kernel in one configuration. Go from panel to panel with `tab`.
             self.ask(with_sass, self._show, lambda _: None, group="sass")
 
     def _show(self, report: Report) -> None:
-        target = report.target
-        product = f" ({target.product})" if target is not None and target.product else ""
-        self.query_one(Heading).show(
-            Content.assemble(
-                (printable_line(report.kernel), "bold"),
-                f"  {target.arch}{product}" if target is not None else "",
-                (f"  Triton {report.triton_version}" if report.triton_version else "", DIM),
-            ),
-            Content.assemble(("1 Overview", "bold"), "  2 Inspector"),
-        )
+        self.query_one(Heading).show(title_of(report), views_with("overview"))
         self.query_one(WhatIf).tell(report, self._what_if)
         self.query_one(Findings).tell(report.findings)
         for name, draw in _PANELS.items():

@@ -17,6 +17,7 @@ from irlens.model.text import printable_line
 from irlens.tui.code import describing
 from irlens.tui.code.document import Document, python_document, stage_document
 from irlens.tui.screens.base import EntryScreen, Place
+from irlens.tui.widgets.heading import Heading, title_of, views_with
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.linked_panes import LinkedPanes
 from irlens.tui.widgets.prompt import Prompt
@@ -59,6 +60,7 @@ class PanesScreen(EntryScreen):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
+        yield Heading()
         yield LinkedPanes()
         yield Static(id="facts", markup=False)
         yield Prompt()
@@ -107,6 +109,8 @@ class PanesScreen(EntryScreen):
 
     def _arrived(self, contents: _Contents) -> None:
         self._contents = contents
+        if contents.report is not None:
+            self.query_one(Heading).show(title_of(contents.report), views_with("inspector"))
         self.run_worker(self._lay_out(), group="layout")
 
     async def _lay_out(self) -> None:

@@ -5,6 +5,11 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
+from irlens.model.report import Report
+from irlens.model.text import printable_line
+from irlens.tui.drawing import DIM
+from irlens.tui.screens import VIEWS
+
 
 class Heading(Horizontal):
     """Something at the left, something at the right."""
@@ -28,3 +33,22 @@ class Heading(Horizontal):
         for side, content in (("-left", left), ("-right", right)):
             if content is not None:
                 self.query_one(f".{side}", Static).update(content)
+
+
+def title_of(report: Report) -> Content:
+    """Return which kernel it is, what it was compiled for, and by what."""
+    target = report.target
+    product = f" ({target.product})" if target is not None and target.product else ""
+    return Content.assemble(
+        (printable_line(report.kernel), "bold"),
+        f"  {target.arch}{product}" if target is not None else "",
+        (f"  Triton {report.triton_version}" if report.triton_version else "", DIM),
+    )
+
+
+def views_with(chosen: str) -> Content:
+    """Return the views of an entry by their keys, with the one that is shown."""
+    return Content("  ").join(
+        Content.styled(f"{key} {name.capitalize()}", "bold" if name == chosen else "")
+        for key, name in enumerate(VIEWS, 1)
+    )
