@@ -21,6 +21,7 @@ from typing import Protocol, cast
 from irlens.analyze.facts import Facts
 from irlens.model.errors import UnknownNameError
 from irlens.model.report import Finding, Severity
+from irlens.model.rule import Rule
 
 _MOST_SEVERE_FIRST: tuple[Severity, ...] = ("error", "warning", "note")
 
@@ -71,6 +72,20 @@ def summary(check: Check) -> str:
 def documentation(check: Check) -> str:
     """Return a check's documentation: Markdown, its title first, ending in a newline."""
     return f"# {check.CODE} {check.NAME} ({check.SEVERITY})\n\n{inspect.getdoc(check)}\n"
+
+
+def find_rule(code: str) -> Rule | None:
+    """Return what the findings of a code mean; ``None`` where no check has it."""
+    for check in checks():
+        if code == check.CODE:
+            return Rule(
+                code=code,
+                name=check.NAME,
+                severity=check.SEVERITY,
+                summary=summary(check),
+                documentation=documentation(check),
+            )
+    return None
 
 
 def _rank(finding: Finding) -> tuple[int, str, str, int, str, int, str]:

@@ -3,16 +3,22 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 
 from irlens.cli import output
+from irlens.cli.sources import Sources
 from irlens.model.errors import IrlensError
 from irlens.report import Detail, Kind, View, check_format, format_names, load_writer
 
+if TYPE_CHECKING:  # help needs no record
+    from irlens.model.rule import Rule
+
 F = TypeVar("F", bound=Callable[..., object])
 
+#: Formats that code hosts read, which want to know where in the tree a file is.
+_BY_PATH = frozenset({"github", "sarif"})
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
@@ -23,6 +29,7 @@ class WritingOptions(TypedDict):
     destination: Path | None
     summary: bool
     pager: bool
+    source_root: Path
 
 
 def writing_options(kind: Kind) -> Callable[[F], F]:
@@ -42,6 +49,10 @@ def writing_options(kind: Kind) -> Callable[[F], F]:
                      help=f"Add it in Markdown to ${_SUMMARY_VARIABLE}, too."),
         click.option("--pager/--no-pager", default=True,
                      help="Page what is taller than the terminal."),
+        click.option("--source-root", type=click.Path(path_type=Path, file_okay=False, exists=True),
+                     default=".", metavar="DIR", hidden=not _BY_PATH & {*format_names(kind)},
+                     help="Where the Python files are that sarif and github name by path; here by"
+                          " default."),
     )  # fmt: skip
 
     def decorate(command: F) -> F:
@@ -82,12 +93,21 @@ def write(
         details=details,
         rows=rows,
         side_by_side=side_by_side,
+        locate=Sources(options["source_root"]).locate,
+        explain=_explain,
     )
     if options["summary"]:
         markdown = load_writer("markdown", kind)
         _add_to_summary(markdown.render(subject, View(details=details)))
     written = load_writer(options["form"], kind).render(subject, view)
     output.write(written, destination, paged=options["pager"])
+
+
+def _explain(code: str) -> "Rule | None":
+    """Ask the checks, which are loaded only for formats that want to know."""
+    from irlens.checks import find_rule
+
+    return find_rule(code)
 
 
 def _add_to_summary(text: str) -> None:

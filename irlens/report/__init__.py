@@ -22,12 +22,23 @@ import msgspec
 from irlens.model.errors import UnknownNameError
 
 if TYPE_CHECKING:  # most runs write one kind of thing
+    from collections.abc import Callable, Mapping
+
     from irlens.model.code import CodeComparison
     from irlens.model.listing import Listing
+    from irlens.model.rule import Rule
 
 Kind: TypeAlias = Literal["reports", "comparisons", "code", "check", "sweep"]
 Detail: TypeAlias = Literal["pressure", "pipelines", "memory", "mix"]
 DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix")
+
+
+def _nowhere(_file: str, _lines: "Mapping[int, str]") -> None:
+    """Without a source tree no file is anywhere."""
+
+
+def _unexplained(_code: str) -> None:
+    """Without the checks no code means anything."""
 
 
 class View(msgspec.Struct, frozen=True):
@@ -42,6 +53,9 @@ class View(msgspec.Struct, frozen=True):
             are reports, or none.
         side_by_side: Whether compared code is to stand beside each other, where a format can.
         code: The stages' text of a compared pair, for formats that show code.
+        locate: For formats that code hosts read: where a Python file is, relative to the sources'
+            root, given its base name and what is known of its lines; ``None`` if nobody knows.
+        explain: For the same: what a finding's code means; ``None`` if nobody knows.
     """
 
     width: int = 80
@@ -51,6 +65,8 @@ class View(msgspec.Struct, frozen=True):
     listings: "tuple[Listing, ...]" = ()
     side_by_side: bool = False
     code: "tuple[CodeComparison, ...]" = ()
+    locate: "Callable[[str, Mapping[int, str]], str | None]" = _nowhere
+    explain: "Callable[[str], Rule | None]" = _unexplained
 
 
 Subject = TypeVar("Subject", contravariant=True)

@@ -71,8 +71,8 @@ def title(kernel: CheckedKernel) -> str:
 
 def rows(kernel: CheckedKernel) -> list[Row]:
     """Return what is to be told of a kernel, what matters most first; budgets that hold are not."""
-    found = [_movement(one) for one in kernel.movements]
-    found += [_budget(one) for one in kernel.budgets if one.state in ("broken", "unknown")]
+    found = [movement_row(one) for one in kernel.movements]
+    found += [budget_row(one) for one in kernel.budgets if one.state in ("broken", "unknown")]
     found += [_finding(one) for one in kernel.findings]
     return _once(sorted(found, key=lambda row: LEVELS.index(row.level)))
 
@@ -171,7 +171,8 @@ def _once(found: list[Row]) -> list[Row]:
     return left
 
 
-def _movement(one: Movement) -> Row:
+def movement_row(one: Movement) -> Row:
+    """Return what is to be told of a figure that moved."""
     worse = one.judgement in ("lost", "unknown", "worse")
     level: Level = "warning" if worse else "good" if one.judgement == "better" else "note"
     why = f"unknown, because {one.reason}" if one.judgement == "unknown" else one.reason
@@ -187,7 +188,8 @@ def _movement(one: Movement) -> Row:
     )
 
 
-def _budget(one: BudgetVerdict) -> Row:
+def budget_row(one: BudgetVerdict) -> Row:
+    """Return what is to be told of a budget."""
     figures = one.figures
     known = [figure for figure in figures if figure.before is not None]
     several = len(figures) > 1

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from irlens.model.report import Report
+from irlens.report import Kind
 
 EXTENSION = "json"
 
@@ -13,9 +13,37 @@ def written(document: object) -> str:
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
 
 
-def schema() -> str:
-    """Return the JSON Schema (draft 2020-12) of one report, generated from the records."""
-    described = msgspec.json.schema(Report)
+def schema(kind: Kind = "reports") -> str:
+    """Return the JSON Schema (draft 2020-12) of what is written, generated from the records.
+
+    Args:
+        kind: Of what; of "reports" it is one report's, of which several are written as an array.
+    """
+    described = msgspec.json.schema(_record(kind))
     described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    encoded = msgspec.json.encode(described, order="sorted")
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+    return written(described)
+
+
+def _record(kind: Kind) -> type[msgspec.Struct]:
+    """The record that JSON of a kind is."""
+    match kind:
+        case "comparisons":
+            from irlens.model.comparison import Comparisons
+
+            return Comparisons
+        case "code":
+            from irlens.model.code import CodeComparisons
+
+            return CodeComparisons
+        case "check":
+            from irlens.model.check import Check
+
+            return Check
+        case "sweep":
+            from irlens.model.sweep import Sweep
+
+            return Sweep
+        case "reports":
+            from irlens.model.report import Report
+
+            return Report
