@@ -26,6 +26,7 @@ def capture(
     target: str,
     args: "dict[str, ConstexprValue] | None" = None,
     run: bool = False,
+    triton: str | None = None,
     **settings: "ConstexprValue",
 ) -> "Capture":
     """Compile a kernel, or answer from the store.
@@ -35,6 +36,8 @@ def capture(
         target: A GPU: "sm_90", "h100", "gfx942", "mi300x", ...
         args: Run-time arguments and sizes over the kernel's own: 781, or "fp16[1024, 1024]".
         run: Also launch it on the GPU of this machine.
+        triton: Compile with another Triton than the installed one: a version ("3.7.1"), installed
+            apart if need be, or the path of an interpreter that has one.
         **settings: Constexprs and compile options: ``num_stages=4, BLOCK_SIZE=1024``.
 
     Raises:
@@ -54,6 +57,7 @@ def capture(
         settings=settings,
         args=args or {},
         run=run,
+        triton=triton,
     )
     captures = capture_all(request)
     if len(captures) > 1:

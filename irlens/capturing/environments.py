@@ -88,8 +88,9 @@ def _is_here(version: str) -> bool:
 
 
 def _executable(name: str) -> Path:
-    """Return the interpreter that a path, or a name as a shell takes it, means."""
-    found = shutil.which(Path(name).expanduser())
+    """Return the interpreter that a path, an environment, or a name as a shell takes it, means."""
+    path = Path(name).expanduser()
+    found = shutil.which(_python(path) if path.is_dir() else path)
     if found is None:
         raise CaptureError(
             f"no such interpreter: {name}", hint="name a Python that has Triton: .venv/bin/python"

@@ -170,8 +170,10 @@ def _ask(path: Path, order: dict[str, object], answer: type[T]) -> T:
 
 
 def _no_python(path: Path) -> CaptureError:
+    oldest = ".".join(map(str, _OLDEST_PYTHON))
     return CaptureError(
-        f"{path} is no Python interpreter", hint="name one, such as .venv/bin/python"
+        f"{path} is no Python that irlens can compile with",
+        hint=f"name a Python {oldest} or newer that has Triton: .venv/bin/python",
     )
 
 

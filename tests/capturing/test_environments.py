@@ -263,6 +263,9 @@ class TestAnotherInterpreter:
         path = str(write("from helpers import N\n@triton.jit\ndef k():\n    pass\n"))
         assert capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
 
+    def test_an_environments_folder_will_do(self) -> None:
+        assert environments.find(sys.prefix) == examine(Path(sys.prefix) / "bin" / "python")
+
     def test_one_without_triton(self, tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)
         python = tmp_path / "bin" / "python"
@@ -300,7 +303,7 @@ class TestAnotherInterpreter:
 
     @pytest.mark.parametrize("name", ["/bin/true", "/bin/cat", "/bin/false"])
     def test_what_is_no_python(self, name: str) -> None:
-        with pytest.raises(CaptureError, match=f"{name} is no Python interpreter"):
+        with pytest.raises(CaptureError, match=f"{name} is no Python that irlens can compile with"):
             environments.find(name)
 
     @pytest.mark.parametrize("name", ["nowhere/python", "no-such-python", "/etc/passwd", "."])

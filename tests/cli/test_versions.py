@@ -79,7 +79,7 @@ def test_that_no_more_registers_are_needed_is_told() -> None:
     [
         (("--triton", "3.1"), "Triton 3.1: irlens compiles with 3.4 or newer"),
         (("--python", "no-such-python"), "no such interpreter: no-such-python"),
-        (("--python", "/bin/true"), "/bin/true is no Python interpreter"),
+        (("--python", "/bin/true"), "/bin/true is no Python"),
         (("--triton", ","), "a value is missing"),
     ],
 )
