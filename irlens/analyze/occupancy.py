@@ -57,7 +57,9 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
                 )
 
 
-def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupancy:
+def compute(
+    gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None, changes: bool = True
+) -> Occupancy:
     """Compute the theoretical occupancy of a kernel.
 
     Shared memory is judged by the largest carve-out; ``gpu.with_shared_per_sm`` asks for another.
@@ -66,6 +68,7 @@ def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupanc
         gpu: Where it runs; waves are known only if the product is.
         usage: What one CTA needs.
         grid_ctas: CTAs of the launch, all clusters together; ``None`` if unknown.
+        changes: Whether to find what a change would do, which takes most of the time.
     """
     arch = gpu.arch
     allowed = limits(arch, usage)
@@ -80,11 +83,11 @@ def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupanc
         launchable=blocks > 0,
         limits=allowed,
         limited_by=[name for name, limit in _present(allowed) if limit == blocks],
-        next_step=_next_steps(arch, usage, blocks),
+        next_step=_next_steps(arch, usage, blocks) if changes else [],
         refusals=refusals(arch, usage),
         waves=waves,
         tail=tail,
-        curves=[_curve(arch, usage, name) for name in CURVES],
+        curves=[_curve(arch, usage, name) for name in CURVES] if changes else [],
     )
 
 

@@ -32,7 +32,7 @@ def find_gpu(capture: Capture, ledger: Ledger) -> Gpu | None:
 
 
 def find_occupancy(
-    capture: Capture, gpu: Gpu | None, demand: Demand, ledger: Ledger
+    capture: Capture, gpu: Gpu | None, demand: Demand, ledger: Ledger, *, changes: bool = True
 ) -> Occupancy | None:
     """Return how much of a GPU a kernel can fill.
 
@@ -41,6 +41,7 @@ def find_occupancy(
         gpu: What it was compiled for.
         demand: What it asks for.
         ledger: Receives the origin, or why something is missing.
+        changes: Whether to find what a change would do, which takes most of the time.
     """
     if gpu is None or demand.usage is None:
         missing = [path.partition(".")[2] for path in ledger.unknown if "resources." in path]
@@ -48,7 +49,8 @@ def find_occupancy(
         ledger.missing(reason, "occupancy")
         return None
     ledger.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
-    found = occupancy.compute(gpu, demand.usage, grid_ctas=_grid_ctas(capture))
+    grid_ctas = _grid_ctas(capture)
+    found = occupancy.compute(gpu, demand.usage, grid_ctas=grid_ctas, changes=changes)
     if found.waves is None and found.launchable:
         ledger.missing(_no_waves(capture, gpu), "occupancy.waves")
     return found

@@ -19,7 +19,7 @@ from irlens.tui.workbench import Entry, Setting
 from irlens.workbench.background import Waiting, read_all
 from irlens.workbench.changes import Demands, demands_of_capture, demands_of_report
 from irlens.workbench.compiling import Compiler
-from irlens.workbench.reading import entry_of, glance, report_of
+from irlens.workbench.reading import entry_of, glance, name_entry, report_of
 
 #: Reports kept at hand; each may hold a pressure curve of a hundred thousand points.
 _REPORTS_AT_HAND = 16
@@ -62,13 +62,13 @@ class Bench:
         self._compiler = Compiler()
 
     def entries(self) -> Iterator[Entry]:
-        """Yield each entry as soon as its binary is read, and again with its findings."""
+        """Yield each entry at once by its name, then with what its binary says, then in full."""
         waiting: list[Waiting] = []
         for number, found in enumerate(self._find()):
             key = self._key(found, number)
+            place = self._place(key)
             if isinstance(found, Broken):
-                name = found.path.name
-                yield Entry(key=key, kernel=name, problem=found.reason, place=self._place(key))
+                yield Entry(key=key, kernel=found.path.name, problem=found.reason, place=place)
                 continue
             self._subjects[key] = found
             if isinstance(found, Uncompiled):
@@ -76,12 +76,15 @@ class Bench:
             elif isinstance(found, Report):
                 yield entry_of(key, found, "")
             else:
-                place = self._place(key)
-                entry = glance(key, found, place)
-                yield entry
-                if not entry.problem:
-                    waiting.append((key, found, place))
-        yield from read_all(waiting)
+                yield name_entry(key, found, place)
+                waiting.append((key, found, place))
+        readable: list[Waiting] = []
+        for key, capture, place in waiting:
+            entry = glance(key, capture, place)
+            yield entry
+            if not entry.problem:
+                readable.append((key, capture, place))
+        yield from read_all(readable)
 
     def report(self, key: str, *, sass: bool = False) -> Report:
         """Return an entry's report."""

@@ -1,5 +1,7 @@
 """What a list tells of a capture: at once what its binary says, a little later everything."""
 
+from msgspec.structs import replace
+
 from irlens.artifacts import memo
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
@@ -27,8 +29,20 @@ def report_of(capture: Capture, *, sass: bool = False) -> Report:
     return memo.report_of(capture, make, sass=sass)
 
 
+def name_entry(key: str, capture: Capture, place: str) -> Entry:
+    """Return an entry with what Triton's metadata says, which is read already."""
+    return Entry(
+        key=key,
+        kernel=capture.kernel,
+        target=capture.target,
+        triton_version=_triton_version(capture),
+        config=capture.config,
+        place=place,
+    )
+
+
 def glance(key: str, capture: Capture, place: str) -> Entry:
-    """Return an entry with what takes a millisecond to read: the binary and Triton's metadata.
+    """Return an entry with what takes a millisecond or two to read: what its binary says.
 
     Args:
         key: The entry's.
@@ -43,19 +57,11 @@ def glance(key: str, capture: Capture, place: str) -> Entry:
     try:
         gpu = find_gpu(capture, ledger)
         demand = read_demand(capture, gpu, ledger)
-        occupancy = find_occupancy(capture, gpu, demand, ledger)
+        occupancy = find_occupancy(capture, gpu, demand, ledger, changes=False)
     except ArtifactError as error:
         return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
-    return Entry(
-        key=key,
-        kernel=capture.kernel,
-        target=capture.target,
-        triton_version=_triton_version(capture),
-        config=capture.config,
-        resources=demand.resources,
-        occupancy=occupancy,
-        place=place,
-    )
+    named = name_entry(key, capture, place)
+    return replace(named, resources=demand.resources, occupancy=occupancy)
 
 
 def entry_of(key: str, report: Report, place: str) -> Entry:

@@ -12,6 +12,12 @@ from irlens.tui.entry_cells import settings
 
 TITLE = "Kernel"
 
+_AGREES = {
+    True: ("equals the reference", GOOD),
+    False: ("differs from the reference", WARN),
+    None: ("there is no reference", DIM),
+}
+
 
 def draw(report: Report, width: int) -> Content:
     """List the facts."""
@@ -46,10 +52,8 @@ def _rows(report: Report, width: int) -> Iterator[Content]:
         if text:
             yield hanging(labelled(label), text, "", width)
     if report.run is not None:
-        matches = report.run.matches_reference
-        agrees = {True: ("equals the reference", GOOD), False: ("differs from the reference", WARN)}
-        told = agrees.get(matches, ("no reference", DIM)) if matches is not None else ("", "")
-        yield labelled("launched", f"{printable_line(report.run.device)}  ", told)
+        device = printable_line(report.run.device)
+        yield labelled("launched", f"{device}  ", _AGREES[report.run.matches_reference])
     for path, reason in report.unknown.items():
         told = f"{printable_line(path)}: {printable_line(reason)}"
         yield hanging(labelled("unknown"), told, DIM, width)

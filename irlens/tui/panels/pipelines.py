@@ -28,7 +28,7 @@ _PRODUCTS = frozenset({"wgmma", "tcgen05"})
 def draw(report: Report, width: int) -> Content:
     """Draw every pipeline of a report, one below the other."""
     if not report.pipelines:
-        reason = report.unknown.get("pipelines", "the kernel has no loop that could be pipelined")
+        reason = report.unknown.get("pipelines", "none was found")
         return Content.styled(reason, DIM)
     rows: list[Content] = []
     for number, pipeline in enumerate(report.pipelines):
@@ -140,8 +140,7 @@ class _Picture:
             return
         cells = f"{during}".ljust(self._cell) * self._steady
         yield Content.assemble(
-            ("in flight", DIM),
-            " " * self._first,
+            ("in flight".ljust(_LABEL + self._first), DIM),
             (cells.rstrip(), WARN if during == 0 else ""),
             (" groups", DIM),
         )
