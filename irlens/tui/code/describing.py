@@ -26,8 +26,10 @@ def facts(document: Document, line: int) -> list[str]:
         found.append(f"{ROLE_SIGNS[mark.role]} {_marked(mark)}")
     live = document.live(line)
     if live is not None:
-        most = "up to " if document.stage == "python" else ""
-        found.append(f"{most}{live} live registers, peak {document.listing.peak}")
+        most, where = (
+            ("up to ", f" in {document.live_in}") if document.stage == "python" else ("", "")
+        )
+        found.append(f"{most}{live} live registers{where}, peak {document.listing.peak}")
     loop = document.loop(line)
     if loop is not None:
         of = f" of {loop.source}" if loop.source else ""

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
 from irlens.tui.code.text import CodeText
@@ -14,6 +15,7 @@ from irlens.tui.code.text import CodeText
 #: How lines begin that hold nothing but debug information.
 _ASIDES = {
     "ptx": (".loc\t", ".loc ", "$L__tmp"),
+    "sass": ("//##",),
     "amdgcn": (".loc\t", ".loc ", ".Ltmp", ".cfi_"),
 }
 
@@ -29,15 +31,21 @@ class Document:
         listing: The text and its columns; of Python "stage" is "python".
         text: The text as it is drawn.
         findings: What the report finds, by line.
+        live_in: The stage whose registers are counted.
     """
 
     def __init__(
-        self, name: str, listing: StageListing, findings: Mapping[int, Sequence[Finding]]
+        self,
+        name: str,
+        listing: StageListing,
+        findings: Mapping[int, Sequence[Finding]],
+        live_in: str,
     ) -> None:
         self.name = name
         self.listing = listing
-        self.text = CodeText(listing.text)
+        self.text = CodeText(listing.text, listing.stage)
         self.findings = findings
+        self.live_in = live_in
 
     def __len__(self) -> int:
         return len(self.text)
@@ -135,7 +143,7 @@ def stage_document(listing: StageListing, report: Report | None) -> Document:
     for finding in report.findings if report else ():
         if finding.stage == listing.stage and finding.line is not None:
             findings[finding.line].append(finding)
-    return Document(listing.stage, listing, findings)
+    return Document(listing.stage, listing, findings, listing.stage)
 
 
 def python_document(file: str, text: str, report: Report | None) -> Document:
@@ -144,8 +152,8 @@ def python_document(file: str, text: str, report: Report | None) -> Document:
     for finding in report.findings if report else ():
         if finding.source is not None and finding.source.file == file:
             findings[finding.source.line].append(finding)
-    count = len(CodeText(text))
-    live = _pressure(file, count, report)
+    count = len(CodeText(text, "python"))
+    stage, live = _pressure(file, count, report)
     listing = StageListing(
         stage="python",
         text=text,
@@ -156,7 +164,7 @@ def python_document(file: str, text: str, report: Report | None) -> Document:
         loops=[],
         marks=[],
     )
-    return Document(file, listing, findings)
+    return Document(file, listing, findings, stage)
 
 
 def following(lines: Sequence[int], line: int, step: int) -> int | None:
@@ -174,17 +182,18 @@ def nearest(lines: Sequence[int], line: int) -> int | None:
     return min(lines[max(at - 1, 0) : at + 1], key=lambda near: abs(near - line), default=None)
 
 
-def _pressure(file: str, count: int, report: Report | None) -> list[int]:
-    """The peaks of a Python file's lines in the machine code, or in PTX where that is not read."""
-    pressure = report and report.pressure
-    stage = pressure and (pressure.amdgcn or pressure.sass or pressure.ptx)
-    if not stage:
-        return []
+def _pressure(file: str, count: int, report: Report | None) -> tuple[str, list[int]]:
+    """The stage that tells most, and the peaks that it has at a Python file's lines."""
+    pressure = report.pressure if report else Pressure()
+    known = {"amdgcn": pressure.amdgcn, "sass": pressure.sass, "ptx": pressure.ptx}
     peaks: dict[int, int] = {}
-    for line in (*stage.lines, *stage.innermost):
-        if line.source.file == file:
-            peaks[line.source.line] = max(line.peak, peaks.get(line.source.line, -1))
-    return [peaks.get(line, -1) for line in range(1, count + 1)] if peaks else []
+    for name, stage in known.items():
+        for line in (*stage.lines, *stage.innermost) if stage else ():
+            if line.source.file == file:
+                peaks[line.source.line] = max(line.peak, peaks.get(line.source.line, -1))
+        if peaks:
+            return name, [peaks.get(line, -1) for line in range(1, count + 1)]
+    return "", []
 
 
 def _column(values: Sequence[int], line: int) -> int:

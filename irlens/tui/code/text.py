@@ -23,19 +23,23 @@ _WORDS = {
 }
 _WORD = r"\w+"
 
+_SASS_OFFSET = re.compile(r"^( *)(/\*[0-9a-f]{4,}\*/)( +)", re.MULTILINE)
+
 
 class CodeText:
     """The lines of a text, as they are and as they are drawn.
 
     Attributes:
         lines: The lines as they are.
-        shown: The same without tabs and without anything that could steer a terminal.
+        shown: The same without tabs, without anything that could steer a terminal, and without
+            the columns of nothing that nvdisasm leaves.
         width: Cells of the longest line.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, stage: str) -> None:
         self.lines = _split(text)
-        self.shown = _split(_harmless(text))
+        harmless = _harmless(text)
+        self.shown = _split(_tight(harmless) if stage == "sass" else harmless)
         if text.isascii():
             self.width = max(map(len, self.shown), default=0)
         else:
@@ -113,6 +117,14 @@ def _harmless(text: str) -> str:
     if "\t" not in safe:
         return safe
     return "\n".join(_expanded(line) for line in safe.split("\n"))
+
+
+def _tight(sass: str) -> str:
+    """Cut the blanks before and behind the offsets of instructions down, all by as much."""
+    found = [match.groups() for match in _SASS_OFFSET.finditer(sass)]
+    before = min((len(lead) for lead, _, _ in found), default=0)
+    behind = min((len(gap) for _, _, gap in found), default=1) - 1
+    return _SASS_OFFSET.sub(lambda match: match[1][before:] + match[2] + match[3][behind:], sass)
 
 
 def _expanded(line: str) -> str:

@@ -8,6 +8,7 @@ import msgspec
 from textual import on
 from textual.binding import Binding, BindingType
 
+from irlens.model.errors import IrlensError
 from irlens.model.listing import Occurrences
 from irlens.model.source import SourceLocation
 from irlens.model.text import printable_line
@@ -15,6 +16,7 @@ from irlens.tui.code.document import Document, following
 from irlens.tui.code.jumps import LANDMARKS, other, partner
 from irlens.tui.code.searching import pattern_for
 from irlens.tui.code.text import spans_of
+from irlens.tui.outside import show_outside
 from irlens.tui.screens.base import Place
 from irlens.tui.screens.panes import PanesScreen
 from irlens.tui.widgets.linked_pane import LinkedPane
@@ -67,6 +69,8 @@ with a bracket around those that belong together, and a rail for every loop.
         Binding("N", "find(-1)", "Previous match", show=False, id="inspector.previous_match"),
         Binding("colon", "line", "Go to line", show=False, id="inspector.line"),
         Binding("y", "copy", "Copy", show=False, id="inspector.copy"),
+        Binding("e", "outside('editor')", "Open in $EDITOR", show=False, id="inspector.editor"),
+        Binding("v", "outside('pager')", "Open in $PAGER", show=False, id="inspector.pager"),
         Binding("Y", "copy_name", "Copy the name", show=False, id="inspector.copy_name"),
     ]  # fmt: skip
 
@@ -238,3 +242,14 @@ with a bracket around those that belong together, and a rail for every loop.
                 self.lens.copy(word)
             else:
                 self._miss("there is no name under the cursor")
+
+    def action_outside(self, kind: str) -> None:
+        """Show the text in the user's own editor or pager, at the same line."""
+        for pane, document in self._in_use():
+            # The copy has a name of ours: that of the file is a stranger's.
+            name = f"kernel.{'py' if document.stage == 'python' else document.stage}"
+            text = document.listing.text
+            try:
+                show_outside(self.app, kind, name=name, text=text, line=pane.line)
+            except IrlensError as error:
+                self.lens.tell_error(error)

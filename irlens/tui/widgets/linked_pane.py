@@ -106,8 +106,9 @@ class LinkedPane(CodePane):
     def _whole(self, at: tuple[int, int] | None, document: Document) -> None:
         self.complete = True
         if self.document is not None and self.document.name == document.name:
+            begun = at[0] if at else 1
             self.annotate(document)
-            self.post_message(self.Opened(self, self.line))
+            self.post_message(self.Opened(self, self.line if at or self.line != begun else None))
         else:
             self._shown(at, document)
 
