@@ -1,22 +1,29 @@
 """The app: which screen is shown, and what all of them can ask it for."""
 
+import asyncio
+import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable, printable_line
 from irlens.tui import memory
+from irlens.tui.commands import KeyedActions
 from irlens.tui.screens import load_view
 from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.themes import DEFAULTS, THEMES
+from irlens.tui.widgets.too_small import LEAST_HEIGHT, LEAST_WIDTH
 from irlens.tui.workbench import Workbench
 
 #: Columns and lines from which a screen has a class, so that it can lay itself out for them.
-_WIDTHS = [(0, "-narrow"), (100, "-medium"), (180, "-wide")]
-_HEIGHTS = [(0, "-short"), (32, "-tall")]
+_WIDTHS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (100, "-medium"), (180, "-wide")]
+_HEIGHTS = [(0, "-flat"), (LEAST_HEIGHT, "-short"), (32, "-tall")]
 
 
 class Lens(App[None]):
@@ -37,8 +44,9 @@ class Lens(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="quit"),
         Binding("question_mark,f1", "help", "Help", id="help"),
-        Binding("T", "next_theme", "Theme", id="theme", show=False),
+        Binding("T", "next_theme", "Next theme", id="theme", show=False),
     ]
+    COMMANDS = App.COMMANDS | {KeyedActions}
 
     def __init__(
         self,
@@ -53,6 +61,8 @@ class Lens(App[None]):
         self.remembered = memory.recall(state)
         self._first_entry = entry
         self._state = state
+        self._views: dict[str, EntryScreen] = {}
+        self._clashes: set[str] = set()
         for theme in THEMES:
             self.register_theme(theme)
         known = self.available_themes
@@ -61,10 +71,33 @@ class Lens(App[None]):
 
     def on_mount(self) -> None:
         """Show the first screen."""
+        if not self.is_headless:
+            # Without a terminal there is nobody to talk to: leave, and remember what was chosen.
+            hung_up = signal.SIGHUP
+            asyncio.get_running_loop().add_signal_handler(hung_up, self.exit, None, 128 + hung_up)
         if self._first_entry is None:
             self.show_browser()
         else:
             self.show_view("overview", self._first_entry)
+
+    def on_unmount(self) -> None:
+        """Remember what the user chose."""
+        self.remembered.theme = self.theme
+        memory.keep(self._state, self.remembered)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Yield what Textual offers by itself, but for what has a key here."""
+        for command in super().get_system_commands(screen):
+            if command.title not in ("Quit", "Keys"):
+                yield command
+
+    def handle_bindings_clash(self, clashed_bindings: set[Binding], node: DOMNode) -> None:
+        """Say which bindings the user's own keys have taken a key from."""
+        lost = {binding.id or binding.action for binding in clashed_bindings} - self._clashes
+        self._clashes |= lost
+        if lost:
+            told = f"keys.toml takes the keys of {', '.join(sorted(lost))}"
+            self.notify(told, severity="warning", markup=False)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return irlens's own colours for themes that do not have them."""
@@ -94,13 +127,17 @@ class Lens(App[None]):
             at: Where to look.
         """
         installed = f"{name} {key}"
-        if self.is_screen_installed(installed):
-            screen = self.get_screen(installed)
-            if at is not None and isinstance(screen, EntryScreen):
-                screen.go_to(at)
-        else:
-            self.install_screen(load_view(name)(key, at), installed)
+        others = [other for other, view in self._views.items() if view.key != key]
+        if installed not in self._views:
+            self._views[installed] = load_view(name)(key, at)
+            self.install_screen(self._views[installed], installed)
+        elif at is not None:
+            self._views[installed].go_to(at)
         self._show(installed)
+        # A view may hold megabytes of text: only those of the entry that is shown stay.
+        for other in others:
+            self.uninstall_screen(other)
+            self._views.pop(other).remove()
 
     def show_text(self, markdown: str) -> None:
         """Show a text over the screen."""

@@ -5,9 +5,6 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-#: Textual's own, which every terminal program has, or which only its developers need.
-_LEFT_OUT = frozenset({"screen.copy_text", "app.command_palette", "app.suspend_process"})
-
 
 def help_of(screen: "Screen[object]") -> str:
     """Return the help in Markdown: the screen's own words, then its keys by where they work."""
@@ -18,7 +15,7 @@ def help_of(screen: "Screen[object]") -> str:
         binding = active.binding
         if binding.description and binding.id is not None and not binding.system:
             keys = sections.setdefault(active.node, {}).setdefault(binding.description, [])
-            keys.append(_key(screen.app, binding))
+            keys.append(key_of(screen.app, binding).replace("|", "\\|").replace("`", "backtick"))
     for node, actions in sections.items():
         rows = [f"| `{' '.join(keys)}` | {what} |" for what, keys in actions.items()]
         parts.append("\n".join([f"### {_title(node)}", "", "| key | |", "|---|---|", *rows, ""]))
@@ -26,8 +23,9 @@ def help_of(screen: "Screen[object]") -> str:
     return "\n".join(parts)
 
 
-def _key(app: "App[object]", binding: Binding) -> str:
-    return app.get_key_display(binding).replace("|", "\\|").replace("`", "backtick")
+def key_of(app: "App[object]", binding: Binding) -> str:
+    """Return a key as the user knows it."""
+    return app.get_key_display(binding)
 
 
 def _title(node: DOMNode) -> str:

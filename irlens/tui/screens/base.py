@@ -9,6 +9,7 @@ from textual.screen import Screen
 from irlens.model.errors import IrlensError
 from irlens.model.source import SourceLocation, Span
 from irlens.tui.asking import ask
+from irlens.tui.widgets.too_small import TooSmall
 from irlens.tui.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ class LensScreen(Screen[None]):
     """
 
     HELP_TEXT: ClassVar[str] = ""
+
+    def on_mount(self) -> None:
+        """Add what covers the screen where the terminal is too small for it."""
+        self.mount(TooSmall())
 
     @property
     def lens(self) -> "Lens":

@@ -13,6 +13,7 @@ from textual.widgets import Footer
 from irlens.model.errors import IrlensError
 from irlens.model.report import Occupancy, Report
 from irlens.model.source import Span
+from irlens.tui.outside import show_outside
 from irlens.tui.panels import facts, memory, mix, pipelines, pressure
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.widgets.findings import Findings
@@ -52,6 +53,8 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         Binding("G", "scroll_to(1)", "Bottom", id="overview.bottom", show=False),
         Binding("ctrl+d", "scroll(12)", "Page down", id="overview.page_down", show=False),
         Binding("ctrl+u", "scroll(-12)", "Page up", id="overview.page_up", show=False),
+        Binding("v", "outside('pager')", "Open in $PAGER", id="overview.pager", show=False),
+        Binding("e", "outside('editor')", "Open in $EDITOR", id="overview.editor", show=False),
         Binding("y", "copy", "Copy as text", id="overview.copy", show=False),
     ]
 
@@ -89,6 +92,15 @@ One kernel in one configuration. Go from panel to panel with `tab`.
     def action_choose(self, panel: str) -> None:
         """Choose a panel."""
         self.query_one(f"#{panel}").focus()
+
+    def action_outside(self, kind: str) -> None:
+        """Show the panel that is chosen in the user's own editor or pager."""
+        if isinstance(self.focused, Panel):
+            text = str(self.focused.content)
+            try:
+                show_outside(self.lens, kind, name="panel.txt", text=text, line=1)
+            except IrlensError as error:
+                self.lens.tell_error(error)
 
     def action_copy(self) -> None:
         """Copy the panel that is chosen."""
