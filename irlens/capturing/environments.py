@@ -117,25 +117,25 @@ def _environment(version: str) -> Interpreter:
     """Return an environment's interpreter; make the environment if it is not there."""
     folder = _folder(version)
     if not _is_complete(folder):
-        with _locked(folder):
+        with _locked(folder) as lock:
             if not _is_complete(folder):
-                _install(version, folder)
+                _install(version, folder, lock)
     return interpreters.examine(_python(folder))
 
 
-def _install(version: str, folder: Path) -> None:
+def _install(version: str, folder: Path, lock: int) -> None:
     """Make an environment with Triton in it, or leave nothing."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        made = _run([sys.executable, "-m", "venv", str(folder)])
-        if made is not None:
+        failed = _run([sys.executable, "-m", "venv", str(folder)], lock)
+        if failed is not None:
             raise CaptureError(
-                f"cannot make an environment for Triton {version}: {_last_line(made)}",
+                f"cannot make an environment for Triton {version}: {_last_line(failed)}",
                 hint="irlens needs Python's venv (python3-venv), or --python PATH",
             )
         pip = [str(_python(folder)), "-m", "pip", "install", "--quiet", "--no-input"]
         # Only wheels: to build one would take an hour, and run what the index says.
-        failed = _run([*pip, "--only-binary", ":all:", f"triton=={version}"])
+        failed = _run([*pip, "--only-binary", ":all:", f"triton=={version}"], lock)
         if failed is not None:
             raise _explain(version, failed)
         got = interpreters.examine(_python(folder)).triton
@@ -147,14 +147,15 @@ def _install(version: str, folder: Path) -> None:
         raise
 
 
-def _run(command: Sequence[str]) -> str | None:
-    """Run a command; return what it printed if it failed."""
+def _run(command: Sequence[str], lock: int) -> str | None:
+    """Run a command, which holds the lock as well; return what it printed if it failed."""
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        pass_fds=[lock],
         check=False,
     )
     return done.stdout.decode("utf-8", "replace") if done.returncode != 0 else None
@@ -185,8 +186,12 @@ def _last_line(printed: str) -> str:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process makes this environment. A process that dies lets go."""
+def _locked(folder: Path) -> Iterator[int]:
+    """Wait until no other process makes this environment, and hand out the lock's descriptor.
+
+    A process that dies lets go, but not before what it started: a pip that outlives its irlens
+    would otherwise write into the environment that the next one makes.
+    """
     import fcntl  # not on Windows, where captures can be read all the same
 
     try:
@@ -199,4 +204,4 @@ def _locked(folder: Path) -> Iterator[None]:
         ) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield lock.fileno()

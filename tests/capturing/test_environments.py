@@ -1,12 +1,15 @@
 """Other Tritons: environments that are made once, and interpreters that are there already."""
 
+import fcntl
 import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +56,7 @@ def installed(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replace venv and pip by something quicker; return what they were asked to do."""
     done = []
 
-    def run(command: Sequence[str]) -> str | None:
+    def run(command: Sequence[str], _lock: int) -> str | None:
         folder = Path(command[3] if "venv" in command else command[0])
         if "venv" in command:
             done.append("venv")
@@ -88,11 +91,21 @@ def test_pip_installs_a_version_once(wheels: Path, private_store: Path) -> None:
     assert environments.find(VERSION) == found
 
 
-def test_pip_names_the_versions_that_there_are(wheels: Path, private_store: Path) -> None:
+def test_pip_names_the_versions_that_there_are(
+    private_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = (
+        "ERROR: Could not find a version that satisfies the requirement triton==3.7.9 "
+        "(from versions: 2.0.0, 3.3.1, 3.5.1, 3.6.0, 3.7.0, 3.7.1, 3.8.0)\n"
+        "ERROR: No matching distribution found for triton==3.7.9\n"
+    )
+    monkeypatch.setattr(
+        environments, "_run", lambda command, _lock: None if "venv" in command else printed
+    )
     with pytest.raises(UnknownNameError) as raised:
-        environments.find("3.99.1")
-    assert raised.value.message == "unknown version of Triton '3.99.1'"
-    assert raised.value.hint == f"did you mean {VERSION}?"
+        environments.find("3.7.9")
+    assert raised.value.message == "unknown version of Triton '3.7.9'"
+    assert raised.value.hint == "did you mean 3.7.1 or 3.7.0 or 3.8.0?"
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
 
 
@@ -122,7 +135,7 @@ def test_what_pip_complains_of_is_told(
     printed: str, problem: str, private_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        environments, "_run", lambda command: None if "venv" in command else printed
+        environments, "_run", lambda command, _lock: None if "venv" in command else printed
     )
     with pytest.raises(CaptureError) as raised:
         environments.find(VERSION)
@@ -131,7 +144,7 @@ def test_what_pip_complains_of_is_told(
 
 
 def test_without_venv_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "_run", lambda command: "No module named venv\n")
+    monkeypatch.setattr(environments, "_run", lambda _command, _lock: "No module named venv\n")
     with pytest.raises(CaptureError, match="No module named venv") as raised:
         environments.find(VERSION)
     assert "python3-venv" in (raised.value.hint or "")
@@ -163,7 +176,7 @@ def test_an_environment_whose_python_was_removed_is_made_anew(
 def test_interrupted_it_leaves_nothing(
     private_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(command: Sequence[str]) -> None:
+    def run(command: Sequence[str], _lock: int) -> None:
         if "venv" not in command:
             raise KeyboardInterrupt
         (Path(command[3]) / "bin").mkdir(parents=True)
@@ -172,6 +185,31 @@ def test_interrupted_it_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         environments.find(VERSION)
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
+
+
+def test_what_outlives_its_irlens_is_waited_for(private_store: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from irlens.capturing import environments\n"
+        "sys.executable = sys.argv[1]\n"
+        f"environments.find({VERSION!r})\n"
+    )
+    slow = tmp_path / "venv"
+    pid = tmp_path / "pid"
+    slow.write_text(f"#!/bin/sh\necho $$ > {pid}.part\nmv {pid}.part {pid}\nexec sleep 60\n")
+    slow.chmod(0o755)
+    irlens = subprocess.Popen([sys.executable, "-c", script, slow])
+    deadline = time.monotonic() + 30
+    while not pid.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    irlens.kill()
+    irlens.wait()
+    (path,) = (private_store / "environments").glob("*.lock")
+    with path.open() as lock:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def test_two_at_once_make_one_environment(installed: list[str]) -> None:
