@@ -166,7 +166,7 @@ def generated() -> Iterator[tuple[str, str]]:
             yield f"checks/{name}.{extension(form)}", text
     for name, sweep in sweeps().items():
         for form in format_names("sweep"):
-            text = load_writer(form, "sweep").render(sweep, View())
+            text = load_writer(form, "sweep").render(sweep, EXPLAINED)
             yield f"sweeps/{name}.{extension(form)}", text
 
 

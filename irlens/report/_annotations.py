@@ -9,7 +9,6 @@ from irlens.model.check import BudgetVerdict, Check, CheckedKernel, Movement, Pr
 from irlens.model.comparison import Comparisons, Side
 from irlens.model.label import labels
 from irlens.model.report import Finding, Report, Severity
-from irlens.model.rule import Rule
 from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count
@@ -22,54 +21,6 @@ State: TypeAlias = Literal["new", "absent", "updated"]
 #: Configurations that a message names.
 _TOLD = 3
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-
-
-def _rule(code: str, severity: Severity, summary: str, documentation: str) -> Rule:
-    return Rule(
-        code=code, name=code, severity=severity, summary=summary, documentation=documentation
-    )
-
-
-#: What is said beside findings, whose rules the checks document.
-_OWN = {
-    rule.code: rule
-    for rule in (
-        _rule(
-            "baseline",
-            "error",
-            "A figure is not what the baseline has.",
-            "Occupancy, launching or the stages of a pipeline were lost against the checked-in "
-            "baseline, or something that they come from got worse. If it is meant, "
-            "`irlens check --update` writes the baseline anew.",
-        ),
-        _rule(
-            "budget",
-            "error",
-            "A budget does not hold, or it is not known whether it does.",
-            "`[tool.irlens.budgets]` of pyproject.toml asks for it. What is unknown does not "
-            "count as held.",
-        ),
-        _rule(
-            "check",
-            "error",
-            "The baseline or the budgets do not fit what was checked.",
-            "An entry of the baseline cannot be made any more, a kernel has none, a budget "
-            "matches no kernel, or the baseline is another compiler's.",
-        ),
-        _rule(
-            "difference",
-            "note",
-            "Two compilations of a kernel are not the same.",
-            "Told are the figures that decide whether and how fast it runs; `irlens diff` has all.",
-        ),
-        _rule(
-            "compile",
-            "warning",
-            "A configuration does not compile.",
-            "The sweep asked for it, and the compiler refused it or its process died.",
-        ),
-    )
-}
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,11 +62,6 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
         if len(self.where) > _TOLD:
             told += f" and {count(len(self.where) - _TOLD)} more"
         return f"{told}: {self.message}" if told else self.message
-
-
-def own_rule(code: str) -> Rule | None:
-    """Return the documentation of what is no finding."""
-    return _OWN.get(code)
 
 
 def of_reports(reports: Sequence[Report]) -> list[Annotation]:

@@ -1,15 +1,9 @@
-"""Where the files are that annotations are about, and what their rules mean."""
+"""Where the files are that annotations are about."""
 
 from collections.abc import Sequence
 
-from irlens.model.rule import Rule
 from irlens.report import View
-from irlens.report._annotations import Annotation, own_rule
-
-
-def rule_of(annotation: Annotation, view: View) -> Rule | None:
-    """Return what an annotation's kind means; ``None`` where nobody knows."""
-    return own_rule(annotation.rule) or view.explain(annotation.rule)
+from irlens.report._annotations import Annotation
 
 
 def paths(annotations: Sequence[Annotation], view: View) -> dict[str, str]:

@@ -1,26 +1,49 @@
-"""The JSON Schema is checked in, current, and describes what irlens writes."""
+"""The JSON Schemas are checked in, current, and describe what irlens writes."""
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
+import pytest
 
 from irlens.artifacts.load import load
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
-from irlens.report import View, load_writer
+from irlens.report import Kind, View, load_writer
 from irlens.report.json import schema
 
-CHECKED_IN = Path(__file__).parents[2] / "samples" / "report.schema.json"
+SAMPLES = Path(__file__).parents[2] / "samples"
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def test_the_schema_checked_in_is_current() -> None:
-    assert CHECKED_IN.read_text() == schema(), "run samples/make.py"
+def checked_in(kind: Kind) -> Path:
+    return SAMPLES / f"{'report' if kind == 'reports' else kind}.schema.json"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_schemas_checked_in_are_current(kind: Kind) -> None:
+    assert checked_in(kind).read_text() == schema(kind), "run samples/make.py"
+    jsonschema.Draft202012Validator.check_schema(json.loads(schema(kind)))
 
 
 def test_reports_are_valid(h200_cache: Path) -> None:
-    validator = jsonschema.Draft202012Validator(json.loads(CHECKED_IN.read_text()))
+    validator = jsonschema.Draft202012Validator(json.loads(schema()))
     captures = [found for found in load(h200_cache) if isinstance(found, Capture)]
     for capture in captures[:8]:
         written = load_writer("json", "reports").render([inspect(capture)], View())
         validator.validate(json.loads(written))
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder"),
+    [("reports", "reports"), ("comparisons", "comparisons"), ("check", "checks"),
+     ("sweep", "sweeps")],
+)  # fmt: skip
+def test_the_samples_are_valid(kind: Kind, folder: str) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(checked_in(kind).read_text()))
+    samples = sorted((SAMPLES / folder).glob("*.json"))
+    written = [path for path in samples if path.name != "irlens.baseline.json"]
+    assert written
+    for path in written:
+        validator.validate(json.loads(path.read_text()))

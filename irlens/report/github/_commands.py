@@ -6,7 +6,8 @@ from irlens.model.report import Severity
 from irlens.model.text import printable_line
 from irlens.report import View
 from irlens.report._annotations import Annotation
-from irlens.report._places import paths, rule_of
+from irlens.report._places import paths
+from irlens.report._rules import rule_of
 
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 #: What the runner turns back.

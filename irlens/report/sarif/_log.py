@@ -15,7 +15,8 @@ from irlens.model.rule import Rule
 from irlens.model.text import printable_line
 from irlens.report import View
 from irlens.report._annotations import Annotation
-from irlens.report._places import paths, rule_of
+from irlens.report._places import paths
+from irlens.report._rules import rule_of
 from irlens.report.json import written
 from irlens.version import VERSION
 
