@@ -11,17 +11,26 @@ from irlens.model.words import Words
 __all__ = ["compare", "side"]
 
 
-def compare(before: Report, after: Report, *, names: tuple[str, str] | None = None) -> Comparison:
+def compare(
+    before: Report,
+    after: Report,
+    *,
+    names: tuple[str, str] | None = None,
+    all_lines: bool = False,
+) -> Comparison:
     """Return what moved from one report to another.
 
     Args:
         before: The first side.
         after: The second side.
         names: What to call them; without, what they were asked for sets them apart.
+        all_lines: Whether both sides' code has the same lines of the source, as far as these are
+            still there; else a line that only one side has may be one that the other says nothing
+            of.
     """
     first, second = names or labels([before, after])
     absent: set[str] = set()
-    places: Places = align(before, after)
+    places: Places = align(before, after, all_lines=all_lines)
     figures = figure_deltas(before, after, absent)
     loops = loop_deltas(before, after, places)
     findings = finding_deltas(before, after, places)

@@ -46,14 +46,14 @@ class Places:
         return self._known.get((first, source.file, source.line), same)
 
 
-def align(before: Report, after: Report) -> Places:
-    """Return the places of two reports."""
+def align(before: Report, after: Report, *, all_lines: bool = False) -> Places:
+    """Return the places of two reports; ``all_lines`` as in ``compare``."""
     ours, theirs = _lines(before), _lines(after)
     known: dict[tuple[bool, str, int], Place] = {}
     room = _MOST_PAIRS
     for file in sorted(ours.keys() & theirs.keys()):
         cost = len(ours[file]) * len(theirs[file])
-        if cost > room or _agree(ours[file], theirs[file]):
+        if cost > room or (not all_lines and _agree(ours[file], theirs[file])):
             continue  # every line keeps its number
         room -= cost
         pairs = _pairs(ours[file], theirs[file])

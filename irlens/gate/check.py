@@ -72,7 +72,9 @@ def _checked(candidate: Candidate, entry: Entry | None, named: Side, rules: Rule
     known, moved = None, list[Movement]()
     if entry is not None:
         old = figures(entry)
-        comparison = compare(old, figures(candidate.entry), names=("baseline", "now"))
+        now = figures(candidate.entry)
+        # Their code is the lines of the loops, all of them.
+        comparison = compare(old, now, names=("baseline", "now"), all_lines=True)
         known = Known(old, comparison)
         moved = movements(comparison, entry, report, strict=rules.strict)
         if rules.update:
