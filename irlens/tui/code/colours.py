@@ -130,18 +130,26 @@ class Colours:
     def _coloured(self, first: int, last: int) -> Iterator[list[Piece]]:
         if first == last:
             line = self._lines[first]
-            yield self._quiet(self._read(line[:_COLOURED])[0] + _plain(line[_COLOURED:]))
+            yield self._quiet(self._read(line[:_COLOURED])[0] + _piece(line[_COLOURED:], ""))
             return
-        yield from self._read("\n".join(self._lines[first : last + 1]))
+        pattern, _ = _CONSTRUCTS[self._stage]
+        text = "\n".join(self._lines[first : last + 1])
+        lines: list[list[Piece]] = [[]]
+        position = 0
+        for match in pattern.finditer(text):
+            _append(lines, self._read(text[position : match.start()]))
+            kind = "string" if match[0][0] in "\"'" else "comment"
+            _append(lines, [_piece(line, kind) for line in match[0].split("\n")])
+            position = match.end()
+        _append(lines, self._read(text[position:]))
+        yield from lines
 
     def _read(self, text: str) -> list[list[Piece]]:
         lines: list[list[Piece]] = [[]]
         # Pygments' PTX lexer knows a comment by the newline behind it.
         for _, kind, value in self._lexer.get_tokens_unprocessed(text + "\n"):
             name = self._name(kind, value)
-            head, *rest = value.split("\n")
-            lines[-1] += [(head, name)] if head else []
-            lines += [[(part, name)] if part else [] for part in rest]
+            _append(lines, [_piece(part, name) for part in value.split("\n")])
         return lines[:-1]
 
     def _name(self, kind: _TokenType, value: str) -> str:
@@ -171,5 +179,11 @@ class Colours:
         return [piece for piece in whole if piece[0]]
 
 
-def _plain(text: str) -> list[Piece]:
-    return [(text, "")] if text else []
+def _piece(text: str, kind: str) -> list[Piece]:
+    return [(text, kind)] if text else []
+
+
+def _append(lines: list[list[Piece]], more: list[list[Piece]]) -> None:
+    """Go on where some lines end: the first of the others belongs to the last of them."""
+    lines[-1] += more[0]
+    lines += more[1:]
