@@ -33,17 +33,24 @@ def find_reports(kernel: str, asked: Asked, *, sass: bool = False) -> list[Repor
     Raises:
         IrlensError: KERNEL is nothing that can be inspected.
     """
+    return [report for _, report in find_inspected(kernel, asked, sass=sass)]
+
+
+def find_inspected(
+    kernel: str, asked: Asked, *, sass: bool = False
+) -> list[tuple[Capture | None, Report]]:
+    """Return as ``find_reports`` does, and what each is of; ``None`` for a saved report."""
     saved = saved_reports(kernel)
     if saved is not None:
         refuse_options(kernel, asked)
-        return saved
+        return [(None, report) for report in saved]
     captures = find_captures(kernel, asked)
     if len(captures) == 1:
-        return [_report(captures[0], sass=sass)]
-    found = []
+        return [(captures[0], _report(captures[0], sass=sass))]
+    found: list[tuple[Capture | None, Report]] = []
     for capture in captures:
         try:
-            found.append(_report(capture, sass=sass))
+            found.append((capture, _report(capture, sass=sass)))
         except ArtifactError as error:
             # One broken artifact must not hide the rest of a cache.
             where = capture.directory or capture.kernel

@@ -1,7 +1,7 @@
 """Options that say how and where to write a result, and doing so."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
@@ -13,6 +13,8 @@ from irlens.model.errors import IrlensError
 from irlens.report import Detail, Kind, View, check_format, format_names, load_writer
 
 if TYPE_CHECKING:  # help needs no record
+    from irlens.model.code import CodeComparison
+    from irlens.model.listing import Listing
     from irlens.model.rule import Rule
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -63,6 +65,11 @@ def writing_options(kind: Kind) -> Callable[[F], F]:
     return decorate
 
 
+def shows_code(kind: Kind, options: WritingOptions) -> bool:
+    """Whether what was asked for shows the text of stages, beside what it tells of them."""
+    return getattr(load_writer(options["form"], kind), "SHOWS_CODE", False)
+
+
 def write(
     subject: object,
     kind: Kind,
@@ -71,6 +78,8 @@ def write(
     details: frozenset[Detail] = frozenset(),
     rows: int | None = None,
     side_by_side: bool = False,
+    listings: "Sequence[Listing]" = (),
+    code: "Sequence[CodeComparison]" = (),
 ) -> None:
     """Write what a command found, where and how its options say.
 
@@ -81,6 +90,8 @@ def write(
         details: What is to be shown in full.
         rows: Most rows of a table.
         side_by_side: Whether code is to stand beside each other, over the terminal's whole width.
+        listings: The text of each report's stages, if ``shows_code``.
+        code: The text of a compared pair's stages, if ``shows_code``.
 
     Raises:
         IrlensError: It cannot be written there.
@@ -93,6 +104,8 @@ def write(
         details=details,
         rows=rows,
         side_by_side=side_by_side,
+        listings=tuple(listings),
+        code=tuple(code),
         locate=Sources(options["source_root"]).locate,
         explain=_explain,
     )

@@ -1,16 +1,18 @@
 """``irlens diff``: what moved between two captures, or between configurations of a kernel."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
-from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
 from irlens.model.errors import IrlensError
 
 if TYPE_CHECKING:  # running the command loads it
-    from irlens.model.code import CodeComparisons
+    from irlens.model.code import CodeComparison, CodeComparisons
     from irlens.model.comparison import Comparisons
 
 _HELP = """Show what moved between two captures, by what it means.
@@ -36,6 +38,10 @@ irlens diff before/ after/ --format markdown
 irlens diff report.json softmax --target h100
 irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
 """
+
+
+#: What a page of one comparison shows of the code.
+_SHOWN = "ttir,ttgir,llir,ptx,amdgcn"
 
 
 class _Options(KernelOptions, WritingOptions):
@@ -81,7 +87,12 @@ def command(
         comparisons = _configurations(before, asked(options), sass=pressure)
     else:
         comparisons = _two(before, after, asked(options), sass=pressure)
-    write(comparisons, "comparisons", options)
+    moved: Sequence[CodeComparison] = ()
+    if len(comparisons.pairs) == 1 and shows_code("comparisons", options):
+        # Saved reports hold no code, and that of one side alone is no comparison.
+        with suppress(IrlensError):
+            moved = _code(before, after, asked(options), _SHOWN, context).pairs
+    write(comparisons, "comparisons", options, code=moved)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK
 
 

@@ -1,15 +1,23 @@
 """``irlens inspect``: what the compiler made of a kernel."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.cli.options import KernelOptions, asked, kernel_options
-from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
 from irlens.report import DETAILS, Detail
+
+if TYPE_CHECKING:  # running the command loads them
+    from irlens.model.capture import Capture
+    from irlens.model.listing import Listing
+    from irlens.model.report import Report
+
+#: Half a megabyte each is as much as a browser likes to hold.
+_MOST_LISTED = 32
 
 _HELP = """Show what the compiler made of KERNEL.
 
@@ -86,7 +94,7 @@ def command(
         raise click.UsageError("--interleave needs --stage: which one is to be printed?")
     if stage is not None or place is not None:
         _refuse_report_options(stage, place, ("all",) if everything else details, options)
-    from irlens.cli.subject import find_captures, find_reports
+    from irlens.cli.subject import find_captures, find_inspected
 
     if stage is not None:
         from irlens.cli.stage import check, show
@@ -107,9 +115,25 @@ def command(
         return Exit.OK
     shown = frozenset(DETAILS if everything else details)
     # Machine code is disassembled only for whoever wants to see it: that takes a moment.
-    reports = find_reports(kernel, asked(options), sass="pressure" in shown)
-    write(reports, "reports", options, details=shown)
+    inspected = find_inspected(kernel, asked(options), sass="pressure" in shown)
+    listings = _listings(inspected) if shows_code("reports", options) else []
+    reports = [report for _, report in inspected]
+    write(reports, "reports", options, details=shown, listings=listings)
     return Exit.OK
+
+
+def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Listing]":
+    """Return the text of everything, for a page of it; none of more than a page can hold."""
+    captures = [(capture, report) for capture, report in inspected if capture is not None]
+    if len(captures) > _MOST_LISTED:
+        output.note(
+            f"irlens: the code of {len(captures)} kernels is too much for a page, and left out; "
+            "inspect one of them to see it"
+        )
+        return []
+    from irlens.listing import list_capture
+
+    return [list_capture(capture, report) for capture, report in captures]
 
 
 def _refuse_report_options(
