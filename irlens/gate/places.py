@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
-from irlens.model.text import percent
 from irlens.model.words import Words
 
 _OF_REGISTERS = frozenset({
@@ -35,20 +34,12 @@ def occupancy_reason(report: Report) -> str:
     if occupancy is None:
         return ""
     if not occupancy.launchable:
-        return "; ".join(
-            f"it wants {refusal.requested:,} {words.unit(refusal.unit).replace('/', ' per ')} "
-            f"and may have {refusal.limit:,}"
-            for refusal in occupancy.refusals
-        )
-    limits = " and ".join(words.resource(name) for name in occupancy.limited_by)
+        return "; ".join(map(words.refusal, occupancy.refusals))
+    limited = f"limited by {' and '.join(map(words.resource, occupancy.limited_by))}"
     for step in occupancy.next_step:
-        if occupancy.limited_by == [step.resource] and step.change < 0:
-            amount, _, per = words.unit(step.unit).partition("/")
-            return (
-                f"limited by {limits}: {-step.change:,} {amount} fewer per {per} "
-                f"would give {percent(step.theoretical)}"
-            )
-    return f"limited by {limits}"
+        if occupancy.limited_by == [step.resource]:
+            return f"{limited}; {words.step(step, occupancy)}"
+    return limited
 
 
 def why_unknown(path: str, report: Report) -> str:

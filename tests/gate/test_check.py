@@ -77,7 +77,9 @@ class TestWhatFails:
         lost, *others = moved(found).values()
         assert (lost.delta.path, lost.judgement) == ("occupancy.theoretical", "lost")
         assert (lost.delta.before, lost.delta.after) == (0.5, 0.25)
-        assert lost.reason == "limited by registers: 8 registers fewer per thread would give 50 %"
+        assert (
+            lost.reason == "limited by registers; 8 fewer registers/thread: 1 → 2 blocks/SM (50 %)"
+        )
         assert str(lost.source).startswith("layer_norm.py:")
         assert {one.delta.path for one in others} == {
             "occupancy.blocks_per_sm", "resources.registers",
@@ -98,8 +100,8 @@ class TestWhatFails:
         found = run(softmax, after)
         assert moved(found)["occupancy.launchable"].fails
         lost = moved(found)["occupancy.theoretical"]
-        assert lost.reason == "it wants 300,000 bytes per CTA and may have 232,448"
-        assert lost.source == softmax.pipelines[0].source or str(lost.source) == "softmax.py:50"
+        assert "300,000 bytes/CTA asked for" in lost.reason
+        assert str(lost.source) == "softmax.py:50"  # where the largest buffer is for
 
     def test_stages_of_a_pipeline(self, softmax: Report) -> None:
         found = run(softmax, pipelined(softmax, achieved_stages=3, verdict="shallower"))
@@ -225,7 +227,7 @@ class TestBudgets:
         (verdict,) = held(run(before, after, "occupancy >= 0.5"))
         (figure,) = verdict.figures
         assert (figure.path, figure.before, figure.value) == ("occupancy.theoretical", 0.5, 0.25)
-        assert "8 registers fewer" in verdict.reason
+        assert "8 fewer registers" in verdict.reason
         (verdict,) = held(run(None, after, "occupancy >= 0.5"))
         assert verdict.figures[0].before is None
 

@@ -1,0 +1,197 @@
+"""``irlens check`` as a user runs it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.gate.baseline import Baseline
+from irlens.model.check import Check
+from irlens.model.report import Report
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+KERNELS = SAMPLES.parent / "kernels"
+NAME = "irlens.baseline.json"
+
+
+class Ran(msgspec.Struct, frozen=True):
+    code: int
+    out: str
+    err: str
+
+
+def irlens(folder: Path, *arguments: str) -> Ran:
+    ran = subprocess.run(
+        [sys.executable, "-m", "irlens", *arguments], stdin=subprocess.DEVNULL, cwd=folder,
+        capture_output=True, env={**os.environ, "COLUMNS": "80"}, check=False, text=True,
+    )  # fmt: skip
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a kernel of its own, a capture, and a baseline of both."""
+    (tmp_path / "mine").mkdir()
+    shutil.copy(KERNELS / "softmax.py", tmp_path / "mine" / "soft.py")
+    shutil.copytree(SAMPLES / "captures" / "spill-h100", tmp_path / "captured")
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.irlens.budgets]\n"*" = "launchable"\nsoft = []\n'
+    )
+    options = ("-t", "h100", "--num-stages", "2,4", "--update")
+    ran = irlens(tmp_path, "check", "mine/soft.py:softmax_kernel", *options)
+    assert ran.code == 0, ran.err
+    assert f"wrote {NAME}: 2 added" in ran.out
+    ran = irlens(tmp_path, "check", "captured", "--update")
+    assert f"wrote {NAME}: 1 added" in ran.out
+    return tmp_path
+
+
+def edit(project: Path, old: str, new: str) -> None:
+    path = project / "mine" / "soft.py"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_all_that_the_baseline_has_is_made_again(project: Path) -> None:
+    written = (project / NAME).read_bytes()
+    ran = irlens(project, "check", "--strict")
+    assert ran.code == 0, ran
+    assert ran.out.startswith("check passed: 3 configurations\n")
+    below = irlens(project / "mine", "check", "--strict")
+    assert (below.code, below.out) == (0, ran.out)
+    assert irlens(project, "check", "--update").code == 0
+    assert (project / NAME).read_bytes() == written
+    text = written.decode()
+    assert str(project) not in text
+    assert '"kernel": "mine/soft.py:softmax_kernel"' in text
+    assert '"kernel": "./captured"' in text
+
+
+def test_an_edit_that_loses_stages_fails_and_an_update_accepts_it(project: Path) -> None:
+    edit(project, "row_step, num_stages=num_stages)", "row_step, num_stages=2)")
+    edit(project, '"""Row-wise', '"""A line more.\n\nRow-wise')
+    ran = irlens(project, "check", "mine/soft.py:softmax_kernel", "--format", "json")
+    assert ran.code == 1, ran
+    found = msgspec.json.decode(ran.out, type=Check)
+    kernel, other = found.kernels
+    assert (kernel.outcome, kernel.side.label) == ("failed", "num_stages=4")
+    assert other.outcome == "passed"
+    lost = kernel.movements[0]
+    assert (lost.delta.path, lost.delta.before, lost.delta.after) == ("achieved_stages", 4, 2)
+    assert str(lost.source) == "soft.py:50"
+    assert "num_stages=2" in kernel.code["soft.py:50"]
+    assert [side.kernel for side in found.unchecked] == ["spill_kernel"]
+    ran = irlens(project, "check", "--update")
+    assert (ran.code, ran.err) == (0, "")
+    assert "changed" in ran.out
+    assert irlens(project, "check", "--strict").code == 0
+
+
+def test_what_is_gone_fails_and_an_update_removes_it(project: Path) -> None:
+    (project / "mine" / "soft.py").unlink()
+    ran = irlens(project, "check")
+    assert ran.code == 1
+    assert "2 not checked" in ran.out
+    assert "no such file: mine/soft.py" in " ".join(ran.out.split())
+    ran = irlens(project, "check", "--update")
+    assert ran.code == 0, ran
+    assert "2 removed" in ran.out
+    kept = msgspec.json.decode((project / NAME).read_bytes(), type=Baseline)
+    assert [one.kernel for one in kept.entries] == ["spill_kernel"]
+
+
+def test_what_does_not_compile_fails_and_an_update_leaves_the_baseline_alone(
+    project: Path,
+) -> None:
+    written = (project / NAME).read_bytes()
+    edit(project, "tl.max(row, axis=0)", "tl.no_such_function(row)")
+    ran = irlens(project, "check")
+    assert ran.code == 1, ran
+    assert "cannot be checked" in ran.out
+    ran = irlens(project, "check", "--update")
+    assert (ran.code, ran.out) == (2, "")
+    assert (project / NAME).read_bytes() == written
+
+
+def test_budgets_without_a_baseline(tmp_path: Path) -> None:
+    captured = str(SAMPLES / "captures" / "spill-h100")
+    text = '[tool.irlens.budgets]\n"spill*".h100 = ["local_bytes == 0", "launchable"]\n'
+    (tmp_path / "pyproject.toml").write_text(text)
+    ran = irlens(tmp_path, "check", captured)
+    assert ran.code == 1
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert lines[0] == "check failed: 1 of 1 configuration failed"
+    assert "✗ local_bytes == 0 304 B" in lines
+    (tmp_path / "pyproject.toml").write_text(text.replace("== 0", "<= 304"))
+    assert irlens(tmp_path, "check", captured).code == 0
+
+
+class TestTrouble:
+    def fails(self, folder: Path, *arguments: str) -> str:
+        ran = irlens(folder, "check", *arguments)
+        assert (ran.code, ran.out) == (2, ""), ran
+        assert "Traceback" not in ran.err
+        return ran.err
+
+    def test_nothing_to_do(self, tmp_path: Path) -> None:
+        assert "--update" in self.fails(tmp_path)
+        assert "nothing to check against" in self.fails(tmp_path, "softmax", "-t", "h100")
+        assert not list(tmp_path.iterdir())
+
+    def test_options_and_names(self, project: Path) -> None:
+        assert "name one" in self.fails(project, "-t", "h100")
+        assert "compiled already" in self.fails(project, "captured", "-t", "h100")
+        assert "stdin" in self.fails(project, "-")
+        assert "unknown kernel" in self.fails(project, "nope")
+
+    @pytest.mark.parametrize(
+        ("damage", "told"),
+        [
+            (lambda text: text.replace('"schema": 1', '"schema": 9', 1), "schema 9"),
+            (lambda text: text[:-20], "not JSON"),
+            (lambda text: "", "not JSON"),
+            (lambda text: text.replace('"launchable": true', '"launchable": "x"'), "launchable"),
+        ],
+    )
+    def test_a_damaged_baseline(
+        self, damage: Callable[[str], str], told: str, project: Path
+    ) -> None:
+        path = project / NAME
+        path.write_text(damage(path.read_text()))
+        damaged = path.read_bytes()
+        assert told in self.fails(project)
+        assert told in self.fails(project, "--update")
+        assert path.read_bytes() == damaged
+
+    def test_a_budget_on_nothing_known(self, project: Path) -> None:
+        text = '[tool.irlens.budgets]\n"*" = [\n  "occupency >= 0.5",\n]\n'
+        (project / "pyproject.toml").write_text(text)
+        told = self.fails(project)
+        assert "pyproject.toml:3:4: unknown figure 'occupency': did you mean occupancy" in told
+        assert '\n    "occupency >= 0.5",\n     ^\n' in told
+
+
+def test_the_regression_of_layer_norm_on_what_is_installed(tmp_path: Path) -> None:
+    """Figures of Triton 3.6: since then the compiler takes registers that cost a block per SM."""
+    baseline = json.loads((SAMPLES / "checks" / NAME).read_text())
+    entries = [one for one in baseline["entries"] if one["kernel"] == "layer_norm_kernel"]
+    assert [one["resources"]["registers"] for one in entries] == [64]
+    (tmp_path / NAME).write_text(json.dumps({"schema": 1, "entries": entries}))
+    ran = irlens(tmp_path, "inspect", "layer_norm", "-t", "b200", "--format", "json")
+    now = msgspec.json.decode(ran.out, type=Report)
+    if now.triton_version is None or now.triton_version.split(".")[:2] <= ["3", "6"]:
+        pytest.skip(f"Triton {now.triton_version} is from before the regression")
+    ran = irlens(tmp_path, "check")
+    assert ran.code == 1, ran
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert "✗ occupancy 50 % 25 % −25 points" in lines
+    assert any("of Triton 3.6.0" in line for line in lines)
+    ran = irlens(tmp_path, "check", "--format", "markdown")
+    assert ran.code == 1
+    assert "| ✗ | layer_norm_kernel on sm_100 | occupancy" in ran.out
