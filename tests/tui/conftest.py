@@ -1,58 +1,44 @@
 """A workbench made of the samples alone: the same answers everywhere, at once."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from irlens.model.capture import BINARY_STAGES, STAGE_ORDER
+from irlens.artifacts.load import load
+from irlens.listing import list_stage, list_stages, occurrences
+from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import Occurrences, StageListing
-from irlens.model.report import Occupancy, Report, Severity
+from irlens.model.report import Occupancy, Report
 from irlens.tui.workbench import Entry, Setting
+from irlens.workbench.changes import demands_of_report
+from irlens.workbench.reading import entry_of
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
-def load_reports() -> dict[str, Report]:
-    """The samples' reports by name."""
-    return {
-        path.stem: msgspec.json.decode(path.read_bytes(), type=Report)
-        for path in sorted((SAMPLES / "reports").glob("*.json"))
-    }
+#: Those that snapshots show; other samples may come and go.
+NAMES = (
+    "matmul-a100", "matmul-b200", "matmul_tma-h100", "softmax-h100", "softmax-mi300x",
+    "softmax-t4", "spill-h100",
+)  # fmt: skip
 
 
-def entry_of(key: str, report: Report) -> Entry:
-    """What a list tells of a report."""
-    severities: Counter[Severity] = Counter(finding.severity for finding in report.findings)
-    return Entry(
-        key=key,
-        kernel=report.kernel,
-        target=report.target,
-        triton_version=report.triton_version,
-        config=report.config,
-        resources=report.resources,
-        occupancy=report.occupancy,
-        stages=tuple(
-            (pipeline.achieved_stages, pipeline.requested_stages)
-            for pipeline in report.pipelines
-            if pipeline.achieved_stages is not None
-        ),
-        findings=dict(severities),
-        place=f"captures/{key}",
-    )
+def load_report(name: str) -> Report:
+    """A sample's report."""
+    return msgspec.json.decode((SAMPLES / "reports" / f"{name}.json").read_bytes(), type=Report)
 
 
 class FakeWorkbench:
-    """Answers from the samples' reports, and from their artifacts without analysing them."""
+    """Answers from the samples' reports, and from what their artifacts are listed as."""
 
     def __init__(self) -> None:
         self.title = "samples"
-        self.reports = load_reports()
+        self.reports = {name: load_report(name) for name in NAMES}
         self.broken = [
             Entry(key="broken", kernel="add_kernel", problem="add_kernel.json is broken", place="x")
         ]
@@ -61,7 +47,7 @@ class FakeWorkbench:
 
     def entries(self) -> Iterator[Entry]:
         for key, report in self.reports.items():
-            yield entry_of(key, report)
+            yield entry_of(key, report, f"captures/{key}")
         yield from self.broken
 
     def report(self, key: str, *, sass: bool = False) -> Report:
@@ -70,41 +56,28 @@ class FakeWorkbench:
         return self.reports[key]
 
     def stages(self, key: str) -> Sequence[str]:
-        return [name for name in STAGE_ORDER if name in self.reports[key].stages]
+        # What a vendor's tool makes is not the same everywhere.
+        return [name for name in list_stages(self._capture(key)) if name != "sass"]
 
     def python(self, key: str) -> dict[str, str]:
         folder = SAMPLES / "captures" / key / "python"
         return {path.name: path.read_text() for path in sorted(folder.iterdir())}
 
     def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
-        if key in self.deleted or stage in BINARY_STAGES:
-            raise ArtifactError(f"cannot read {stage} of {key}")
-        (path,) = (SAMPLES / "captures" / key).glob(f"*.{stage}")
-        text = path.read_text()
-        return StageListing(
-            stage=stage, text=text, chains=[], chain=[-1] * text.count("\n"), live=[], peak=None,
-            loops=[], marks=[],
-        )  # fmt: skip
+        capture = self._capture(key)
+        return list_stage(capture, stage, self.reports[key], annotated=annotated)
 
     def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
-        lines = self.listing(key, stage).lines
-        found = tuple(number for number, line in enumerate(lines, 1) if name in line.split())
-        return Occurrences(name=name, definitions=found[:1], uses=found[1:])
+        return occurrences(self._capture(key), stage, name, line=line)
 
     def what_if(
         self, key: str, *, registers: int, shared_bytes: int, num_warps: int
     ) -> Occupancy | None:
-        occupancy = self.reports[key].occupancy
-        if occupancy is None:
+        demands = demands_of_report(self.report(key))
+        if demands is None:
             return None
-        blocks = min(65536 // (registers * num_warps * 32), 233472 // max(shared_bytes, 1), 32)
-        warps = min(blocks * num_warps, occupancy.max_warps)
-        return msgspec.structs.replace(
-            occupancy,
-            blocks_per_sm=warps // num_warps,
-            active_warps=warps // num_warps * num_warps,
-            theoretical=warps // num_warps * num_warps / occupancy.max_warps,
-            launchable=blocks > 0,
+        return demands.occupancy(
+            registers=registers, shared_bytes=shared_bytes, num_warps=num_warps
         )
 
     def compare(self, before: str, after: str) -> Comparison:
@@ -124,6 +97,13 @@ class FakeWorkbench:
 
     def explain(self, code: str) -> str:
         return f"# {code}\n\nWhat it means.\n"
+
+    def _capture(self, key: str) -> Capture:
+        if key in self.deleted:
+            raise ArtifactError(f"cannot read {key}: No such file or directory")
+        (capture,) = load(SAMPLES / "captures" / key)
+        assert isinstance(capture, Capture)
+        return capture
 
 
 @pytest.fixture
