@@ -92,9 +92,12 @@ class Interpreter(msgspec.Struct, frozen=True):
             ),
         }
         answer = _ask(self.path, order, _Outcome)
-        if answer.destination is None:
-            raise CaptureError(answer.message, hint=answer.hint)
-        return Path(answer.destination)
+        if answer.destination is not None:
+            return Path(answer.destination)
+        hint = answer.hint
+        if hint is None and ModuleNotFoundError.__name__ in answer.message:
+            hint = f"what the kernel's file imports has to be installed for {self.path}, too"
+        raise CaptureError(answer.message, hint=hint)
 
 
 def examine(path: Path) -> Interpreter:

@@ -138,12 +138,12 @@ def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
     from irlens.capturing import capture, is_stored, must_install
 
     for request in find_requests(kernel, asked):
-        if not is_stored(request):
-            if must_install(request.triton):
+        install = must_install(request.triton)
+        if (install or sys.stderr.isatty()) and not is_stored(request):
+            if install:
                 output.note(f"irlens: installing Triton {request.triton}, once ...")
-            if sys.stderr.isatty():
-                gpu = request.target.product or request.target.arch
-                output.note(f"irlens: compiling {kernel} for {gpu} ...")
+            gpu = request.target.product or request.target.arch
+            output.note(f"irlens: compiling {kernel} for {gpu} ...")
         yield from capture(request)
 
 

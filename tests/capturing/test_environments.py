@@ -274,6 +274,14 @@ class TestAnotherInterpreter:
             told.append((raised.value.message, raised.value.hint))
         assert told[0] == told[1]
 
+    def test_what_its_environment_lacks_is_told(
+        self, sm_90: Target, write: Callable[..., Path]
+    ) -> None:
+        path = str(write("import no_such_module\n@triton.jit\ndef k():\n    pass\n"))
+        with pytest.raises(CaptureError, match="No module named 'no_such_module'") as raised:
+            capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
+        assert (raised.value.hint or "").endswith(f"has to be installed for {sys.executable}, too")
+
     def test_that_it_dies_is_told(self, sm_90: Target, write: Callable[..., Path]) -> None:
         path = str(write("import os\nos.abort()\n@triton.jit\ndef k():\n    pass\n"))
         with pytest.raises(CaptureError, match="was stopped by SIGABRT"):
