@@ -5,8 +5,16 @@ from functools import partial
 
 from textual.binding import ActiveBinding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widget import Widget
 
-from irlens.tui.help import key_of
+from irlens.tui.help import key_of, title_of
+
+
+def _is_part(node: DOMNode) -> bool:
+    """Whether it is a part of a screen, which has a title of its own."""
+    return isinstance(node, Widget) and not isinstance(node, Screen)
 
 
 class KeyedActions(Provider):
@@ -34,7 +42,8 @@ class KeyedActions(Provider):
                 continue
             if binding.action not in seen:
                 seen.add(binding.action)
-                yield f"{binding.description}", active
+                where = f"{title_of(active.node)}: " if _is_part(active.node) else ""
+                yield f"{where}{binding.description}", active
 
     def _where(self, active: ActiveBinding) -> str:
         return f"key: {key_of(self.app, active.binding)}"

@@ -15,10 +15,10 @@ def help_of(screen: "Screen[object]") -> str:
         binding = active.binding
         if binding.description and binding.id is not None and not binding.system:
             keys = sections.setdefault(active.node, {}).setdefault(binding.description, [])
-            keys.append(key_of(screen.app, binding).replace("|", "\\|").replace("`", "backtick"))
+            keys.append(key_of(screen.app, binding))
     for node, actions in sections.items():
-        rows = [f"| `{' '.join(keys)}` | {what} |" for what, keys in actions.items()]
-        parts.append("\n".join([f"### {_title(node)}", "", "| key | |", "|---|---|", *rows, ""]))
+        rows = [f"{' '.join(keys):<14} {what}" for what, keys in actions.items()]
+        parts.append("\n".join([f"### {title_of(node)}", "", "```text", *rows, "```", ""]))
     parts.append("`ctrl+p` lists everything that can be done.\n")
     return "\n".join(parts)
 
@@ -28,7 +28,8 @@ def key_of(app: "App[object]", binding: Binding) -> str:
     return app.get_key_display(binding)
 
 
-def _title(node: DOMNode) -> str:
+def title_of(node: DOMNode) -> str:
+    """Return where a node's keys work, in words."""
     if isinstance(node, App):
         return "Everywhere"
     if isinstance(node, Screen):
