@@ -112,7 +112,10 @@ def _names(
     if instruction is not None and uses is not None and len(uses) == len(named):
         found = list(registers.names(instruction.line, named, uses))
     else:
-        registers.forget()
+        if instruction is not None:
+            registers.forget()
+        elif labels:
+            registers.arrive()
         found = [Name(None, word.columns, False) for word in named]
     found += [Name((function, word.text), word.columns, word.columns[0] == 0) for word in labels]
     return tuple(sorted(found, key=lambda name: name.columns))

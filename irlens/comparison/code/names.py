@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 from irlens.comparison.code.align import Pair
-from irlens.comparison.code.statements import Name, Statement
+from irlens.comparison.code.statements import Arrived, Name, Statement
 
 _MAKES = 2
 _USES = 1
@@ -32,10 +32,12 @@ class Correspondence:
         pairs: Iterable[Pair],
         certain: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> None:
+        # With another label on one side only, values arrive there that do not on the other.
+        self._compares_arrived = _labels(before) == _labels(after)
         said: Counter[tuple[Hashable, Hashable]] = Counter()
         for i, j in pairs:
             for ours, theirs in _together(before[i], after[j]):
-                if ours.value is not None and theirs.value is not None:
+                if self._comparable(ours, theirs):
                     makes = ours.defines and theirs.defines
                     said[ours.value, theirs.value] += _MAKES if makes else _USES
         self._after: dict[Hashable, Hashable] = {}
@@ -61,9 +63,15 @@ class Correspondence:
 
     def same(self, ours: Name, theirs: Name) -> bool:
         """Whether two names stand for values that correspond, as far as that is known."""
-        if ours.value is None or theirs.value is None:
+        if not self._comparable(ours, theirs):
             return True
         return self._after.get(ours.value) == theirs.value
+
+    def _comparable(self, ours: Name, theirs: Name) -> bool:
+        if ours.value is None or theirs.value is None:
+            return False
+        arrived = isinstance(ours.value, Arrived), isinstance(theirs.value, Arrived)
+        return arrived[0] == arrived[1] and (self._compares_arrived or not arrived[0])
 
     def differing(self, ours: Statement, theirs: Statement) -> list[tuple[Name, Name]]:
         """Return the names of two statements that look the same whose values do not correspond."""
@@ -80,3 +88,7 @@ def _together(ours: Statement, theirs: Statement) -> Iterable[tuple[Name, Name]]
     # A loop that carries one value more is the same loop: its result stands first.
     count = len(one) if len(one) == len(other) else 1
     return zip(one[:count], other[:count], strict=False)
+
+
+def _labels(side: Sequence[Statement]) -> int:
+    return sum(statement.flow == "label" for statement in side)

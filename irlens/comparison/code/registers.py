@@ -3,14 +3,14 @@
 The number of a physical register is the allocator's choice and no difference, as long as each
 value is read from where it was put. That is followed from one label to the next, exactly: which
 instruction wrote what is read, or that it was there already at the label. What a register holds
-at a label is one value of unknown origin; that two sides bring the same value there is not held
-against each other.
+at a label is one value of unknown origin; whether both sides bring the same value there is not
+asked. Behind an instruction whose operands are not known nothing is known until it is written.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from irlens.comparison.code.statements import Name, Word
+from irlens.comparison.code.statements import Arrived, Name, Word
 
 #: File and number.
 Register: TypeAlias = tuple[str, int]
@@ -35,11 +35,18 @@ class Registers:
 
     def __init__(self) -> None:
         self._place = 0
+        self._known = True
         self._held: dict[Register, Hashable] = {}
 
-    def forget(self) -> None:
-        """Come to a place that may be reached from elsewhere."""
+    def arrive(self) -> None:
+        """Come to a label, which may be reached from elsewhere."""
         self._place += 1
+        self._known = True
+        self._held.clear()
+
+    def forget(self) -> None:
+        """Come to what may write any register."""
+        self._known = False
         self._held.clear()
 
     def names(self, line: int, words: Iterable[Word], uses: Iterable[Use]) -> Iterator[Name]:
@@ -54,7 +61,9 @@ class Registers:
                 yield Name(read[index], word.columns, False)
 
     def _read(self, register: Register) -> Hashable:
-        return self._held.setdefault(register, (self._place, register))
+        if not self._known and register not in self._held:
+            return None
+        return self._held.setdefault(register, Arrived(self._place, register))
 
     def _write(self, use: Use, line: int, index: int) -> None:
         file, first = use.register

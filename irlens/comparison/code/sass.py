@@ -49,7 +49,7 @@ def read(text: str) -> Code:
                 functions.append(Scope("function", function.name, function.first, number - 1))
             section = _SECTION.match(line)
             function = Scope("function", section["name"], number, number) if section else None
-            registers.forget()
+            registers.arrive()
         cut = _LEXICON.cut(line)
         if not cut.skeleton or _NO_CODE.match(line):
             continue
@@ -58,7 +58,8 @@ def read(text: str) -> Code:
         if instruction is not None:
             names = _names(instruction, cut.words, registers, inside)
         else:
-            registers.forget()
+            if _LABEL.match(line):
+                registers.arrive()
             names = tuple(Name((inside, w.text), w.columns, w.columns[0] == 0) for w in cut.words)
         flow: Flow = "label" if _LABEL.match(line) else _flow(instruction)
         skeleton = " ".join(cut.skeleton.split())

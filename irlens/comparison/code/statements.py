@@ -18,6 +18,18 @@ from irlens.model.source import SourceLocation
 Flow: TypeAlias = Literal["", "label", "branch", "jump"]
 
 
+class Arrived(NamedTuple):
+    """What a register holds at a label, wherever it was put there.
+
+    Attributes:
+        place: Number of the label in the text.
+        register: Which register.
+    """
+
+    place: int
+    register: Hashable
+
+
 class Name(msgspec.Struct, frozen=True, gc=False):
     """A name where it stands.
 
