@@ -62,7 +62,6 @@ class CodePane(CodeView):
         self._anchor: int | None = None
         self._links: Sequence[int] = ()
         self._hits: Sequence[int] = ()
-        self._revealing = False
         self._dragging = False
 
     def show(self, document: Document) -> None:
@@ -229,9 +228,7 @@ class CodePane(CodeView):
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor in sight."""
         super().on_resize(event)
-        if self._revealing:
-            self._revealing = False
-            self._reveal(centre=True)
+        self._reveal(centre=True)
 
     def _select_to(self, line: int) -> None:
         anchor = self.line if self._anchor is None else self._anchor
@@ -245,7 +242,7 @@ class CodePane(CodeView):
         return self.rows[row]
 
     def _step(self, lines: int) -> None:
-        if self.document is not None:
+        if self.rows:
             row = min(max(self.row_of(self.line) + lines, 0), len(self.rows) - 1)
             self._put(self.rows[row], keep_goal=True)
             self._reveal(centre=False)
@@ -269,8 +266,7 @@ class CodePane(CodeView):
     def _reveal(self, *, centre: bool) -> None:
         """Scroll until the cursor is in sight."""
         region = self.scrollable_content_region
-        if region.height <= 0:  # not laid out yet
-            self._revealing = True
+        if region.height <= 0:  # not laid out yet, see on_resize
             return
         index, top = self.row_of(self.line), round(self.scroll_y)
         margin = min(_CONTEXT, (region.height - 1) // 2)
