@@ -3,45 +3,35 @@
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from html.parser import HTMLParser
-from pathlib import Path
+from typing import Protocol
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens import load
-from irlens.comparison.sets import against_first, match
-from irlens.inspection import inspect
-from irlens.listing import list_capture
-from irlens.model.code import CodeComparison, CodeComparisons, CodeHunk, CodeRow
 from irlens.model.listing import Listing
-from irlens.model.report import Finding, Report
-from irlens.model.source import SourceLocation
+from irlens.model.report import Report
 from irlens.model.text import printable
 from irlens.report import View, load_writer
 from irlens.report.html._markup import Markup, escape, join, tag
 from irlens.report.html._tokens import MOST_COLOURED_LINES, coloured
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 REPORTS = load_writer("html", "reports")
-COMPARISONS = load_writer("html", "comparisons")
-CODE = load_writer("html", "code")
 BENIGN = "harmless"
-HOSTILE = (
-    "<script>window.owned=1</script>", "</style><script>window.owned=1</script>",
-    "</script><img src=x onerror=window.owned=1>", "\"onclick='window.owned=1'x=\"",
-    "' autofocus onfocus=window.owned=1 '", "<!--", "]]>", "</code></pre></div></details>",
-    "javascript:window.owned=1", "&lt;b&gt;&#60;script&#62;", "\x1b[31mred\x1b]0;t\x07",
-    "\x00\x0c\r", "a\nb", "a b\tc", "\u202egnp.exe\u2066", "{{7*7}}", "`${1}`", "<svg/onload=x>",
-    "@import url(http://evil.example)", "]}; }",
-)  # fmt: skip
 VOID = frozenset({"meta", "col", "br"})
 #: Python's parser closes what these hold by itself.
 RAW = frozenset({"style", "script"})
+
+
+class Samples(Protocol):
+    """The fixture of that name."""
+
+    def find(self, name: str) -> tuple[Report, Listing]: ...
+
+    def page(self, name: str) -> str: ...
 
 
 class Page(HTMLParser):
@@ -95,22 +85,9 @@ class Page(HTMLParser):
 
 
 @cache
-def sample(name: str) -> tuple[Report, Listing]:
-    capture = next(iter(load(SAMPLES / name)))
-    report = inspect(capture)
-    return report, list_capture(capture, report)
-
-
-def written(name: str) -> str:
-    report, listing = sample(name)
-    return REPORTS.render([report], View(listings=(listing,)))
-
-
-@cache
-def read(name: str) -> tuple[str, Page]:
-    """A sample's page, and what a parser sees in it."""
-    text = written(name)
-    return text, Page(text)
+def read(text: str) -> Page:
+    """What a parser sees in a page; reading one takes a while."""
+    return Page(text)
 
 
 #: NVIDIA's and AMD's, with and without a pipeline, with and without findings.
@@ -118,8 +95,9 @@ SAMPLE_NAMES = ("softmax-h100", "softmax-mi300x", "softmax-t4", "matmul_tma-h100
 
 
 @pytest.mark.parametrize("name", SAMPLE_NAMES)
-def test_a_page_is_one_file_that_runs_nothing_foreign(name: str) -> None:
-    text, page = read(name)
+def test_a_page_is_one_file_that_runs_nothing_foreign(name: str, samples: Samples) -> None:
+    text = samples.page(name)
+    page = read(text)
     names = {name for name, _ in page.elements}
     assert not names & {"iframe", "object", "embed", "img", "link", "form", "base", "video", "a:"}
     attributes = {key for _, each in page.elements for key in each}
@@ -136,8 +114,8 @@ def test_a_page_is_one_file_that_runs_nothing_foreign(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLE_NAMES)
-def test_every_link_leads_somewhere(name: str) -> None:
-    _, page = read(name)
+def test_every_link_leads_somewhere(name: str, samples: Samples) -> None:
+    page = read(samples.page(name))
     ids = list(page.values("id"))
     assert len(ids) == len(set(ids))
     links = [href.removeprefix("#") for href in page.values("href")]
@@ -146,9 +124,9 @@ def test_every_link_leads_somewhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLE_NAMES)
-def test_all_of_the_text_is_there(name: str) -> None:
-    _, listing = sample(name)
-    lines = dict(read(name)[1].lines)
+def test_all_of_the_text_is_there(name: str, samples: Samples) -> None:
+    _, listing = samples.find(name)
+    lines = dict(read(samples.page(name)).lines)
     for index, stage in enumerate(listing.stages.values()):
         for number, line in enumerate(stage.lines, 1):
             assert lines.pop(f"s{index}-{number}") == printable(line)
@@ -158,51 +136,10 @@ def test_all_of_the_text_is_there(name: str) -> None:
     assert not lines
 
 
-def test_the_same_report_gives_the_same_bytes() -> None:
-    assert written("softmax-t4") == written("softmax-t4")
-
-
-def renamed(name: str) -> tuple[Report, Listing]:
-    """A report that says ``name`` wherever a capture may say anything."""
-    report, listing = sample("softmax-h100")
-    replace = msgspec.structs.replace
-    source = SourceLocation(name, 48)
-    finding = Finding(
-        code=name, severity="warning", message=name, hint=name, stage=name, line=1, source=source
-    )
-    memory = report.memory
-    assert memory is not None
-    ptx = report.pressure.ptx
-    assert ptx is not None
-    stage = listing.stages["ttgir"]
-    changed = replace(
-        report,
-        kernel=name,
-        triton_version=name,
-        config=replace(report.config, constexprs={name: name}, args={name: name}),
-        pipelines=[replace(report.pipelines[0], source=source, loop=name, reason=name)],
-        loads=[replace(report.loads[0], source=source, element=name, reason=name)],
-        findings=[finding],
-        memory=replace(
-            memory,
-            buffers=(replace(memory.buffers[0], source=source, element=name),),
-            scratch=(replace(memory.scratch[0], operation=name, source=source),),
-            reason=name,
-        ),
-        pressure=replace(
-            report.pressure,
-            ptx=replace(ptx, source=source, lines=(replace(ptx.lines[0], source=source),)),
-        ),
-        mix=[replace(report.mix[0], classes={name: 1}, unknown={name: 1}, stage=name)],
-        code={f"{name}:48": name},
-        sources={name: name},
-        unknown={name: name},
-    )
-    text = replace(
-        stage, text=f"{name}\n", stage=name, problem=name, chains=[(source,)], chain=[0], live=[3],
-        peak=3, loops=[], marks=[],
-    )  # fmt: skip
-    return changed, Listing(kernel=name, python={name: f"{name}\n"}, stages={name: text})
+def test_the_same_report_gives_the_same_bytes(samples: Samples) -> None:
+    report, listing = samples.find("softmax-t4")
+    again = REPORTS.render([report], View(listings=(listing,)))
+    assert again == samples.page("softmax-t4")
 
 
 def without_lines(page: Page) -> list[tuple[str, tuple[str, ...]]]:
@@ -217,39 +154,15 @@ def without_lines(page: Page) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
-@cache
-def pages(text: str) -> list[Page]:
-    """Every kind of page that tells of a kernel, stages and code named ``text``."""
-    report, listing = renamed(text)
-    other = sample("softmax-h100")[0]
-    rows = [CodeRow(kind="changed", before_line=1, after_line=2, before=text, after=text,
-                    before_words=((0, 1),))]  # fmt: skip
-    compared = match([report], [report]).pairs[0].before
-    code = CodeComparison(
-        stage=text, before=compared, after=compared, different=True, added=0, removed=0,
-        changed=1, before_lines=1, after_lines=1, hunks=[CodeHunk(heading=text, rows=rows)],
-    )  # fmt: skip
-    codes = CodeComparisons(schema=1, different=True, pairs=[code], missing=[text])
-    return [
-        Page(each)
-        for each in (
-            REPORTS.render([report], View(listings=(listing,))),
-            REPORTS.render([report, other], View()),
-            COMPARISONS.render(match([other], [report]), View()),
-            COMPARISONS.render(against_first([other, report]), View(code=(code,))),
-            COMPARISONS.render(against_first([other, report, other]), View()),
-            CODE.render(codes, View()),
-        )
-    ]
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_makes_no_elements(name: str) -> None:
-    for page, benign in zip(pages(name), pages(BENIGN), strict=True):
+def test_hostile_text_makes_no_elements(
+    hostile: str, pages_named: Callable[[str], Sequence[str]]
+) -> None:
+    for text, other in zip(pages_named(hostile), pages_named(BENIGN), strict=True):
+        page, benign = Page(text), Page(other)
         assert without_lines(page) == without_lines(benign)
         shown = "".join(page.text)
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
-        assert printable(name).partition("\n")[0].strip() in shown
+        assert printable(hostile).partition("\n")[0].strip() in shown
 
 
 @given(st.text())
@@ -283,8 +196,8 @@ def test_attributes() -> None:
     assert escape("a<b>&\"'") == "a&lt;b&gt;&amp;&quot;&#x27;"
 
 
-def test_several_reports_do_not_share_ids() -> None:
-    one, two = sample("softmax-t4"), sample("softmax-h100")
+def test_several_reports_do_not_share_ids(samples: Samples) -> None:
+    one, two = samples.find("softmax-t4"), samples.find("softmax-h100")
     page = Page(REPORTS.render([one[0], two[0]], View(listings=(one[1], two[1]))))
     ids = list(page.values("id"))
     assert len(ids) == len(set(ids))
