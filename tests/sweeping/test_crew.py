@@ -1,0 +1,62 @@
+"""Worker processes that live and die. The work is ``eval``, which every interpreter can find."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from irlens.sweeping.crew import Death, LocalCrew, answers
+from irlens.sweeping.work import Work
+
+WORK = cast(Work, eval)
+KILLED = b"__import__('os').kill(__import__('os').getpid(), 9)"
+ABORTED = (
+    b"(__import__('os').write(2, b'first\\nLLVM ERROR: cannot select\\n\\n'),"
+    b" __import__('os').abort())"
+)
+LEFT = b"__import__('os')._exit(3)"
+
+
+@pytest.fixture
+def crew() -> Iterator[LocalCrew]:
+    crew = LocalCrew(2)
+    yield crew
+    crew.stop()
+
+
+def test_every_order_is_answered(crew: LocalCrew) -> None:
+    orders = [f"b'{number}'".encode() for number in range(20)]
+    assert dict(answers(crew, WORK, orders)) == {n: str(n).encode() for n in range(20)}
+
+
+def test_a_worker_that_dies_takes_only_its_own_order_along(crew: LocalCrew) -> None:
+    orders = [b"b'a'", KILLED, b"b'b'", ABORTED, LEFT, b"b'c'", b"b'd'"]
+    found = dict(answers(crew, WORK, orders))
+    assert found.pop(1) == Death("worker died (signal 9, SIGKILL)")
+    assert found.pop(3) == Death("worker died (signal 6, SIGABRT)", "LLVM ERROR: cannot select")
+    assert found.pop(4) == Death("worker died (exit code 3)")
+    assert found == {0: b"a", 2: b"b", 5: b"c", 6: b"d"}
+
+
+def test_an_order_that_only_was_near_a_death_succeeds_the_second_time(
+    crew: LocalCrew, tmp_path: Path
+) -> None:
+    # It dies the first time, and is carried out when it is tried alone.
+    mark = str(tmp_path / "mark")
+    once = f"b'alive' if __import__('os').path.exists({mark!r}) else (open({mark!r}, 'w'), {KILLED.decode()})"  # noqa: E501
+    assert dict(answers(crew, WORK, [once.encode(), b"b'x'"])) == {0: b"alive", 1: b"x"}
+
+
+def test_stopping_does_not_wait_for_what_is_under_way(crew: LocalCrew) -> None:
+    endless = b"__import__('time').sleep(3600)"
+    pid = next(
+        iter(dict(answers(crew, WORK, [b"str(__import__('os').getpid()).encode()"])).values())
+    )
+    assert isinstance(pid, bytes)
+    crew.submit(WORK, endless)
+    crew.submit(WORK, endless)
+    crew.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
