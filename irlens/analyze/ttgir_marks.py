@@ -7,13 +7,12 @@ wait and what it waits for belong together where both lead to the same ring of b
 Sources: Triton, ``TritonGPUOps.td`` and ``TritonNvidiaGPUOps.td``.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.mlir_values import Value, Values
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
-from irlens.analyze.pipelines.marks import Draft, Key, LoopKey, add_groups, finish, join
+from irlens.analyze.pipelines.marks import Draft, Key, LoopKey, add_groups, by_source, finish, join
 from irlens.analyze.ttgir_flow import StructuredFlow
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
@@ -56,7 +55,7 @@ def find_marks(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineMa
     for wait in ("ttg.async_wait", "ttng.warp_group_dot_wait"):
         _add_groups(drafts, module, {e.index: _event(e) for e in asynchronous if _which(e, wait)})
     _Barriers(module, drafts).add(asynchronous)
-    return finish(drafts, _by_source(pipelines))
+    return finish(drafts, by_source(pipelines))
 
 
 def _which(operation: Operation, wait: str) -> bool:
@@ -79,17 +78,6 @@ def _event(operation: Operation) -> Event | None:
     number = counted.partition(" ")[0]
     is_wait = name in ("ttg.async_wait", "ttng.warp_group_dot_wait")
     return Wait(line, int(number), certain=True, at=at) if is_wait and number.isdecimal() else None
-
-
-def _by_source(pipelines: Sequence[Pipeline]) -> dict[LoopKey, int]:
-    """Number the pipelines by their ``for`` and mechanism, where that tells one from the others."""
-    keys = [(str(each.source), each.kind) for each in pipelines]
-    often = Counter(keys)
-    return {
-        (source, kind): number
-        for number, (source, kind) in enumerate(keys)
-        if kind is not None and often[source, kind] == 1
-    }
 
 
 def _around(

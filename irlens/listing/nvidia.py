@@ -1,7 +1,7 @@
 """What is known of each line of PTX and of SASS."""
 
 from irlens.analyze import cfg as ptx_cfg
-from irlens.analyze import ptx_liveness, sass_flow, sass_liveness, sass_source
+from irlens.analyze import ptx_liveness, sass_flow, sass_liveness, sass_marks, sass_source
 from irlens.analyze.graph import find_loops
 from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, loop_source
@@ -67,6 +67,7 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
         chains=chains,
         live=live_by_line(lines, counts) if counts else None,
         loops=_sass_loops(section),
+        marks=sass_marks.find_marks(section, report.pipelines),
         problem=f"not known: {reason}" if reason else "",
     )
 

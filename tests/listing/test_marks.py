@@ -89,6 +89,17 @@ def test_what_was_peeled_off_the_loop_belongs_to_its_pipeline(stage: str) -> Non
     assert all(first.line not in mark.partners for mark in commits[2:])
 
 
+@pytest.mark.parametrize("name", ["softmax-h100", "matmul-a100", "matmul-b200"])
+def test_machine_code_has_the_groups_that_ptx_has(name: str) -> None:
+    # By numbers: ptxas puts a loop's blocks into another order than PTX has them.
+    def shape(stage: str) -> Counter[tuple[str, int]]:
+        marks = [mark for mark in listing(name, stage).marks if mark.pipeline == 0]
+        return Counter((mark.role, len(mark.partners)) for mark in marks)
+
+    assert shape("sass") == shape("ptx")
+    assert shape("ptx")
+
+
 def test_a_wait_that_retires_nothing_has_no_partner() -> None:
     found = listing("matmul-a100", "ptx")
     assert sum(not mark.partners for mark in told(found, "wait")) == 2

@@ -5,6 +5,7 @@ before and after the loops included.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -68,6 +69,20 @@ def by_header(pipelines: Sequence[Pipeline], stage: str) -> dict[LoopKey, int]:
         (each.line, each.kind): number
         for number, each in enumerate(pipelines)
         if each.stage == stage and each.kind is not None
+    }
+
+
+def by_source(pipelines: Sequence[Pipeline]) -> dict[LoopKey, int]:
+    """Number the pipelines by their ``for`` and mechanism, where that tells one from the others.
+
+    It is for stages that the pipelines were not read from: their loops have other lines.
+    """
+    keys = [(str(each.source), each.kind) for each in pipelines]
+    often = Counter(keys)
+    return {
+        (source, kind): number
+        for number, (source, kind) in enumerate(keys)
+        if kind is not None and often[source, kind] == 1
     }
 
 

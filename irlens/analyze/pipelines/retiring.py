@@ -14,8 +14,8 @@ from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 
 #: Groups outstanding, and lists of them at one point, beyond which nothing is told: groups that
 #: pile up, and paths that multiply, are no pipeline's.
-_MOST_OUTSTANDING = 256
-_MOST_LISTS = 256
+_MOST_OUTSTANDING = 64
+_MOST_LISTS = 64
 
 #: Offsets in the text of two events: the one that begins something, and the one that ends it.
 Pair: TypeAlias = tuple[int, int]
