@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from irlens.analyze import sass_flow
 from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.loops import loop_source
-from irlens.analyze.pipelines.marks import Draft, Key, LoopKey, add_groups, by_source, finish
 from irlens.analyze.sass_flow import Flow
 from irlens.model.listing import PipelineMark
 from irlens.model.report import Pipeline

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.mlir_values import Value, Values
+from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish, join
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
-from irlens.analyze.pipelines.marks import Draft, Key, LoopKey, add_groups, by_source, finish, join
 from irlens.analyze.ttgir_flow import StructuredFlow
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind

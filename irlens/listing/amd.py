@@ -4,8 +4,8 @@ from irlens.analyze import amdgcn_cfg, amdgcn_liveness
 from irlens.analyze.graph import find_loops
 from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.amdgcn import trace_loads
+from irlens.analyze.pipelines.drafts import Draft, Key, by_header, finish, join
 from irlens.analyze.pipelines.loops import loop_source
-from irlens.analyze.pipelines.marks import Draft, Key, by_header, finish, join
 from irlens.listing.columns import Content, live_by_line, loop_range
 from irlens.model.listing import LoopRange, PipelineMark
 from irlens.model.report import Pipeline, Report
