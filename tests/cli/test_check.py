@@ -35,21 +35,25 @@ def irlens(folder: Path, *arguments: str) -> Ran:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project with a kernel of its own, a capture, and a baseline of both."""
-    (tmp_path / "mine").mkdir()
-    shutil.copy(KERNELS / "softmax.py", tmp_path / "mine" / "soft.py")
+def captured(tmp_path: Path) -> Path:
+    """A project with a capture, and a baseline of it: nothing in it needs compiling."""
     shutil.copytree(SAMPLES / "captures" / "spill-h100", tmp_path / "captured")
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.irlens.budgets]\n"*" = "launchable"\nsoft = []\n'
-    )
+    (tmp_path / "pyproject.toml").write_text('[tool.irlens.budgets]\n"*" = "launchable"\n')
+    ran = irlens(tmp_path, "check", "captured", "--update")
+    assert f"wrote {NAME}: 1 added" in ran.out, ran.err
+    return tmp_path
+
+
+@pytest.fixture
+def project(captured: Path) -> Path:
+    """The same with a kernel of its own."""
+    (captured / "mine").mkdir()
+    shutil.copy(KERNELS / "softmax.py", captured / "mine" / "soft.py")
     options = ("-t", "h100", "--num-stages", "2,4", "--update")
-    ran = irlens(tmp_path, "check", "mine/soft.py:softmax_kernel", *options)
+    ran = irlens(captured, "check", "mine/soft.py:softmax_kernel", *options)
     assert ran.code == 0, ran.err
     assert f"wrote {NAME}: 2 added" in ran.out
-    ran = irlens(tmp_path, "check", "captured", "--update")
-    assert f"wrote {NAME}: 1 added" in ran.out
-    return tmp_path
+    return captured
 
 
 def edit(project: Path, old: str, new: str) -> None:
@@ -144,11 +148,11 @@ class TestTrouble:
         assert "nothing to check against" in self.fails(tmp_path, "softmax", "-t", "h100")
         assert not list(tmp_path.iterdir())
 
-    def test_options_and_names(self, project: Path) -> None:
-        assert "name one" in self.fails(project, "-t", "h100")
-        assert "compiled already" in self.fails(project, "captured", "-t", "h100")
-        assert "stdin" in self.fails(project, "-")
-        assert "unknown kernel" in self.fails(project, "nope")
+    def test_options_and_names(self, captured: Path) -> None:
+        assert "name one" in self.fails(captured, "-t", "h100")
+        assert "compiled already" in self.fails(captured, "captured", "-t", "h100")
+        assert "stdin" in self.fails(captured, "-")
+        assert "unknown kernel" in self.fails(captured, "nope")
 
     @pytest.mark.parametrize(
         ("damage", "told"),
@@ -160,19 +164,19 @@ class TestTrouble:
         ],
     )
     def test_a_damaged_baseline(
-        self, damage: Callable[[str], str], told: str, project: Path
+        self, damage: Callable[[str], str], told: str, captured: Path
     ) -> None:
-        path = project / NAME
+        path = captured / NAME
         path.write_text(damage(path.read_text()))
         damaged = path.read_bytes()
-        assert told in self.fails(project)
-        assert told in self.fails(project, "--update")
+        assert told in self.fails(captured)
+        assert told in self.fails(captured, "--update")
         assert path.read_bytes() == damaged
 
-    def test_a_budget_on_nothing_known(self, project: Path) -> None:
+    def test_a_budget_on_nothing_known(self, captured: Path) -> None:
         text = '[tool.irlens.budgets]\n"*" = [\n  "occupency >= 0.5",\n]\n'
-        (project / "pyproject.toml").write_text(text)
-        told = self.fails(project)
+        (captured / "pyproject.toml").write_text(text)
+        told = self.fails(captured)
         assert "pyproject.toml:3:4: unknown figure 'occupency': did you mean occupancy" in told
         assert '\n    "occupency >= 0.5",\n     ^\n' in told
 
