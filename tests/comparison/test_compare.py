@@ -191,7 +191,8 @@ class TestOneFigure:
             "memory": SharedMemory, "pressure.ptx": StagePressure,
         }  # fmt: skip
         told = {
-            "occupancy.limits", "occupancy.next_step", "occupancy.refusals",  # follow from the rest
+            # follow from the rest
+            "occupancy.curves", "occupancy.limits", "occupancy.next_step", "occupancy.refusals",
             # where, not what; what is compared line by line; ``resources`` has the total
             "memory.buffers", "memory.buffers_bytes", "memory.peak_line", "memory.scratch",
             "memory.reason", "memory.total_bytes",
@@ -288,9 +289,9 @@ def mirrored(found: Comparison) -> Comparison:
 
 
 def anonymous(found: Comparison) -> Comparison:
-    """Without what names the second side where both sides have a name: a loop's mechanism."""
+    """Without what is told of one side alone: a loop's mechanism, what would regain occupancy."""
     loops: list[LoopDelta] = [replace(loop, kind=None) for loop in found.loops]
-    return replace(found, loops=loops, code={})
+    return replace(found, loops=loops, code={}, regain=[])
 
 
 def test_the_mirror_of_a_comparison_is_the_comparison_of_the_mirror(
