@@ -24,6 +24,7 @@ from irlens import arch
 from irlens.capturing import Request, capture_entries
 from irlens.checks import find_rule
 from irlens.cli.exits import Exit
+from irlens.comparison.code.sets import match as match_code
 from irlens.comparison.sets import against_first, match
 from irlens.gate import project
 from irlens.gate.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort, written
@@ -34,6 +35,7 @@ from irlens.gate.rules import Rules
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
 from irlens.model.check import Check
+from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
@@ -95,6 +97,13 @@ EXPLAINED = View(explain=find_rule)
 #: Schemas that are not called after their kind: one report's is not that of an array of them.
 _SCHEMAS: dict[str, str] = {"reports": "report"}
 
+#: Name, captures and stages of each comparison of code.
+CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "softmax-t4-h100": ("softmax-t4", "softmax-h100", ("ttgir", "metadata")),
+    "matmul-a100-b200": ("matmul-a100", "matmul-b200", ("ttir", "ttgir")),
+    "layer_norm-b200-3.6-3.7": ("layer_norm-b200-3.6", "layer_norm-b200-3.7", ("llir", "ptx")),
+}
+
 
 def captures() -> dict[str, Capture]:
     """Return the captures in this folder by name."""
@@ -144,6 +153,15 @@ def sweeps() -> dict[str, Sweep]:
     return {name: msgspec.json.decode(content, type=Sweep) for name, content in kept.items()}
 
 
+def codes() -> dict[str, CodeComparisons]:
+    """Return what moved in stages of the captures in this folder by name."""
+    found = captures()
+    return {
+        name: match_code([found[before]], [found[after]], stages)
+        for name, (before, after, stages) in CODES.items()
+    }
+
+
 def generated() -> Iterator[tuple[str, str]]:
     """Yield every file that is made from the captures here: its path in this folder, its text."""
     for kind in get_args(Kind):
@@ -164,6 +182,10 @@ def generated() -> Iterator[tuple[str, str]]:
         for form in format_names("check"):
             text = load_writer(form, "check").render(checked, EXPLAINED)
             yield f"checks/{name}.{extension(form)}", text
+    for name, code in codes().items():
+        for form in format_names("code"):
+            text = load_writer(form, "code").render(code, View())
+            yield f"code/{name}.{extension(form)}", text
     for name, sweep in sweeps().items():
         for form in format_names("sweep"):
             text = load_writer(form, "sweep").render(sweep, EXPLAINED)

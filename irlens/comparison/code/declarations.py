@@ -18,8 +18,8 @@ class Declarations:
     """The declarations of both sides.
 
     Attributes:
-        pairs: Those that say the same.
-        certain: The values that those define.
+        pairs: Those that say the same, or declare the same function.
+        certain: Values whose definitions say the same.
     """
 
     def __init__(self, before: Sequence[Statement], after: Sequence[Statement]) -> None:
@@ -35,17 +35,18 @@ class Declarations:
             for i, j in self.pairs
             if _defined(before[i]) is not None and _defined(after[j]) is not None
         ]
+        # A declare of the same function is the same one, and says which attribute group is which.
+        self.pairs += self._take(
+            {i: _symbol(before[i]) for i in self._left},
+            {i: _symbol(after[i]) for i in self._right},
+        )
 
     def changed(self, correspondence: Correspondence) -> list[Pair]:
         """Return those of the others that are one and the same for their users."""
         before, after = self._sides
-        pairs = self._take(
+        return self._take(
             {i: correspondence.of(_defined(before[i])) for i in self._left},
             {i: _defined(after[i]) for i in self._right},
-        )
-        return pairs + self._take(
-            {i: _symbol(before[i]) for i in self._left},
-            {i: _symbol(after[i]) for i in self._right},
         )
 
     def _take(self, ours: dict[int, Hashable], theirs: dict[int, Hashable]) -> list[Pair]:

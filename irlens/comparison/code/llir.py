@@ -49,7 +49,17 @@ def read(text: str) -> Code:
         if function is not None and line.rstrip() == "}":
             functions.append(Scope("function", function.name, function.first, number))
             function = None
-    return Code(statements, functions, [], count_lines(text))
+    return Code(_without_debug(statements), functions, [], count_lines(text))
+
+
+def _without_debug(statements: list[Statement]) -> list[Statement]:
+    """Leave out the metadata that only debug information uses."""
+    used = {name.value for each in statements for name in each.names if not name.defines}
+    return [
+        each
+        for each in statements
+        if not (each.skeleton.startswith("! = ") and each.names[0].value not in used)
+    ]
 
 
 def _statement(number: int, line: str, function: Scope | None) -> Statement | None:
