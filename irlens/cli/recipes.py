@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from irlens.capturing.describe import known_files
 from irlens.cli.options import Asked
 from irlens.cli.subject import find_reports, is_compiled
 from irlens.gate.baseline import Recipe
@@ -20,7 +21,7 @@ def recipes(kernel: str, asked: Asked, root: Path) -> Iterator[Recipe]:
     Args:
         kernel: KERNEL.
         asked: The options.
-        root: The baseline's folder.
+        root: The project's folder.
     """
     if kernel == "-":
         raise IrlensError("a check cannot be made again from stdin", hint="name a file")
@@ -93,7 +94,8 @@ def _split(kernel: str, below: Path = Path()) -> tuple[Path | None, str]:
     if colon:
         return Path(f"{place}.py"), f":{function}"
     is_path = "/" in kernel or kernel.endswith(".py") or (below / kernel).is_file()
-    if is_path or (is_compiled(kernel) and (below / kernel).exists()):
+    # As on the command line, a name wins over a folder that is called the same.
+    if is_path or ((below / kernel).is_dir() and kernel not in known_files()):
         return Path(kernel), ""
     return None, ""
 

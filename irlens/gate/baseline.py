@@ -51,7 +51,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How to make a capture again.
 
     Attributes:
-        kernel: KERNEL; a path is relative to the baseline's folder.
+        kernel: KERNEL; a path is relative to the project's folder.
         target: The GPU; ``None`` for what is compiled already.
         settings: Constexprs and compile options, as written on the command line.
         args: Run-time arguments and sizes, as written.

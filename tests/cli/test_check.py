@@ -136,6 +136,18 @@ def test_budgets_without_a_baseline(tmp_path: Path) -> None:
     assert irlens(tmp_path, "check", captured).code == 0
 
 
+def test_the_project_names_what_to_check(captured: Path) -> None:
+    (captured / NAME).unlink()
+    text = '[tool.irlens.check]\nkernels = ["captured"]\ntargets = ["h100"]\nbaseline = "b.json"\n'
+    (captured / "pyproject.toml").write_text(text)
+    (captured / "below").mkdir()
+    ran = irlens(captured / "below", "check", "--update")
+    assert (ran.code, ran.err) == (0, ""), ran
+    kept = msgspec.json.decode((captured / "b.json").read_bytes(), type=Baseline)
+    assert [one.recipe.kernel for one in kept.entries] == ["./captured"]
+    assert irlens(captured, "check", "--strict").code == 0
+
+
 class TestTrouble:
     def fails(self, folder: Path, *arguments: str) -> str:
         ran = irlens(folder, "check", *arguments)

@@ -111,7 +111,8 @@ def _make(
     update: bool,
 ) -> "list[Made]":
     """Make everything that is to be checked."""
-    from irlens.cli.recipes import from_root, recipes
+    from irlens.cli.recipes import from_root, recipes, to_here
+    from irlens.cli.subject import is_compiled
 
     if len(wanted.tritons) > 1:
         raise click.UsageError("a check is made with one Triton: name one")
@@ -123,8 +124,9 @@ def _make(
             raise click.UsageError("options choose among the configurations of a KERNEL: name one")
         chosen += kept
         targeted = Asked(targets=project.targets)
-        for kernel in project.kernels:
-            chosen += recipes(kernel, targeted, project.root)
+        for named in project.kernels:
+            kernel = to_here(named, project.root)
+            chosen += recipes(kernel, Asked() if is_compiled(kernel) else targeted, project.root)
     for kernel in kernels:
         known = [one for one in kept if one.kernel == from_root(kernel, project.root)]
         again = known and not chooses
