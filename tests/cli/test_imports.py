@@ -32,7 +32,8 @@ def imported(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "inspect", "diff", "check", "kernels", "targets", "schema", "completion"]
+    "command",
+    ["", "inspect", "diff", "sweep", "check", "kernels", "targets", "schema", "completion"],
 )
 def test_help_loads_nothing_heavy(command: str) -> None:
     assert not imported(*([command] if command else []), "--help") & HEAVY

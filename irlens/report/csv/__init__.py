@@ -5,7 +5,7 @@ Numbers are plain, without units and separators; what is unknown is empty.
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from irlens.model.text import printable_line
@@ -18,17 +18,22 @@ Field: TypeAlias = bool | int | float | str | None
 _FORMULA = ("=", "+", "-", "@")
 
 
-def written(rows: Iterable[Mapping[str, Field]]) -> str:
-    """Return the rows under the names of all their columns.
+def written(rows: Iterable[Mapping[str, Field]], titles: Sequence[str] = ()) -> str:
+    """Return the rows under their titles.
 
     Text is made safe to show; one that a spreadsheet would run is led by an apostrophe.
+
+    Args:
+        rows: The fields of each by title; one that is missing is empty.
+        titles: The columns that come first, and are there even if no row has them; the others
+            follow in the order in which they turn up.
     """
     known = list(rows)
-    titles = list(dict.fromkeys(title for row in known for title in row))
+    columns = list(dict.fromkeys([*titles, *(title for row in known for title in row)]))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(_safe, titles))
-    writer.writerows([_safe(row.get(title)) for title in titles] for row in known)
+    writer.writerow(map(_safe, columns))
+    writer.writerows([_safe(row.get(title)) for title in columns] for row in known)
     return text.getvalue()
 
 
