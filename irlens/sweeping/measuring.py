@@ -16,11 +16,11 @@ from irlens.sweeping.work import Timed, order, read, take_time
 Tell: TypeAlias = Callable[[int, int], None]
 
 
-def require_device() -> Device:
+def require_device(requests: Sequence[Request]) -> Device:
     """Return the GPU to measure on.
 
     Raises:
-        IrlensError: There is none, or no PyTorch to launch with.
+        IrlensError: There is none, or no PyTorch to launch with, or no request is for it.
     """
     device = find_device()
     if device is None:
@@ -31,6 +31,12 @@ def require_device() -> Device:
     if find_spec("torch") is None:
         raise IrlensError(
             "--measure needs PyTorch, which is not installed", hint='pip install "irlens[run]"'
+        )
+    arch = device.target.arch
+    if all(request.target.arch != arch for request in requests):
+        raise IrlensError(
+            f"--measure: nothing is compiled for the GPU here, {device.name or arch}",
+            hint=f"ask for --target {arch}, too",
         )
     return device
 
@@ -55,7 +61,7 @@ def measured(
         tell: Is told how many are done, of how many.
 
     Raises:
-        IrlensError: No configuration is for this GPU, or none could be launched.
+        IrlensError: No configuration fits, or none could be launched.
     """
     arch, early = device.target.arch, [each for each in filters if not waits_for_time(each)]
     there = [
@@ -65,8 +71,8 @@ def measured(
     ]
     if not there:
         raise IrlensError(
-            f"--measure: there is no configuration that fits on the GPU here, {arch}",
-            hint=f"ask for --target {arch}, and look at the table without --measure",
+            f"--measure: no configuration that passes the filters fits on the GPU here, {arch}",
+            hint="look at the table without --measure",
         )
     timed = list(trials)
     stopwatch = _Stopwatch(kernel, device)

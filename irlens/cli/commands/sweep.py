@@ -118,9 +118,9 @@ def command(
         )
     if cluster is not None and jobs is not None:
         raise click.UsageError("--jobs has no effect beside --cluster, which has its own workers")
-    device = require_device() if measure else None
     wishes = Wishes(where=where, filters=filters, sort=sort)
     requests = list(find_requests(kernel, asked_configs(options)))
+    device = require_device(requests) if measure else None
     tried = _try_all(requests, wishes, cluster, jobs)
     if device is not None:
         with progress("measuring") as tell:
