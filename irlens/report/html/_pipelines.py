@@ -15,6 +15,8 @@ from irlens.report.html._svg import label, line, rectangle, svg
 VERDICT_STATES: dict[Verdict, State] = {
     "pipelined": "good", "shallower": "warn", "not pipelined": "warn", "unknown": "dim",
 }  # fmt: skip
+#: Mechanisms that bring data. The others are the tensor cores' own, and have no tiles to wait for.
+_COPIES = frozenset({"cp.async", "tma", "register", "direct-to-lds"})
 #: Iterations of the steady state that a timeline shows.
 _ITERATIONS = 4
 #: Deeper pipelines would be a wall of bars; their numbers say it better.
@@ -74,7 +76,7 @@ def _timeline(pipeline: Pipeline) -> Markup | None:
     many are in flight during the compute. Without that it is drawn from the iteration's middle.
     """
     ahead = pipeline.prefetch_iterations
-    if ahead is None or ahead > _DEEPEST:
+    if ahead is None or ahead > _DEEPEST or pipeline.kind not in _COPIES:
         return None
     tiles = ahead + _ITERATIONS
     width = _LEFT + _COLUMN * (_ITERATIONS + 1) + 8

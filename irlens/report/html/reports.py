@@ -32,7 +32,10 @@ def render(reports: Sequence[Report], view: View) -> str:
     if len(reports) == 1:
         body = tag("main", *_report(reports[0], listings[0], ""))
         return document(name(reports[0]), body, scripts=scripts)
+    kernels = {report.kernel for report in reports}
     title = plural(len(reports), "report")
+    if len(kernels) == 1:
+        title = f"{reports[0].kernel}: {title}"
     labels = label_or_kernel(reports)
     numbered = enumerate(zip(reports, listings, labels, strict=True))
     folds = [

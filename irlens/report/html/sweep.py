@@ -102,7 +102,12 @@ def _scatter(trials: Sequence[Trial]) -> Markup | None:
             points.setdefault(key, []).append(trial.label)
     if len(points) < 2:
         return None
-    frame = Frame(right=max(registers for registers, _ in points) * 1.05, top=1, width=640)
+    frame = Frame(
+        right=max(registers for registers, _ in points) * 1.05,
+        top=1,
+        width=640,
+        margins=(46, 18, 16, 34),
+    )
     drawn = [
         tag(
             "g",
@@ -117,7 +122,9 @@ def _scatter(trials: Sequence[Trial]) -> Markup | None:
         "registers per thread",
     )
     described = f"occupancy by registers of {plural(len(trials), 'configuration')}"
-    return tag("figure", frame.svg(described, axes, *drawn), tag("figcaption", described))
+    return tag(
+        "figure", frame.svg(described, axes, *drawn), tag("figcaption", described), class_="scatter"
+    )
 
 
 def _told(registers: int, occupancy: float, labels: Sequence[str]) -> str:
