@@ -8,7 +8,7 @@ import pytest
 
 from irlens.capturing import Request, capture, is_stored
 from irlens.capturing.planning import Plan, plan
-from irlens.model.config import Target
+from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError
 
 UNEVEN = """
@@ -28,13 +28,10 @@ UNEVEN = """
 """
 
 
-def planned(path: Path, target: Target, *settings: dict[str, int]) -> Plan:
-    args = {"x_ptr": "fp16[1024]", "n": 1024}
+def planned(path: Path, target: Target, *settings: dict[str, ConstexprValue]) -> Plan:
+    args: dict[str, ConstexprValue] = {"x_ptr": "fp16[1024]", "n": 1024}
     return plan(
-        [
-            Request(kernel=str(path), target=target, args={**args}, settings={**each})
-            for each in settings
-        ]
+        [Request(kernel=str(path), target=target, args=args, settings=each) for each in settings]
     )
 
 
