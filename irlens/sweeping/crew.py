@@ -8,7 +8,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +23,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from irlens.model.errors import IrlensError
 from irlens.sweeping.work import Work
 
 _LONGEST = 300  # characters of a worker's last words
@@ -65,6 +73,9 @@ def answers(crew: Crew, work: Work, orders: Sequence[bytes]) -> Iterator[tuple[i
 
     No more orders than the crew is wide are handed out at a time, so that little is lost with a
     worker that dies and little is waited for when the sweep is interrupted.
+
+    Raises:
+        IrlensError: The workers cannot take orders at all.
     """
     waiting = deque(range(len(orders)))
     flying: dict[Future[bytes], int] = {}
@@ -77,20 +88,28 @@ def answers(crew: Crew, work: Work, orders: Sequence[bytes]) -> Iterator[tuple[i
             done, _ = wait(flying)
         lost = []
         for future in sorted(done, key=lambda future: flying[future]):
-            number, error = flying.pop(future), future.exception()
+            number, error = flying.pop(future), _error(future)
             if error is None:
                 yield number, future.result()
             elif crew.died(error):
                 lost.append((number, error))
             else:
-                raise error
+                raise IrlensError(
+                    f"the workers cannot do it: {type(error).__name__}: {error}",
+                    hint="each needs the same irlens and Python, and has to stay reachable",
+                ) from error
         for number, error in lost:
             yield number, crew.retry(work, orders[number], error)
 
 
 def _died(crew: Crew, future: Future[bytes]) -> bool:
-    error = future.exception()
+    error = _error(future)
     return error is not None and crew.died(error)
+
+
+def _error(future: Future[bytes]) -> BaseException | None:
+    """Return why a future has no result; a cluster that is lost cancels it."""
+    return CancelledError("it was given up") if future.cancelled() else future.exception()
 
 
 class LocalCrew:

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from irlens.model.errors import IrlensError
 from irlens.sweeping.crew import Death, LocalCrew, answers
 from irlens.sweeping.work import Work
 
@@ -60,3 +61,8 @@ def test_stopping_does_not_wait_for_what_is_under_way(crew: LocalCrew) -> None:
     crew.stop()
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid), 0)
+
+
+def test_work_that_no_worker_can_do_is_an_error(crew: LocalCrew) -> None:
+    with pytest.raises(IrlensError, match="the workers cannot do it: ZeroDivisionError"):
+        dict(answers(crew, WORK, [b"1 / 0"]))

@@ -34,7 +34,8 @@ shared_per_block_optin, ... (`irlens targets --format json` has all).
 --filter chooses among the results and --sort orders them. They use: occupancy (0..1),
 blocks_per_sm, registers, local_bytes, shared_bytes, stages_achieved, stages_requested,
 bytes_in_flight_per_sm, live_registers, instructions, code_bytes, and after --measure
-time_ms. What is unknown meets no condition.
+time_ms. What is unknown meets no condition. Without --sort: what fits first, then the
+fastest, the least local memory, the highest occupancy, the deepest pipeline.
 
 What is compiled is stored. A sweep that is interrupted goes on where it was when the same
 command is given again.
@@ -152,9 +153,10 @@ def _try_all(
 
             return try_all(requests, crew, wishes, tell)
     except KeyboardInterrupt:
-        crew.stop()
         done, total = reached
-        output.note(f"irlens: {done} of {total} are done; the same command goes on from there")
+        if total:
+            told = f"{done} of {total} are done; the same command goes on from there"
+            output.note(f"irlens: {told}")
         raise
     finally:
         crew.stop()
