@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.dom import DOMNode
 from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
@@ -62,7 +61,6 @@ class Lens(App[None]):
         self._first_entry = entry
         self._state = state
         self._views: dict[str, EntryScreen] = {}
-        self._clashes: set[str] = set()
         for theme in THEMES:
             self.register_theme(theme)
         known = self.available_themes
@@ -90,14 +88,6 @@ class Lens(App[None]):
         for command in super().get_system_commands(screen):
             if command.title not in ("Quit", "Keys"):
                 yield command
-
-    def handle_bindings_clash(self, clashed_bindings: set[Binding], node: DOMNode) -> None:
-        """Say which bindings the user's own keys have taken a key from."""
-        lost = {binding.id or binding.action for binding in clashed_bindings} - self._clashes
-        self._clashes |= lost
-        if lost:
-            told = f"keys.toml takes the keys of {', '.join(sorted(lost))}"
-            self.notify(told, severity="warning", markup=False)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return irlens's own colours for themes that do not have them."""

@@ -8,12 +8,16 @@ from pathlib import Path
 
 from textual.binding import Binding
 from textual.dom import DOMNode
-from textual.keys import Keys
+from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, Keys
 
 from irlens.model.errors import IrlensError, UnknownNameError
 
 #: Keys by the names of bindings; several keys are separated by commas.
 Keymap = dict[str, str]
+
+#: Keys that have a name because they cannot be written: "slash", "question_mark".
+_NAMED = frozenset({"space", "comma", *KEY_NAME_REPLACEMENTS.values(), *KEY_TO_UNICODE_NAME})
+_MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
 
 _HINT = 'write a line for each binding, such as  quit = "ctrl+q, q"'
 
@@ -41,24 +45,57 @@ def read(path: Path) -> Keymap:
         raise IrlensError(f"{path}: {error}", hint=_HINT) from error
     if not given:
         return {}
-    known = set(names())
+    known = {binding.id for binding in bindings() if binding.id}
     for name, keys in _flat(given):
         if name not in known:
             raise _unknown(path, name, known)
         if not isinstance(keys, str) or not all(map(_is_key, keys.split(","))):
             raise IrlensError(f"{path}: {name} = {keys!r} names no key", hint=_HINT)
-    return {name: str(keys) for name, keys in _flat(given)}
+    keymap = {name: str(keys) for name, keys in _flat(given)}
+    _check_taken(path, keymap)
+    return keymap
 
 
-def names() -> Iterator[str]:
-    """Yield the name of every binding of this app, those of its screens and widgets included."""
+def bindings() -> Iterator[Binding]:
+    """Yield every binding of this app, those of its screens and widgets included."""
+    for together in _by_class():
+        yield from together
+
+
+def _by_class() -> Iterator[list[Binding]]:
+    """Yield the bindings that work in the same place."""
     package = importlib.import_module("irlens.tui")
+    seen: set[type] = set()
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         for value in vars(importlib.import_module(module.name)).values():
-            if isinstance(value, type) and issubclass(value, DOMNode):
-                for binding in vars(value).get("BINDINGS", ()):
-                    if isinstance(binding, Binding) and binding.id:
-                        yield binding.id
+            if isinstance(value, type) and issubclass(value, DOMNode) and value not in seen:
+                seen.add(value)
+                if value.__module__.startswith(package.__name__):
+                    own = vars(value).get("BINDINGS", ())
+                    yield [binding for binding in own if isinstance(binding, Binding)]
+
+
+def _check_taken(path: Path, keymap: Keymap) -> None:
+    """Raise ``IrlensError`` if a key is given to one thing that is another's in the same place."""
+    for together in _by_class():
+        keys = [
+            (key, binding.id or binding.action)
+            for binding in together
+            for key in _keys(keymap.get(binding.id or "", binding.key))
+        ]
+        owners: dict[str, str] = {}
+        for key, name in keys:
+            owner = owners.setdefault(key, name)
+            if owner != name and not {owner, name}.isdisjoint(keymap):
+                raise IrlensError(
+                    f"{path}: {key} is the key of {owner} and of {name}",
+                    hint="give one of them another key",
+                )
+
+
+def _keys(text: str) -> list[str]:
+    """Split a list of keys; a sign goes by the name that Textual has for it."""
+    return [binding.key for binding in Binding.make_bindings([Binding(text, "")])]
 
 
 def _flat(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -72,8 +109,9 @@ def _flat(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, obj
 
 def _is_key(text: str) -> bool:
     """Whether it may be a key: one character, or modifiers and one of the terminal's names."""
-    name = text.strip().rpartition("+")[2]
-    return len(name) == 1 or name in {key.value for key in Keys} or name.replace("_", "").isalpha()
+    *modifiers, name = text.strip().split("+")
+    known = len(name) == 1 or name in _NAMED or name in {key.value for key in Keys}
+    return known and _MODIFIERS.issuperset(modifiers)
 
 
 def _unknown(path: Path, name: str, known: set[str]) -> IrlensError:

@@ -1,6 +1,7 @@
 """What the TUI remembers from one time to the next."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -49,4 +50,5 @@ def keep(path: Path | None, remembered: Remembered) -> None:
         temporary.write_bytes(msgspec.json.encode(remembered))
         temporary.replace(path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()

@@ -1,0 +1,215 @@
+"""The app as a whole: keys, themes, what it remembers, and what goes wrong."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Markdown
+
+from irlens.model.errors import IrlensError
+from irlens.tui import keymap, memory
+from irlens.tui.app import Lens
+from irlens.tui.screens.reading import Reading
+from irlens.tui.themes import CONTRAST, DARK, LIGHT
+from irlens.tui.widgets.entry_table import EntryTable
+from irlens.tui.widgets.too_small import TooSmall
+from irlens.tui.workbench import Workbench
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until everything that was asked has been answered and drawn."""
+    await pilot.pause(0.15)
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def test_help_lists_every_key_of_the_screen(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        known = {
+            active.binding.description
+            for active in app.screen.active_bindings.values()
+            if active.binding.id and active.binding.description
+        }
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, Reading)
+        told = app.screen.query_one(Markdown).source
+        assert {what for what in known if what not in told} == set()
+        await pilot.press("q")
+        await pilot.pause()
+        assert not isinstance(app.screen, Reading)
+
+
+async def test_the_palette_runs_actions(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        await pilot.pause(0.2)
+        await pilot.press(*"by registers")
+        await pilot.pause(0.6)
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert app.screen.query_one(EntryTable).sorted_by == "registers"
+
+
+async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Path) -> None:
+    state = tmp_path / "state" / "tui.json"
+    app = Lens(bench, state=state)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert app.theme == DARK
+        await pilot.press("T")
+        assert app.theme == LIGHT
+        await pilot.press("T", "r")
+        assert app.theme == CONTRAST
+    again = Lens(bench, state=state)
+    async with again.run_test() as pilot:
+        await settle(pilot)
+        assert again.theme == CONTRAST
+        table = again.screen.query_one(EntryTable)
+        assert (table.sorted_by, table.descending) == ("registers", True)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"theme": 3}', b"\xff"])
+def test_a_damaged_memory_is_forgotten(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "tui.json"
+    path.write_bytes(content)
+    assert memory.recall(path) == memory.Remembered()
+
+
+def test_what_cannot_be_kept_is_forgotten(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    memory.keep(tmp_path / "file" / "tui.json", memory.Remembered())
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+async def test_a_theme_that_is_gone_is_no_trouble(bench: Workbench, tmp_path: Path) -> None:
+    state = tmp_path / "tui.json"
+    memory.keep(state, memory.Remembered(theme="of-another-version"))
+    assert Lens(bench, state=state).theme == DARK
+
+
+async def test_textuals_own_themes_work_too(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        for theme in sorted(app.available_themes):
+            app.theme = theme
+            await pilot.pause()
+
+
+async def test_a_small_terminal_says_so(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=(50, 12)) as pilot:
+        await settle(pilot)
+        assert app.screen.query_one(TooSmall).display
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert not app.screen.query_one(TooSmall).display
+
+
+async def test_any_size_can_be_shown(bench: Workbench) -> None:
+    app = Lens(bench, entry="matmul-b200")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        for size in ((1, 1), (60, 16), (99, 31), (100, 32), (300, 100), (10, 200), (200, 3)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+
+
+async def test_quitting_does_not_wait_for_answers(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    never = threading.Event()
+    monkeypatch.setattr(bench, "report", lambda *_, **__: never.wait(60))
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("q")
+    assert not never.is_set()
+
+
+async def test_only_the_views_of_one_entry_are_kept(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        for key in ("softmax-h100", "matmul-a100", "spill-h100"):
+            app.show_view("overview", key)
+            await settle(pilot)
+        assert list(app._views) == ["overview spill-h100"]
+
+
+def test_every_binding_has_a_name_of_its_own_and_words() -> None:
+    found = list(keymap.bindings())
+    assert len(found) > 50
+    by_name: dict[str | None, set[str]] = {}
+    for binding in found:
+        assert binding.id, f"{binding.key} has no name: it could not be changed"
+        assert binding.description, f"{binding.id} has no words: no help could tell of it"
+        by_name.setdefault(binding.id, set()).add(binding.action)
+    assert {name: actions for name, actions in by_name.items() if len(actions) > 1} == {}
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Callable[[str], Path]:
+    def write(content: str) -> Path:
+        path = tmp_path / "keys.toml"
+        path.write_text(content)
+        return path
+
+    return write
+
+
+def test_keys_are_read(keys: Callable[[str], Path], tmp_path: Path) -> None:
+    path = keys('quit = "ctrl+x, Q"\n[browser]\nsearch = "ctrl+f"\n')
+    assert keymap.read(path) == {"quit": "ctrl+x, Q", "browser.search": "ctrl+f"}
+    assert keymap.read(tmp_path / "none.toml") == {}
+    assert keymap.read(keys("")) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "hint"),
+    [
+        ('quti = "x"', "unknown binding 'quti'", "did you mean quit?"),
+        ("quit = 3", "quit = 3 names no key", "write a line"),
+        ('quit = "ctrl+"', "names no key", "write a line"),
+        ("quit", "keys.toml: Expected", "write a line"),
+        (
+            '[browser]\nsearch = "o"',
+            "o is the key of browser.search and of browser.sort",
+            "another",
+        ),
+    ],
+)
+def test_a_mistake_in_the_keys_is_told(
+    keys: Callable[[str], Path], content: str, message: str, hint: str
+) -> None:
+    with pytest.raises(IrlensError) as caught:
+        keymap.read(keys(content))
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+async def test_other_keys_work(bench: Workbench) -> None:
+    app = Lens(bench, keymap={"browser.sort.registers": "ctrl+f"})
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+f")
+        assert app.screen.query_one(EntryTable).sorted_by == "registers"
+
+
+def test_help_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:
+    app = Lens(bench, entry="softmax-h100")
+
+    async def open_help(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await pilot.press("question_mark")
+        await pilot.pause(0.2)
+
+    assert snap_compare(app, terminal_size=(120, 40), run_before=open_help)

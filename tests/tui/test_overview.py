@@ -1,0 +1,267 @@
+"""The overview: its drawings, and its keys."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from irlens.model.report import Pipeline, Report
+from irlens.tui.app import Lens
+from irlens.tui.drawing import bar, peak_column, profile
+from irlens.tui.panels import facts, memory, mix, occupancy, pipelines, pressure
+from irlens.tui.screens import load_view
+from irlens.tui.screens.reading import Reading
+from irlens.tui.widgets.findings import Findings
+from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets.what_if import WhatIf
+from irlens.tui.workbench import Workbench
+
+SIZE = (120, 60)
+REPORTS = Path(__file__).parents[2] / "samples" / "reports"
+
+
+def report_of(name: str) -> Report:
+    return msgspec.json.decode((REPORTS / f"{name}.json").read_bytes(), type=Report)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until everything that was asked has been answered and drawn."""
+    await pilot.pause(0.15)
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def text(app: Lens, panel: str) -> str:
+    return str(app.screen.query_one(f"#{panel}", Panel).content)
+
+
+@given(st.floats(0, 1), st.integers(1, 80))
+def test_a_bar_is_as_wide_as_asked_and_shows_what_is_not_nothing(share: float, width: int) -> None:
+    drawn = bar(share, width)
+    assert len(drawn) == width
+    assert (drawn.strip() == "") == (share == 0)
+    assert bar(1, width) == "█" * width
+
+
+@given(
+    st.lists(st.integers(0, 300), min_size=1, max_size=500),
+    st.integers(1, 100),
+    st.integers(1, 9),
+)
+def test_a_profile_has_its_highest_column_at_the_peak(
+    values: list[int], width: int, height: int
+) -> None:
+    drawn = profile(values, max(values), width, height)
+    assert len(drawn) == height
+    assert {len(row) for row in drawn} == {min(width, len(values))}
+    if max(values):
+        assert drawn[0][peak_column(values, width)] == "█"
+
+
+def columns_of(row: str, sign: str) -> list[int]:
+    return [at for at, character in enumerate(row) if character == sign]
+
+
+@pytest.mark.parametrize("name", ["softmax-h100", "matmul-a100", "matmul_tma-h100"])
+@pytest.mark.parametrize("width", [56, 76, 120])
+def test_a_timeline_begins_each_copy_as_far_ahead_as_the_pipeline_runs(
+    name: str, width: int
+) -> None:
+    pipeline = report_of(name).pipelines[0]
+    drawn = [str(row) for row in pipelines.timeline(pipeline, width)]
+    ahead = pipeline.prefetch_iterations
+    assert ahead is not None
+    assert max(map(len, drawn)) <= width
+    heads = next(row for row in drawn if row.startswith("iteration"))
+    starts = [at for at in range(10, len(heads)) if heads[at].isdigit()]
+    rows = [row for row in drawn if row.startswith("data ")]
+    assert len(rows) == len(starts)
+    for number, row in enumerate(rows):
+        copied, used = row.index("●"), row.index("■")
+        assert used == starts[number], "the data of an iteration is used in it"
+        if number < ahead:
+            assert copied < starts[0], "what the first iterations need is fetched before the loop"
+        else:
+            begin = starts[number - ahead]
+            assert begin <= copied < starts[number - ahead + 1]
+
+
+def test_a_timeline_of_products_begins_them_in_their_own_iteration() -> None:
+    pipeline = report_of("matmul_tma-h100").pipelines[1]
+    rows = [str(row) for row in pipelines.timeline(pipeline, 80) if "product " in str(row)]
+    assert pipeline.kind == "wgmma"
+    assert all(row.index("●") < row.index("■") for row in rows[:-1])
+
+
+@given(st.integers(0, 12), st.integers(10, 200), st.sampled_from(["cp.async", "tma", "wgmma"]))
+def test_a_timeline_never_leaves_its_width(ahead: int, width: int, kind: str) -> None:
+    known = msgspec.to_builtins(report_of("softmax-h100").pipelines[0])
+    changed = known | {"prefetch_iterations": ahead, "kind": kind, "outstanding_at_wait": ahead}
+    pipeline = msgspec.convert(changed, Pipeline)
+    room = max(width, len("● product begins  ━ in flight  ■ waited for"))
+    assert all(row.cell_length <= room for row in pipelines.timeline(pipeline, width))
+
+
+def test_what_is_not_known_is_not_drawn() -> None:
+    unknown = report_of("softmax-t4").pipelines[0]
+    assert pipelines.timeline(unknown, 100) == []
+    # Loaded into registers, waited for at once: the distance says nothing of what is in flight.
+    assert pipelines.timeline(report_of("softmax-mi300x").pipelines[0], 100) == []
+
+
+@pytest.mark.parametrize("width", [20, 36, 56, 76, 120])
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_sample_can_be_drawn_in_any_width(path: Path, width: int) -> None:
+    report = report_of(path.stem)
+    for module in (pipelines, pressure, memory, mix, facts):
+        assert str(module.draw(report, width)).strip()
+    assert str(occupancy.draw(report, report.occupancy, width)).strip()
+
+
+def test_a_memory_map_gives_every_buffer_room() -> None:
+    report = report_of("matmul-b200")  # 16 bytes of barriers beside 24,576 of data
+    strip = str(memory.draw(report, 40)).split("\n")[1]
+    assert strip == "█" + "▓" * 19 + "▒" * 20
+
+
+async def test_draws_a_report(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        assert "100 %" in text(app, "occupancy")
+        assert "64 of 64 warps" in text(app, "occupancy")
+        assert "4 of 4 stages ✓" in text(app, "pipelines")
+        assert "24 live in ptx" in text(app, "pressure") or "live in sass" in text(app, "pressure")
+        assert "3 × 4,096 B f32[1024]" in text(app, "memory")
+        assert "✓ none" in text(app, "findings")
+        assert "num_warps 8" in text(app, "facts")
+
+
+async def test_what_if_follows_the_arrows(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        panel = app.screen.query_one(WhatIf)
+        assert panel.has_focus
+        await pilot.press("right", "right", "right")
+        assert panel.demand is not None
+        assert panel.demand.registers == 33
+        assert "100 % → 75 %" in text(app, "occupancy")
+        assert "8 → 6 blocks/SM" in text(app, "occupancy")
+        assert "+3" in text(app, "occupancy")
+        await pilot.press("h")
+        assert panel.demand.registers == 32
+        await pilot.press("0")
+        assert "→" not in text(app, "occupancy").replace("← →", "")
+
+
+async def test_what_if_goes_to_the_cliffs(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        panel = app.screen.query_one(WhatIf)
+        await pilot.press("right_square_bracket")
+        assert panel.demand is not None
+        assert panel.demand.registers == 33, "33 registers are the first with fewer blocks"
+        await pilot.press("left_square_bracket")
+        assert panel.demand.registers == 32, "32 are the most with as many blocks"
+
+
+async def test_what_if_changes_memory_and_warps(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        panel = app.screen.query_one(WhatIf)
+        await pilot.press("down", "right")
+        assert panel.demand is not None
+        assert panel.demand.shared_bytes == 12544
+        await pilot.press("shift+right", "L")
+        assert panel.demand.shared_bytes == 20480
+        await pilot.press("H", "left")
+        assert panel.demand.shared_bytes == 16128
+        await pilot.press("j", "l")
+        assert panel.demand.num_warps == 16
+        await pilot.press("h", "h")
+        assert panel.demand.num_warps == 4
+        await pilot.press("k", "0")
+        assert panel.demand.num_warps == 8
+
+
+async def test_what_if_is_silent_where_the_gpu_is_not_known(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "what_if", lambda *_, **__: None)
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("right", "left_square_bracket", "0")
+        assert "what if" not in text(app, "occupancy")
+
+
+async def test_findings_are_explained(bench: Workbench) -> None:
+    app = Lens(bench, entry="spill-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("f", "j")
+        assert app.screen.query_one(Findings).has_focus
+        await pilot.press("enter")
+        await settle(pilot)
+        assert isinstance(app.screen, Reading)
+        await pilot.press("j", "k", "G", "g", "escape")
+        await pilot.pause()
+        assert isinstance(app.screen, load_view("overview"))
+
+
+async def test_a_finding_leads_to_its_code(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-t4")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("f", "i")
+        await settle(pilot)
+        assert isinstance(app.screen, load_view("inspector"))
+
+
+async def test_views_are_changed_by_number(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("2")
+        await settle(pilot)
+        assert isinstance(app.screen, load_view("inspector"))
+        await pilot.press("1")
+        await settle(pilot)
+        assert isinstance(app.screen, load_view("overview"))
+
+
+async def test_scrolls_and_goes_from_panel_to_panel(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        overview = app.screen.query_one("#overview")
+        await pilot.press("ctrl+d")
+        await pilot.pause()
+        assert overview.scroll_y == 12
+        await pilot.press("ctrl+u", "G")
+        await pilot.pause()
+        assert overview.scroll_y == overview.max_scroll_y
+        await pilot.press("g")
+        await pilot.pause()
+        assert overview.scroll_y == 0
+        await pilot.press("tab")
+        await pilot.pause()
+        assert app.focused is not None
+        assert app.focused.id == "memory"
+        await pilot.press("w")
+        assert app.focused.id == "occupancy"
+        await pilot.press("y")
+        assert app.clipboard.startswith("100 %")
+
+
+def test_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:
+    for size in ((80, 24), (120, 40), (250, 60)):
+        app = Lens(bench, entry="matmul-b200")
+        assert snap_compare(app, terminal_size=size, run_before=settle)

@@ -1,0 +1,121 @@
+"""The real command in a real terminal: tmux types, and tells what is on the screen."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+#: Seconds until something must have appeared; a busy machine takes its time.
+PATIENCE = 60.0
+
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
+
+
+class Terminal:
+    """A terminal of 120 by 40 with a shell command in it."""
+
+    def __init__(self, socket: Path, command: str, environment: dict[str, str]) -> None:
+        self._socket = socket
+        settings = [
+            part for name, value in environment.items() for part in ("-e", f"{name}={value}")
+        ]
+        self._tmux("new-session", "-d", "-x", "120", "-y", "40", *settings, command)
+        self._tmux("set-option", "remain-on-exit", "on")
+
+    def press(self, *keys: str) -> None:
+        self._tmux("send-keys", *keys)
+
+    def shown(self) -> str:
+        return self._tmux("capture-pane", "-p")
+
+    def wait_for(self, text: str) -> str:
+        return self._wait(lambda: text in self.shown(), text)
+
+    def wait_for_end(self) -> int:
+        self._wait(lambda: self._tmux("display-message", "-p", "#{pane_dead}") == "1", "its end")
+        return int(self._tmux("display-message", "-p", "#{pane_dead_status}"))
+
+    def pid(self) -> int:
+        return int(self._tmux("display-message", "-p", "#{pane_pid}"))
+
+    def close(self) -> None:
+        self._tmux("kill-server")
+
+    def _wait(self, holds: Callable[[], bool], what: str) -> str:
+        until = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < until, f"waited for {what}, and saw:\n{self.shown()}"
+            time.sleep(0.1)
+        return self.shown()
+
+    def _tmux(self, *arguments: str) -> str:
+        command = ["tmux", "-S", str(self._socket), "-f", "/dev/null", *arguments]
+        ran = subprocess.run(command, check=True, capture_output=True, text=True)
+        return ran.stdout.strip()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
+    opened: list[Terminal] = []
+    environment = {
+        "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "IRLENS_CACHE_DIR": os.environ["IRLENS_CACHE_DIR"], "NO_COLOR": "",
+        # The size is the terminal's, whatever the one has said that the tests run in.
+        "COLUMNS": "", "LINES": "",
+    }  # fmt: skip
+
+    def open_one(arguments: str) -> Terminal:
+        command = f"exec {sys.executable} -m irlens tui {arguments}"
+        opened.append(Terminal(tmp_path / "tmux", command, environment))
+        return opened[-1]
+
+    yield open_one
+    for terminal in opened:
+        terminal.close()
+
+
+def test_browses_opens_and_quits(start: Callable[[str], Terminal]) -> None:
+    terminal = start(str(CAPTURES))
+    terminal.wait_for("spill_kernel")
+    terminal.press("/", "spill", "Enter")
+    terminal.wait_for("1 of ")
+    terminal.press("Enter")
+    shown = terminal.wait_for("IRL105")
+    assert "spill_kernel  sm_90 (h100)" in shown
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+
+
+def test_one_capture_is_opened_at_once(start: Callable[[str], Terminal]) -> None:
+    terminal = start(f"{CAPTURES / 'softmax-h100'} --no-mouse")
+    terminal.wait_for("4 of 4 stages")
+    terminal.press("Right")
+    terminal.wait_for("what if  ")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+
+
+def test_a_lost_terminal_ends_it_quietly(start: Callable[[str], Terminal], tmp_path: Path) -> None:
+    terminal = start(f"{CAPTURES / 'softmax-h100'}")
+    terminal.wait_for("4 of 4 stages")
+    terminal.press("T")
+    os.kill(terminal.pid(), 1)
+    assert terminal.wait_for_end() == 129
+    assert "Traceback" not in terminal.shown()
+    assert "irlens-light" in (tmp_path / "state" / "irlens" / "tui.json").read_text()
+
+
+def test_a_mistake_in_the_keys_is_told(start: Callable[[str], Terminal], tmp_path: Path) -> None:
+    keys = tmp_path / "config" / "irlens" / "keys.toml"
+    keys.parent.mkdir(parents=True)
+    keys.write_text('quti = "x"')
+    terminal = start(str(CAPTURES / "softmax-h100"))
+    assert terminal.wait_for_end() == 2
+    assert "did you mean quit?" in terminal.shown()

@@ -1,0 +1,158 @@
+"""The workbench over real captures, saved reports, and kernels that are compiled on demand."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from irlens.artifacts.load import load
+from irlens.inspection import inspect
+from irlens.model.capture import Capture
+from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.report import Report
+from irlens.workbench.bench import Bench, Found, Uncompiled
+from irlens.workbench.compiling import Compiler
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+
+
+def nothing(_name: str) -> list[Capture]:
+    raise AssertionError("nothing is to be compiled here")
+
+
+def bench_of(path: Path) -> Bench:
+    return Bench(path.name, lambda: load(path), compiled=nothing, root=path)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Three captures that a test may damage."""
+    for name in ("softmax-h100", "softmax-mi300x", "spill-h100"):
+        shutil.copytree(CAPTURES / name, tmp_path / name)
+    return tmp_path
+
+
+def test_an_entry_comes_by_name_then_with_figures_then_in_full(copy: Path) -> None:
+    bench = bench_of(copy)
+    seen: dict[str, list[str]] = {}
+    for entry in bench.entries():
+        known = "full" if entry.findings is not None else "figures" if entry.resources else "name"
+        seen.setdefault(entry.place, []).append(known)
+    assert len(seen) == 3
+    assert all(stages == ["name", "figures", "full"] for stages in seen.values())
+
+
+def test_the_figures_at_a_glance_are_those_of_the_report(copy: Path) -> None:
+    bench = bench_of(copy)
+    for entry in bench.entries():
+        if entry.resources is not None and entry.occupancy is not None:
+            report = bench.report(entry.key)
+            assert entry.resources == report.resources
+            assert report.occupancy is not None
+            assert entry.occupancy.limits == report.occupancy.limits
+            assert entry.occupancy.theoretical == report.occupancy.theoretical
+
+
+def test_what_is_broken_is_listed_beside_the_rest(copy: Path) -> None:
+    (copy / "softmax-h100" / "softmax_kernel.cubin").write_bytes(b"no ELF")
+    (copy / "spill-h100" / "spill_kernel.json").write_text("{")
+    bench = bench_of(copy)
+    last = {entry.key: entry for entry in bench.entries()}
+    assert sum(1 for entry in last.values() if entry.problem) == 2
+    assert sum(1 for entry in last.values() if entry.findings is not None) == 1
+
+
+def test_many_captures_are_read_by_other_processes(tmp_path: Path) -> None:
+    for number in range(14):
+        shutil.copytree(CAPTURES / "softmax-t4", tmp_path / str(number))
+    bench = bench_of(tmp_path)
+    full = [entry for entry in bench.entries() if entry.findings is not None]
+    assert len({entry.key for entry in full}) == 14
+
+
+@pytest.mark.parametrize("path", sorted(CAPTURES.iterdir()), ids=lambda path: path.name)
+def test_what_if_nothing_changed_equals_the_report(path: Path) -> None:
+    (capture,) = (each for each in load(path) if isinstance(each, Capture))
+    report = inspect(capture)
+    saved = Bench("saved", lambda: iter([report]), compiled=nothing)
+    assert report.occupancy is not None
+    at = {curve.resource: curve.at for curve in report.occupancy.curves}
+    for bench in (bench_of(path), saved):
+        key = bench.single()
+        assert key is not None
+        answer = bench.what_if(
+            key,
+            registers=at["registers"],
+            shared_bytes=at["shared_memory"],
+            num_warps=report.config.num_warps or 0,
+        )
+        assert answer is not None
+        assert answer.limits == report.occupancy.limits
+        assert answer.blocks_per_sm == report.occupancy.blocks_per_sm
+
+
+def test_a_capture_deleted_meanwhile_is_an_error(copy: Path) -> None:
+    bench = bench_of(copy)
+    keys = [entry.key for entry in bench.entries()]
+    shutil.rmtree(copy / "softmax-h100")
+    key = next(key for key in keys if "softmax-h100" in key)
+    with pytest.raises(IrlensError, match="cannot read"):
+        bench.report(key)
+    with pytest.raises(IrlensError, match="cannot read"):
+        bench.listing(key, "ptx")
+
+
+def test_the_text_of_a_capture(copy: Path) -> None:
+    bench = bench_of(copy / "softmax-h100")
+    key = bench.single()
+    assert key is not None
+    assert {"ttir", "ttgir", "llir", "ptx"} <= set(bench.stages(key))
+    assert "def softmax_kernel" in bench.python(key)["softmax.py"]
+    listing = bench.listing(key, "ptx")
+    assert ".entry softmax_kernel" in listing.text
+    assert max(listing.live) == listing.peak
+    assert "# IRL201" in bench.explain("IRL201")
+
+
+def test_a_saved_report_has_figures_and_no_code() -> None:
+    (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
+    report: Report = inspect(capture)
+    bench = Bench("saved", lambda: iter([report]), compiled=nothing)
+    (entry,) = bench.entries()
+    assert bench.report(entry.key) == report
+    assert bench.stages(entry.key) == ()
+    with pytest.raises(IrlensError, match="holds no code"):
+        bench.listing(entry.key, "ptx")
+
+
+def test_a_kernel_is_compiled_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
+    asked: list[str] = []
+    monkeypatch.setattr(Compiler, "compile", lambda _, kernel, options: asked.append(kernel))
+
+    def find() -> Iterator[Found]:
+        yield Uncompiled("softmax")
+
+    bench = Bench("all", find, compiled=lambda name: [capture] if name == "softmax" else [])
+    (entry,) = bench.entries()
+    assert (entry.config, entry.resources, asked) == (None, None, [])
+    assert bench.report(entry.key).kernel == "softmax_kernel"
+    assert asked == ["softmax"]
+
+
+def test_an_error_of_the_compiler_is_told_as_it_was() -> None:
+    with pytest.raises(CaptureError, match="unknown kernel 'sofmtax'") as caught:
+        Compiler().compile("sofmtax", [])
+    assert caught.value.hint == "did you mean softmax?"
+
+
+def test_a_compilation_can_be_cancelled() -> None:
+    import threading
+
+    compiler = Compiler()
+    timer = threading.Timer(0.3, compiler.cancel)
+    timer.start()
+    with pytest.raises(CaptureError, match="was cancelled"):
+        compiler.compile("softmax", ["--set", "BLOCK_SIZE=2048"])
+    timer.join()
