@@ -7,6 +7,10 @@ machine's code the numbers of registers are the allocator's choice: a value is f
 label to the next, and not beyond.
 """
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from irlens.comparison.code.align import align, side
 from irlens.comparison.code.declarations import Declarations
 from irlens.comparison.code.hunks import Enclosing, Rows, hunks
@@ -41,6 +45,28 @@ def compare_code(
         ToolError: The disassembler is missing or failed.
     """
     check_stages([stage])
+    with _no_collection():
+        return _compare(before, after, stage, names, context)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector still: of a million records in no cycle it would find none.
+
+    It takes a fifth of the time of a large comparison.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _compare(
+    before: Capture, after: Capture, stage: str, names: tuple[str, str], context: int
+) -> CodeComparison:
     ours, theirs = read(before, stage), read(after, stage)
     code, other = alike(ours, theirs)
     declared = Declarations(code.statements, other.statements)

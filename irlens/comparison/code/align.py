@@ -164,8 +164,7 @@ class _Keys:
         self._numbers: dict[Hashable, int] = {}
         self._look = [[self._number(each.skeleton) for each in side] for side in self._sides]
         self._origin = [
-            self._deeper(each, look, self._deeper(each, look, look))
-            for each, look in zip(self._sides, self._look, strict=True)
+            self._deeper(each, look) for each, look in zip(self._sides, self._look, strict=True)
         ]
         self._opcodes: list[dict[int, int]] = [{}, {}]
         self.ranks = (
@@ -185,13 +184,13 @@ class _Keys:
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def _deeper(self, side: Sequence[Statement], look: list[int], origin: list[int]) -> list[int]:
-        """Add to how each statement looks what the values it reads were made by."""
+    def _deeper(self, side: Sequence[Statement], look: list[int]) -> list[int]:
+        """Add to how each statement looks how those look that made the values it reads."""
         made: dict[Hashable, int] = {}
         for index, statement in enumerate(side):
             for name in statement.names:
                 if name.defines and name.value is not None:
-                    made.setdefault(name.value, origin[index])
+                    made.setdefault(name.value, look[index])
         return [
             self._number((look[i], *(made.get(n.value, -1) for n in each.names if not n.defines)))
             for i, each in enumerate(side)

@@ -16,9 +16,10 @@ from irlens.comparison.code.statements import (
 )
 
 _LEXICON = Lexicon(
-    noise=r";.*|,? *!dbg !\d++|#dbg_\w++.*",
+    noise=r";.*|, !dbg !\d++|!dbg !\d++|#dbg_\w++.*",
     name=rf"%{STRING}|%[\w$.-]++|![0-9]++\b|(?<![\w\"])#[0-9]++\b",
     placeholder=lambda name: name[0],
+    first=";,!#%",
 )
 _LABEL = re.compile(rf"(?P<name>{STRING}|[\w$.-]++):")
 _DEFINE = re.compile(rf"define\b[^@]*+@(?P<name>{STRING}|[\w$.-]++)")

@@ -106,7 +106,7 @@ class Code(msgspec.Struct, frozen=True):
     lines: int
 
 
-class Word(NamedTuple):
+class Word(msgspec.Struct, frozen=True, gc=False):
     """A name before anything is known of it."""
 
     text: str
@@ -133,10 +133,15 @@ class Lexicon:
         noise: What is not compared, as a regular expression without groups.
         name: What is a name, likewise; it does not begin with a quotation mark.
         placeholder: What stands for a name; what all names of a kind have in common.
+        first: The characters that noise and names begin with, if these are few: a search that
+            stops at nothing else takes a third of the time.
     """
 
-    def __init__(self, *, noise: str, name: str, placeholder: Callable[[str], str]) -> None:
-        self._pattern = re.compile(f"({noise})|({STRING}|{name})")
+    def __init__(
+        self, *, noise: str, name: str, placeholder: Callable[[str], str], first: str = ""
+    ) -> None:
+        ahead = rf"(?=[\"{re.escape(first)}])" if first else ""
+        self._pattern = re.compile(f"{ahead}(?:({noise})|({STRING}|{name}))")
         self._placeholder = placeholder
 
     def cut(self, line: str) -> Line:

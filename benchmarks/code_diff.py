@@ -1,0 +1,98 @@
+"""How long comparing the code of two large stages takes, and where the time goes.
+
+    python benchmarks/code_diff.py
+
+Each side is 2.7 MB of LLVM IR, the largest seen in practice: a sample's function, many times.
+Seconds are of the processor, so that what else runs on the machine counts for little.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from irlens.comparison.code import compare_code
+from irlens.comparison.code.align import align, side
+from irlens.comparison.code.declarations import Declarations
+from irlens.comparison.code.hunks import Rows
+from irlens.comparison.code.names import Correspondence
+from irlens.comparison.code.reading import read
+from irlens.model.capture import Capture, Stage
+from irlens.model.config import Config
+
+CAPTURES = Path(__file__).resolve().parents[1] / "samples" / "captures"
+BYTES = 2_700_000
+TARGET_SECONDS = 5.0
+_CONFIG = Config(num_warps=4, num_stages=1, num_ctas=1, maxnreg=None, constexprs={}, args={})
+
+
+def grown(sample: str) -> str:
+    """Return a sample's LLVM IR with its kernel so many times that it is large."""
+    (path,) = (CAPTURES / sample).glob("*.llir")
+    text = path.read_text()
+    start = text.index("define ")
+    stop = text.index("\n}\n", start) + 3
+    body = text[start:stop]
+    copies = [
+        re.sub(r"(@\w+_kernel)\(", rf"\g<1>_{n}(", body, count=1)
+        for n in range((BYTES - len(text)) // len(body) + 1)
+    ]
+    return text[:stop] + "\n".join(copies) + text[stop:]
+
+
+def renumbered(text: str) -> str:
+    """Return the same code under other names."""
+    text = re.sub(r"%(\d+)\b", lambda m: f"%{int(m[1]) + 7}", text)
+    return re.sub(r"^(\d+):", lambda m: f"{int(m[1]) + 7}:", text, flags=re.MULTILINE)
+
+
+def capture(text: str) -> Capture:
+    """Return a capture that holds just that."""
+    stages = {"llir": Stage("llir", content=text.encode())}
+    return Capture(kernel="kernel", target=None, config=_CONFIG, stages=stages)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long it takes the processor."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def split(before: Capture, after: Capture) -> str:
+    """Return how the time splits, in the order of the work."""
+    ours, theirs = read(before, "llir"), read(after, "llir")
+    sides = [side(each.code, each.loops, each.loop_key) for each in (ours, theirs)]
+    one, two = ours.code.statements, theirs.code.statements
+    pairs = align(*sides)
+    values = Correspondence(one, two, pairs)
+    taken = {
+        "reading": seconds(lambda: [read(each, "llir") for each in (before, after)]),
+        "aligning": seconds(lambda: align(*sides)),
+        "declarations": seconds(lambda: Declarations(one, two)),
+        "names": seconds(lambda: Correspondence(one, two, pairs)),
+        "rows": seconds(lambda: Rows(one, two, values).all(pairs, ordered=True)),
+    }
+    return ", ".join(f"{what} {each:.2f} s" for what, each in taken.items())
+
+
+def main() -> None:
+    """Print the times."""
+    spill, softmax = grown("spill-h100"), grown("softmax-h100")
+    cases = {
+        "renumbered": (spill, renumbered(spill)),
+        "one operation in 50 changed": (spill, re.sub(r"(?m)^(  %\d*37 = )fadd", r"\1fsub", spill)),
+        "unrelated": (spill, softmax),
+    }
+    for name, (before, after) in cases.items():
+        one, two = capture(before), capture(after)
+        start = time.process_time()
+        compare_code(one, two, "llir")
+        taken = time.process_time() - start
+        verdict = "within" if taken < TARGET_SECONDS else "BEYOND"
+        print(f"{name}: {taken:.2f} s, {verdict} {TARGET_SECONDS:g} s")
+        print(f"    {split(one, two)}")
+
+
+if __name__ == "__main__":
+    main()
