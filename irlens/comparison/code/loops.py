@@ -20,8 +20,9 @@ Chains: TypeAlias = Mapping[int, tuple[SourceLocation, ...]]
 
 def find(code: Code, chains: Chains) -> list[Scope]:
     """Return the loops of all functions. Of those that share lines in part only one is kept."""
+    lines = [each.line for each in code.statements]
     found = list(code.loops) or [
-        loop for function in code.functions for loop in _of_function(code, function)
+        loop for function in code.functions for loop in _of_function(code, lines, function)
     ]
     # The location of a loop stands on its last line: the closing brace, the branch back.
     told = [replace(loop, source=loop_source(chains.get(loop.last, ()))) for loop in found]
@@ -41,8 +42,7 @@ def nested(scopes: Sequence[Scope]) -> list[Scope]:
     return kept
 
 
-def _of_function(code: Code, function: Scope) -> list[Scope]:
-    lines = [each.line for each in code.statements]
+def _of_function(code: Code, lines: Sequence[int], function: Scope) -> list[Scope]:
     first, stop = bisect_right(lines, function.first - 1), bisect_right(lines, function.last)
     body = code.statements[first:stop]
     starts = _starts(body)
