@@ -8,12 +8,13 @@ import msgspec
 from irlens.model.check import BudgetVerdict, Check, CheckedKernel, Movement, Problem
 from irlens.model.comparison import Comparisons, Side
 from irlens.model.label import labels
+from irlens.model.moved import verdict
 from irlens.model.report import Finding, Report, Severity
 from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count
 from irlens.report import _gate
-from irlens.report._changes import describe, sides, title, verdict
+from irlens.report._changes import describe, sides, title
 
 #: Against what stood there before, in SARIF's words.
 State: TypeAlias = Literal["new", "absent", "updated"]

@@ -14,9 +14,10 @@ from irlens.model.check import (
     Update,
 )
 from irlens.model.comparison import Side, Unit
+from irlens.model.moved import change_text, figure_title, value_text
 from irlens.model.report import Finding
 from irlens.model.text import count, plural
-from irlens.report._changes import change_text, describe, figure_title, value_text
+from irlens.report._changes import describe
 
 Level: TypeAlias = Literal["error", "warning", "note", "good"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "good", "note")

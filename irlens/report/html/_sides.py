@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from irlens.model.code import CodeComparison, CodeHunk, CodeRow, Columns
-from irlens.report._code import pieces, place, summary
+from irlens.model.code_lines import pieces, place, summary
 from irlens.report.html._markup import Markup, join, tag
 from irlens.report.html._parts import folded, phrases
 

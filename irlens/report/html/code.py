@@ -1,9 +1,10 @@
 """What moved in the text of stages, as a page: the two sides beside each other."""
 
 from irlens.model.code import CodeComparisons
+from irlens.model.code_lines import summary
 from irlens.model.text import count
 from irlens.report import View
-from irlens.report._code import left_out, summary, title
+from irlens.report._code import left_out, title
 from irlens.report.html._markup import tag
 from irlens.report.html._page import document
 from irlens.report.html._parts import stated

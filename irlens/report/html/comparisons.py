@@ -4,27 +4,22 @@ from collections.abc import Sequence
 
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison, Comparisons, FindingDelta, LineDelta, MixDelta
-from irlens.model.text import plural
-from irlens.report import View
-from irlens.report._changes import (
+from irlens.model.moved import (
     Row,
     about_registers,
     change_text,
-    describe,
     figure_name,
     finding_state,
     load_rows,
     main_rows,
     minor_rows,
     one_sided,
-    side_table,
-    sides,
-    summary,
-    title,
-    unpaired,
     value_text,
     verdict,
 )
+from irlens.model.text import plural
+from irlens.report import View
+from irlens.report._changes import describe, side_table, sides, summary, title, unpaired
 from irlens.report.html._findings import finding
 from irlens.report.html._markup import Content, Markup, join, tag
 from irlens.report.html._page import document

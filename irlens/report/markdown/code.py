@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from irlens.model.code import CodeComparison, CodeComparisons
+from irlens.model.code_lines import place, summary, unified
 from irlens.model.text import printable_line
 from irlens.report import View
-from irlens.report._code import left_out, place, summary, title, unified
+from irlens.report._code import left_out, title
 from irlens.report.markdown._document import Document, code, words
 
 

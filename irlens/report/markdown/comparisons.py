@@ -1,20 +1,9 @@
 """What moved, in Markdown: the verdict and a table, and each comparison in full folded away."""
 
 from irlens.model.comparison import Comparison, Comparisons, FindingDelta
+from irlens.model.moved import about_registers, finding_state, main_rows, one_sided, verdict
 from irlens.report import View
-from irlens.report._changes import (
-    about_registers,
-    describe,
-    finding_state,
-    main_rows,
-    one_sided,
-    side_table,
-    sides,
-    summary,
-    title,
-    unpaired,
-    verdict,
-)
+from irlens.report._changes import describe, side_table, sides, summary, title, unpaired
 from irlens.report.markdown import FOLDED_WIDTH
 from irlens.report.markdown._document import Document, code, words
 from irlens.report.markdown._findings import item

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from irlens.model.code import CodeComparison, CodeComparisons, CodeHunk, CodeRow
+from irlens.model.code_lines import Piece, pieces, place, summary, unified
 from irlens.model.text import printable_line
 from irlens.report import View
-from irlens.report._code import Piece, left_out, pieces, place, summary, title, unified
+from irlens.report._code import left_out, title
 
 _ANSI: dict[str, str] = {"-": "31", "+": "32", "~": "33", "@": "36", "bold": "1"}
 #: What moved within a line is underlined, too: colour alone would not tell some readers.

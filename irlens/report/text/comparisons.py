@@ -3,27 +3,22 @@
 from collections.abc import Sequence
 
 from irlens.model.comparison import Comparison, Comparisons, FindingDelta, MixDelta
-from irlens.model.report import Finding
-from irlens.model.text import printable_line
-from irlens.report import View
-from irlens.report._changes import (
+from irlens.model.moved import (
     Row,
     about_registers,
     change_text,
-    describe,
     figure_name,
     load_rows,
     main_rows,
     minor_rows,
     one_sided,
-    side_table,
-    sides,
-    summary,
-    title,
-    unpaired,
     value_text,
     verdict,
 )
+from irlens.model.report import Finding
+from irlens.model.text import printable_line
+from irlens.report import View
+from irlens.report._changes import describe, side_table, sides, summary, title, unpaired
 from irlens.report.text._page import Cell, Page, Style, prose
 
 _MIX_SHOWN = 8

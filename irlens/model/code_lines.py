@@ -1,0 +1,116 @@
+"""What moved in a stage's text, as lines that whoever shows it to people shows alike."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+from irlens.model.code import CodeComparison, CodeHunk, CodeRow, Columns
+from irlens.model.text import plural, printable_line
+
+Mark: TypeAlias = Literal[" ", "-", "+", "~"]
+
+#: A tab's width: assemblers indent by one.
+_TAB = "    "
+
+
+class Piece(NamedTuple):
+    """A part of a line, and whether it differs in meaning from the other side's."""
+
+    text: str
+    moved: bool
+
+
+class Line(NamedTuple):
+    """A line of one side or of both.
+
+    Attributes:
+        mark: "-" and "+" as in any diff, of a changed line both; "~" marks what changed in the
+            line above.
+        before: Its number on the first side.
+        after: Its number on the second.
+        pieces: Its text, safe to show.
+    """
+
+    mark: Mark
+    before: int | None
+    after: int | None
+    pieces: list[Piece]
+
+    @property
+    def text(self) -> str:
+        """The text as one."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+def summary(comparison: CodeComparison) -> str:
+    """Return how much moved: "13 changed, 30 added (118 → 148 lines)"."""
+    if not comparison.different:
+        return "no difference"
+    counts = {
+        "changed": comparison.changed,
+        "added": comparison.added,
+        "removed": comparison.removed,
+    }
+    told = [f"{number:,} {what}" for what, number in counts.items() if number]
+    lines = f"{comparison.before_lines:,} → {plural(comparison.after_lines, 'line')}"
+    return f"{', '.join(told)} ({lines})"
+
+
+def place(hunk: CodeHunk) -> str:
+    """Return where a hunk is: "-35,12 +37,24"; a side that has none of it has no numbers."""
+    told = []
+    for mark, numbers in (
+        ("-", [row.before_line for row in hunk.rows if row.before_line is not None]),
+        ("+", [row.after_line for row in hunk.rows if row.after_line is not None]),
+    ):
+        if numbers:
+            told.append(f"{mark}{min(numbers)},{max(numbers) - min(numbers) + 1}")
+    return " ".join(told)
+
+
+def unified(hunk: CodeHunk, *, underline: bool) -> Iterator[Line]:
+    """Yield a hunk's lines, of a changed row the first side's and then the second's.
+
+    Runs of changed rows stay apart: each line stands over what it became.
+
+    Args:
+        hunk: The hunk.
+        underline: Whether to mark what differs by a line of its own.
+    """
+    for row in hunk.rows:
+        if row.kind == "same":
+            yield Line(" ", row.before_line, row.after_line, pieces(row.after, ()))
+            continue
+        for line in (_first(row), _second(row)):
+            if line is not None:
+                yield line
+                if underline and any(piece.moved for piece in line.pieces):
+                    yield _underlined(line)
+
+
+def _first(row: CodeRow) -> Line | None:
+    if row.before is None:
+        return None
+    return Line("-", row.before_line, None, pieces(row.before, row.before_words))
+
+
+def _second(row: CodeRow) -> Line | None:
+    if row.after is None:
+        return None
+    return Line("+", None, row.after_line, pieces(row.after, row.after_words))
+
+
+def _underlined(line: Line) -> Line:
+    marked = [("^" if piece.moved else " ") * len(piece.text) for piece in line.pieces]
+    return Line("~", None, None, [Piece("".join(marked).rstrip(), False)])
+
+
+def pieces(text: str | None, words: Sequence[Columns]) -> list[Piece]:
+    """Return a line cut at what differs, safe to show, tabs as blanks."""
+    text = text or ""
+    cuts = [0, *(column for columns in words for column in columns), len(text)]
+    return [
+        Piece(printable_line(text[start:stop].replace("\t", _TAB)), bool(index % 2))
+        for index, (start, stop) in enumerate(pairwise(cuts))
+        if stop > start
+    ]
