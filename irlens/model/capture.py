@@ -17,6 +17,11 @@ STAGE_ORDER = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsa
 BINARY_STAGES = frozenset({"cubin", "hsaco"})
 
 
+def stage_rank(name: str) -> int:
+    """Return a stage's place in that order; those it does not know come last."""
+    return STAGE_ORDER.index(name) if name in STAGE_ORDER else len(STAGE_ORDER)
+
+
 class Stage(msgspec.Struct, frozen=True):
     """One artifact of a capture: a file on disk that is read when asked for, or bytes at hand.
 

@@ -1,6 +1,7 @@
 """The words for what a report holds, for whoever shows it to people."""
 
-from irlens.model.memory import SharedBuffer
+from irlens.model.capture import RunResult
+from irlens.model.memory import LoopLoad, SharedBuffer
 from irlens.model.report import NextStep, Occupancy, Pipeline, Refusal, Report
 from irlens.model.text import count, percent, plural, size
 
@@ -91,6 +92,28 @@ def describe_cover(pipeline: Pipeline) -> str:
     if not pipeline.bytes_in_flight or pipeline.bytes_to_cover_latency is None:
         return ""
     return f"at least {size(pipeline.bytes_to_cover_latency)} cover the memory's latency"
+
+
+def describe_way(load: LoopLoad) -> str:
+    """Return how a load gets its data: "3 iterations ahead to shared memory"."""
+    if load.state == "in place":
+        return "read in place"
+    way = "to shared memory" if load.state == "asynchronous" else "through registers"
+    ahead = load.iterations_ahead
+    return way if ahead is None else f"{plural(ahead, 'iteration')} ahead {way}"
+
+
+def describe_tile(load: LoopLoad) -> str:
+    """Return what a load brings: "f16[64, 32]", "i32" of a single value."""
+    shape = ", ".join(map(str, load.shape))
+    return f"{load.element}[{shape}]" if shape else load.element
+
+
+def describe_run(run: RunResult) -> str:
+    """Return whether a launch gave the right result."""
+    if run.matches_reference is None:
+        return "launched; there is no reference to compare with"
+    return f"{'equals' if run.matches_reference else 'differs from'} its PyTorch reference"
 
 
 def describe_buffer(buffer: SharedBuffer) -> str:

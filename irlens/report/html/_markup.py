@@ -1,7 +1,8 @@
 """HTML from its parts. Text becomes markup in one place, ``escape``, and no other way.
 
-Names, paths and code out of captures are untrusted. The builder takes plain text as text: only
-what is ``Markup`` already goes in as it is, and only this module makes that of text.
+Names, paths and code out of captures are untrusted. The builder takes plain text as text; only
+what is ``Markup`` already goes in as it is. Who makes ``Markup`` by hand, because lines of code are
+too many for the builder, puts nothing into it but what ``escape`` returned, and numbers.
 """
 
 import re

@@ -5,7 +5,13 @@ from collections.abc import Iterator
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, Report, Verdict
 from irlens.model.text import plural, size
-from irlens.model.words import Words, describe_cover, describe_prefetch
+from irlens.model.words import (
+    Words,
+    describe_cover,
+    describe_prefetch,
+    describe_tile,
+    describe_way,
+)
 from irlens.report._glance import depth
 from irlens.report.html._markup import Content, Markup, join, tag
 from irlens.report.html._parts import State, card, folded, phrases, stated, table
@@ -144,8 +150,8 @@ def loads(report: Report, places: Places) -> Markup | None:
     rows = [
         [
             places.either(load.source, "ttgir", load.line),
-            tag("code", _tile(load)),
-            _way(load),
+            tag("code", describe_tile(load)),
+            stated("warn" if load.state == "in place" else "good", describe_way(load)),
             "unknown" if load.bytes_per_iteration is None else size(load.bytes_per_iteration),
             "" if load.widest_access_bytes is None else f"≤ {load.widest_access_bytes} B",
             _reason(load),
@@ -159,19 +165,6 @@ def loads(report: Report, places: Places) -> Markup | None:
         aside="as the ttgir has them",
         wide=True,
     )
-
-
-def _tile(load: LoopLoad) -> str:
-    return f"{load.element}[{', '.join(map(str, load.shape))}]" if load.shape else load.element
-
-
-def _way(load: LoopLoad) -> Content:
-    if load.state == "in place":
-        return stated("warn", "read in place")
-    ahead = load.iterations_ahead
-    far = "" if ahead is None else f"{plural(ahead, 'iteration')} ahead "
-    way = "to shared memory" if load.state == "asynchronous" else "through registers"
-    return stated("good", f"{far}{way}")
 
 
 def _reason(load: LoopLoad) -> Content:

@@ -1,9 +1,10 @@
 """The head of a report: what was compiled for what, the verdict, the figures one asks for first."""
 
+from irlens.model.capture import stage_rank
 from irlens.model.config import Config
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import count, percent, plural, size
-from irlens.model.words import Words
+from irlens.model.words import Words, describe_run
 from irlens.report._glance import glance
 from irlens.report.html._markup import Content, Markup, join, tag
 from irlens.report.html._parts import State, chips, folded, phrases, stated, table, tile, tiles
@@ -151,17 +152,12 @@ def _run(report: Report) -> Markup | None:
     run = report.run
     if run is None:
         return None
-    told = {
-        True: "equals its PyTorch reference",
-        False: "differs from its PyTorch reference",
-        None: "launched; there is no reference to compare with",
-    }[run.matches_reference]
     states: dict[bool | None, State] = {True: "good", False: "bad", None: "plain"}
     error = run.max_abs_error
     return tile(
         "Run",
         run.device,
-        told,
+        describe_run(run),
         None if error is None else f"largest difference {error:.3g}",
         state=states[run.matches_reference],
     )
@@ -172,7 +168,7 @@ def origins(report: Report) -> Markup:
     rows = [
         [name, "" if each.lines is None else count(each.lines), count(each.bytes),
          tag("code", each.sha256[:16])]
-        for name, each in report.stages.items()
+        for name, each in sorted(report.stages.items(), key=lambda item: stage_rank(item[0]))
     ]  # fmt: skip
     artifacts = table(
         ["artifact", "lines", "bytes", "sha256"], rows, right=(1, 2), class_="figures"

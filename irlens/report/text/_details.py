@@ -7,7 +7,7 @@ from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
 from irlens.model.spills import SpillSite
 from irlens.model.text import count, plural, size
-from irlens.model.words import describe_buffer
+from irlens.model.words import describe_buffer, describe_tile, describe_way
 from irlens.report import Detail
 from irlens.report.text._page import Cell, Page, Style
 
@@ -51,15 +51,8 @@ def _loads(page: Page, report: Report) -> None:
 
 def _load(load: LoopLoad) -> list[Cell | str]:
     place = str(load.source) if load.source else f"ttgir:{load.line}"
-    shape = ", ".join(map(str, load.shape))
-    cells: list[Cell | str] = [place, f"{load.element}[{shape}]" if shape else load.element]
-    if load.state == "in place":
-        cells.append(Cell("read in place", "warn"))
-    else:
-        way = "to shared memory" if load.state == "asynchronous" else "through registers"
-        ahead = load.iterations_ahead
-        depth = "" if ahead is None else f"{plural(ahead, 'iteration')} ahead "
-        cells.append(Cell(f"{depth}{way}", "good"))
+    style: Style = "warn" if load.state == "in place" else "good"
+    cells: list[Cell | str] = [place, describe_tile(load), Cell(describe_way(load), style)]
     if load.bytes_per_iteration is not None:
         cells.append(f"{size(load.bytes_per_iteration)} per iteration")
     if load.widest_access_bytes is not None:

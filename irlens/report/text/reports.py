@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from irlens.model.capture import STAGE_ORDER
+from irlens.model.capture import stage_rank
 from irlens.model.report import (
     Finding,
     InstructionMix,
@@ -19,6 +19,7 @@ from irlens.model.words import (
     describe_buffer,
     describe_cover,
     describe_prefetch,
+    describe_run,
     describe_waves,
 )
 from irlens.report import DETAILS, View
@@ -260,11 +261,8 @@ def _run(page: Page, report: Report) -> None:
     run = report.run
     if run is None:
         return
-    verdict = {
-        True: Cell("equals its PyTorch reference", "good"),
-        False: Cell("differs from its PyTorch reference", "bad"),
-        None: Cell("launched; there is no reference to compare with"),
-    }[run.matches_reference]
+    styles: dict[bool | None, Style] = {True: "good", False: "bad", None: "plain"}
+    verdict = Cell(describe_run(run), styles[run.matches_reference])
     cells: list[Cell | str] = [run.device, verdict]
     if run.max_abs_error is not None:
         cells.append(f"largest difference {run.max_abs_error:.3g}")
@@ -296,13 +294,9 @@ def _stages(page: Page, report: Report) -> None:
         f"{name} {plural(stage.lines, 'line')}"
         if stage.lines is not None
         else f"{name} {size(stage.bytes)}"
-        for name, stage in sorted(report.stages.items(), key=lambda item: _stage_rank(item[0]))
+        for name, stage in sorted(report.stages.items(), key=lambda item: stage_rank(item[0]))
     ]
     page.line("Stages", cells, gap=" · ")
-
-
-def _stage_rank(name: str) -> int:
-    return STAGE_ORDER.index(name) if name in STAGE_ORDER else len(STAGE_ORDER)
 
 
 def _unknown(page: Page, report: Report) -> None:
