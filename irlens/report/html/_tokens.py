@@ -1,6 +1,7 @@
 """The text of a stage as markup, a line at a time, in colours that the style sheet names."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from pygments.token import (
     Comment,
@@ -53,7 +54,7 @@ def coloured(text: str, stage: str) -> list[Markup]:
     words = ((_class(kind), value) for kind, value in lexer_for(stage).get_tokens(shown))
     found = [Markup("".join(line)) for line in _lines(words)]
     # A lexer drops a byte order mark, and nothing else.
-    return found if shown else []
+    return found if text else []
 
 
 def _lines(words: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
@@ -81,8 +82,7 @@ def _element(style: str, text: str) -> str:
     return f"<span class={style}>{escape(words)}</span>{text[len(words) :]}"
 
 
+@cache
 def _class(kind: _TokenType) -> str:
     found = _CLASSES.get(kind)
-    if found is None:
-        found = _CLASSES[kind] = _class(kind.parent) if kind.parent else ""
-    return found
+    return found if found is not None else _class(kind.parent) if kind.parent else ""
