@@ -49,7 +49,7 @@ def ask(
         else:
             then(answer)
 
-    return node.run_worker(work(), group=group, exclusive=True)
+    return node.run_worker(work, group=group, exclusive=True)
 
 
 def stream(
@@ -78,7 +78,7 @@ def stream(
         else:
             done()
 
-    return node.run_worker(work(), group="stream", exclusive=True)
+    return node.run_worker(work, group="stream", exclusive=True)
 
 
 async def _in_thread(call: Callable[[], T]) -> T:

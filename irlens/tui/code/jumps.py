@@ -20,7 +20,9 @@ class Landmark(msgspec.Struct, frozen=True):
 
 
 LANDMARKS = {
-    "finding": Landmark("findings", lambda document: sorted(document.findings)),
+    "finding": Landmark(
+        "findings of its own, the overview lists all", lambda document: sorted(document.findings)
+    ),
     "peak": Landmark("register pressure", lambda document: document.peaks),
     "loop": Landmark(
         "loops", lambda document: sorted({loop.first for loop in document.listing.loops})

@@ -86,13 +86,9 @@ class PanesScreen(EntryScreen):
         self.at = at
         name = at.stage if isinstance(at, Span) else at.file
         pane = self._pane_for(name)
-        if pane is None:
-            return  # not read yet: then it is gone to
-        if pane.showing == name and pane.document is not None:
-            pane.go_to(at.line)
-        else:
+        if pane is not None:  # otherwise nothing is read yet, and this is gone to when it is
             self.show(pane, name, (at.line, 0))
-        pane.focus()
+            pane.focus()
 
     def _pane_for(self, name: str) -> LinkedPane | None:
         panes = self.linked.panes
@@ -111,7 +107,7 @@ class PanesScreen(EntryScreen):
         self._contents = contents
         if contents.report is not None:
             self.query_one(Heading).show(title_of(contents.report), views_with("inspector"))
-        self.run_worker(self._lay_out(), group="layout")
+        self.call_later(self._lay_out)
 
     async def _lay_out(self) -> None:
         for name in self._first_layout():
@@ -146,6 +142,9 @@ class PanesScreen(EntryScreen):
 
     def show(self, pane: LinkedPane, name: str, at: tuple[int, int] | None = None) -> None:
         """Show a stage or a Python file in a pane, as soon as there is something to show."""
+        if at is not None and pane.showing == name and pane.document is not None:
+            pane.go_to(*at)
+            return
         document = self._documents.get(name)
         if document is None and (text := self._contents.python.get(name)) is not None:
             document = python_document(name, text, self._contents.report)

@@ -68,9 +68,9 @@ class LinkedPane(CodePane):
 
     def present(self, document: Document, at: tuple[int, int] | None = None) -> None:
         """Show what is at hand."""
-        self.showing = document.name
+        self.showing, self.complete = document.name, True
         self.workers.cancel_node(self)
-        self._whole(at, document)
+        self._shown(at, document)
 
     def resize_by(self, step: int) -> None:
         """Take a larger (negative: smaller) share of the width."""

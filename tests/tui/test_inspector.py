@@ -1,0 +1,467 @@
+"""The inspector, key by key, over the samples."""
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from irlens.model.errors import ToolError
+from irlens.model.listing import StageListing
+from irlens.model.source import SourceLocation, Span
+from irlens.tui.app import Lens
+from irlens.tui.screens.inspector import View
+from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.workbench import Workbench
+
+SIZE = (120, 40)
+LOAD = "row = tl.load("
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until everything that was asked has been answered and drawn."""
+    for _ in range(3):
+        await pilot.pause()
+        await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+@asynccontextmanager
+async def inspecting(
+    bench: Workbench, key: str = "softmax-h100", size: tuple[int, int] = SIZE
+) -> AsyncIterator[tuple[View, Pilot[None]]]:
+    app = Lens(bench)
+    async with app.run_test(size=size) as pilot:
+        app.show_view("inspector", key)
+        await settle(pilot)
+        assert isinstance(app.screen, View)
+        yield app.screen, pilot
+
+
+def shown(view: View) -> list[str]:
+    return [pane.showing for pane in view.linked.panes]
+
+
+def active(view: View) -> LinkedPane:
+    pane = view.linked.active
+    assert pane is not None
+    return pane
+
+
+def facts(view: View) -> str:
+    return str(view.query_one("#facts", Static).content)
+
+
+async def press(pilot: Pilot[None], keys: str) -> None:
+    await pilot.press(*keys.split())
+    await settle(pilot)
+
+
+async def go_to_load(view: View, pilot: Pilot[None]) -> int:
+    """Put the cursor on the load in Python, and return its line."""
+    python = view.linked.panes[0]
+    assert python.document is not None
+    line = next(at for at, text in enumerate(python.document.text.lines, 1) if LOAD in text)
+    await press(pilot, f"colon {' '.join(str(line))} enter")
+    assert active(view) is python
+    assert python.line == line
+    return line
+
+
+@pytest.mark.parametrize(
+    ("size", "key", "panes"),
+    [
+        ((80, 24), "softmax-h100", ["softmax.py", "ptx"]),
+        ((120, 40), "softmax-mi300x", ["softmax.py", "amdgcn"]),
+        ((250, 60), "softmax-h100", ["softmax.py", "ttgir", "ptx"]),
+    ],
+)
+async def test_opens_python_beside_what_is_nearest_to_the_machine(
+    bench: Workbench, size: tuple[int, int], key: str, panes: list[str]
+) -> None:
+    async with inspecting(bench, key, size) as (view, _):
+        assert shown(view) == panes
+        assert "def softmax_kernel(" in active(view).line_text
+        assert all(pane.document is not None for pane in view.linked.panes)
+
+
+async def test_a_line_of_python_brings_every_stage_to_its_lines(bench: Workbench) -> None:
+    async with inspecting(bench, size=(250, 60)) as (view, pilot):
+        line = await go_to_load(view, pilot)
+        assert facts(view).startswith(f"softmax.py:{line}")
+        for pane in view.linked.panes[1:]:
+            assert pane.document is not None
+            assert pane.linked
+            assert pane.line in pane.linked
+            assert pane.line in pane.visible_lines
+            for at in pane.linked:
+                files = {(place.file, place.line) for place in pane.document.chain(at)}
+                assert ("softmax.py", line) in files
+
+
+async def test_a_line_of_a_stage_brings_python_and_the_other_stages_to_it(bench: Workbench) -> None:
+    async with inspecting(bench, size=(250, 60)) as (view, pilot):
+        python, ttgir, ptx = view.linked.panes
+        await press(pilot, "tab tab right_parenthesis")
+        assert active(view) is ptx
+        assert "cp.async" in ptx.line_text
+        assert LOAD in python.line_text
+        assert ttgir.linked
+        assert ttgir.line in ttgir.linked
+
+
+async def test_the_chain_of_inlined_functions_is_told(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab slash s h f l enter")
+        assert "shfl.sync" in active(view).line_text
+        chain = facts(view).splitlines()[0].split(" ▸ ")
+        assert chain[0].startswith("softmax.py:")
+        assert chain[1].startswith("standard.py:")
+        assert "tl." in view.linked.panes[0].line_text
+
+
+async def test_places_of_a_line_are_gone_through(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await go_to_load(view, pilot)
+        await press(pilot, "tab")
+        pane, begun = active(view), active(view).line
+        places = pane.places
+        assert len(places) > 2
+        await press(pilot, "right_square_bracket")
+        assert pane.line in places
+        assert pane.line != begun
+        assert pane.places == places
+        await press(pilot, "left_square_bracket")
+        assert pane.line == begun
+
+
+async def test_a_commit_leads_to_its_wait_and_back(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab slash c o m m i t enter")
+        commit = active(view).line
+        assert "cp.async.commit_group" in active(view).line_text
+        assert "● commit, waited for at " in facts(view)
+        await press(pilot, "m")
+        assert "cp.async.wait_group" in active(view).line_text
+        assert "○ wait for what is committed at " in facts(view)
+        await press(pilot, "ctrl+o")
+        assert active(view).line == commit
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("f", "tells of no findings"),
+        ("right_curly_bracket", "tells of no loops"),
+        ("m", "belongs to a pipelined group"),
+        ("d", "known in stages, not in Python"),
+        ("ctrl+o ctrl+o", "no jump to return from"),
+        ("colon x enter", "neither a line nor"),
+        ("slash q q enter", "no match for qq"),
+        ("0 Y", "no name under the cursor"),
+    ],
+)
+async def test_what_cannot_be_done_is_told(bench: Workbench, keys: str, told: str) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await go_to_load(view, pilot)
+        await press(pilot, keys)
+        assert told in " ".join(note.message for note in view.app._notifications)
+
+
+@pytest.mark.parametrize(
+    ("key", "keys", "sign"),
+    [
+        ("softmax-t4", "f", "▲ IRL203 "),
+        ("softmax-h100", "tab p", " live registers, peak "),
+        ("softmax-h100", "tab right_curly_bracket", "loop "),
+        ("softmax-h100", "tab right_parenthesis", "↓ copy, its group is committed at "),
+    ],
+)
+async def test_jumps_lead_to_what_is_worth_a_look(
+    bench: Workbench, key: str, keys: str, sign: str
+) -> None:
+    async with inspecting(bench, key) as (view, pilot):
+        begun = [pane.line for pane in view.linked.panes]
+        await press(pilot, keys)
+        assert sign in facts(view)
+        pane = active(view)
+        assert pane.line not in begun
+        assert pane.line in pane.visible_lines
+        if keys.endswith("p"):
+            assert pane.document is not None
+            assert pane.document.live(pane.line) == pane.document.listing.peak
+
+
+async def test_jumps_back_are_the_other_way_round(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab right_parenthesis right_parenthesis")
+        second = active(view).line
+        await press(pilot, "left_parenthesis right_parenthesis")
+        assert active(view).line == second
+        for key in ("left_curly_bracket", "F"):
+            await press(pilot, key)
+
+
+async def test_a_name_leads_to_its_definition_and_its_uses(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab slash s e t p . g e enter w w w")
+        pane = active(view)
+        name, used = pane.word, pane.line
+        await press(pilot, "w d")
+        assert pane.line < used
+        name = pane.word
+        assert name.startswith("%r")
+        defined = pane.line
+        await press(pilot, "u")
+        assert pane.word == name
+        assert pane.line > defined
+        await press(pilot, "U")
+        await press(pilot, "ctrl+o ctrl+o")
+        assert pane.line == defined
+
+
+async def test_search_shows_what_is_found_while_typing_and_cancelling_returns(
+    bench: Workbench,
+) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab g slash m a x")
+        pane = active(view)
+        assert "max" in pane.line_text
+        found = pane.line
+        await press(pilot, "escape")
+        assert pane.has_focus
+        assert pane.line == 1
+        await press(pilot, "slash m a x enter n")
+        assert pane.line > found
+        assert pane.border_subtitle is not None
+        assert "matching" in str(pane.border_subtitle)
+        await press(pilot, "N")
+        assert pane.line == found
+        await press(pilot, "escape")
+        assert pane.pattern is None
+        assert pilot.app.screen is view
+
+
+async def test_n_without_a_search_asks_for_one(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "n")
+        assert view.focused is not None
+        assert view.focused.id != "facts"
+        await press(pilot, "escape")
+        assert active(view).has_focus
+
+
+async def test_stages_and_files_are_gone_through(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab s")
+        stages = ["source", "ttir", "ttgir", "llir", "ptx", "metadata"]
+        assert shown(view) == ["softmax.py", "metadata"]
+        for name in stages:
+            await press(pilot, "s")
+            assert shown(view) == ["softmax.py", name]
+            assert active(view).document is not None
+        await press(pilot, "S S")
+        assert shown(view)[1] == "llir"
+        await press(pilot, "shift+tab s")
+        assert shown(view)[0] == "softmax.py"
+
+
+async def test_another_stage_opens_at_the_same_place(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        line = await go_to_load(view, pilot)
+        await press(pilot, "tab S S")
+        pane = active(view)
+        assert pane.showing == "ttgir"
+        assert pane.document is not None
+        assert ("softmax.py", line) in {(at.file, at.line) for at in pane.document.chain(pane.line)}
+        assert view.linked.panes[0].line == line
+
+
+async def test_panes_are_added_and_closed_and_remembered(bench: Workbench) -> None:
+    async with inspecting(bench, size=(160, 40)) as (view, pilot):
+        await press(pilot, "x x x x")
+        assert len(shown(view)) == 1
+        await press(pilot, "a a")
+        assert len(set(shown(view))) == 3
+        kept = view.lens.remembered.layout["inspector.panes"].split(",")
+        assert kept == [name for name in shown(view) if name != "softmax.py"]
+        await press(pilot, "a a a")
+        assert len(shown(view)) == 4
+        assert "no room" in " ".join(note.message for note in view.app._notifications)
+
+
+async def test_panes_are_made_wider_and_shown_alone(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        pane = active(view)
+        width = pane.size.width
+        await press(pilot, "greater_than_sign greater_than_sign")
+        assert pane.size.width > width
+        await press(pilot, "less_than_sign less_than_sign less_than_sign")
+        assert pane.size.width < width
+        await press(pilot, "z")
+        assert pane.size.width > 110
+        await press(pilot, "z")
+        assert pane.size.width < width
+
+
+async def test_lines_of_debug_information_come_and_go(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab")
+        pane = active(view)
+        assert "debug lines hidden" in str(pane.border_subtitle)
+        rows = len(pane.rows)
+        await press(pilot, "i")
+        assert len(pane.rows) > rows
+        assert "hidden" not in str(pane.border_subtitle)
+
+
+async def test_copies(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await go_to_load(view, pilot)
+        await press(pilot, "y")
+        assert LOAD in view.app.clipboard
+        await press(pilot, "J y")
+        assert len(view.app.clipboard.splitlines()) == 2
+        await press(pilot, "k Y")
+        assert view.app.clipboard == "row"
+
+
+async def test_the_user_s_own_programs_need_a_terminal(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "e v")
+        told = [note.message for note in view.app._notifications]
+        assert told == ["there is no terminal to show the editor in",
+                        "there is no terminal to show the pager in"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("at", "showing", "line"),
+    [
+        (SourceLocation("softmax.py", 50), "softmax.py", 50),
+        (Span("ttgir", 20, 21), "ttgir", 20),
+        (Span("ptx", 100, 100), "ptx", 100),
+    ],
+)
+async def test_other_views_send_it_to_a_place(
+    bench: Workbench, at: SourceLocation | Span, showing: str, line: int
+) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        for _ in range(2):  # when it is made, and when it is there already
+            app.show_view("inspector", "softmax-h100", at)
+            await settle(pilot)
+            assert isinstance(app.screen, View)
+            pane = active(app.screen)
+            assert (pane.showing, pane.line) == (showing, line)
+            await press(pilot, "g")
+
+
+async def test_a_stage_that_cannot_be_read_says_why_and_the_rest_goes_on(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing = bench.listing
+
+    def failing(key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        if stage == "metadata":
+            raise ToolError("nvdisasm \x1b failed", hint="install it")
+        return listing(key, stage, annotated=annotated)
+
+    monkeypatch.setattr(bench, "listing", failing)
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab s")
+        pane = active(view)
+        assert pane.document is None
+        assert "nvdisasm \\x1b failed; install it" in pane.render_line(0).text
+        await press(pilot, "j p m d slash y e")
+        await press(pilot, "s")
+        assert pane.document is not None
+
+
+async def test_a_capture_that_is_deleted_is_told(
+    bench: Workbench, delete: Callable[[str], None]
+) -> None:
+    async with inspecting(bench) as (view, pilot):
+        delete("softmax-h100")
+        await press(pilot, "tab s")
+        assert "cannot read softmax-h100" in active(view).render_line(0).text
+    delete("matmul-a100")
+    async with inspecting(bench, "matmul-a100") as (view, pilot):
+        assert "cannot read matmul-a100" in facts(view)
+        await press(pilot, "a x s z p m d u i y e colon")
+
+
+async def test_text_is_shown_while_the_rest_is_found_out_and_no_key_waits(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing, go_on = bench.listing, threading.Event()
+
+    def slow(key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        if annotated:
+            go_on.wait(30)
+        return listing(key, stage, annotated=annotated)
+
+    monkeypatch.setattr(bench, "listing", slow)
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        for _ in range(100):
+            await pilot.pause(0.05)
+            view = app.screen
+            if isinstance(view, View) and len(view.linked.panes) == 2:
+                pane = view.linked.panes[1]
+                if pane.document is not None:
+                    break
+        assert "being analysed" in str(pane.border_subtitle)
+        await pilot.press("tab", "j", "j", "j")
+        assert pane.line == 4
+        go_on.set()
+        await settle(pilot)
+        assert pane.line == 4
+        assert pane.document is not None
+        assert pane.document.listing.live
+        assert "being analysed" not in str(pane.border_subtitle)
+
+
+async def test_closing_while_something_is_read_is_safe(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slow(key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        go_on.wait(30)
+        raise ToolError("too late")
+
+    monkeypatch.setattr(bench, "listing", slow)
+    app = Lens(bench)
+    async with app.run_test(size=(200, 40)) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await pilot.pause(0.3)
+        await pilot.press("tab", "x", "s", "a")
+        await pilot.pause()
+    go_on.set()
+
+
+@pytest.mark.parametrize(
+    ("key", "size", "keys"),
+    [
+        ("softmax-t4", (80, 24), "tab S S f"),
+        ("softmax-h100", (120, 40), "tab right_parenthesis right_parenthesis right_parenthesis"),
+        ("matmul-a100", (250, 60), "tab tab p"),
+    ],
+    ids=["80x24", "120x40", "250x60"],
+)
+def test_looks(
+    snap_compare: Callable[..., bool],
+    bench: Workbench,
+    key: str,
+    size: tuple[int, int],
+    keys: str,
+) -> None:
+    async def drive(pilot: Pilot[None]) -> None:
+        pilot.app.show_view("inspector", key)  # type: ignore[attr-defined]
+        await settle(pilot)
+        await press(pilot, keys)
+
+    assert snap_compare(Lens(bench), terminal_size=size, run_before=drive)
