@@ -21,6 +21,9 @@ for (const section of document.querySelectorAll("section.code")) {
     show();
     bar.append(button);
   }
+  const hint = document.createElement("small");
+  hint.textContent = "click a line, or press ↑ ↓ in a pane; n p go on to the next marked line, Esc clears";
+  bar.append(hint);
   section.querySelector(".panes").before(bar);
 
   const extra = section.querySelector('.stage[data-name="ttgir"]');
