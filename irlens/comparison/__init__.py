@@ -80,4 +80,5 @@ def side(report: Report, label: str) -> Side:
         triton_version=report.triton_version,
         config=report.config,
         label=label,
+        multiprocessor=report.occupancy.multiprocessor if report.occupancy else None,
     )

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.model.config import Config, Target
-from irlens.model.report import Finding
+from irlens.model.report import Finding, Multiprocessor
 from irlens.model.source import SourceLocation
 
 COMPARISON_SCHEMA = 1
@@ -33,6 +33,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
         config: Compile and launch parameters.
         label: What sets it apart from the other sides: "num_stages=4"; "before" or "after" where
             nothing that was asked for does.
+        multiprocessor: "SM", "CU" or "WGP"; ``None`` where the occupancy is not known.
     """
 
     kernel: str
@@ -40,6 +41,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     triton_version: str | None
     config: Config
     label: str
+    multiprocessor: Multiprocessor | None = None
 
 
 class Delta(msgspec.Struct, frozen=True, kw_only=True):

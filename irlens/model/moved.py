@@ -10,6 +10,7 @@ from irlens.model.comparison import (
     Delta,
     FindingDelta,
     LoopDelta,
+    Side,
     Unit,
     Value,
     Weight,
@@ -20,7 +21,9 @@ UNCHANGED = "~"
 _UNKNOWN = "–"
 _TOLD_IN_VERDICT = 3
 #: Told first, beside what decides whether and how fast the kernel runs.
-_FOREMOST = frozenset({"registers", "shared memory"})
+_FOREMOST = frozenset({"registers", "shared memory", "LDS"})
+#: What AMD calls the same things.
+_AMD_WORDS = {"block": "workgroup", "warp": "wave", "shared memory": "LDS"}
 
 _TITLES = {
     "occupancy.launchable": "can launch",
@@ -44,7 +47,7 @@ _TITLES = {
     "resources.sgprs": "SGPRs",
     "resources.vgpr_spills": "VGPR spills",
     "resources.sgpr_spills": "SGPR spills",
-    "resources.lds_bytes": "LDS",
+    "resources.lds_bytes": "LDS in all",
     "pressure.ptx.peak": "most live in ptx",
     "pressure.sass.peak": "most live in sass",
     "pressure.amdgcn.peak": "most live in amdgcn",
@@ -97,18 +100,23 @@ class Row(NamedTuple):
 def rows(comparison: Comparison) -> list[Row]:
     """Return every figure of both sides and of their pipelines: what matters most first."""
     found = []
+    sides = (comparison.before, comparison.after)
     for loop in comparison.loops:
         if loop.what == "pipeline" and loop.presence == "both":
             suffix = _where(loop, comparison.loops)
-            found += [_row(delta, suffix) for delta in loop.deltas]
-    found += [_row(delta) for delta in comparison.figures]
+            found += [_row(delta, sides, suffix) for delta in loop.deltas]
+    found += [_row(delta, sides) for delta in comparison.figures]
     return _weightiest_first(found)
 
 
 def load_rows(comparison: Comparison) -> list[tuple[str, list[Row]]]:
     """Return what moved of each load that both sides have, by its place."""
+    sides = (comparison.before, comparison.after)
     return [
-        (str(loop.source or "no source"), _weightiest_first([_row(delta) for delta in loop.deltas]))
+        (
+            str(loop.source or "no source"),
+            _weightiest_first([_row(delta, sides) for delta in loop.deltas]),
+        )
         for loop in comparison.loops
         if loop.what == "load" and loop.presence == "both"
     ]
@@ -228,25 +236,39 @@ def _weightiest_first(found: Sequence[Row]) -> list[Row]:
     return sorted(found, key=lambda row: (not row.moved, WEIGHTS.index(row.weight)))
 
 
-def _row(delta: Delta, suffix: str = "") -> Row:
+def _row(delta: Delta, sides: Sequence[Side], suffix: str = "") -> Row:
+    before, after = (value_text(value, delta.unit) for value in (delta.before, delta.after))
+    if delta.path == "occupancy.limited_by":
+        before, after = (_in_own_words(text, sides) for text in (before, after))
     return Row(
-        name=figure_name(delta) + suffix,
-        before=value_text(delta.before, delta.unit),
-        after=value_text(delta.after, delta.unit),
+        name=figure_title(delta.path, sides) + suffix,
+        before=before,
+        after=after,
         change=change_text(delta),
         weight=delta.weight,
         moved=delta.moved,
     )
 
 
-def figure_name(delta: Delta) -> str:
-    """Return what people call the figure that a difference is of."""
-    return figure_title(delta.path)
+def figure_title(path: str, sides: Sequence[Side] = ()) -> str:
+    """Return what people call a figure, given its dotted path.
+
+    Args:
+        path: Where the report has it.
+        sides: Whose figure it is: with AMD's alone, it is told in AMD's words.
+    """
+    title = _TITLES.get(path) or path.rpartition(".")[2].replace("_", " ")
+    return _in_own_words(title, sides)
 
 
-def figure_title(path: str) -> str:
-    """Return what people call a figure, given its dotted path."""
-    return _TITLES.get(path) or path.rpartition(".")[2].replace("_", " ")
+def _in_own_words(text: str, sides: Sequence[Side]) -> str:
+    vendors = {side.target.vendor if side.target else None for side in sides}
+    if vendors != {"amd"}:
+        return text
+    for theirs, ours in _AMD_WORDS.items():
+        text = text.replace(theirs, ours)
+    multiprocessors = {side.multiprocessor or "CU" for side in sides}
+    return text.replace("per SM", f"per {' or '.join(sorted(multiprocessors))}")
 
 
 def _where(loop: LoopDelta, loops: Sequence[LoopDelta]) -> str:

@@ -217,7 +217,7 @@ def _is_bad(movement: Movement) -> bool:
 
 
 def _movement(one: Movement, kernel: CheckedKernel) -> Annotation:
-    return _told(_gate.movement_row(one), "baseline", one.source, kernel)
+    return _told(_gate.movement_row(one, kernel.side), "baseline", one.source, kernel)
 
 
 def _budget(one: BudgetVerdict, kernel: CheckedKernel) -> Annotation:

@@ -72,7 +72,7 @@ def title(kernel: CheckedKernel) -> str:
 
 def rows(kernel: CheckedKernel) -> list[Row]:
     """Return what is to be told of a kernel, what matters most first; budgets that hold are not."""
-    found = [movement_row(one) for one in kernel.movements]
+    found = [movement_row(one, kernel.side) for one in kernel.movements]
     found += [budget_row(one) for one in kernel.budgets if one.state in ("broken", "unknown")]
     found += [_finding(one) for one in kernel.findings]
     return _once(sorted(found, key=lambda row: LEVELS.index(row.level)))
@@ -172,14 +172,14 @@ def _once(found: list[Row]) -> list[Row]:
     return left
 
 
-def movement_row(one: Movement) -> Row:
+def movement_row(one: Movement, side: Side) -> Row:
     """Return what is to be told of a figure that moved."""
     worse = one.judgement in ("lost", "unknown", "worse")
     level: Level = "warning" if worse else "good" if one.judgement == "better" else "note"
     why = f"unknown, because {one.reason}" if one.judgement == "unknown" else one.reason
     return Row(
         level="error" if one.fails else level,
-        name=figure_title(one.delta.path),
+        name=figure_title(one.delta.path, [side]),
         of=one.pipeline or "",
         before=value_text(one.delta.before, one.delta.unit),
         after=value_text(one.delta.after, one.delta.unit),

@@ -15,6 +15,7 @@ from irlens.comparison.loops import LOAD_FIGURES, PIPELINE_FIGURES
 from irlens.comparison.parts import FIGURES, PARTS
 from irlens.model.comparison import Comparison, Delta, FindingDelta, LoopDelta
 from irlens.model.memory import LoopLoad, SharedMemory
+from irlens.model.moved import rows
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import (
     Finding,
@@ -332,3 +333,17 @@ def test_weights_are_sorted(reports: dict[str, Report]) -> None:
     assert [each.weight for each in found.figures] == sorted(
         (each.weight for each in found.figures), key=order.index
     )
+
+
+@pytest.mark.parametrize("multiprocessor", ["CU", "WGP"])
+def test_amds_figures_are_told_in_amds_words(
+    reports: dict[str, Report], multiprocessor: str
+) -> None:
+    before = put(reports["softmax-mi300x"], "occupancy.multiprocessor", multiprocessor)
+    after = put(before, "occupancy.blocks_per_sm", 7)
+    after = put(after, "occupancy.limited_by", ["shared_memory"])
+    told = {row.name: row for row in rows(compare(before, after))}
+    assert f"workgroups per {multiprocessor}" in told
+    assert told["limited by"].after == "LDS"
+    assert "LDS" in told
+    assert not any(word in name for name in told for word in ("block", "warp", "shared", "SM"))

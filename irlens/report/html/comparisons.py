@@ -8,7 +8,7 @@ from irlens.model.moved import (
     Row,
     about_registers,
     change_text,
-    figure_name,
+    figure_title,
     finding_state,
     load_rows,
     main_rows,
@@ -155,7 +155,7 @@ def _loads(pair: Comparison) -> Markup | None:
 def _mix(mix: MixDelta) -> Markup:
     rows = [
         [
-            figure_name(each),
+            figure_title(each.path),
             value_text(each.before, each.unit),
             value_text(each.after, each.unit),
             change_text(each),

@@ -7,7 +7,7 @@ from irlens.model.moved import (
     Row,
     about_registers,
     change_text,
-    figure_name,
+    figure_title,
     load_rows,
     main_rows,
     minor_rows,
@@ -157,7 +157,7 @@ def _mix(page: Page, mix: MixDelta) -> None:
         f"{mix.stage} {value_text(total.before, 'count')} → {value_text(total.after, 'count')} "
         f"instructions ({change_text(total)}):"
     ]
-    cells += [f"{figure_name(each)} {change_text(each)}" for each in mix.classes[:_MIX_SHOWN]]
+    cells += [f"{figure_title(each.path)} {change_text(each)}" for each in mix.classes[:_MIX_SHOWN]]
     if len(mix.classes) > _MIX_SHOWN:
         cells.append(f"and {len(mix.classes) - _MIX_SHOWN} more")
     page.line("Mix", cells, gap="  ")
