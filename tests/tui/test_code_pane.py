@@ -179,8 +179,8 @@ async def test_search_goes_around() -> None:
         assert pane.pattern is None
 
 
-async def test_lines_of_debug_information_are_left_out_until_one_is_gone_to() -> None:
-    text = "a\n\t.loc 1 2 3\nb\n$L__tmp1:\nc\n"
+async def test_lines_without_code_are_left_out_until_one_is_gone_to() -> None:
+    text = "a\n\t.loc 1 2 3\nb\n\nc\n"
     async with showing(document(text)) as (pane, pilot):
         assert list(pane.visible_lines) == [1, 3, 5]
         await pilot.press("j", "j")
@@ -223,7 +223,7 @@ async def test_hostile_text_is_inert_and_every_row_is_as_wide_as_the_pane(
 @pytest.mark.parametrize("act", [
     lambda pane: pane.show_note("reading \x1b[31m…"),
     lambda pane: pane.show(document("\n")),
-    lambda pane: pane.show(Document("ptx", document("x\n").listing.__class__(
+    lambda pane: pane.show(Document("ptx", StageListing(
         stage="ptx", text="", chains=[], chain=[], live=[], peak=None, loops=[], marks=[]), {},
         "ptx")),
 ])  # fmt: skip

@@ -306,15 +306,15 @@ async def test_panes_are_made_wider_and_shown_alone(bench: Workbench) -> None:
         assert pane.size.width < width
 
 
-async def test_lines_of_debug_information_come_and_go(bench: Workbench) -> None:
+async def test_lines_without_code_come_and_go(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab")
         pane = active(view)
-        assert "debug lines hidden" in str(pane.border_subtitle)
+        assert "left out" in str(pane.border_subtitle)
         rows = len(pane.rows)
         await press(pilot, "i")
         assert len(pane.rows) > rows
-        assert "hidden" not in str(pane.border_subtitle)
+        assert "left out" not in str(pane.border_subtitle)
 
 
 async def test_copies(bench: Workbench) -> None:

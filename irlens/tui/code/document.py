@@ -12,11 +12,11 @@ from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
 from irlens.tui.code.text import CodeText
 
-#: How lines begin that hold nothing but debug information.
+#: How lines begin that hold no code: debug information, and where inline assembly begins and ends.
 _ASIDES = {
-    "ptx": (".loc\t", ".loc ", "$L__tmp"),
+    "ptx": (".loc\t", ".loc ", "$L__tmp", "// begin inline asm", "// end inline asm"),
     "sass": ("//##",),
-    "amdgcn": (".loc\t", ".loc ", ".Ltmp", ".cfi_"),
+    "amdgcn": (".loc\t", ".loc ", ".Ltmp", ".cfi_", ";;#ASMSTART", ";;#ASMEND"),
 }
 
 #: A line of Python without its column: what the panes are linked by.
@@ -99,14 +99,15 @@ class Document:
 
     @cached_property
     def code_lines(self) -> Sequence[int]:
-        """The lines that hold more than debug information."""
+        """The lines that are worth reading: in machine code those that are not blank or asides."""
         asides = _ASIDES.get(self.stage)
         if asides is None:
             return range(1, len(self) + 1)
+        stripped = map(str.lstrip, self.text.lines)
         return [
             number
-            for number, line in enumerate(self.text.lines, 1)
-            if not line.lstrip().startswith(asides)
+            for number, line in enumerate(stripped, 1)
+            if line and not line.startswith(asides)
         ]
 
     @cached_property

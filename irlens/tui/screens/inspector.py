@@ -41,6 +41,8 @@ go through its places in a pane.
 Beside the code, from the left: findings (`✗` error, `▲` warning, `•` note), the line's number, its
 live registers as a bar (only the peak fills it), pipelined copies `↓`, commits `●` and waits `○`
 with a bracket around those that belong together, and a rail for every loop.
+
+Of machine code, lines with nothing but debug information are left out; `i` shows them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "jump('finding', 1)", "Finding", id="inspector.next_finding"),

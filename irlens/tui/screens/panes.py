@@ -40,7 +40,14 @@ class PanesScreen(EntryScreen):
     """Panes that show an entry's Python and stages."""
 
     DEFAULT_CSS = """
-    PanesScreen #facts { height: 2; padding: 0 1; background: $panel; color: $foreground; }
+    PanesScreen #facts {
+        height: auto;
+        min-height: 2;
+        max-height: 4;
+        padding: 0 1;
+        background: $panel;
+        color: $foreground;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "cycle(1)", "Stage", id="inspector.next_stage"),
@@ -50,7 +57,7 @@ class PanesScreen(EntryScreen):
         Binding("greater_than_sign", "widen(1)", "Wider", show=False, id="inspector.wider"),
         Binding("less_than_sign", "widen(-1)", "Narrower", show=False, id="inspector.narrower"),
         Binding("z", "zoom", "Zoom", show=False, id="inspector.zoom"),
-        Binding("i", "debug_lines", "Debug lines", show=False, id="inspector.debug_lines"),
+        Binding("i", "all_lines", "Lines without code", show=False, id="inspector.all_lines"),
     ]
 
     def __init__(self, key: str, at: Place | None = None) -> None:
@@ -224,8 +231,8 @@ class PanesScreen(EntryScreen):
         elif pane := self.linked.active:
             self.maximize(pane)
 
-    def action_debug_lines(self) -> None:
-        """Show the lines that only hold debug information, or leave them out again."""
+    def action_all_lines(self) -> None:
+        """Show the lines without code, too, or leave them out again."""
         if pane := self.linked.active:
             pane.fold(not pane.folded)
             pane.describe()

@@ -90,7 +90,7 @@ class CodePane(CodeView):
             self.post_message(self.Moved(self))
 
     def fold(self, folded: bool) -> None:
-        """Leave out the lines that only hold debug information, or show them again."""
+        """Leave out the lines without code, or show them again."""
         if folded != self.folded:
             self.folded = folded
             self._lay_out()

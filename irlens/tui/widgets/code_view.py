@@ -39,7 +39,7 @@ class CodeView(ScrollView, can_focus=True):
         linked: Lines that belong to what another pane's cursor is at.
         selected: The first and the last selected line.
         pattern: What is searched for.
-        folded: Whether lines that only hold debug information are left out.
+        folded: Whether lines without code are left out.
     """
 
     # Textual's selection would have to tag every piece of every line; here lines are selected.

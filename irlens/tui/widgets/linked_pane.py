@@ -90,7 +90,7 @@ class LinkedPane(CodePane):
         if self.hits:
             known.append(f"{len(self.hits)} matching")
         if hidden := count - len(self.rows):
-            known.append(f"{hidden} debug lines hidden")
+            known.append(f"{hidden} left out")
         if not self.complete:
             known.append("being analysed …")
         self.border_subtitle = " · ".join(known)

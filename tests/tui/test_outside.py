@@ -1,0 +1,67 @@
+"""The user's own editor and pager."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from textual.app import App
+
+from irlens.model.errors import IrlensError
+from irlens.tui.outside import command_for, show_outside
+
+PATH = Path("/tmp/kernel.ptx")
+
+
+class Giving(App[None]):
+    """Gives its terminal away, without one."""
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        yield
+
+
+@pytest.mark.parametrize(
+    ("variables", "kind", "command"),
+    [
+        ({}, "editor", ["vi", "+7", "/tmp/kernel.ptx"]),
+        ({"EDITOR": "nano"}, "editor", ["nano", "+7", "/tmp/kernel.ptx"]),
+        ({"EDITOR": "nano", "VISUAL": "'my vim' -u x"}, "editor",
+         ["my vim", "-u", "x", "+7", "/tmp/kernel.ptx"]),
+        ({"EDITOR": "code"}, "editor", ["code", "--wait", "--goto", "/tmp/kernel.ptx:7"]),
+        ({"EDITOR": " "}, "editor", ["vi", "+7", "/tmp/kernel.ptx"]),
+        ({}, "pager", ["less", "+7", "/tmp/kernel.ptx"]),
+        ({"PAGER": "less -R"}, "pager", ["less", "-R", "+7", "/tmp/kernel.ptx"]),
+        ({"PAGER": "cat"}, "pager", ["cat", "/tmp/kernel.ptx"]),
+    ],
+)  # fmt: skip
+def test_how_a_program_is_called(
+    variables: dict[str, str], kind: str, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("VISUAL", "EDITOR", "PAGER"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert command_for(kind, PATH, 7) == command
+
+
+def test_the_program_gets_a_copy_that_can_steer_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "pager"
+    script.write_text(f'#!/bin/sh\ncp "$2" "{tmp_path}/seen"; echo "$@" > "{tmp_path}/called"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PAGER", str(script))
+    show_outside(Giving(), "pager", name="kernel.ptx", text="a\x1b[2J\ud800\nb\n", line=2)
+    assert (tmp_path / "seen").read_text() == "a\\x1b[2J\\ud800\nb\n"
+    line, path = (tmp_path / "called").read_text().split()
+    assert line == "+2"
+    assert Path(path).name == "kernel.ptx"
+    assert not Path(path).exists()
+
+
+def test_a_program_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGER", "/nowhere/pager")
+    with pytest.raises(IrlensError, match="cannot run /nowhere/pager") as error:
+        show_outside(Giving(), "pager", name="kernel.ptx", text="", line=1)
+    assert error.value.hint == "name your pager in $PAGER"
