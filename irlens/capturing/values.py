@@ -112,6 +112,14 @@ def parse_value(text: str) -> ConstexprValue:
     return text
 
 
+def written(value: ConstexprValue) -> str:
+    """Return the text that ``parse_value`` reads as a value."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    return text if parse_value(text) == value else f"'{text}'"
+
+
 def recorded(value: Argument) -> int | float | str:
     """Return an argument as a manifest has it: a number, or "fp32[4096, 1024]", "True", "None"."""
     if value is None or isinstance(value, bool | Tensor):

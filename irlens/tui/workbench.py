@@ -7,7 +7,7 @@ import msgspec
 
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
-from irlens.model.config import Config, ConstexprValue, Target
+from irlens.model.config import Config, Target
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report, Resources, Severity
 
@@ -50,12 +50,12 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: "num_stages", "BLOCK_SIZE", "target", ...
-        value: What it is now.
-        choices: What it can be, if that is a closed set.
+        value: What it is now, as ``--set`` takes it.
+        choices: What it can be, in order, if that is a closed set.
     """
 
     name: str
-    value: ConstexprValue
+    value: str
     choices: tuple[str, ...] = ()
 
 
@@ -106,10 +106,19 @@ class Workbench(Protocol):
         """Return what moved in a stage's text."""
 
     def settings(self, key: str) -> Sequence[Setting]:
-        """Return what can be chosen anew; empty where the kernel's source is not known."""
+        """Return what can be chosen anew; empty where the kernel's source is not known.
+
+        The error of one whose source is known and gone says so.
+        """
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
-        """Compile again with some settings changed, and return the new entry."""
+        """Compile again, with some settings changed, and return the new entry.
+
+        Args:
+            key: Of what.
+            changes: The new values by name, as a setting's value is written; the source may have
+                changed, too.
+        """
 
     def cancel(self) -> None:
         """Abandon a ``recompile`` that another thread waits for: that one raises."""

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.artifacts.load import Broken
+from irlens.capturing import Request
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
@@ -19,7 +20,7 @@ from irlens.tui.workbench import Entry, Setting
 from irlens.workbench.background import Waiting, read_all
 from irlens.workbench.changes import Demands, demands_of_capture, demands_of_report
 from irlens.workbench.compiling import Compiler
-from irlens.workbench.reading import entry_of, glance, name_entry, report_of
+from irlens.workbench.reading import entry_of, glance, name_entry, read_entry, report_of
 
 #: Reports kept at hand; each may hold a pressure curve of a hundred thousand points.
 _REPORTS_AT_HAND = 16
@@ -40,7 +41,8 @@ class Bench:
     Args:
         title: What is looked at, as the user named it.
         find: Yields what there is; is called anew for every listing.
-        compiled: Returns the captures of a kernel that the store holds.
+        asking: Returns what asks for a kernel, by its name.
+        kernel: What everything was compiled from, if that is a kernel.
         root: Places are told relative to it.
     """
 
@@ -49,14 +51,18 @@ class Bench:
         title: str,
         find: Callable[[], Iterator[Found]],
         *,
-        compiled: Callable[[str], Sequence[Capture]],
+        asking: Callable[[str], Request],
+        kernel: str | None = None,
         root: Path | None = None,
     ) -> None:
         self.title = title
         self._find = find
-        self._compiled = compiled
+        self._asking = asking
+        self._kernel = kernel
         self._root = root
         self._subjects: dict[str, Capture | Report | Uncompiled] = {}
+        #: What was compiled from here, by key, and from which kernel.
+        self._made: dict[str, tuple[Capture, str]] = {}
         self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
         self._demands: dict[str, Demands | None] = {}
         self._compiler = Compiler()
@@ -64,16 +70,23 @@ class Bench:
     def entries(self) -> Iterator[Entry]:
         """Yield each entry at once by its name, then with what its binary says, then in full."""
         waiting: list[Waiting] = []
-        for number, found in enumerate(self._find()):
+        listed: set[str] = set()
+        made = (capture for capture, _ in list(self._made.values()))
+        for number, found in enumerate(itertools.chain(self._find(), made)):
             key = self._key(found, number)
-            place = self._place(key)
+            if key in listed:
+                continue
+            listed.add(key)
+            place = self._place(found)
             if isinstance(found, Broken):
                 yield Entry(key=key, kernel=found.path.name, problem=found.reason, place=place)
                 continue
-            self._subjects[key] = found
             if isinstance(found, Uncompiled):
+                self._subjects.setdefault(key, found)  # it may be compiled by now
                 yield Entry(key=key, kernel=found.name)
-            elif isinstance(found, Report):
+                continue
+            self._subjects[key] = found
+            if isinstance(found, Report):
                 yield entry_of(key, found, "")
             else:
                 yield name_entry(key, found, place)
@@ -96,7 +109,7 @@ class Bench:
         if isinstance(subject, Report):
             return subject
         if isinstance(subject, Uncompiled):
-            subject = self._compile(key, subject)
+            subject = self._compile_first(key, subject)
         report = report_of(subject, sass=sass)
         self._reports[key, sass] = report
         if len(self._reports) > _REPORTS_AT_HAND:
@@ -174,15 +187,28 @@ class Bench:
         """Return what moved in a stage's text."""
         from irlens.comparison.code import compare_code
 
-        return compare_code(self._capture(before), self._capture(after), stage)
+        told = self.compare(before, after)
+        names = (told.before.label, told.after.label)
+        return compare_code(self._capture(before), self._capture(after), stage, names=names)
 
     def settings(self, key: str) -> Sequence[Setting]:
         """Return what can be chosen anew."""
-        return ()
+        from irlens.workbench.recompiling import settings_of
+
+        capture = self._capture_of(key)
+        return settings_of(capture) if capture and self._source(key, capture) else ()
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
-        """Compile again with some settings changed."""
-        raise CaptureError("the kernel's source is not known")
+        """Compile again, with some settings changed."""
+        from irlens.workbench.recompiling import request_of
+
+        capture = self._capture_of(key)
+        source = self._source(key, capture) if capture else None
+        if capture is None or source is None:
+            raise CaptureError("the kernel's source is not known")
+        made = self._compile(source, request_of(capture, source, changes))
+        key = self._key(made, 0)
+        return read_entry(key, made, self._place(made))
 
     def cancel(self) -> None:
         """Abandon the compilation that another thread waits for."""
@@ -198,19 +224,41 @@ class Bench:
         try:
             return self._subjects[key]
         except KeyError:
-            raise ArtifactError(f"{self._place(key)} cannot be read") from None
+            raise ArtifactError(f"there is no {key}") from None
 
     def _capture(self, key: str) -> Capture:
         subject = self._subject(key)
         if isinstance(subject, Report):
             raise ArtifactError("a saved report holds no code", hint="open what it was made of")
-        return self._compile(key, subject) if isinstance(subject, Uncompiled) else subject
+        if isinstance(subject, Uncompiled):
+            return self._compile_first(key, subject)
+        return subject
 
-    def _compile(self, key: str, kernel: Uncompiled) -> Capture:
-        self._compiler.compile(kernel.name, [])
-        capture = self._compiled(kernel.name)[0]
+    def _compile_first(self, key: str, kernel: Uncompiled) -> Capture:
+        """Compile a kernel under the key that it is listed by."""
+        capture = self._compile(kernel.name, self._asking(kernel.name))
         self._subjects[key] = capture
+        self._made[key] = (capture, kernel.name)
         return capture
+
+    def _compile(self, kernel: str, request: Request) -> Capture:
+        """Compile a kernel, and list what comes of it."""
+        made = self._compiler.compile(request)
+        for capture in made:
+            key = self._key(capture, 0)
+            self._subjects[key] = capture
+            self._made[key] = (capture, kernel)
+        return made[0]
+
+    def _capture_of(self, key: str) -> Capture | None:
+        """Return an entry's capture, ``None`` for a saved report."""
+        return None if isinstance(self._subject(key), Report) else self._capture(key)
+
+    def _source(self, key: str, capture: Capture) -> str | None:
+        from irlens.workbench.recompiling import source_of
+
+        made = self._made.get(key)
+        return source_of(capture, made[1] if made else self._kernel)
 
     def _key(self, found: Found, number: int) -> str:
         if isinstance(found, Broken):
@@ -222,9 +270,17 @@ class Bench:
         paths = [stage.path for stage in found.stages.values() if stage.path is not None]
         return f"{paths[0] if paths else number}:{found.kernel}"
 
-    def _place(self, key: str) -> str:
-        """Where an entry lies, as a person would say it."""
-        path = Path(key.rpartition(":")[0] or key)
-        if self._root is not None and path.is_relative_to(self._root):
+    def _place(self, found: Found) -> str:
+        """Where something lies, as a person would say it."""
+        if isinstance(found, Uncompiled | Report):
+            return ""
+        if isinstance(found, Broken):
+            path: Path | None = found.path
+        else:
+            alone = next(iter(found.stages.values())).path if found.stages else None
+            path = found.directory or alone
+        if path is None:
+            return ""
+        if self._root is not None and path != self._root and path.is_relative_to(self._root):
             return str(path.relative_to(self._root))
         return str(path)

@@ -4,14 +4,24 @@ Triton writes to the process's own standard error and takes it away while it com
 interface draws there.
 """
 
+import os
+import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
 
+import msgspec
+
+from irlens.artifacts.load import Broken, load
+from irlens.capturing import Request
+from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError
+from irlens.workbench import worker
 
-#: What the command line puts before an error.
-_LABEL = "irlens: error: "
+#: Lines of what a process said before it died that are told: the compiler's last words.
+_LAST_WORDS = 40
 
 
 class Compiler:
@@ -19,57 +29,68 @@ class Compiler:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._cancelled = False
 
-    def compile(self, kernel: str, options: list[str]) -> None:
-        """Compile a kernel, so that the store has it afterwards.
+    def compile(self, request: Request) -> list[Capture]:
+        """Compile a kernel into the store.
 
-        Args:
-            kernel: As on the command line.
-            options: The same.
+        Returns:
+            One capture for each variant, never an empty list.
 
         Raises:
             CaptureError: It cannot be compiled, another compilation is running, or this one was
                 cancelled.
         """
-        command = [sys.executable, "-m", "irlens", "inspect", kernel, *options]
         if not self._lock.acquire(blocking=False):
             raise CaptureError("another kernel is being compiled", hint="wait, or cancel it")
+        self._cancelled = False
         try:
-            self._cancelled = False
-            self._process = subprocess.Popen(
-                [*command, "--no-run", "--format", "json"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-            )
-            _, said = self._process.communicate()
-            if self._cancelled:
-                raise CaptureError(f"compiling {kernel} was cancelled")
-            if self._process.returncode:
-                raise _error(kernel, said)
+            answer = self._ask(request)
         finally:
-            self._process = None
             self._lock.release()
+        if isinstance(answer, worker.Refused):
+            raise CaptureError(answer.message, hint=answer.hint)
+        found = [each for entry in answer.entries for each in load(Path(entry))]
+        captures = [each for each in found if not isinstance(each, Broken)]
+        if not captures:
+            raise CaptureError(f"compiling {request.kernel} left nothing that can be read")
+        return captures
 
     def cancel(self) -> None:
         """Abandon the compilation that is running, if there is one."""
-        process = self._process
-        if process is not None:
-            self._cancelled = True
-            process.kill()
+        self._cancelled = True
+        if self._process is not None:
+            # The compiler's own processes (ptxas, another Python) are in its group.
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _ask(self, request: Request) -> worker.Answer:
+        with subprocess.Popen(
+            # -P, because the working directory need not be trusted with modules.
+            [sys.executable, "-P", "-m", worker.__name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,
+        ) as process:
+            self._process = process
+            if self._cancelled:  # before there was anything to kill
+                self.cancel()
+            answer, said = process.communicate(msgspec.json.encode(request))
+            self._process = None
+        if self._cancelled:
+            raise CaptureError(f"compiling {request.kernel} was cancelled")
+        try:
+            return worker.read_answer(answer)
+        except msgspec.DecodeError:
+            raise _died(request.kernel, process.returncode, said) from None
 
 
-def _error(kernel: str, said: str) -> CaptureError:
-    """Return what the command line said, as the error that it was."""
-    lines = [line for line in said.splitlines() if line.strip()]
-    starts = [at for at, line in enumerate(lines) if line.startswith(_LABEL)]
-    if not starts:
-        last = lines[-1] if lines else "it said nothing"
-        return CaptureError(f"{kernel} was not compiled: {last}")
-    message, *hint = lines[starts[-1] :]
-    told = "\n".join(line.strip() for line in hint)
-    return CaptureError(message.removeprefix(_LABEL), hint=told or None)
+def _died(kernel: str, code: int, said: bytes) -> CaptureError:
+    """Return what a process that gave no answer said at last: LLVM may exit by itself."""
+    lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
+    ending = f"was stopped by {signal.Signals(-code).name}" if code < 0 else f"stopped with {code}"
+    hint = "\n".join(lines[-_LAST_WORDS:])
+    return CaptureError(f"the compiler of {kernel} {ending}", hint=hint or None)

@@ -4,11 +4,15 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from irlens import arch
 from irlens.artifacts.load import load
+from irlens.capturing import Request
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
+from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
 from irlens.workbench.bench import Bench, Found, Uncompiled
@@ -17,12 +21,16 @@ from irlens.workbench.compiling import Compiler
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 
 
-def nothing(_name: str) -> list[Capture]:
+def nothing(_name: str) -> Request:
     raise AssertionError("nothing is to be compiled here")
 
 
+def softmax(**settings: ConstexprValue) -> Request:
+    return Request(kernel="softmax", target=arch.find("h100").target, settings=settings)
+
+
 def bench_of(path: Path) -> Bench:
-    return Bench(path.name, lambda: load(path), compiled=nothing, root=path)
+    return Bench(path.name, lambda: load(path), asking=nothing, root=path)
 
 
 @pytest.fixture
@@ -75,7 +83,7 @@ def test_many_captures_are_read_by_other_processes(tmp_path: Path) -> None:
 def test_what_if_nothing_changed_equals_the_report(path: Path) -> None:
     (capture,) = (each for each in load(path) if isinstance(each, Capture))
     report = inspect(capture)
-    saved = Bench("saved", lambda: iter([report]), compiled=nothing)
+    saved = Bench("saved", lambda: iter([report]), asking=nothing)
     assert report.occupancy is not None
     at = {curve.resource: curve.at for curve in report.occupancy.curves}
     for bench in (bench_of(path), saved):
@@ -118,7 +126,7 @@ def test_the_text_of_a_capture(copy: Path) -> None:
 def test_a_saved_report_has_figures_and_no_code() -> None:
     (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
     report: Report = inspect(capture)
-    bench = Bench("saved", lambda: iter([report]), compiled=nothing)
+    bench = Bench("saved", lambda: iter([report]), asking=nothing)
     (entry,) = bench.entries()
     assert bench.report(entry.key) == report
     assert bench.stages(entry.key) == ()
@@ -128,22 +136,29 @@ def test_a_saved_report_has_figures_and_no_code() -> None:
 
 def test_a_kernel_is_compiled_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
-    asked: list[str] = []
-    monkeypatch.setattr(Compiler, "compile", lambda _, kernel, options: asked.append(kernel))
+    asked: list[Request] = []
+
+    def compile_(_: Compiler, request: Request) -> list[Capture]:
+        asked.append(request)
+        return [capture]
+
+    monkeypatch.setattr(Compiler, "compile", compile_)
 
     def find() -> Iterator[Found]:
         yield Uncompiled("softmax")
 
-    bench = Bench("all", find, compiled=lambda name: [capture] if name == "softmax" else [])
+    bench = Bench("all", find, asking=lambda _: softmax())
     (entry,) = bench.entries()
     assert (entry.config, entry.resources, asked) == (None, None, [])
     assert bench.report(entry.key).kernel == "softmax_kernel"
-    assert asked == ["softmax"]
+    assert len(list(bench.entries())) > 1, "what was compiled is listed beside its source"
+    assert bench.listing(entry.key, "ptx").text
+    assert asked == [softmax()], "once is enough"
 
 
 def test_an_error_of_the_compiler_is_told_as_it_was() -> None:
     with pytest.raises(CaptureError, match="unknown kernel 'sofmtax'") as caught:
-        Compiler().compile("sofmtax", [])
+        Compiler().compile(msgspec.structs.replace(softmax(), kernel="sofmtax"))
     assert caught.value.hint == "did you mean softmax?"
 
 
@@ -154,5 +169,5 @@ def test_a_compilation_can_be_cancelled() -> None:
     timer = threading.Timer(0.3, compiler.cancel)
     timer.start()
     with pytest.raises(CaptureError, match="was cancelled"):
-        compiler.compile("softmax", ["--set", "BLOCK_SIZE=2048"])
+        compiler.compile(softmax(BLOCK_SIZE=2048))
     timer.join()

@@ -17,7 +17,7 @@ from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
 from irlens.model.errors import ArtifactError, IrlensError
 
 if TYPE_CHECKING:
-    from irlens.model.capture import Capture
+    from irlens.capturing import Request
     from irlens.workbench.bench import Bench, Found
 
 _HELP = """Look around in KERNEL, in a terminal.
@@ -98,24 +98,31 @@ def _check_terminal(kernel: str | None) -> None:
 
 def _bench(kernel: str | None, asked: Asked) -> "Bench":
     """Return what answers for KERNEL, or for all there is."""
-    from irlens.cli.subject import find_captures, is_compiled, refuse_options, saved_reports
+    from irlens.cli.subject import (
+        find_captures,
+        find_requests,
+        is_compiled,
+        refuse_options,
+        saved_reports,
+    )
     from irlens.workbench.bench import Bench
 
-    def compiled(name: str) -> list["Capture"]:
-        return find_captures(name, Asked(run=False))
+    def asking(name: str) -> "Request":
+        return next(find_requests(name, Asked(run=False)))
 
     if kernel is None:
         if asked != Asked():
             raise IrlensError("--target, --set and the like need a KERNEL to compile")
-        return Bench("irlens", _everything, compiled=compiled, root=store.root() / "captures")
+        return Bench("irlens", _everything, asking=asking, root=store.root() / "captures")
     if is_compiled(kernel):
         refuse_options(kernel, asked)
         saved = saved_reports(kernel)
         path = Path(kernel).expanduser()
         find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
-        return Bench(kernel, find, compiled=compiled, root=path)
+        return Bench(kernel, find, asking=asking, root=path)
     captures = find_captures(kernel, asked)
-    return Bench(kernel, lambda: iter(captures), compiled=compiled, root=store.root() / "captures")
+    root = store.root() / "captures"
+    return Bench(kernel, lambda: iter(captures), asking=asking, kernel=kernel, root=root)
 
 
 def _everything() -> Iterator["Found"]:

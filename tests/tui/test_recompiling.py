@@ -1,0 +1,137 @@
+"""Compiling again with something changed: from a capture to a request and on to a new capture."""
+
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irlens.artifacts.load import load
+from irlens.capturing import Request, parse_value
+from irlens.capturing.values import written
+from irlens.model.capture import Capture
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
+from irlens.workbench.bench import Bench
+from irlens.workbench.recompiling import request_of, settings_of, source_of
+
+ROOT = Path(__file__).parents[2]
+CAPTURES = ROOT / "samples" / "captures"
+
+
+def sample(name: str) -> Capture:
+    (capture,) = load(CAPTURES / name)
+    assert isinstance(capture, Capture)
+    return capture
+
+
+def nothing(_: str) -> Request:
+    raise AssertionError("nothing is compiled by its name here")
+
+
+def bench_of(name: str, kernel: str | None) -> Bench:
+    return Bench(name, lambda: load(CAPTURES / name), asking=nothing, kernel=kernel)
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("ab1'.nf")
+
+
+@given(VALUES.filter(lambda value: not isinstance(value, str) or value.strip() == value))
+def test_what_is_written_is_read_as_the_same(value: ConstexprValue) -> None:
+    assert parse_value(written(value)) == value
+    assert type(parse_value(written(value))) is type(value)
+
+
+def test_the_settings_are_those_that_were_chosen_each_once() -> None:
+    settings = {setting.name: setting for setting in settings_of(sample("softmax-h100"))}
+    told = {name: setting.value for name, setting in settings.items()}
+    assert told["num_warps"] == "8"
+    assert told["num_stages"] == "4"
+    assert told["BLOCK_SIZE"] == "1024"
+    assert told["maxnreg"] == "none"
+    assert told["target"] == "h100"
+    assert {"sm_80", "h200", "mi300x"} <= set(settings["target"].choices)
+    assert settings["num_warps"].choices[-1] == "32"
+    amd = {setting.name for setting in settings_of(sample("softmax-mi300x"))}
+    assert not {"maxnreg", "num_ctas"} & amd
+
+
+def test_a_request_asks_for_all_that_was_asked_but_for_the_change() -> None:
+    capture = sample("softmax-h100")
+    request = request_of(capture, "softmax", {"num_stages": "2", "target": "A100"})
+    assert request.target.arch == "sm_80"
+    assert request.settings["num_stages"] == 2
+    assert request.settings["BLOCK_SIZE"] == 1024
+    assert request.settings["num_warps"] == 8
+    assert request.args["n_rows"] == 4096
+    assert "maxnreg" not in request.settings
+    assert "enable_fp_fusion" not in request.settings, "a new target has its own"
+    same = request_of(capture, "softmax", {})
+    assert same.settings["enable_fp_fusion"] is True
+    with pytest.raises(UnknownNameError, match="num_stage") as caught:
+        request_of(capture, "softmax", {"num_stage": "2"})
+    assert "num_stages" in (caught.value.hint or "")
+    with pytest.raises(UnknownNameError, match="h10"):
+        request_of(capture, "softmax", {"target": "h10"})
+
+
+def test_a_capture_names_a_source_only_among_known_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert str(source_of(sample("softmax-h100"), None)).endswith("softmax.py:softmax_kernel")
+    assert source_of(sample("softmax-h100"), "softmax") == "softmax"
+    shutil.copytree(CAPTURES / "softmax-h100", tmp_path / "x")
+    manifest = tmp_path / "x" / "irlens.json"
+    manifest.write_text(manifest.read_text().replace("softmax.py", "elsewhere.py"))
+    (tmp_path / "elsewhere.py").write_text("import triton\n@triton.jit\ndef softmax_kernel(): 1\n")
+    monkeypatch.chdir(tmp_path)
+    (capture,) = load(tmp_path / "x")
+    assert isinstance(capture, Capture)
+    assert source_of(capture, None) is None
+    with pytest.raises(CaptureError, match="no such file"):
+        source_of(capture, "gone/softmax.py")
+
+
+def test_softmax_with_other_stages_is_compiled_and_compared() -> None:
+    bench = bench_of("softmax-h100", "softmax")
+    (key,) = {entry.key for entry in bench.entries()}
+    two = bench.recompile(key, {"num_stages": "2"})
+    assert two.stages == ((2, 2),)
+    comparison = bench.compare(key, two.key)
+    assert (comparison.before.label, comparison.after.label) == ("num_stages=4", "num_stages=2")
+    moved = {delta.path: (delta.before, delta.after) for delta in comparison.figures}
+    assert moved["resources.shared_dynamic_bytes"] == (12320, 4128)
+    four = bench.recompile(two.key, {"num_stages": "4"})
+    assert not bench.compare(key, four.key).different, "and back again it is as it was"
+    assert {entry.key for entry in bench.entries()} == {key, two.key, four.key}
+    assert bench.code(two.key, four.key, "ptx").different
+
+
+def test_what_the_compiler_refuses_is_told(tmp_path: Path) -> None:
+    bench = bench_of("softmax-h100", "softmax")
+    (key,) = {entry.key for entry in bench.entries()}
+    with pytest.raises(IrlensError, match="power of 2"):
+        bench.recompile(key, {"BLOCK_SIZE": "1000"})
+
+
+def test_a_recompilation_can_be_cancelled() -> None:
+    bench = bench_of("softmax-h100", "softmax")
+    (key,) = {entry.key for entry in bench.entries()}
+    timer = threading.Timer(0.2, bench.cancel)
+    timer.start()
+    with pytest.raises(CaptureError, match="was cancelled"):
+        bench.recompile(key, {"BLOCK_SIZE": "4096"})
+    timer.join()
+
+
+def test_without_its_source_nothing_can_be_chosen(tmp_path: Path) -> None:
+    copy = tmp_path / "x"
+    shutil.copytree(CAPTURES / "softmax-h100", copy)
+    (copy / "irlens.json").unlink()
+    bench = Bench("x", lambda: load(copy), asking=nothing)
+    (key,) = {entry.key for entry in bench.entries()}
+    assert bench.settings(key) == ()
+    with pytest.raises(CaptureError, match="source is not known"):
+        bench.recompile(key, {})
