@@ -9,27 +9,25 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from irlens.model.text import printable_line
-from irlens.tui.code import colours, gutters
+from irlens.tui.code import gutters
 from irlens.tui.code.colours import Colours
 from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import gutters_for
-from irlens.tui.code.painting import Highlight, Painter, Palette
+from irlens.tui.code.painting import Highlight, Painter
 from irlens.tui.code.searching import spans
 from irlens.tui.code.text import cell_at, spans_of, word_at
+from irlens.tui.widgets.painted import PaintedText
 
-#: Kinds of lines that are not like the others.
 _LINES = ("cursor", "linked", "selected")
-#: What parts of a line can look like.
-_STYLES = (*colours.KINDS, *gutters.STYLES, "link", "match")
+_STYLES = (*gutters.STYLES, "link", "match")
 _UNDERLINED, _REVERSED = Style(underline=True), Style(reverse=True)
 _LINK_SIGN, _CURSOR_SIGN = "▌", "▶"
 
 
-class CodeView(ScrollView, can_focus=True):
+class CodeView(PaintedText):
     """Shows a document; where its cursor is and what is marked is for others to say.
 
     Attributes:
@@ -42,33 +40,11 @@ class CodeView(ScrollView, can_focus=True):
         folded: Whether lines without code are left out.
     """
 
-    # Textual's selection would have to tag every piece of every line; here lines are selected.
-    ALLOW_SELECT = False
+    LINES = _LINES
+    STYLES = _STYLES
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"code-view--{name}" for name in (*_LINES, *_STYLES)}
     DEFAULT_CSS = """
     CodeView {
-        background: $surface;
-        color: $foreground;
-        border: round $border-blurred;
-        border-title-color: $text-muted;
-        border-subtitle-color: $text-muted;
-        scrollbar-size: 0 1;
-        overflow: auto;
-        &:focus {
-            border: round $primary;
-            border-title-color: $primary;
-            border-title-style: bold;
-        }
-        & > .code-view--comment { color: $foreground 45%; }
-        & > .code-view--keyword { color: $primary; }
-        & > .code-view--type { color: $foreground 65%; }
-        & > .code-view--operation { color: $primary; }
-        & > .code-view--value { color: $secondary; }
-        & > .code-view--function { color: $accent; }
-        & > .code-view--label { color: $accent; text-style: bold; }
-        & > .code-view--number { color: $foreground 85%; }
-        & > .code-view--string { color: $success; }
-        & > .code-view--punctuation { color: $foreground 55%; }
         & > .code-view--error { color: $error; text-style: bold; }
         & > .code-view--warning { color: $warning; text-style: bold; }
         & > .code-view--note { color: $primary; text-style: bold; }
@@ -81,12 +57,9 @@ class CodeView(ScrollView, can_focus=True):
         & > .code-view--partner { text-style: reverse bold; }
         & > .code-view--bracket { color: $foreground 55%; }
         & > .code-view--loop { color: $accent 70%; }
-        & > .code-view--cursor { background: $foreground 10%; }
-        & > .code-view--line-number { color: $foreground 40%; }
         & > .code-view--cursor-number { color: $foreground; text-style: bold; }
         & > .code-view--linked { background: $primary 14%; }
         & > .code-view--link { color: $primary; }
-        & > .code-view--match { background: $warning; color: $background; }
         & > .code-view--selected { background: $primary 35%; }
     }
     """
@@ -102,7 +75,6 @@ class CodeView(ScrollView, can_focus=True):
         self._note = ""
         self._colours: Colours | None = None
         self._painter: Painter | None = None
-        self._palettes: dict[str, Palette] = {}
 
     def show(self, document: Document) -> None:
         """Show a text, with the cursor at its beginning."""
@@ -157,24 +129,19 @@ class CodeView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw a row of the pane."""
         scroll_x, scroll_y = self.scroll_offset
-        width, palette = self.scrollable_content_region.width, self._palette("")
+        width, palette = self.scrollable_content_region.width, self.palette("")
         if self._painter is None:
             note = [Segment(f" {self._note}", palette[""])] if y == 0 else []
             return Strip(note).crop_extend(0, width, palette[""])
         if scroll_y + y >= len(self.rows):
             return Strip.blank(width, palette[""])
         line = self.rows[scroll_y + y]
-        palette = self._palette(self._kind(line))
+        palette = self.palette(self._kind(line))
         sign = _LINK_SIGN if line in self.linked else _CURSOR_SIGN if line == self.line else " "
         beside = [*self._painter.gutter(line, self.line, palette), Segment(sign, palette["link"])]
         code = Strip(self._painter.code(line, palette, self._highlights(line)))
         room = max(width - self.gutter_width, 0)
         return Strip([*beside, *code.crop_extend(scroll_x, scroll_x + room, palette[""])])
-
-    def notify_style_update(self) -> None:
-        """Take the colours of another theme."""
-        super().notify_style_update()
-        self._palettes.clear()
 
     def on_resize(self, event: events.Resize) -> None:
         """Fit the gutters to the pane."""
@@ -190,27 +157,6 @@ class CodeView(ScrollView, can_focus=True):
         self.virtual_size = Size(columns, len(self.rows))
         self.refresh()
 
-    def _palette(self, kind: str) -> Palette:
-        """Return the styles on a kind of line: an ordinary one is "", others as in ``_LINES``."""
-        if not self._palettes:
-            base = self.rich_style
-            lines = {"": base} | {name: base + self._component(name) for name in _LINES}
-            own = {name: self._component(name) for name in _STYLES} | {"": Style.null()}
-            self._palettes = {
-                line: {name: style + part for name, part in own.items()}
-                for line, style in lines.items()
-            }
-        return self._palettes[kind]
-
-    def _component(self, name: str) -> Style:
-        """Return what a component sets by itself, with its colours blended into the pane's."""
-        own = self.get_component_rich_style(f"code-view--{name}", partial=True)
-        blended = self.get_component_rich_style(f"code-view--{name}")
-        return own + Style(
-            color=blended.color if own.color else None,
-            bgcolor=blended.bgcolor if own.bgcolor else None,
-        )
-
     def _kind(self, line: int) -> str:
         if self.selected and self.selected[0] <= line <= self.selected[1]:
             return "selected"
@@ -222,7 +168,7 @@ class CodeView(ScrollView, can_focus=True):
         document, focused = self.document, self.has_focus
         if document is None or not (focused or self.pattern):
             return
-        text, palette = document.text.shown[line - 1], self._palette("")
+        text, palette = document.text.shown[line - 1], self.palette("")
         if focused:
             for first, last in spans_of(self.word, text, document.stage):
                 yield first, last, _UNDERLINED
