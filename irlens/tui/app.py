@@ -1,6 +1,6 @@
 """The app: which screen is shown, and what all of them can ask it for."""
 
-import asyncio
+import os
 import signal
 from collections.abc import Iterable
 from pathlib import Path
@@ -70,9 +70,7 @@ class Lens(App[None]):
     def on_mount(self) -> None:
         """Show the first screen."""
         if not self.is_headless:
-            # Without a terminal there is nobody to talk to: leave, and remember what was chosen.
-            hung_up = signal.SIGHUP
-            asyncio.get_running_loop().add_signal_handler(hung_up, self.exit, None, 128 + hung_up)
+            signal.signal(signal.SIGHUP, self._hung_up)
         if self._first_entry is None:
             self.show_browser()
         else:
@@ -80,8 +78,7 @@ class Lens(App[None]):
 
     def on_unmount(self) -> None:
         """Remember what the user chose."""
-        self.remembered.theme = self.theme
-        memory.keep(self._state, self.remembered)
+        self._remember()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield what Textual offers by itself, but for what has a key here."""
@@ -151,6 +148,18 @@ class Lens(App[None]):
         names = [theme.name for theme in THEMES]
         index = names.index(self.theme) + 1 if self.theme in names else 0
         self.theme = names[index % len(names)]
+
+    def _hung_up(self, *_: object) -> None:
+        """Leave at once when the terminal is gone, and remember what was chosen.
+
+        To end in the usual way would wait for ever: for the thread that writes to the terminal.
+        """
+        self._remember()
+        os._exit(128 + signal.SIGHUP)
+
+    def _remember(self) -> None:
+        self.remembered.theme = self.theme
+        memory.keep(self._state, self.remembered)
 
     def _show(self, name: str) -> None:
         """Make a screen the only one above Textual's own blank one."""

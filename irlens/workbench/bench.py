@@ -1,7 +1,8 @@
 """The workbench itself."""
 
 import itertools
-from collections import OrderedDict
+import threading
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -64,6 +65,7 @@ class Bench:
         #: What was compiled from here, by key, and from which kernel.
         self._made: dict[str, tuple[Capture, str]] = {}
         self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
+        self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
         self._demands: dict[str, Demands | None] = {}
         self._compiler = Compiler()
 
@@ -101,6 +103,11 @@ class Bench:
 
     def report(self, key: str, *, sass: bool = False) -> Report:
         """Return an entry's report."""
+        # Several views ask for the same one at once: the first makes it, the others wait for it.
+        with self._reporting[key, sass]:
+            return self._report(key, sass)
+
+    def _report(self, key: str, sass: bool) -> Report:
         known = self._reports.get((key, sass))
         if known is not None:
             self._reports.move_to_end((key, sass))
@@ -151,7 +158,7 @@ class Bench:
         """Return a stage of an entry."""
         from irlens.listing import list_stage
 
-        return list_stage(self._capture(key), stage, self.report(key), annotated=annotated)
+        return list_stage(self._capture(key), stage, self.report(key) if annotated else None)
 
     def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
         """Return where a name stands in a stage."""

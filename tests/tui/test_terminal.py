@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -18,15 +19,16 @@ pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="there is n
 
 
 class Terminal:
-    """A terminal of 120 by 40 with a shell command in it."""
+    """A terminal of 120 by 40 in which irlens runs."""
 
-    def __init__(self, socket: Path, command: str, environment: dict[str, str]) -> None:
-        self._socket = socket
-        settings = [
-            part for name, value in environment.items() for part in ("-e", f"{name}={value}")
-        ]
+    def __init__(self, folder: Path, arguments: str, environment: dict[str, str]) -> None:
+        self._socket = folder / "tmux"
+        self._pid, self._code = folder / "pid", folder / "code"
+        settings = [f"-e{name}={value}" for name, value in environment.items()]
+        run = f"sh -c 'echo $$ > {self._pid}; exec {sys.executable} -m irlens tui {arguments}'"
+        # The terminal stays for a look at what was said last.
+        command = f"{run}; echo $? > {self._code}; exec sleep 600"
         self._tmux("new-session", "-d", "-x", "120", "-y", "40", *settings, command)
-        self._tmux("set-option", "remain-on-exit", "on")
 
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
@@ -38,11 +40,11 @@ class Terminal:
         return self._wait(lambda: text in self.shown(), text)
 
     def wait_for_end(self) -> int:
-        self._wait(lambda: self._tmux("display-message", "-p", "#{pane_dead}") == "1", "its end")
-        return int(self._tmux("display-message", "-p", "#{pane_dead_status}"))
+        self._wait(lambda: self._code.is_file() and bool(self._code.read_text()), "its end")
+        return int(self._code.read_text())
 
     def pid(self) -> int:
-        return int(self._tmux("display-message", "-p", "#{pane_pid}"))
+        return int(self._pid.read_text())
 
     def close(self) -> None:
         self._tmux("kill-server")
@@ -72,8 +74,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
     }  # fmt: skip
 
     def open_one(arguments: str) -> Terminal:
-        command = f"exec {sys.executable} -m irlens tui {arguments}"
-        opened.append(Terminal(tmp_path / "tmux", command, environment))
+        opened.append(Terminal(tmp_path, arguments, environment))
         return opened[-1]
 
     yield open_one
@@ -87,7 +88,8 @@ def test_browses_opens_and_quits(start: Callable[[str], Terminal]) -> None:
     terminal.press("/", "spill", "Enter")
     terminal.wait_for("1 of ")
     terminal.press("Enter")
-    shown = terminal.wait_for("IRL105")
+    shown = terminal.wait_for("Live registers")
+    assert "IRL105" in shown
     assert "spill_kernel  sm_90 (h100)" in shown
     terminal.press("q")
     assert terminal.wait_for_end() == 0
@@ -103,13 +105,14 @@ def test_one_capture_is_opened_at_once(start: Callable[[str], Terminal]) -> None
 
 
 def test_a_lost_terminal_ends_it_quietly(start: Callable[[str], Terminal], tmp_path: Path) -> None:
-    terminal = start(f"{CAPTURES / 'softmax-h100'}")
-    terminal.wait_for("4 of 4 stages")
-    terminal.press("T")
-    os.kill(terminal.pid(), 1)
-    assert terminal.wait_for_end() == 129
+    terminal = start(str(CAPTURES))
+    terminal.wait_for("spill_kernel")
+    terminal.press("r")
+    terminal.wait_for("regs ▾")
+    os.kill(terminal.pid(), signal.SIGHUP)
+    assert terminal.wait_for_end() == 128 + signal.SIGHUP
     assert "Traceback" not in terminal.shown()
-    assert "irlens-light" in (tmp_path / "state" / "irlens" / "tui.json").read_text()
+    assert '"sort":"registers"' in (tmp_path / "state" / "irlens" / "tui.json").read_text()
 
 
 def test_a_mistake_in_the_keys_is_told(start: Callable[[str], Terminal], tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ class BrowserScreen(LensScreen):
         told = [f"{count(shown)} of {number}" if shown < all_of_them else number]
         if self._listing:
             known = sum(1 for entry in entries if entry.findings is not None)
-            told.append(f"looking for findings {count(known)}/{number}" if known else "reading")
+            told.append(f"{count(known)} read")
         right = Content(" · ".join(told))
         unreadable = sum(1 for entry in entries if entry.problem)
         failing = sum(1 for entry in entries if mark(entry) == "✗") - unreadable

@@ -127,7 +127,8 @@ class EntryTable(DataTable[Cell]):
         return next(key for key in self.columns if key.value == name)
 
     def _title(self, name: str) -> Text:
-        arrow = (" ▾" if self.descending else " ▴") if name == self.sorted_by else ""
+        # Without an arrow there is room for one: a column keeps the width it begins with.
+        arrow = (" ▾" if self.descending else " ▴") if name == self.sorted_by else "  "
         return Text(TITLES[name] + arrow, justify="right" if name in _RIGHT else "left")
 
     def _is_wanted(self, entry: Entry) -> bool:
