@@ -44,9 +44,7 @@ def list_capture(capture: Capture, report: Report) -> Listing:
     )
 
 
-def list_stage(
-    capture: Capture, stage: str, report: Report, *, annotated: bool = True
-) -> StageListing:
+def list_stage(capture: Capture, stage: str, report: Report | None) -> StageListing:
     """Return a stage, line by line.
 
     What cannot be analysed is text all the same, and ``problem`` says why.
@@ -55,7 +53,7 @@ def list_stage(
         capture: Where it is.
         stage: One of ``list_stages``.
         report: What is known of the capture; what it tells of liveness is not computed again.
-        annotated: Whether to analyse it; if not, it is text alone, and there at once.
+            Without it the listing is text alone, and there at once.
 
     Raises:
         UnknownNameError: The capture does not have it.
@@ -64,7 +62,7 @@ def list_stage(
     """
     text = read_stage(capture, stage)
     content = Content()
-    if annotated:
+    if report is not None:
         try:
             content = _read(stage, text, report, capture)
         except ArtifactError as error:

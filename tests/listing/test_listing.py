@@ -154,8 +154,8 @@ def test_chains_keep_what_was_inlined() -> None:
 
 
 def test_the_text_alone_is_there_at_once() -> None:
-    capture, report = sample("softmax-h100")
-    listing = list_stage(capture, "ptx", report, annotated=False)
+    capture, _ = sample("softmax-h100")
+    listing = list_stage(capture, "ptx", None)
     assert listing.text == capture.stages["ptx"].text()
     assert (listing.live, listing.marks, listing.loops) == ([], [], [])
     is_sound(listing)

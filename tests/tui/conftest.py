@@ -65,7 +65,7 @@ class FakeWorkbench:
 
     def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
         capture = self._capture(key)
-        return list_stage(capture, stage, self.reports[key], annotated=annotated)
+        return list_stage(capture, stage, self.reports[key] if annotated else None)
 
     def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
         return occurrences(self._capture(key), stage, name, line=line)

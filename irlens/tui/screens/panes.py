@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 import msgspec
@@ -26,14 +27,16 @@ from irlens.tui.widgets.prompt import Prompt
 _FIRST = ("ptx", "amdgcn")
 _THREE_PANES = 160
 _LAYOUT = "inspector.panes"
+_KERNEL = re.compile(
+    r"^[ \t]*@(?:\w+\.)*jit\b.*\n(?:[ \t]*(?:@|\)).*\n)*(?P<kernel>[ \t]*def )", re.MULTILINE
+)
 
 
 class _Contents(msgspec.Struct, frozen=True):
-    """What an entry has to show: Python files by name, stages, and the report, if there is one."""
+    """What an entry has to show: Python files by name, and stages."""
 
     python: dict[str, str]
     stages: Sequence[str]
-    report: Report | None
 
 
 class PanesScreen(EntryScreen):
@@ -62,7 +65,7 @@ class PanesScreen(EntryScreen):
 
     def __init__(self, key: str, at: Place | None = None) -> None:
         super().__init__(key, at)
-        self._contents = _Contents({}, (), None)
+        self._contents = _Contents({}, ())
         self._documents: dict[str, Document] = {}
 
     def compose(self) -> ComposeResult:
@@ -75,8 +78,10 @@ class PanesScreen(EntryScreen):
 
     def on_mount(self) -> None:
         """Begin to read."""
-        self._say(f"reading {self.key} …")
+        self._say("reading …")
         self.ask(self._read, self._arrived, self._failed, group="contents")
+        # A large kernel's report takes a while, and its text can be shown before.
+        self.ask(lambda: self.bench.report(self.key), self._reported, _ignore, group="report")
 
     @property
     def linked(self) -> LinkedPanes:
@@ -104,21 +109,21 @@ class PanesScreen(EntryScreen):
         return next((pane for pane in alike if pane.showing == name), next(iter(alike), None))
 
     def _read(self) -> _Contents:
-        python, stages = self.bench.python(self.key), self.bench.stages(self.key)
-        return _Contents(python, stages, self.bench.report(self.key))
+        return _Contents(self.bench.python(self.key), self.bench.stages(self.key))
 
     def _failed(self, error: IrlensError) -> None:
         self._say(f"{error.message}; {error.hint}" if error.hint else error.message)
 
     def _arrived(self, contents: _Contents) -> None:
         self._contents = contents
-        if contents.report is not None:
-            self.query_one(Heading).show(title_of(contents.report), views_with("inspector"))
         self.call_later(self._lay_out)
+
+    def _reported(self, report: Report) -> None:
+        self.query_one(Heading).show(title_of(report), views_with("inspector"))
 
     async def _lay_out(self) -> None:
         for name in self._first_layout():
-            self.show(await self.linked.add(), name, self._kernel_in(name))
+            self.show(await self.linked.add(), name, self._begin_of(name))
         if self.linked.panes:
             self.linked.panes[0].focus()
         if self.at is not None:
@@ -134,13 +139,11 @@ class PanesScreen(EntryScreen):
                 shown.insert(0, "ttgir")
         return [*list(self._contents.python)[:1], *shown]
 
-    def _kernel_in(self, name: str) -> tuple[int, int] | None:
-        """Where a Python file defines the kernel."""
-        report, text = self._contents.report, self._contents.python.get(name, "")
-        found = report and re.search(
-            rf"^[ \t]*def {re.escape(report.kernel)}\b", text, re.MULTILINE
-        )
-        return (text.count("\n", 0, found.end()) + 1, 0) if found else None
+    def _begin_of(self, name: str) -> tuple[int, int] | None:
+        """Where a Python file has its first compiled function: what stands before says less."""
+        text = self._contents.python.get(name, "")
+        found = _KERNEL.search(text)
+        return (text.count("\n", 0, found.start("kernel")) + 1, 0) if found else None
 
     def _keep_layout(self) -> None:
         shown = [pane.showing for pane in self.linked.panes]
@@ -153,16 +156,20 @@ class PanesScreen(EntryScreen):
             pane.go_to(*at)
             return
         document = self._documents.get(name)
-        if document is None and (text := self._contents.python.get(name)) is not None:
-            document = python_document(name, text, self._contents.report)
         if document is None:
             pane.open(name, lambda annotated: self._fetch(name, annotated), at)
         else:
             pane.present(document, at)
 
     def _fetch(self, name: str, annotated: bool) -> Document:
-        listing = self.bench.listing(self.key, name, annotated=annotated)
-        return stage_document(listing, self._contents.report)
+        text = self._contents.python.get(name)
+        if text is None:
+            listing = self.bench.listing(self.key, name, annotated=annotated)
+            return stage_document(listing, self.bench.report(self.key) if annotated else None)
+        report = None
+        with suppress(IrlensError):  # the stages tell of it; Python can be read all the same
+            report = self.bench.report(self.key) if annotated else None
+        return python_document(name, text, report)
 
     @on(LinkedPane.Opened)
     def _opened(self, event: LinkedPane.Opened) -> None:
@@ -236,3 +243,7 @@ class PanesScreen(EntryScreen):
         if pane := self.linked.active:
             pane.fold(not pane.folded)
             pane.describe()
+
+
+def _ignore(error: IrlensError) -> None:
+    """The panes ask for it, too, and tell."""

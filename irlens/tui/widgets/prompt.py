@@ -8,7 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 
-class Prompt(Input):
+class Prompt(Input, can_focus=False):
     """Hidden until it is opened; gives the focus back when it closes."""
 
     DEFAULT_CSS = """
@@ -57,11 +57,13 @@ class Prompt(Input):
             self.value = ""
         self.placeholder = hint
         self.add_class("-open")
+        self.can_focus = True
         self.focus()
 
     def close(self) -> None:
         """Disappear."""
         self.remove_class("-open")
+        self.can_focus = False
         if self._before is not None and self._before.is_attached:
             self._before.focus()
 
