@@ -1,0 +1,105 @@
+"""What is known of a text's lines, and what is said of it."""
+
+from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.report import Finding
+from irlens.model.source import SourceLocation
+from irlens.tui.code import describing
+from irlens.tui.code.document import (
+    Document,
+    following,
+    nearest,
+    python_document,
+    stage_document,
+)
+from irlens.tui.code.jumps import LANDMARKS, other, partner
+
+LOAD = SourceLocation("kernel.py", 7, 3)
+MAX = SourceLocation("standard.py", 90)
+
+
+def document() -> Document:
+    listing = StageListing(
+        stage="ptx",
+        text="header\n.loc 1\nload\n.loc 2\nmax\n\nload\ncommit\nwait\nreturn\n",
+        chains=[(LOAD,), (MAX, LOAD), (SourceLocation("kernel.py", 9),)],
+        chain=[-1, -1, 0, -1, 1, -1, 0, 2, 2, -1],
+        live=[-1, -1, 4, -1, 9, -1, 9, 3, 2, -1],
+        peak=9,
+        loops=[
+            LoopRange(first=3, last=9, depth=1, source=LOAD),
+            LoopRange(first=5, last=7, depth=2, source=None),
+        ],
+        marks=[
+            PipelineMark(line=7, role="copy", pipeline=0, partners=(8,)),
+            PipelineMark(line=8, role="commit", pipeline=0, partners=(9,)),
+            PipelineMark(line=9, role="wait", pipeline=0),
+        ],
+    )
+    finding = Finding(
+        code="IRL203", severity="warning", message="it is slow", hint="", stage="ptx", line=5,
+        source=LOAD,
+    )  # fmt: skip
+    return Document("ptx", listing, {5: [finding]}, "ptx")
+
+
+def test_lines_come_from_every_line_of_their_chain() -> None:
+    assert document().places(("kernel.py", 7)) == [3, 5, 7]
+    assert document().places(("standard.py", 90)) == [5]
+    assert document().places(("kernel.py", 1)) == []
+    assert document().chain(5) == (MAX, LOAD)
+    assert document().chain(1) == document().chain(99) == document().chain(0) == ()
+
+
+def test_what_is_no_instruction_divides_no_run() -> None:
+    assert document().runs([3, 5, 7]) == [3]
+    assert document().runs([3, 7]) == [3, 7]
+    assert document().runs([]) == []
+
+
+def test_lines_without_code_are_no_code_lines() -> None:
+    assert document().code_lines == [1, 3, 5, 7, 8, 9, 10]
+
+
+def test_the_innermost_loop_is_the_one_a_line_is_in() -> None:
+    loops = [document().loop(line) for line in (2, 4, 6, 9)]
+    assert [loop and loop.depth for loop in loops] == [None, 1, 2, 1]
+
+
+def test_what_is_said_of_a_line() -> None:
+    assert describing.chain(document(), 5) == "kernel.py:7 ▸ standard.py:90"
+    assert describing.facts(document(), 5) == [
+        "▲ IRL203 it is slow",
+        "9 live registers, peak 9",
+        "loop 5–7, depth 2",
+    ]
+    assert describing.facts(document(), 8) == [
+        "● commit, waited for at 9",
+        "3 live registers, peak 9",
+        "loop 3–9 of kernel.py:7, depth 1",
+    ]
+    assert describing.facts(document(), 7)[0] == "↓ copy, its group is committed at 8"
+    assert describing.facts(document(), 9)[0] == "○ wait"  # for what is not known
+    assert describing.facts(document(), 1) == []
+
+
+def test_landmarks_and_partners() -> None:
+    lines = {name: list(mark.lines(document())) for name, mark in LANDMARKS.items()}
+    assert lines == {"finding": [5], "peak": [5, 7], "loop": [3, 5], "mark": [7, 8, 9]}
+    assert [partner(document(), line) for line in (7, 8, 9, 1)] == [8, 9, None, None]
+
+
+def test_lines_are_followed_around_the_ends() -> None:
+    assert [following([2, 5], line, 1) for line in (1, 2, 5)] == [2, 5, 2]
+    assert [following([2, 5], line, -1) for line in (1, 2, 5)] == [5, 5, 2]
+    assert following([], 1, 1) is None
+    assert other([4], 4, 1) is None
+    assert [nearest([2, 8], line) for line in (1, 4, 6, 9)] == [2, 2, 8, 8]
+    assert nearest([], 3) is None
+
+
+def test_findings_stand_where_they_were_seen() -> None:
+    assert stage_document(document().listing, None).findings == {}
+    python = python_document("kernel.py", "a\nb\n", None)
+    assert (python.stage, python.name, len(python)) == ("python", "kernel.py", 2)
+    assert python.chain(2) == (SourceLocation("kernel.py", 2),)
+    assert python.live(1) is None
