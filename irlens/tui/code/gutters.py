@@ -117,7 +117,9 @@ class PipelineGutter:
         if mark is None:
             return [(drawn, "bracket"), (" " * rest, "")]
         sign = ROLE_SIGNS[mark.role] + (f" {mark.role}" if self._words else "")
-        style = "partner" if cursor in mark.partners else mark.role
+        other = self._document.mark(cursor)
+        together = cursor in mark.partners or (other is not None and line in other.partners)
+        style = "partner" if together else mark.role
         return [(drawn, "bracket"), (sign, style), (" " * (rest - len(sign)), "")]
 
 

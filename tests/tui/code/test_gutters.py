@@ -76,3 +76,4 @@ def test_the_partners_of_the_cursor_s_mark_stand_out() -> None:
     pipeline = gutters_for(document(), 40)[3]
     assert ("○", "partner") in pipeline.cells(8, 5)
     assert ("○", "wait") in pipeline.cells(8, 4)
+    assert ("●", "partner") in pipeline.cells(5, 3)  # the commit of a copy
