@@ -2,9 +2,12 @@
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import redirect_stderr
+from multiprocessing import resource_tracker
 from typing import TypeAlias
 
 from irlens.model.capture import Capture
@@ -48,6 +51,9 @@ def _executor() -> Executor:
     processes = max(1, min((cores or 1) - 1, _MOST_PROCESSES))
     # A fork would copy the interface's threads half-way through whatever they do.
     context = multiprocessing.get_context("spawn")
+    # It hands its standard error on to a helper, and that of a running interface is no file.
+    with redirect_stderr(sys.__stderr__):
+        resource_tracker.ensure_running()
     return ProcessPoolExecutor(processes, mp_context=context, initializer=os.nice, initargs=(5,))
 
 

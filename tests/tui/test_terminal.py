@@ -85,8 +85,13 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
 def test_browses_opens_and_quits(start: Callable[[str], Terminal]) -> None:
     terminal = start(str(CAPTURES))
     terminal.wait_for("spill_kernel")
-    terminal.press("/", "spill", "Enter")
+    # One after the other: a key goes to what has the focus when it is read.
+    terminal.press("/")
+    terminal.wait_for("words that rows must have")
+    terminal.press("spill")
     terminal.wait_for("1 of ")
+    terminal.press("Enter")
+    terminal.wait_for("q Quit")
     terminal.press("Enter")
     shown = terminal.wait_for("Live registers")
     assert "IRL105" in shown
