@@ -17,8 +17,9 @@ from irlens.model.errors import IrlensError
 
 T = TypeVar("T")
 
-#: Seconds between two handfuls of what a stream yields: quick to see, cheap to show.
-_HANDFUL = 0.05
+#: Seconds until the first handful of what a stream yields is handed over, and at most between
+#: two: the first is seen soon, and showing many does not take longer than finding them.
+_FIRST, _MOST = 0.05, 0.8
 
 
 def ask(
@@ -118,15 +119,15 @@ async def _handfuls(iterate: Callable[[], Iterator[T]]) -> AsyncIterator[list[T]
     def run() -> None:
         items = iterate()
         handful: list[T] = []
-        since = time.monotonic()
+        since, pause = time.monotonic(), _FIRST
         try:
             for item in items:
                 if stopped.is_set():
                     break
                 handful.append(item)
-                if time.monotonic() - since >= _HANDFUL:
+                if time.monotonic() - since >= pause:
                     deliver(handful)
-                    handful, since = [], time.monotonic()
+                    handful, since, pause = [], time.monotonic(), min(pause * 2, _MOST)
         finally:
             deliver(handful)
             if close := getattr(items, "close", None):
