@@ -406,12 +406,12 @@ async def test_text_is_shown_while_the_rest_is_found_out_and_no_key_waits(
     app = Lens(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.show_view("inspector", "softmax-h100")
-        for _ in range(100):
+        for _ in range(500):
             await pilot.pause(0.05)
             view = app.screen
             if isinstance(view, View) and len(view.linked.panes) == 2:
                 pane = view.linked.panes[1]
-                if pane.document is not None:
+                if pane.document is not None and "being analysed" in str(pane.border_subtitle):
                     break
         assert "being analysed" in str(pane.border_subtitle)
         await pilot.press("tab", "j", "j", "j")
