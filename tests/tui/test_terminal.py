@@ -93,7 +93,7 @@ def test_browses_opens_and_quits(start: Callable[[str], Terminal]) -> None:
     terminal.press("Enter")
     terminal.wait_for("q Quit")
     terminal.press("Enter")
-    shown = terminal.wait_for("Live registers")
+    shown = terminal.wait_for("live in")
     assert "IRL105" in shown
     assert "spill_kernel  sm_90 (h100)" in shown
     terminal.press("q")
