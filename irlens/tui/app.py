@@ -1,10 +1,11 @@
 """The app: which screen is shown, and what all of them can ask it for."""
 
 import os
+import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -14,11 +15,15 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable, printable_line
 from irlens.tui import memory
 from irlens.tui.commands import KeyedActions
-from irlens.tui.screens import load_view
+from irlens.tui.recompiling import Recompiling
+from irlens.tui.screens import VIEWS, load_view
 from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.themes import DEFAULTS, THEMES
 from irlens.tui.widgets.too_small import LEAST_HEIGHT, LEAST_WIDTH
-from irlens.tui.workbench import Workbench
+from irlens.tui.workbench import Entry, Setting, Workbench
+
+if TYPE_CHECKING:
+    from irlens.tui.screens.browser import BrowserScreen
 
 #: Columns and lines from which a screen has a class, so that it can lay itself out for them.
 _WIDTHS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (100, "-medium"), (180, "-wide")]
@@ -59,8 +64,12 @@ class Lens(App[None]):
         self.workbench = workbench
         self.remembered = memory.recall(state)
         self._first_entry = entry
+        self._browser: BrowserScreen | None = None
         self._state = state
         self._views: dict[str, EntryScreen] = {}
+        #: The view of an entry that was shown last, by its name.
+        self.view = VIEWS[0]
+        self.recompiling = Recompiling(self)
         for theme in THEMES:
             self.register_theme(theme)
         known = self.available_themes
@@ -77,8 +86,9 @@ class Lens(App[None]):
             self.show_view("overview", self._first_entry)
 
     def on_unmount(self) -> None:
-        """Remember what the user chose."""
+        """Remember what the user chose, and leave nothing running."""
         self._remember()
+        self.workbench.cancel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield what Textual offers by itself, but for what has a key here."""
@@ -101,8 +111,9 @@ class Lens(App[None]):
         """Show the list of entries."""
         from irlens.tui.screens.browser import BrowserScreen
 
-        if not self.is_screen_installed("browser"):
-            self.install_screen(BrowserScreen(), "browser")
+        if self._browser is None:
+            self._browser = BrowserScreen()
+            self.install_screen(self._browser, "browser")
         self._show("browser")
 
     def show_view(self, name: str, key: str, at: Place | None = None) -> None:
@@ -113,6 +124,7 @@ class Lens(App[None]):
             key: The entry's.
             at: Where to look.
         """
+        self.view = name
         installed = f"{name} {key}"
         others = [other for other, view in self._views.items() if view.key != key]
         if installed not in self._views:
@@ -125,6 +137,65 @@ class Lens(App[None]):
         for other in others:
             self.uninstall_screen(other)
             self._views.pop(other).remove()
+
+    def pick(self, key: str, then: Callable[[str], None]) -> None:
+        """Let the user pick another entry, of the same kernel if there is one.
+
+        Args:
+            key: The entry that is not picked.
+            then: Receives the other's key.
+        """
+        from irlens.tui.screens.picking import Picking
+
+        def picked(other: str | None) -> None:
+            if other is not None:
+                then(other)
+
+        known = self._browser.table.entries if self._browser else {}
+        self.push_screen(Picking(self.workbench, key, known), picked)
+
+    def show_comparison(self, before: str, after: str) -> None:
+        """Show what moved from one entry to another, over the screen."""
+        from irlens.tui.screens.compare import Compare
+
+        self.push_screen(Compare(before, after))
+
+    def show_form(self, key: str, kernel: str, settings: Sequence[Setting]) -> None:
+        """Let the user choose how an entry's kernel is compiled again.
+
+        Args:
+            key: The entry's.
+            kernel: The kernel's name.
+            settings: What can be chosen; empty where nothing can be compiled.
+        """
+        from irlens.tui.screens.recompile import Recompile
+
+        if not settings:
+            told = "the kernel's source is not known: open it as irlens tui FILE.py:KERNEL"
+            self.notify(told, severity="warning", markup=False)
+            return
+
+        def chosen(changes: dict[str, str] | None) -> None:
+            if changes is not None:
+                self.recompiling.start(key, changes)
+
+        self.push_screen(Recompile(kernel, settings, self.recompiling.last.get(key, {})), chosen)
+
+    def show_compiled(self, origin: str, entry: Entry) -> None:
+        """Show what has been compiled, if the user still looks at what it was compiled from."""
+        if self._browser is not None:
+            self._browser.add([entry])
+        if isinstance(self.screen, EntryScreen) and self.screen.key == origin:
+            self.show_view(self.view, entry.key, self.screen.here)
+        else:
+            self.notify(f"compiled {printable_line(entry.kernel)}", timeout=3, markup=False)
+
+    def show_failure(self, what: str, error: IrlensError) -> None:
+        """Show at length what went wrong."""
+        said = "\n\n".join(filter(None, (error.message, error.hint)))
+        runs = re.findall("`+", said)
+        fence = "`" * max(3, *(len(run) + 1 for run in runs)) if runs else "```"
+        self.show_text(f"### {what}\n\n{fence}text\n{said}\n{fence}\n")
 
     def show_text(self, markdown: str) -> None:
         """Show a text over the screen."""
@@ -155,6 +226,7 @@ class Lens(App[None]):
         To end in the usual way would wait for ever: for the thread that writes to the terminal.
         """
         self._remember()
+        self.workbench.cancel()
         os._exit(128 + signal.SIGHUP)
 
     def _remember(self) -> None:

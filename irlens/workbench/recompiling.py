@@ -75,12 +75,10 @@ def settings_of(capture: Capture) -> list[Setting]:
         for name, value in config.constexprs.items()
     ]
     gpus = tuple(gpu.name for gpu in arch.gpus())
-    return [
-        *(option for option in options if option.name not in config.constexprs),
-        *constexprs,
-        Setting(name=_TARGET, value=target.product or target.arch, choices=gpus),
-        *_tritons(capture),
-    ]
+    target_setting = Setting(name=_TARGET, value=target.product or target.arch, choices=gpus)
+    # A constexpr may be called like an option; then it is what decides.
+    named = {each.name: each for each in (*options, *constexprs, target_setting)}
+    return [*named.values(), *_tritons(capture)]
 
 
 def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Request:

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.widgets import Footer
 
 from irlens.model.errors import IrlensError
 from irlens.model.source import SourceLocation, Span
 from irlens.tui.asking import ask
+from irlens.tui.widgets.compiling import CompileStatus, MovedSince
+from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.too_small import TooSmall
 from irlens.tui.workbench import Workbench
 
@@ -32,7 +35,8 @@ class LensScreen(Screen[None]):
     HELP_TEXT: ClassVar[str] = ""
 
     def on_mount(self) -> None:
-        """Add what covers the screen where the terminal is too small for it."""
+        """Add what every screen has: what is compiled, and what covers it where it is too small."""
+        self.mount(CompileStatus(), before=self.query_one(Footer))
         self.mount(TooSmall())
 
     @property
@@ -66,8 +70,12 @@ class EntryScreen(LensScreen):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "view('overview')", "Overview", id="view.overview"),
-        Binding("2", "view('inspector')", "Inspector", id="view.inspector"),
+        Binding("1", "view('overview')", "Overview", id="view.overview", show=False),
+        Binding("2", "view('inspector')", "Inspector", id="view.inspector", show=False),
+        Binding("c", "compare", "Compare", id="view.compare"),
+        Binding("r", "recompile", "Recompile", id="view.recompile"),
+        Binding("comma", "compilation(-1)", "Earlier compilation", id="view.earlier", show=False),
+        Binding("full_stop", "compilation(1)", "Later compilation", id="view.later", show=False),
         Binding("escape,b", "back", "Back", id="view.back"),
     ]
 
@@ -80,9 +88,44 @@ class EntryScreen(LensScreen):
         """Show another view of the same entry."""
         self.lens.show_view(name, self.key)
 
+    def on_mount(self) -> None:
+        """Say what moved since the entry from which this one was compiled."""
+        self.mount(MovedSince(self.key), after=self.query_one(Heading))
+
+    def action_compare(self) -> None:
+        """Compare with what this was compiled from, or else with what the user picks."""
+        origin = self.lens.recompiling.origins.get(self.key)
+        if origin is not None:
+            self.lens.show_comparison(origin.key, self.key)
+        else:
+            self.lens.pick(self.key, lambda other: self.lens.show_comparison(self.key, other))
+
+    def action_recompile(self) -> None:
+        """Ask what to choose anew, and compile again."""
+        self.ask(
+            lambda: (self.bench.report(self.key).kernel, self.bench.settings(self.key)),
+            lambda known: self.lens.show_form(self.key, *known),
+            group="settings",
+        )
+
+    def action_compilation(self, step: int) -> None:
+        """Show the entry that was compiled after (-1: before) this one, in the same view."""
+        entries, at = self.lens.recompiling.history(self.key)
+        if 0 <= at + step < len(entries):
+            self.lens.show_view(self.lens.view, entries[at + step], self.here)
+
     def action_back(self) -> None:
-        """Return to the list of entries."""
-        self.lens.show_browser()
+        """Return to the list of entries; while something is compiled from this one, cancel it."""
+        recompiling = self.lens.recompiling
+        if recompiling.running is not None and recompiling.running.key == self.key:
+            recompiling.cancel()
+        else:
+            self.lens.show_browser()
+
+    @property
+    def here(self) -> Place | None:
+        """What is looked at, where another entry is likely to have the same."""
+        return None
 
     def go_to(self, at: Place) -> None:
         """Look at another place."""

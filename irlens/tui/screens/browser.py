@@ -59,6 +59,7 @@ class BrowserScreen(LensScreen):
         Binding("m", "sort('shared')", "By memory", id="browser.sort.shared"),
         Binding("f", "sort('findings')", "By findings", id="browser.sort.findings"),
         Binding("p", "sort('pipelines')", "Sort by stages", id="browser.sort.stages", show=False),
+        Binding("c", "compare", "Compare", id="browser.compare"),
         Binding("s", "toggle_summary", "Summary", id="browser.summary", show=False),
         Binding("y", "copy", "Copy the place", id="browser.copy", show=False),
         Binding("R", "reload", "Look again", id="browser.reload", show=False),
@@ -103,7 +104,7 @@ class BrowserScreen(LensScreen):
         self.table.entries.clear()
         self.table.rebuild()
         self._tell()
-        stream(self, self.bench.entries, self._add, self._listed, self._failed)
+        stream(self, self.bench.entries, self.add, self._listed, self._failed)
 
     def action_search(self) -> None:
         """Narrow the list down."""
@@ -131,6 +132,13 @@ class BrowserScreen(LensScreen):
         self.toggle_class("-no-summary")
         shown = "off" if self.has_class("-no-summary") else "on"
         self.lens.remembered.layout["browser.summary"] = shown
+
+    def action_compare(self) -> None:
+        """Pick what the entry under the cursor is compared with."""
+        entry = self._current()
+        if entry is not None:
+            key = entry.key
+            self.lens.pick(key, lambda other: self.lens.show_comparison(key, other))
 
     def action_copy(self) -> None:
         """Copy where the entry lies."""
@@ -199,7 +207,8 @@ class BrowserScreen(LensScreen):
         key = self.table.current
         return self.table.entries[key] if key is not None else None
 
-    def _add(self, entries: list[Entry]) -> None:
+    def add(self, entries: list[Entry]) -> None:
+        """Show entries, or what is new about entries that are shown."""
         first = not self.table.row_count
         self.table.add(entries)
         self._tell()

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
+from textual.content import Content
 from textual.message import Message
 
 from irlens.model.errors import IrlensError
+from irlens.model.text import printable_line
 from irlens.tui.asking import ask
 from irlens.tui.code.document import Document
 from irlens.tui.widgets.code_pane import CodePane
@@ -79,7 +81,7 @@ class LinkedPane(CodePane):
 
     def describe(self) -> None:
         """Say in the border what is shown and where the cursor is."""
-        self.border_title = self.showing
+        self.border_title = Content(printable_line(self.showing))
         if self.document is None:
             self.border_subtitle = ""
             return

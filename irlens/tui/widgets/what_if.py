@@ -40,16 +40,24 @@ class WhatIf(Panel):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "row(1)", "Next", id="what_if.down", show=False),
         Binding("k,up", "row(-1)", "Previous", id="what_if.up", show=False),
-        Binding("l,right", "change(1)", "More", id="what_if.more"),
-        Binding("h,left", "change(-1)", "Less", id="what_if.less"),
+        Binding("l,right", "change(1)", "More", id="what_if.more", show=False),
+        Binding("h,left", "change(-1)", "Less", id="what_if.less", show=False),
         Binding(
             "L,shift+right", "change(1, True)", "Much more", id="what_if.much_more", show=False
         ),
         Binding(
             "H,shift+left", "change(-1, True)", "Much less", id="what_if.much_less", show=False
         ),
-        Binding("right_square_bracket", "cliff(1)", "Next cliff", id="what_if.next_cliff"),
-        Binding("left_square_bracket", "cliff(-1)", "Cliff before", id="what_if.previous_cliff"),
+        Binding(
+            "right_square_bracket", "cliff(1)", "Next cliff", id="what_if.next_cliff", show=False
+        ),
+        Binding(
+            "left_square_bracket",
+            "cliff(-1)",
+            "Cliff before",
+            id="what_if.previous_cliff",
+            show=False,
+        ),
         Binding("0", "reset", "As compiled", id="what_if.reset"),
     ]
 

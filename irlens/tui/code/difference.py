@@ -1,0 +1,127 @@
+"""What moved in a stage, ready to be drawn: lines in a row, under each other or side by side."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from irlens.model.code import CodeComparison, CodeHunk, Columns, RowKind
+from irlens.model.code_lines import Piece, pieces, place
+from irlens.model.text import printable_line
+from irlens.tui.code.colours import Colours
+from irlens.tui.code.text import width
+
+Mark: TypeAlias = Literal[" ", "-", "+", "~", "@"]
+_MARKS: dict[RowKind, Mark] = {"same": " ", "changed": "~", "removed": "-", "added": "+"}
+
+
+class Half(NamedTuple):
+    """A line of one side.
+
+    Attributes:
+        number: Its number, from 1.
+        text: As it is drawn.
+        moved: What of it differs in meaning, by columns.
+        at: Where its colours are.
+    """
+
+    number: int
+    text: str
+    moved: tuple[Columns, ...]
+    at: int
+
+
+class DiffLine(NamedTuple):
+    """A line of the drawing.
+
+    Attributes:
+        mark: "@" heads a hunk, "~" is on both sides and not the same there.
+        hunk: Which hunk it is of.
+        before: The first side's, if it is shown here.
+        after: The second side's.
+        heading: Of a hunk: what it is in, and where.
+    """
+
+    mark: Mark
+    hunk: int
+    before: Half | None
+    after: Half | None
+    heading: tuple[str, str] = ("", "")
+
+    @property
+    def halves(self) -> Iterator[Half]:
+        """What there is of it."""
+        yield from (half for half in (self.before, self.after) if half is not None)
+
+    @property
+    def text(self) -> str:
+        """The line in a unified diff; of one that is on both sides the second's."""
+        if self.mark == "@":
+            heading, where = self.heading
+            return f"@@ {where} @@ {heading}".rstrip()
+        *_, shown = self.halves
+        return f"{self.mark}{shown.text}"
+
+
+class Difference:
+    """The drawing of a comparison; it may have a hundred thousand lines.
+
+    Attributes:
+        comparison: What it draws.
+        split: The lines side by side.
+        unified: The lines under each other; one that changed is there twice.
+        width: Cells of the longest line.
+        digits: Of the largest number.
+    """
+
+    def __init__(self, comparison: CodeComparison) -> None:
+        self.comparison = comparison
+        self._texts: list[str] = []
+        self.split: list[DiffLine] = []
+        self.unified: list[DiffLine] = []
+        for number, hunk in enumerate(comparison.hunks):
+            self._add(number, hunk)
+        self.width = max(map(width, self._texts), default=0)
+        self.digits = len(str(max(comparison.before_lines, comparison.after_lines)))
+        self.colours = Colours(comparison.stage, self._texts)
+        if self._texts:
+            self.colours.pieces(0)  # what goes over several lines is looked for now
+
+    def lines(self, *, split: bool) -> Sequence[DiffLine]:
+        """Return the lines, side by side or under each other."""
+        return self.split if split else self.unified
+
+    def hunk_text(self, number: int) -> str:
+        """Return a hunk as a unified diff."""
+        return "\n".join(line.text for line in self.unified if line.hunk == number)
+
+    @property
+    def text(self) -> str:
+        """All of it as a unified diff."""
+        return "".join(f"{line.text}\n" for line in self.unified)
+
+    def _add(self, number: int, hunk: CodeHunk) -> None:
+        heading = printable_line(hunk.heading), place(hunk)
+        head = DiffLine("@", number, None, None, heading)
+        self.split.append(head)
+        self.unified.append(head)
+        for row in hunk.rows:
+            before = self._half(row.before_line, pieces(row.before, row.before_words))
+            after = self._half(row.after_line, pieces(row.after, row.after_words))
+            mark = _MARKS[row.kind]
+            self.split.append(DiffLine(mark, number, before, after))
+            if row.kind == "changed":
+                self.unified.append(DiffLine("-", number, before, None))
+                self.unified.append(DiffLine("+", number, None, after))
+            else:
+                self.unified.append(self.split[-1])
+
+    def _half(self, number: int | None, parts: Sequence[Piece]) -> Half | None:
+        if number is None:
+            return None
+        moved = []
+        column = 0
+        for part in parts:
+            if part.moved:
+                moved.append((column, column + len(part.text)))
+            column += len(part.text)
+        self._texts.append("".join(part.text for part in parts))
+        return Half(number, self._texts[-1], tuple(moved), len(self._texts) - 1)

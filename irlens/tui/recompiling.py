@@ -1,0 +1,133 @@
+"""Compiling again in the background: what runs now, and the entries that came of it."""
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual.signal import Signal
+
+from irlens.model.comparison import Comparison
+from irlens.model.errors import IrlensError
+from irlens.model.text import printable_line
+from irlens.tui.asking import ask
+from irlens.tui.workbench import Entry
+
+if TYPE_CHECKING:
+    from irlens.tui.app import Lens
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """A compilation.
+
+    Attributes:
+        key: The entry that it began with.
+        changes: What was chosen anew, by name.
+        since: When it began, by the monotonic clock.
+    """
+
+    key: str
+    changes: dict[str, str]
+    since: float
+
+    @property
+    def told(self) -> str:
+        """What was chosen: "num_stages=2"."""
+        chosen = (f"{name}={value}" for name, value in self.changes.items())
+        return printable_line(" ".join(chosen)) or "the same"
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where an entry came from.
+
+    Attributes:
+        key: The entry that it was compiled from.
+        comparison: What moved since; ``None`` where that cannot be told.
+    """
+
+    key: str
+    comparison: Comparison | None
+
+
+class Recompiling:
+    """The compilations of one app.
+
+    Attributes:
+        running: The one that runs.
+        changed: Tells of one that begins or ends.
+        origins: Where entries came from, by key.
+        last: What was chosen last for an entry, by key, to choose from there.
+    """
+
+    def __init__(self, app: "Lens") -> None:
+        self._app = app
+        self._history: list[str] = []
+        self._cancelled = False
+        self.running: Attempt | None = None
+        self.changed: Signal[None] = Signal(app, "recompiling")
+        self.origins: dict[str, Origin] = {}
+        self.last: dict[str, dict[str, str]] = {}
+
+    def start(self, key: str, changes: dict[str, str]) -> None:
+        """Compile an entry again.
+
+        Args:
+            key: The entry's.
+            changes: What is chosen anew.
+        """
+        if self.running is not None:
+            self._app.notify("another compilation is running", severity="warning")
+            return
+        bench = self._app.workbench
+        attempt = Attempt(key, changes, time.monotonic())
+        self.last[key] = changes
+        self._cancelled = False
+
+        def work() -> tuple[Entry, Comparison | None]:
+            entry = bench.recompile(key, changes)
+            try:
+                return entry, bench.compare(key, entry.key)
+            except IrlensError:  # deleted meanwhile: what was compiled is shown without
+                return entry, None
+
+        self._set_running(attempt)
+        ask(
+            self._app,
+            work,
+            lambda made: self._done(attempt, *made),
+            lambda error: self._failed(attempt, error),
+            group="recompile",
+        )
+
+    def cancel(self) -> None:
+        """Abandon what runs."""
+        if self.running is not None:
+            self._cancelled = True
+            self._app.workbench.cancel()
+
+    def history(self, key: str) -> tuple[list[str], int]:
+        """Return the entries that came of each other, and where among them one is."""
+        if key in self._history:
+            return self._history, self._history.index(key)
+        return [key], 0
+
+    def _set_running(self, attempt: Attempt | None) -> None:
+        self.running = attempt
+        self.changed.publish(None)
+
+    def _done(self, attempt: Attempt, entry: Entry, comparison: Comparison | None) -> None:
+        self._set_running(None)
+        self.last.pop(attempt.key, None)
+        if entry.key != attempt.key:
+            self.origins[entry.key] = Origin(attempt.key, comparison)
+        if attempt.key not in self._history:
+            self._history = [attempt.key]
+        if entry.key not in self._history:
+            self._history.insert(self._history.index(attempt.key) + 1, entry.key)
+        self._app.show_compiled(attempt.key, entry)
+
+    def _failed(self, attempt: Attempt, error: IrlensError) -> None:
+        self._set_running(None)
+        if self._cancelled:
+            self._app.notify("cancelled: nothing was compiled", timeout=3)
+        else:
+            self._app.show_failure(f"{attempt.told} was not compiled", error)

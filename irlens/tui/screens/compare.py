@@ -1,0 +1,197 @@
+"""The comparison: two entries against each other, in figures and in any stage's text."""
+
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+
+from irlens.model.errors import IrlensError
+from irlens.model.source import Span
+from irlens.model.text import printable_line
+from irlens.tui.code.searching import pattern_for
+from irlens.tui.outside import show_outside
+from irlens.tui.screens.sides import SidesScreen
+from irlens.tui.widgets.prompt import Prompt
+
+#: Columns from which the sides stand beside each other, and lines from which all that moved is
+#: listed, unless the user has chosen.
+_WIDE, _TALL = 150, 32
+_YES_OR_NO = {True: "yes", False: "no"}
+
+
+class Compare(SidesScreen):
+    """What moved from one entry to another."""
+
+    HELP_TEXT = """\
+What moved from the first entry to the second. Above are the figures, pipelines and findings, what
+matters most first; below is the code of a stage. Only real changes are shown: names of values and
+registers, labels, source locations and addresses are no difference.
+
+* `-` is only on the first side, `+` only on the second, `~` changed; what differs within such a
+  line is underlined.
+* A heading says which loop or function the lines below it are in, and their numbers.
+* Beside a stage's name stands how many lines moved; `=` is none.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "cycle(1)", "Stage", id="compare.next_stage"),
+        Binding("S", "cycle(-1)", "Previous stage", show=False, id="compare.previous_stage"),
+        Binding("u", "split", "Side by side", id="compare.split"),
+        Binding("d", "details", "Details", id="compare.details"),
+        Binding("x", "swap", "Swap", id="compare.swap"),
+        Binding("c", "pick", "Other", id="compare.pick"),
+        Binding("enter", "open", "Open", id="compare.open"),
+        Binding("slash", "search", "Search", show=False, id="compare.search"),
+        Binding("n", "find(1)", "Next match", show=False, id="compare.next_match"),
+        Binding("N", "find(-1)", "Previous match", show=False, id="compare.previous_match"),
+        Binding("colon", "line", "Go to line", show=False, id="compare.line"),
+        Binding("y", "copy", "Copy the change", show=False, id="compare.copy"),
+        Binding("e", "outside('editor')", "Open in $EDITOR", show=False, id="compare.editor"),
+        Binding("v", "outside('pager')", "Open in $PAGER", show=False, id="compare.pager"),
+        Binding("1", "view('overview')", "Overview", show=False, id="compare.overview"),
+        Binding("2", "view('inspector')", "Inspector", show=False, id="compare.inspector"),
+        Binding("escape,b", "back", "Back", id="compare.back"),
+    ]
+
+    def __init__(self, before: str, after: str) -> None:
+        super().__init__(before, after)
+        self._searched_from = 0
+
+    def on_resize(self) -> None:
+        """Use the room there is, as far as the user has not chosen."""
+        layout, size = self.lens.remembered.layout, self.app.size
+        self._split(layout.get("compare.split", _YES_OR_NO[size.width >= _WIDE]) == "yes")
+        self._detail(layout.get("compare.details", _YES_OR_NO[size.height >= _TALL]) == "yes")
+
+    # What is shown.
+
+    def action_cycle(self, step: int) -> None:
+        """Show the next (-1: previous) stage."""
+        if self.stages:
+            at = self.stages.index(self.stage) if self.stage in self.stages else -1
+            self.show_stage(self.stages[(at + step) % len(self.stages)])
+            self.lens.remembered.layout["compare.stage"] = self.stage
+
+    def action_split(self) -> None:
+        """Put the sides beside each other, or under each other."""
+        self._split(not self.diff.split)
+        self.lens.remembered.layout["compare.split"] = _YES_OR_NO[self.diff.split]
+
+    def action_details(self) -> None:
+        """List everything that moved, or only the most important."""
+        self._detail(self.has_class("-brief"))
+        self.lens.remembered.layout["compare.details"] = _YES_OR_NO[not self.has_class("-brief")]
+
+    def action_swap(self) -> None:
+        """Exchange the sides."""
+        self.before, self.after = self.after, self.before
+        self.begin()
+
+    def action_pick(self) -> None:
+        """Compare the first side with something else."""
+        self.lens.pick(self.before, self._compare_with)
+
+    def _compare_with(self, key: str) -> None:
+        self.after = key
+        self.begin()
+
+    def _split(self, split: bool) -> None:
+        if split != self.diff.split:
+            self.diff.turn(split=split)
+
+    def _detail(self, detailed: bool) -> None:
+        self.set_class(not detailed, "-brief")
+        if not detailed:
+            self.query_one("#deltas", VerticalScroll).scroll_home(animate=False)
+
+    # Where to.
+
+    def action_open(self) -> None:
+        """Show the line in the inspector, on the side that has it."""
+        line = self.diff.current
+        side, half = (self.after, line.after) if line and line.after else (self.before, None)
+        half = half or (line.before if line else None)
+        at = Span(self.stage, half.number, half.number) if half else None
+        self.lens.pop_screen()
+        self.lens.show_view("inspector", side, at)
+
+    def action_view(self, name: str) -> None:
+        """Show a view of the second side."""
+        self.lens.pop_screen()
+        self.lens.show_view(name, self.after)
+
+    def action_back(self) -> None:
+        """Return to where the comparison was asked for."""
+        self.lens.pop_screen()
+
+    # What is asked for at the prompt.
+
+    def action_search(self) -> None:
+        """Ask what to search for, and go there while it is typed."""
+        self._searched_from = self.diff.row
+        self._prompt.open("search", "text or a regular expression")
+
+    def action_find(self, step: int) -> None:
+        """Go to the next (-1: previous) match."""
+        if self.diff.pattern is None:
+            self.action_search()
+        elif not self.diff.find(step):
+            self._miss_match()
+
+    def action_line(self) -> None:
+        """Ask which line to go to."""
+        self._prompt.open("line", "line of the second side")
+
+    @property
+    def _prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    @on(Prompt.Changed)
+    def _typed(self, event: Prompt.Changed) -> None:
+        if self._prompt.purpose == "search":
+            self.diff.search(pattern_for(event.value))
+            if not self.diff.find(1, self._searched_from - 1):
+                self.diff.go_to(self._searched_from)
+
+    @on(Prompt.Submitted)
+    def _answered(self, event: Prompt.Submitted) -> None:
+        self._prompt.close()
+        if self._prompt.purpose == "line":
+            self._go_to_line(event.value.strip())
+        elif self.diff.pattern is not None and not self.diff.find(1, self._searched_from - 1):
+            self._miss_match()
+
+    @on(Prompt.Cancelled)
+    def _cancelled(self) -> None:
+        if self._prompt.purpose == "search":
+            self.diff.search(None)
+            self.diff.go_to(self._searched_from)
+
+    def _go_to_line(self, answer: str) -> None:
+        numbers = [line.after.number if line.after else 0 for line in self.diff.lines]
+        if not answer.isdecimal():
+            self.notify(f"{printable_line(answer) or 'nothing'} is no line", markup=False)
+        elif numbers:
+            wanted = int(answer)
+            self.diff.go_to(min(range(len(numbers)), key=lambda at: abs(numbers[at] - wanted)))
+
+    def _miss_match(self) -> None:
+        self.notify(f"nothing that is shown of {self.stage} matches", severity="warning")
+
+    # What leaves the screen.
+
+    def action_copy(self) -> None:
+        """Copy the change at the cursor, as a unified diff."""
+        line, difference = self.diff.current, self.diff.difference
+        if line is not None and difference is not None:
+            self.lens.copy(difference.hunk_text(line.hunk))
+
+    def action_outside(self, kind: str) -> None:
+        """Show the stage's changes in the user's own editor or pager."""
+        if self.diff.difference is None:
+            return
+        try:
+            text = self.diff.difference.text
+            show_outside(self.app, kind, name=f"{self.stage}.diff", text=text, line=1)
+        except IrlensError as error:
+            self.lens.tell_error(error)

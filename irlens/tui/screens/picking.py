@@ -1,0 +1,183 @@
+"""Picking what an entry is compared with: others of its kernel first, by what sets them apart."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Footer, OptionList, Static
+from textual.widgets.option_list import Option
+
+from irlens.model.comparison import Side
+from irlens.model.label import labels
+from irlens.model.text import count, percent, printable_line
+from irlens.tui.asking import stream
+from irlens.tui.drawing import DIM, WARN
+from irlens.tui.entry_cells import searched
+from irlens.tui.widgets.prompt import Prompt
+from irlens.tui.workbench import Entry, Workbench
+
+#: Cells at most for what sets an entry apart.
+_LABEL = 48
+
+
+class _Entries(OptionList):
+    """The entries, also by vim's keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "Down", id="picking.down", show=False),
+        Binding("k", "cursor_up", "Up", id="picking.up", show=False),
+        Binding("g", "first", "First", id="picking.first", show=False),
+        Binding("G", "last", "Last", id="picking.last", show=False),
+        Binding("ctrl+d", "page_down", "Page down", id="picking.page_down", show=False),
+        Binding("ctrl+u", "page_up", "Page up", id="picking.page_up", show=False),
+    ]
+
+
+class Picking(ModalScreen[str | None]):
+    """Answers with an entry's key, or with nothing.
+
+    Args:
+        bench: What lists the entries.
+        key: The entry that another one is picked for.
+        known: Entries that are listed already; without any, they are listed now.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Cancel", id="picking.cancel"),
+        Binding("slash", "search", "Search", id="picking.search"),
+    ]
+
+    def __init__(self, bench: Workbench, key: str, known: dict[str, Entry]) -> None:
+        super().__init__()
+        self._bench = bench
+        self._key = key
+        self._entries = dict(known)
+        self._listing = not known
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list in the middle."""
+        with Vertical():
+            yield Static(id="told", markup=False)
+            yield _Entries(markup=False)
+            yield Prompt()
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """List what there is."""
+        self._show()
+        if self._listing:
+            done = self._listed
+            stream(self, self._bench.entries, self._add, done, lambda _: done())
+
+    def action_search(self) -> None:
+        """Narrow the list down."""
+        self.query_one(Prompt).open("search", "words that entries must have")
+
+    @on(Prompt.Changed)
+    def _typed(self) -> None:
+        self._show()
+
+    @on(Prompt.Submitted)
+    def _found(self) -> None:
+        self.query_one(Prompt).close()
+
+    @on(Prompt.Cancelled)
+    def _forget(self) -> None:
+        self.query_one(Prompt).value = ""
+        self._show()
+
+    @on(OptionList.OptionSelected)
+    def _picked(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+    def _add(self, entries: list[Entry]) -> None:
+        self._entries.update((entry.key, entry) for entry in entries)
+        self._show()
+
+    def _listed(self) -> None:
+        self._listing = False
+        self._show()
+
+    def _show(self) -> None:
+        """List the entries that have the words, the cursor where it was."""
+        words = self.query_one(Prompt).value.lower().split()
+        ranked = sorted(_ranked(self._entries, self._key), key=lambda each: each[:3])
+        shown = [
+            (label, entry)
+            for *_, label, entry in ranked
+            if all(word in f"{label} {searched(entry)}".lower() for word in words)
+        ]
+        options = self.query_one(_Entries)
+        here = options.highlighted_option.id if options.highlighted_option else None
+        width = min(max((len(label) for label, _ in shown), default=0), _LABEL)
+        options.set_options(
+            Option(_row(label, entry, width), id=entry.key) for label, entry in shown
+        )
+        keys = [entry.key for _, entry in shown]
+        options.highlighted = keys.index(here) if here in keys else (0 if keys else None)
+        self._tell(len(keys), filtered=bool(words))
+
+    def _tell(self, number: int, *, filtered: bool) -> None:
+        current = self._entries.get(self._key)
+        kernel = printable_line(current.kernel) if current else "it"
+        if number:
+            told = f"compare {kernel} with"
+        elif self._listing:
+            told = "looking …"
+        elif filtered:
+            told = "nothing has these words"
+        else:
+            told = f"there is nothing to compare {kernel} with: r compiles it once more"
+        self.query_one("#told", Static).update(told)
+
+
+def _ranked(entries: dict[str, Entry], key: str) -> Iterator[tuple[bool, int, str, str, Entry]]:
+    """Yield what can be picked, with what to sort by, and what sets it apart."""
+    current = entries.get(key)
+    mine = _side(current) if current else None
+    for entry in entries.values():
+        side = _side(entry)
+        if entry.key == key or entry.problem or side is None:
+            continue
+        label = labels([mine, side])[1] if mine else entry.kernel
+        other = mine is None or side.kernel != mine.kernel
+        told = label or "the same configuration"
+        yield other, len(label.split()), told, told, entry
+
+
+def _side(entry: Entry) -> Side | None:
+    if entry.config is None:
+        return None
+    return Side(
+        kernel=entry.kernel,
+        target=entry.target,
+        triton_version=entry.triton_version,
+        config=entry.config,
+        label="",
+    )
+
+
+def _row(label: str, entry: Entry, width: int) -> Content:
+    shown = printable_line(label)
+    if len(shown) > width:
+        shown = f"{shown[: width - 1]}…"
+    held, occupancy = entry.resources, entry.occupancy
+    told = []
+    if held is not None and held.registers is not None:
+        told.append(f"{held.registers} registers")
+    if held is not None and held.shared_dynamic_bytes is not None:
+        told.append(f"{count(held.shared_dynamic_bytes)} B shared")
+    if occupancy is not None:
+        told.append(percent(occupancy.theoretical) if occupancy.launchable else "cannot launch")
+    style = WARN if occupancy is not None and not occupancy.launchable else DIM
+    figures = " · ".join(told)
+    return Content.assemble(
+        (f"{shown:<{width}}  ", "bold"),
+        (f"{figures:<38}  ", style),
+        (printable_line(entry.place), DIM),
+    )

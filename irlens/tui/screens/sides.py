@@ -1,0 +1,191 @@
+"""What two entries have to show against each other: figures, and the stages that both have."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Footer, Static
+
+from irlens.model.comparison import Comparison
+from irlens.model.errors import IrlensError
+from irlens.model.text import count, printable_line
+from irlens.tui.code.difference import Difference
+from irlens.tui.drawing import DIM
+from irlens.tui.panels import deltas
+from irlens.tui.screens.base import LensScreen
+from irlens.tui.widgets.diff_view import DiffView
+from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets.prompt import Prompt
+
+#: The stage to begin with: the one that is nearest to the machine and text in every capture.
+_FIRST = ("ptx", "amdgcn")
+#: Lines of a drawing that is kept while another stage is shown: making it again takes seconds.
+_KEPT_LINES = 20_000
+#: Seconds for a stage above which the others are compared only when they are asked for.
+_SLOW = 1.5
+
+
+class SidesScreen(LensScreen):
+    """Two entries.
+
+    Args:
+        before: The first entry's key.
+        after: The second one's.
+
+    Attributes:
+        stage: The stage that is shown.
+        stages: Those that both sides have.
+    """
+
+    def __init__(self, before: str, after: str) -> None:
+        super().__init__()
+        self.before, self.after = before, after
+        self.stage = ""
+        self.stages: list[str] = []
+        #: Lines that moved, by stage; ``None`` where that cannot be told.
+        self._moved: dict[str, int | None] = {}
+        self._kept: dict[str, Difference] = {}
+        self._is_slow = False
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield Heading()
+        with VerticalScroll(id="deltas", can_focus=False):
+            yield Panel("What moved", id="moved")
+        yield Static(id="stages")
+        yield DiffView()
+        yield Prompt()
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begin to compare."""
+        self.begin()
+
+    def action_scroll(self, rows: int) -> None:
+        """Scroll what moved by some rows."""
+        self.query_one("#deltas").scroll_relative(y=rows, animate=False)
+
+    @property
+    def diff(self) -> DiffView:
+        """The code."""
+        return self.query_one(DiffView)
+
+    def begin(self) -> None:
+        """Compare the two entries."""
+        self.stages, self._moved, self._kept = [], {}, {}
+        self.query_one(Heading).show(Content("comparing …"), Content(""))
+        self.diff.show_note("comparing …")
+        self.diff.focus()
+        before, after = self.before, self.after
+        self.ask(lambda: self.bench.compare(before, after), self._tell, self._failed, group="all")
+
+        def stages() -> list[str]:
+            theirs = self.bench.stages(after)
+            return [stage for stage in self.bench.stages(before) if stage in theirs]
+
+        self.ask(stages, self._choose, self._failed, group="stages")
+
+    def _tell(self, comparison: Comparison) -> None:
+        self.query_one(Panel).show(partial(deltas.draw, comparison))
+        kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
+        title = Content.assemble(
+            (printable_line(" → ".join(kernels)), "bold"), "  ", deltas.sides(comparison)
+        )
+        after = comparison.after.target
+        self.query_one(Heading).show(title, Content(after.arch if after else ""))
+
+    def _failed(self, error: IrlensError) -> None:
+        self.query_one(Heading).show(Content("this cannot be compared"))
+        self.lens.tell_error(error)
+
+    # Stages.
+
+    def _choose(self, stages: list[str]) -> None:
+        self.stages = stages
+        wanted = (self.stage, self.lens.remembered.layout.get("compare.stage", ""), *_FIRST)
+        chosen = next((name for name in wanted if name in stages), stages[-1] if stages else "")
+        if chosen:
+            self.show_stage(chosen)
+        else:
+            self.diff.show_note("there is no stage that both sides have")
+
+    def show_stage(self, stage: str) -> None:
+        """Show what moved in a stage, as soon as that is known."""
+        self.stage = stage
+        self.diff.border_title = stage
+        self._tell_stages()
+        if stage in self._kept:
+            self._show(stage, self._kept[stage])
+            return
+        self.diff.show_note(f"comparing {stage} …")
+        self._compare(stage, partial(self._show, stage), self._miss, group="code")
+
+    def _show(self, stage: str, difference: Difference) -> None:
+        self._keep(stage, difference)
+        if stage == self.stage:
+            if difference.comparison.different:
+                self.diff.show(difference)
+            else:
+                lines = count(difference.comparison.after_lines)
+                self.diff.show_note(f"{stage} does the same on both sides, in {lines} lines")
+        self._count_another()
+
+    def _miss(self, error: IrlensError) -> None:
+        self._moved[self.stage] = None
+        self.diff.show_note(error.message)
+        self._tell_stages()
+
+    def _count_another(self) -> None:
+        """Find out how much moved in a stage that is not shown, one after the other."""
+        stage = next((name for name in self.stages if name not in self._moved), None)
+        if stage is None or self._is_slow:
+            return
+
+        def skip(_: IrlensError) -> None:
+            self._moved[stage] = None
+            self._tell_stages()
+            self._count_another()
+
+        def keep(difference: Difference) -> None:
+            self._keep(stage, difference)
+            self._count_another()
+
+        self._compare(stage, keep, skip, group="count")
+
+    def _compare(
+        self,
+        stage: str,
+        then: Callable[[Difference], None],
+        failed: Callable[[IrlensError], None],
+        *,
+        group: str,
+    ) -> None:
+        before, after, since = self.before, self.after, time.monotonic()
+
+        def compared(difference: Difference) -> None:
+            self._is_slow = time.monotonic() - since > _SLOW
+            then(difference)
+
+        call = lambda: Difference(self.bench.code(before, after, stage))  # noqa: E731
+        self.ask(call, compared, failed, group=group)
+
+    def _keep(self, stage: str, difference: Difference) -> None:
+        told = difference.comparison
+        self._moved[stage] = told.added + told.removed + told.changed
+        if len(difference.unified) <= _KEPT_LINES:
+            self._kept[stage] = difference
+        self._tell_stages()
+
+    def _tell_stages(self) -> None:
+        """List the stages, with how much moved in each."""
+        told = []
+        for stage in self.stages:
+            moved = self._moved.get(stage)
+            number = "" if moved is None else f" {count(moved)}" if moved else " ="
+            style = "bold reverse" if stage == self.stage else "" if moved else DIM
+            told.append(Content.styled(f" {stage}{number} ", style))
+        self.query_one("#stages", Static).update(Content(" ").join(told))

@@ -1,0 +1,293 @@
+"""What moved in a stage's text, drawn line by line as it is looked at."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.strip import Strip
+
+from irlens.model.text import count, plural, printable_line
+from irlens.tui.code.difference import Difference, DiffLine, Half
+from irlens.tui.code.document import following
+from irlens.tui.code.painting import Highlight, Painter, Palette
+from irlens.tui.code.searching import spans
+from irlens.tui.widgets.painted import PaintedText
+
+_LINES = ("cursor", "removed", "added", "missing", "heading")
+_STYLES = ("match", "line-number", "minus", "plus", "tilde", "removed-word", "added-word", "place")
+_SIGN_STYLE = {"-": "minus", "+": "plus", "~": "tilde"}
+_CURSOR_SIGN = "▶"
+#: Lines that stay visible before and behind the cursor, and cells that an arrow scrolls.
+_CONTEXT, _CELLS = 3, 8
+
+
+class DiffView(PaintedText):
+    """Shows a difference, with a cursor.
+
+    Attributes:
+        difference: What is shown, ``None`` where there is only a sentence to show.
+        split: Whether the sides stand beside each other.
+        row: The line of the drawing at which the cursor is, from 0.
+        pattern: What is searched for.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "move(1)", "Down", show=False, id="diff.down"),
+        Binding("k,up", "move(-1)", "Up", show=False, id="diff.up"),
+        Binding("h,left", "sideways(-1)", "Scroll left", show=False, id="diff.left"),
+        Binding("l,right", "sideways(1)", "Scroll right", show=False, id="diff.right"),
+        Binding("0,home", "sideways(-1000000)", "Line's start", show=False, id="diff.line_start"),
+        Binding("dollar_sign,end", "sideways(1000000)", "Line's end", show=False,
+                id="diff.line_end"),
+        Binding("ctrl+d", "page(0.5)", "Half a page down", show=False, id="diff.half_down"),
+        Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False, id="diff.half_up"),
+        Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False, id="diff.page_down"),
+        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="diff.page_up"),
+        Binding("g,ctrl+home", "first", "First line", show=False, id="diff.first"),
+        Binding("G,ctrl+end", "last", "Last line", show=False, id="diff.last"),
+        Binding("right_square_bracket", "hunk(1)", "Next change", id="diff.next_hunk"),
+        Binding("left_square_bracket", "hunk(-1)", "Previous change", id="diff.previous_hunk",
+                show=False),
+    ]  # fmt: skip
+
+    LINES = _LINES
+    STYLES = _STYLES
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"code-view--{name}" for name in (*_LINES, *_STYLES)}
+    DEFAULT_CSS = """
+    DiffView {
+        & > .code-view--removed { background: $error 13%; }
+        & > .code-view--added { background: $success 13%; }
+        & > .code-view--missing { background: $foreground 4%; }
+        & > .code-view--heading { background: $panel; color: $accent; }
+        & > .code-view--place { color: $text-muted; }
+        & > .code-view--minus { color: $error; text-style: bold; }
+        & > .code-view--plus { color: $success; text-style: bold; }
+        & > .code-view--tilde { color: $warning; text-style: bold; }
+        & > .code-view--removed-word { background: $error 38%; text-style: bold underline; }
+        & > .code-view--added-word { background: $success 38%; text-style: bold underline; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.difference: Difference | None = None
+        self.split = False
+        self.row = 0
+        self.pattern: re.Pattern[str] | None = None
+        self._painter: Painter | None = None
+        self._note = ""
+        #: Rows where a hunk's first line that moved is, and where the pattern stands.
+        self._hunks: Sequence[int] = ()
+        self._hits: Sequence[int] = ()
+
+    def show(self, difference: Difference) -> None:
+        """Show a difference, with the cursor at the first line that moved."""
+        self.difference = difference
+        self._painter = Painter(difference.colours, ())
+        self._lay_out()
+        self._go(self._hunks[0] if self._hunks else 0)
+
+    def show_note(self, note: str) -> None:
+        """Show a sentence instead: that nothing moved, or why that is not known."""
+        self.difference = self._painter = None
+        self._hunks, self._hits = (), ()
+        self._note = printable_line(note)
+        self.border_subtitle = ""
+        self.virtual_size = Size(0, 0)
+        self.refresh()
+
+    @property
+    def lines(self) -> Sequence[DiffLine]:
+        """What is drawn, one line each."""
+        return self.difference.lines(split=self.split) if self.difference else ()
+
+    @property
+    def current(self) -> DiffLine | None:
+        """The line at which the cursor is."""
+        return self.lines[self.row] if self.lines else None
+
+    def turn(self, *, split: bool) -> None:
+        """Put the sides beside each other, or under each other; the cursor stays where it is."""
+        here, self.split = self.current, split
+        self._lay_out()
+        if here is not None:
+            wanted = {half.at for half in here.halves}
+            found = (
+                row
+                for row, line in enumerate(self.lines)
+                if line is here or any(half.at in wanted for half in line.halves)
+            )
+            self._go(next(found, 0))
+
+    def search(self, pattern: re.Pattern[str] | None) -> None:
+        """Show where a pattern stands."""
+        self.pattern = pattern
+        self._hits = [
+            row
+            for row, line in enumerate(self.lines)
+            if pattern and any(spans(pattern, half.text) for half in line.halves)
+        ]
+        self.refresh()
+
+    def find(self, step: int, start: int | None = None) -> bool:
+        """Go to the next (-1: previous) match, around the ends, and say whether there is one."""
+        row = following(self._hits, self.row if start is None else start, step)
+        if row is not None:
+            self._go(row)
+        return row is not None
+
+    def go_to(self, row: int) -> None:
+        """Put the cursor on a line of the drawing."""
+        self._go(row)
+
+    def action_move(self, step: int) -> None:
+        """Move by lines."""
+        self._go(self.row + step)
+
+    def action_page(self, pages: float) -> None:
+        """Move by pages."""
+        self._go(self.row + round(self.scrollable_content_region.height * pages))
+
+    def action_first(self) -> None:
+        """Go to the first line."""
+        self._go(0)
+
+    def action_last(self) -> None:
+        """Go to the last line."""
+        self._go(len(self.lines) - 1)
+
+    def action_hunk(self, step: int) -> None:
+        """Go to the next (-1: previous) change, around the ends."""
+        row = following(self._hunks, self.row, step)
+        if row is not None:
+            self._go(row)
+
+    def action_sideways(self, step: int) -> None:
+        """Scroll to the side."""
+        self.scroll_to(x=self.scroll_x + step * _CELLS, animate=False, immediate=True)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Go where the mouse points."""
+        at = event.get_content_offset(self)
+        if at is not None:
+            self._go(round(self.scroll_y) + at.y)
+
+    def on_resize(self) -> None:
+        """Fit the drawing to the pane."""
+        if self.difference is not None:
+            self._lay_out()
+            self._go(self.row)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row of the pane."""
+        scroll_x, scroll_y = self.scroll_offset
+        width, row = self.scrollable_content_region.width, scroll_y + y
+        plain = self.palette("")
+        if self._painter is None:
+            note = [Segment(f" {self._note}", plain[""])] if y == 0 else []
+            return Strip(note).crop_extend(0, width, plain[""])
+        if row >= len(self.lines):
+            return Strip.blank(width, plain[""])
+        line = self.lines[row]
+        sign = Segment(_CURSOR_SIGN if row == self.row else " ", plain["tilde"])
+        if line.mark == "@":
+            return self._heading(line, sign, width)
+        drawn = self._side_by_side if self.split else self._under_each_other
+        return Strip([sign, *drawn(line, row == self.row, scroll_x, width - 1)])
+
+    def _heading(self, line: DiffLine, sign: Segment, width: int) -> Strip:
+        palette = self.palette("heading")
+        heading, where = line.heading
+        text = [Segment(f" {heading}  " if heading else " ", palette[""])]
+        strip = Strip([sign, *text, Segment(where, palette["place"])])
+        return strip.crop_extend(0, width, palette[""])
+
+    def _under_each_other(
+        self, line: DiffLine, here: bool, left: int, width: int
+    ) -> Iterable[Segment]:
+        kind = {"-": "removed", "+": "added"}.get(line.mark, "")
+        palette = self.palette("cursor" if here else kind)
+        numbers = [self._number(half) for half in (line.before, line.after)]
+        yield Segment(f"{line.mark} ", palette[_SIGN_STYLE.get(line.mark, "")])
+        yield Segment(f"{' '.join(numbers)}  ", palette["line-number"])
+        *_, shown = line.halves
+        yield from self._code(shown, palette, kind, left, width - self._beside + 1)
+
+    def _side_by_side(self, line: DiffLine, here: bool, left: int, width: int) -> Iterable[Segment]:
+        room = self._room(width + 1)
+        for half, mark, kind in ((line.before, "-", "removed"), (line.after, "+", "added")):
+            moved = kind if line.mark in ("~", mark) else ""
+            palette = self.palette("cursor" if here else moved if half else "missing")
+            if kind == "added":
+                sign = self.palette("cursor" if here else "")[_SIGN_STYLE.get(line.mark, "")]
+                yield Segment(f" {line.mark} ", sign)
+            yield Segment(f"{self._number(half)} ", palette["line-number"])
+            if half is None:
+                yield Segment(" " * room, palette[""])
+            else:
+                yield from self._code(half, palette, moved, left, room)
+
+    def _code(
+        self, half: Half, palette: Palette, moved: str, left: int, room: int
+    ) -> Iterable[Segment]:
+        if self._painter is None:
+            return []
+        code = Strip(self._painter.code(half.at + 1, palette, self._highlights(half, moved)))
+        return code.crop_extend(left, left + max(room, 0), palette[""])
+
+    def _highlights(self, half: Half, moved: str) -> Iterator[Highlight]:
+        plain = self.palette("")
+        if moved:
+            word: Style = plain[f"{moved}-word"]
+            yield from ((first, last, word) for first, last in half.moved)
+        if self.pattern is not None:
+            yield from ((*found, plain["match"]) for found in spans(self.pattern, half.text))
+
+    def _number(self, half: Half | None) -> str:
+        digits = self.difference.digits if self.difference else 0
+        return f"{half.number if half else '':>{digits}}"
+
+    @property
+    def _beside(self) -> int:
+        """Cells beside the code where the sides are under each other: signs and two numbers."""
+        return 6 + 2 * (self.difference.digits if self.difference else 0)
+
+    def _room(self, width: int) -> int:
+        """Cells for the code of each side where they stand beside each other."""
+        digits = self.difference.digits if self.difference else 0
+        return max((width - 1 - 3 - 2 * (digits + 1)) // 2, 1)
+
+    def _lay_out(self) -> None:
+        if self.difference is None:
+            return
+        self._hunks = [
+            row
+            for row, line in enumerate(self.lines)
+            if line.mark not in " @" and self.lines[row - 1].mark in " @"
+        ]
+        self.search(self.pattern)
+        width = self.scrollable_content_region.width
+        room = self._room(width) if self.split else width - self._beside
+        hidden = max(self.difference.width + 1 - room, 0)
+        self.virtual_size = Size(width + hidden, len(self.lines))
+
+    def _go(self, row: int) -> None:
+        """Put the cursor on a row, and scroll until it is in sight."""
+        self.row = max(min(row, len(self.lines) - 1), 0)
+        height = self.scrollable_content_region.height
+        self.refresh()
+        if height > 0:
+            margin = min(_CONTEXT, (height - 1) // 2)
+            top = round(self.scroll_y)
+            top += min(self.row - top - margin, 0) + max(self.row - top - height + 1 + margin, 0)
+            self.scroll_to(y=top, animate=False, immediate=True)
+        if self.difference is not None:
+            at = bisect_right(self._hunks, self.row)
+            told = plural(len(self._hunks), "change")
+            self.border_subtitle = f"{count(at)} of {told}" if self._hunks else "no difference"
