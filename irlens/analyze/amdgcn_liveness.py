@@ -123,7 +123,7 @@ def collect(function: Function, cfg: Cfg) -> Registers | Unreadable:
         return Unreadable(f"{cfg.unknown} is not known")
     lanes = 32 if function.directives.get("wavefront_size32") else 64
     reads, writes, kills = [], [], []
-    narrowed = False
+    off = False
     for instruction in cfg.instructions:
         found = access(instruction, lanes)
         if found is None:
@@ -131,12 +131,12 @@ def collect(function: Function, cfg: Cfg) -> Registers | Unreadable:
             return Unreadable(f"which registers '{name}' on line {instruction.line} uses")
         reads.append(found.reads)
         writes.append(found.writes)
-        kills.append(found.kills & ~VECTOR if narrowed else found.kills)
-        narrowed = _narrowed(instruction, narrowed)
+        kills.append(found.kills & ~VECTOR if off else found.kills)
+        off = narrowed(instruction, off)
     return Registers(tuple(reads), tuple(writes), tuple(kills), _at_entry(function))
 
 
-def _narrowed(instruction: Instruction, before: bool) -> bool:
+def narrowed(instruction: Instruction, before: bool) -> bool:
     """Whether lanes may be off behind an instruction that no branch leads around the code for."""
     mnemonic = instruction.mnemonic
     if mnemonic.startswith("s_cbranch_exec"):

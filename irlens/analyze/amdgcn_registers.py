@@ -130,12 +130,18 @@ def operation_access(operation: Operation, lanes: int) -> Access | None:
     reads, writes = _bits(read), _bits(written)
     partial = _keeps_some(operation) or any(r.half for o in written for r in o.registers)
     kills = 0 if partial else writes
-    swaps = _SWAPS.fullmatch(operation.mnemonic) is not None
-    if swaps or kind == "buffer atomic" or _ACCUMULATES.fullmatch(operation.mnemonic):
+    if reads_destination(operation):
         reads |= writes
     if _READS_VCC.fullmatch(operation.mnemonic):
         reads |= bits(RegisterRange("vcc", 0, lanes // 32))
     return Access(reads, writes, kills)
+
+
+def reads_destination(operation: Operation) -> bool:
+    """Whether an operation reads what it writes, without naming it again."""
+    if _SWAPS.fullmatch(operation.mnemonic) or _ACCUMULATES.fullmatch(operation.mnemonic):
+        return True
+    return classify(operation) == "buffer atomic"
 
 
 def _destinations(operation: Operation, kind: str) -> int:

@@ -49,6 +49,13 @@ def bits(register: Register, count: int = 1) -> int:
     return ((1 << count) - 1) << (first + register.index) & FILES[register.file]
 
 
+def numbers(registers: int, file: str) -> list[int]:
+    """Return the numbers of a file's registers in a set."""
+    first, count = _LAYOUT[file]
+    found = registers >> first & ((1 << count) - 1)
+    return [number for number in range(found.bit_length()) if found >> number & 1]
+
+
 def access(instruction: Instruction) -> Access | None:
     """Return what an instruction reads and writes; ``None`` where that is not known.
 

@@ -3,12 +3,12 @@
 Held apart are what a statement says and which values it says it of. Names (SSA values, registers,
 labels, attribute aliases, metadata numbers) may be others, as long as the same value is named
 everywhere; source locations, comments, offsets and debug information do not count at all. In the
-machine's code the numbers of registers are the allocator's choice: a value is followed from one
-label to the next, and not beyond.
+machine's code the numbers of registers are the allocator's choice: a register that is read stands
+for the instructions that may have written it (``registers``).
 """
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from irlens.comparison.code.align import align, side
@@ -16,8 +16,14 @@ from irlens.comparison.code.declarations import Declarations
 from irlens.comparison.code.hunks import Enclosing, Rows, hunks
 from irlens.comparison.code.names import Correspondence
 from irlens.comparison.code.reading import STAGES, ReadStage, alike, check_stages, read, side_of
+from irlens.comparison.code.sequences import Pair
+from irlens.comparison.code.settling import settled
+from irlens.comparison.code.statements import Code
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeRow
+
+#: Where statements that look the same are many, one that is settled settles others.
+_MOST_ROUNDS = 4
 
 __all__ = ["STAGES", "check_stages", "compare_code"]
 
@@ -71,9 +77,13 @@ def _compare(
     code, other = alike(ours, theirs)
     declared = Declarations(code.statements, other.statements)
     pairs = align(side(code, ours.loops, ours.loop_key), side(other, theirs.loops, theirs.loop_key))
-    values = Correspondence(
-        code.statements, other.statements, [*declared.pairs, *pairs], declared.certain
-    )
+    values = _corresponding(code, other, declared, pairs)
+    for _ in range(_MOST_ROUNDS):
+        again = settled(code.statements, other.statements, pairs, values)
+        if again == pairs:
+            break
+        pairs = again
+        values = _corresponding(code, other, declared, pairs)
     rows = Rows(code.statements, other.statements, values)
     free = rows.all([*declared.pairs, *declared.changed(values)], ordered=False)
     moving = rows.all(pairs, ordered=True)
@@ -94,6 +104,18 @@ def _compare(
             *hunks([row for row in free if row.kind != "same"], rows, heading.of, 0),
             *hunks(moving, rows, heading.of, context),
         ],
+    )
+
+
+def _corresponding(
+    code: Code, other: Code, declared: Declarations, pairs: Sequence[Pair]
+) -> Correspondence:
+    return Correspondence(
+        code.statements,
+        other.statements,
+        [*declared.pairs, *pairs],
+        declared.certain,
+        compares_lost=code.lost == other.lost,
     )
 
 

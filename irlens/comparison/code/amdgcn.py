@@ -1,13 +1,18 @@
 """AMD's assembly as statements, one a line (LLVM, User Guide for AMDGPU Backend)."""
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 
-from irlens.analyze import amdgcn_registers
-from irlens.comparison.code.registers import Registers, Use
+from msgspec.structs import replace
+
+from irlens.comparison.code import amdgcn_steps
+from irlens.comparison.code.registers import Followed, Values, names
 from irlens.comparison.code.statements import (
     Code,
     Flow,
+    Inside,
     Lexicon,
+    Line,
     Name,
     Scope,
     Statement,
@@ -35,7 +40,6 @@ _END = re.compile(r"\.Lfunc_end\d++:")
 _LABEL = re.compile(r"\.LBB[0-9_]++:")
 _JUMP = re.compile(r"\s*+(?:s_branch|s_endpgm\w*|s_setpc_b64)\b")
 _BRANCH = re.compile(r"\s*+s_cbranch_")
-_FILES = frozenset("vsa")
 
 
 def _placeholder(name: str) -> str:
@@ -47,49 +51,77 @@ def _placeholder(name: str) -> str:
 
 
 def read(text: str) -> Code:
-    """Read an assembly file. Debug information, comments and alignment are noise.
+    """Read an assembly file. Debug information, comments and alignment are noise."""
+    functions = list(_functions(text))
+    inside = Inside(functions)
+    cuts = {number: _LEXICON.cut(line) for number, line in _code(text)}
+    named = {number: len(_registers(cut.words)) for number, cut in cuts.items()}
+    followed = _followed(text, named)
+    statements = [
+        _statement(number, cut, followed.values, inside.at(number))
+        for number, cut in cuts.items()
+        if cut.skeleton
+    ]
+    return Code(statements, functions, [], count_lines(text), followed.lost)
 
-    Where the parser knows an instruction's operands not, its registers are not compared.
-    """
-    instructions = _instructions(text)
+
+def _functions(text: str) -> Iterator[Scope]:
+    """Yield the functions, each up to the label of its end."""
     declared: set[str] = set()
-    statements: list[Statement] = []
-    functions: list[Scope] = []
-    registers = Registers()
     function: Scope | None = None
-    in_debug = False
-    for number, line in numbered(text):
-        if _SECTION.match(line):
-            in_debug = _DEBUG.match(line) is not None
-        if in_debug:
-            continue
+    for number, line in _without_debug(text):
         if found := _TYPE.match(line):
             declared.add(found["name"])
         elif (begins := _FUNCTION.match(line)) and begins["name"] in declared:
             function = Scope("function", begins["name"], number, number)
         elif function is not None and _END.match(line):
-            functions.append(Scope("function", function.name, function.first, number))
+            yield replace(function, last=number)
             function = None
-        if _NOISE.match(line):
-            continue
-        cut = _LEXICON.cut(line)
-        if not cut.skeleton:
-            continue
-        inside = "" if function is None else function.name
-        names = _names(instructions.get(number), cut.words, registers, inside)
-        skeleton = " ".join(cut.skeleton.split())
-        statements.append(
-            Statement(number, cut.text, skeleton, names, _flow(line), noise=cut.noise)
-        )
-    return Code(statements, functions, [], count_lines(text))
 
 
-def _instructions(text: str) -> dict[int, amdgcn.Instruction]:
+def _code(text: str) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in _without_debug(text) if not _NOISE.match(line))
+
+
+def _without_debug(text: str) -> Iterator[tuple[int, str]]:
+    in_debug = False
+    for number, line in numbered(text):
+        if _SECTION.match(line):
+            in_debug = _DEBUG.match(line) is not None
+        if not in_debug:
+            yield number, line
+
+
+def _followed(text: str, named: Mapping[int, int]) -> Followed:
+    """What the registers of instructions stand for, where that is known."""
     try:
-        statements = amdgcn.parse(text).statements
+        functions = amdgcn.parse(text).functions
     except ParseError:
-        return {}
-    return {each.line: each for each in statements if isinstance(each, amdgcn.Instruction)}
+        return Followed({}, 0)
+    found = [amdgcn_steps.values(function, named) for function in functions]
+    return Followed(
+        {line: values for each in found for line, values in each.values.items()},
+        sum(each.lost for each in found),
+    )
+
+
+def _statement(number: int, cut: Line, values: Mapping[int, Values], function: str) -> Statement:
+    labels = [word for word in cut.words if word.text[0] == "."]
+    found = list(names(_registers(cut.words), values.get(number), function))
+    found += [Name((function, word.text), word.columns, word.columns[0] == 0) for word in labels]
+    return Statement(
+        number,
+        cut.text,
+        " ".join(cut.skeleton.split()),
+        tuple(sorted(found, key=lambda name: name.columns)),
+        _flow(cut.text),
+        noise=cut.noise,
+    )
+
+
+def _registers(words: Sequence[Word]) -> list[Word]:
+    """The registers among what a line names; the others are labels."""
+    return [word for word in words if word.text[0] != "."]
 
 
 def _flow(line: str) -> Flow:
@@ -98,46 +130,3 @@ def _flow(line: str) -> Flow:
     if _JUMP.match(line):
         return "jump"
     return "branch" if _BRANCH.match(line) else ""
-
-
-def _names(
-    instruction: amdgcn.Instruction | None,
-    words: list[Word],
-    registers: Registers,
-    function: str,
-) -> tuple[Name, ...]:
-    labels = [word for word in words if word.text[0] == "."]
-    named = [word for word in words if word.text[0] != "."]
-    uses = _uses(instruction) if instruction is not None else None
-    if instruction is not None and uses is not None and len(uses) == len(named):
-        found = list(registers.names(instruction.line, named, uses))
-    else:
-        if instruction is not None:
-            registers.forget()
-        elif labels:
-            registers.arrive()
-        found = [Name(None, word.columns, False) for word in named]
-    found += [Name((function, word.text), word.columns, word.columns[0] == 0) for word in labels]
-    return tuple(sorted(found, key=lambda name: name.columns))
-
-
-def _uses(instruction: amdgcn.Instruction) -> list[Use] | None:
-    """Return the registers that an instruction names, from left to right."""
-    uses = []
-    for operation in instruction.operations:
-        # VCC, which depends on the number of lanes, is no name here.
-        access = amdgcn_registers.operation_access(operation, lanes=64)
-        if access is None:
-            return None
-        left = access.writes
-        for operand in operation.operands:
-            bits = 0
-            for register in operand.registers:
-                bits |= amdgcn_registers.bits(register)
-            writes = bool(bits & left)
-            # Destinations stand first: an operand behind the last of them is read.
-            left &= ~bits
-            for register in operand.registers:
-                if register.file in _FILES:
-                    uses.append(Use((register.file, register.first), register.count, writes))
-    return uses

@@ -6,8 +6,9 @@ found by its users: an alias stands for another where most operations name the o
 
 from collections.abc import Hashable, Sequence
 
-from irlens.comparison.code.align import Pair, opcode
+from irlens.comparison.code.keys import opcode
 from irlens.comparison.code.names import Correspondence
+from irlens.comparison.code.sequences import Pair
 from irlens.comparison.code.statements import Statement
 
 #: Metadata may name itself.

@@ -4,9 +4,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from irlens.comparison.code.align import Pair
 from irlens.comparison.code.loops import nested
 from irlens.comparison.code.names import Correspondence
+from irlens.comparison.code.sequences import Pair
 from irlens.comparison.code.statements import Scope, Statement
 from irlens.comparison.code.words import differing
 from irlens.model.code import CodeHunk, CodeRow, Columns, RowKind

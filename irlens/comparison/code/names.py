@@ -6,10 +6,10 @@ operand was replaced by another it is the statement that uses it that changed, n
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from irlens.comparison.code.align import Pair
-from irlens.comparison.code.statements import Arrived, Name, Statement
+from irlens.comparison.code.sequences import Pair
+from irlens.comparison.code.statements import Itself, Name, Statement
 
 _MAKES = 2
 _USES = 1
@@ -23,21 +23,27 @@ class Correspondence:
         after: Statements of the second.
         pairs: Which is which.
         certain: Values that correspond whatever is said.
+        compares_lost: Whether a register of which one side knows the value, and the other nothing
+            but its name, is another. If there is a call on one side only, that says nothing.
     """
 
     def __init__(
         self,
         before: Sequence[Statement],
         after: Sequence[Statement],
-        pairs: Iterable[Pair],
+        pairs: Sequence[Pair],
         certain: Iterable[tuple[Hashable, Hashable]] = (),
+        *,
+        compares_lost: bool = True,
     ) -> None:
-        # With another label on one side only, values arrive there that do not on the other.
-        self._compares_arrived = _labels(before) == _labels(after)
+        self._compares_lost = compares_lost
         said: Counter[tuple[Hashable, Hashable]] = Counter()
+        merged: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
         for i, j in pairs:
             for ours, theirs in _together(before[i], after[j]):
-                if self._comparable(ours, theirs):
+                if isinstance(ours.value, frozenset) and isinstance(theirs.value, frozenset):
+                    merged.append((ours.value, theirs.value))
+                elif _votes(ours.value, theirs.value):
                     makes = ours.defines and theirs.defines
                     said[ours.value, theirs.value] += _MAKES if makes else _USES
         self._after: dict[Hashable, Hashable] = {}
@@ -47,6 +53,15 @@ class Correspondence:
         # Equal votes: whoever was heard first.
         for (one, other), _ in said.most_common():
             self._bind(one, other)
+        for several, others in merged:
+            self._bind_rest(several, others)
+
+    def _bind_rest(self, ours: frozenset[Hashable], theirs: frozenset[Hashable]) -> None:
+        """Of several values all but one of which correspond, the last does too."""
+        left = [each for each in ours if self._after.get(each) not in theirs]
+        right = [each for each in theirs if self._before.get(each) not in ours]
+        if len(left) == len(right) == 1:
+            self._bind(left[0], right[0])
 
     def _bind(self, one: Hashable, other: Hashable) -> None:
         if one not in self._after and other not in self._before:
@@ -55,23 +70,20 @@ class Correspondence:
 
     def of(self, value: Hashable) -> Hashable:
         """Return the second side's value for one of the first, ``None`` if it has none."""
-        return self._after.get(value)
+        return _each(self._after, value)
 
     def origin(self, value: Hashable) -> Hashable:
         """Return the first side's value for one of the second, ``None`` if it has none."""
-        return self._before.get(value)
+        return _each(self._before, value)
 
     def same(self, ours: Name, theirs: Name) -> bool:
         """Whether two names stand for values that correspond, as far as that is known."""
-        if not self._comparable(ours, theirs):
-            return True
-        return self._after.get(ours.value) == theirs.value
-
-    def _comparable(self, ours: Name, theirs: Name) -> bool:
         if ours.value is None or theirs.value is None:
-            return False
-        arrived = isinstance(ours.value, Arrived), isinstance(theirs.value, Arrived)
-        return arrived[0] == arrived[1] and (self._compares_arrived or not arrived[0])
+            return True
+        lost = isinstance(ours.value, Itself), isinstance(theirs.value, Itself)
+        if lost[0] != lost[1] and not self._compares_lost:
+            return True
+        return self.of(ours.value) == theirs.value
 
     def differing(self, ours: Statement, theirs: Statement) -> list[tuple[Name, Name]]:
         """Return the names of two statements that look the same whose values do not correspond."""
@@ -90,5 +102,17 @@ def _together(ours: Statement, theirs: Statement) -> Iterable[tuple[Name, Name]]
     return zip(one[:count], other[:count], strict=False)
 
 
-def _labels(side: Sequence[Statement]) -> int:
-    return sum(statement.flow == "label" for statement in side)
+def _each(values: Mapping[Hashable, Hashable], value: Hashable) -> Hashable:
+    """One value for another, or several for as many."""
+    if not isinstance(value, frozenset):
+        return values.get(value)
+    found = frozenset(map(values.get, value))
+    return None if None in found else found
+
+
+def _votes(ours: Hashable, theirs: Hashable) -> bool:
+    """Whether two values may be the same one: a register as such is no value of another's."""
+    if ours is None or theirs is None:
+        return False
+    kinds = (frozenset, Itself)
+    return not any(isinstance(ours, kind) != isinstance(theirs, kind) for kind in kinds)

@@ -132,9 +132,11 @@ def _renamed(stage: ReadStage) -> Code:
     kernel = stage.capture.kernel
     # As a whole name, or in front of "_param_0".
     name = re.compile(rf"(?<![\w.$]){re.escape(kernel)}(?![\w$]*(?<!_param_)[A-Za-z$])")
-    return Code(
-        [replace(s, skeleton=name.sub("kernel", s.skeleton)) for s in stage.code.statements],
-        [replace(f, name="kernel" if f.name == kernel else f.name) for f in stage.code.functions],
-        stage.code.loops,
-        stage.code.lines,
+    code = stage.code
+    return replace(
+        code,
+        statements=[replace(s, skeleton=name.sub("kernel", s.skeleton)) for s in code.statements],
+        functions=[
+            replace(f, name="kernel" if f.name == kernel else f.name) for f in code.functions
+        ],
     )

@@ -1,13 +1,18 @@
 """NVIDIA's machine code as statements, as nvdisasm prints it."""
 
 import re
+from collections.abc import Iterator, Sequence
 
-from irlens.analyze import sass_widths
-from irlens.comparison.code.registers import Registers, Use
+from msgspec.structs import replace
+
+from irlens.comparison.code import sass_steps
+from irlens.comparison.code.registers import Values, names
 from irlens.comparison.code.statements import (
     Code,
     Flow,
+    Inside,
     Lexicon,
+    Line,
     Name,
     Scope,
     Statement,
@@ -15,7 +20,6 @@ from irlens.comparison.code.statements import (
     count_lines,
     numbered,
 )
-from irlens.model.errors import ParseError
 from irlens.parse import sass
 
 _LEXICON = Lexicon(
@@ -33,48 +37,69 @@ _JUMPS = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "EXIT", "RET", "
 
 
 def read(text: str) -> Code:
-    """Read a disassembly. Offsets, source lines, scheduling and ``.reuse`` are noise.
+    """Read a disassembly. Offsets, source lines, scheduling and ``.reuse`` are noise."""
+    cuts = {number: _LEXICON.cut(line) for number, line in numbered(text)}
+    named = {number: len(_registers(cut.words)) for number, cut in cuts.items()}
+    instructions: dict[int, sass.Instruction] = {}
+    values: dict[int, Values] = {}
+    lost = 0
+    for section in sass_steps.sections(text):
+        instructions |= {each.line: each for each in section.instructions}
+        followed = sass_steps.values(section, named)
+        values |= followed.values
+        lost += followed.lost
+    functions = list(_functions(text))
+    inside = Inside(functions)
+    statements = [
+        _statement(number, cut, instructions.get(number), values.get(number), inside.at(number))
+        for number, cut in cuts.items()
+        if cut.skeleton and not _NO_CODE.match(cut.text)
+    ]
+    return Code(statements, functions, [], count_lines(text), lost)
 
-    Where the parser knows an instruction's operands not, its registers are not compared.
-    """
-    instructions = _instructions(text)
-    statements: list[Statement] = []
-    functions: list[Scope] = []
-    registers = Registers()
-    function: Scope | None = None
+
+def _functions(text: str) -> Iterator[Scope]:
+    """Yield the sections that hold code, each up to where the next section begins."""
+    open_section: Scope | None = None
     number = 0
     for number, line in numbered(text):
         if _OTHER_SECTION.match(line):
-            if function is not None:
-                functions.append(Scope("function", function.name, function.first, number - 1))
+            if open_section is not None:
+                yield replace(open_section, last=number - 1)
             section = _SECTION.match(line)
-            function = Scope("function", section["name"], number, number) if section else None
-            registers.arrive()
-        cut = _LEXICON.cut(line)
-        if not cut.skeleton or _NO_CODE.match(line):
-            continue
-        inside = "" if function is None else function.name
-        instruction = instructions.get(number)
-        if instruction is not None:
-            names = _names(instruction, cut.words, registers, inside)
-        else:
-            if _LABEL.match(line):
-                registers.arrive()
-            names = tuple(Name((inside, w.text), w.columns, w.columns[0] == 0) for w in cut.words)
-        flow: Flow = "label" if _LABEL.match(line) else _flow(instruction)
-        skeleton = " ".join(cut.skeleton.split())
-        statements.append(Statement(number, cut.text, skeleton, names, flow, noise=cut.noise))
-    if function is not None:
-        functions.append(Scope("function", function.name, function.first, number))
-    return Code(statements, functions, [], count_lines(text))
+            open_section = Scope("function", section["name"], number, number) if section else None
+    if open_section is not None:
+        yield replace(open_section, last=number)
 
 
-def _instructions(text: str) -> dict[int, sass.Instruction]:
-    try:
-        sections = sass.parse(text).sections
-    except ParseError:
-        return {}
-    return {each.line: each for section in sections for each in section.instructions}
+def _statement(
+    number: int,
+    cut: Line,
+    instruction: sass.Instruction | None,
+    values: Values | None,
+    function: str,
+) -> Statement:
+    registers = _registers(cut.words)
+    if instruction is not None:
+        found = list(names(registers, values, function))
+        labels = [word for word in cut.words if word not in registers]
+    else:
+        found, labels = [], cut.words
+    found += [Name((function, w.text), w.columns, w.columns[0] == 0) for w in labels]
+    flow: Flow = "label" if _LABEL.match(cut.text) else _flow(instruction)
+    return Statement(
+        number,
+        cut.text,
+        " ".join(cut.skeleton.split()),
+        tuple(sorted(found, key=lambda name: name.columns)),
+        flow,
+        noise=cut.noise,
+    )
+
+
+def _registers(words: Sequence[Word]) -> list[Word]:
+    """The registers among what a line names; the others are labels."""
+    return [word for word in words if word.text[0] not in ".$"]
 
 
 def _flow(instruction: sass.Instruction | None) -> Flow:
@@ -87,39 +112,3 @@ def _flow(instruction: sass.Instruction | None) -> Flow:
         if register.file in ("P", "UP")
     )
     return "branch" if guarded else "jump"
-
-
-def _names(
-    instruction: sass.Instruction, words: list[Word], registers: Registers, function: str
-) -> tuple[Name, ...]:
-    labels = [word for word in words if word.text[0] in ".$"]
-    named = [word for word in words if word.text[0] not in ".$"]
-    uses = _uses(instruction)
-    if uses is None or len(uses) != len(named):
-        registers.forget()
-        found = [Name(None, word.columns, False) for word in named]
-    else:
-        found = list(registers.names(instruction.line, named, uses))
-    if instruction.opcode == "CALL":
-        registers.forget()
-    found += [Name((function, word.text), word.columns, False) for word in labels]
-    return tuple(sorted(found, key=lambda name: name.columns))
-
-
-def _uses(instruction: sass.Instruction) -> list[Use] | None:
-    """Return the registers that an instruction names, from left to right."""
-    widths = sass_widths.widths(instruction)
-    if widths is None:
-        return None
-    guard = instruction.guard
-    uses = []
-    if guard is not None and guard.register.index is not None:
-        uses.append(Use((guard.register.file, guard.register.index), 1, False))
-    written = sass_widths.written(instruction)
-    for position, (operand, width) in enumerate(zip(instruction.operands, widths, strict=True)):
-        for register in operand.registers:
-            if register.index is not None:
-                writes = position in written and operand.kind == "register"
-                count = width.of(operand, register)
-                uses.append(Use((register.file, register.index), count, writes))
-    return uses

@@ -6,7 +6,7 @@ counts is which value it stands for. So the text of a statement is held apart fr
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -18,15 +18,15 @@ from irlens.model.source import SourceLocation
 Flow: TypeAlias = Literal["", "label", "branch", "jump"]
 
 
-class Arrived(NamedTuple):
-    """What a register holds at a label, wherever it was put there.
+class Itself(NamedTuple):
+    """A register of which nothing is known but its name.
 
     Attributes:
-        place: Number of the label in the text.
-        register: Which register.
+        function: Where.
+        register: Which register, or the operand as written.
     """
 
-    place: int
+    function: str
     register: Hashable
 
 
@@ -98,12 +98,30 @@ class Code(msgspec.Struct, frozen=True):
         functions: In the same order.
         loops: Those that the text itself shows; those of assemblies are found from ``flow``.
         lines: Lines of the text, with those that mean nothing.
+        lost: How many instructions there are behind which nothing is known of registers.
     """
 
     statements: list[Statement]
     functions: list[Scope]
     loops: list[Scope]
     lines: int
+    lost: int = 0
+
+
+class Inside:
+    """Says in which function a line is, asked in the order of the lines."""
+
+    def __init__(self, functions: Sequence[Scope]) -> None:
+        self._functions = functions
+        self._at = 0
+
+    def at(self, line: int) -> str:
+        """Return the name of the function around a line, empty outside of all."""
+        while self._at < len(self._functions) and self._functions[self._at].last < line:
+            self._at += 1
+        if self._at == len(self._functions) or line < self._functions[self._at].first:
+            return ""
+        return self._functions[self._at].name
 
 
 class Word(msgspec.Struct, frozen=True, gc=False):

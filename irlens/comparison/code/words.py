@@ -1,12 +1,12 @@
 """Where in a changed statement the change is."""
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
-from patiencediff import PatienceSequenceMatcher
-
 from irlens.comparison.code.names import Correspondence
+from irlens.comparison.code.sequences import common
 from irlens.comparison.code.statements import STRING, Name, Statement
 from irlens.model.code import Columns
 
@@ -24,20 +24,26 @@ def differing(
     """Return the columns of two statements that differ in meaning; none if nothing does."""
     if ours.looks_like(theirs):
         found = names.differing(ours, theirs)
-        return tuple(one.columns for one, _ in found), tuple(two.columns for _, two in found)
+        # Of several registers that one word names each is a name.
+        return _once(one.columns for one, _ in found), _once(two.columns for _, two in found)
     one = list(_tokens(ours, lambda name: ("value", names.of(name.value), name.value)))
     other = list(_tokens(theirs, lambda name: ("value", name.value, names.origin(name.value))))
-    matcher = PatienceSequenceMatcher(None, [t.key for t in one], [t.key for t in other])
-    left, right = set(range(len(one))), set(range(len(other)))
-    for i, j, length in matcher.get_matching_blocks():
-        left -= set(range(i, i + length))
-        right -= set(range(j, j + length))
+    same = common([t.key for t in one], [t.key for t in other], everywhere=False)
+    left = set(range(len(one))) - {i for i, _ in same}
+    right = set(range(len(other))) - {j for _, j in same}
     return _joined(ours, one, left), _joined(theirs, other, right)
+
+
+def _once(columns: Iterable[Columns]) -> tuple[Columns, ...]:
+    return tuple(dict.fromkeys(columns))
 
 
 def _tokens(statement: Statement, key: Callable[[Name], Hashable]) -> Iterator[_Token]:
     at = 0
-    known = [(name.columns, key(name)) for name in statement.names]
+    known: list[tuple[Columns, Hashable]] = [
+        (columns, tuple(map(key, named)))
+        for columns, named in groupby(statement.names, key=lambda name: name.columns)
+    ]
     known += [(columns, None) for columns in statement.noise]
     for columns, named in [
         *sorted(known, key=lambda each: each[0]),
