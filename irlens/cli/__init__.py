@@ -3,13 +3,18 @@
 Nothing heavier than click is imported until a command runs: see ``tests/cli/test_imports.py``.
 """
 
+import os
 import sys
+from pathlib import Path
 
 from irlens.cli.exits import Exit
 
 
 def main() -> None:
     """Run ``irlens`` with the process's arguments, and leave with its exit code."""
+    if sys.stdout is None or sys.stderr is None:  # closed by the shell: `>&-`
+        nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until the end
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     try:
         code = _run()
         sys.stdout.flush()

@@ -48,7 +48,6 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
 
     Raises:
         IrlensError: The file, or stdout, cannot be written.
-        BrokenPipeError: Nobody reads stdout any more.
     """
     data = content.encode() if isinstance(content, str) else content
     if output is not None and str(output) != "-":
@@ -71,7 +70,9 @@ def _print(data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        raise
+        # The reader (`head`) has seen enough. What was found still decides the exit code: behind
+        # `set -o pipefail` a check that failed must not pass.
+        abandon_stdout()
     except OSError as error:  # a full disk
         abandon_stdout()
         raise IrlensError(f"cannot write to stdout: {error.strerror}") from error

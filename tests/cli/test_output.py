@@ -11,6 +11,8 @@ import pytest
 from irlens.cli import output
 from irlens.model.errors import IrlensError
 
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "report.txt"
@@ -55,3 +57,22 @@ def test_a_full_disk_behind_stdout_is_said_in_one_line() -> None:
     assert done.stderr.decode().splitlines() == [
         "irlens: error: cannot write to stdout: No space left on device"
     ]
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_stream_that_the_shell_closed_is_no_trouble(stream: str) -> None:
+    command = f'exec "{sys.executable}" -m irlens kernels {stream}>&-'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_does_not_hide_a_difference() -> None:
+    sides = [str(CAPTURES / name) for name in ("softmax-t4", "softmax-h100")]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "irlens", "diff", *sides], stdout=write, stderr=subprocess.PIPE
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")
