@@ -71,7 +71,7 @@ def settings_of(capture: Capture) -> list[Setting]:
         *([_setting("maxnreg", config.maxnreg)] if nvidia else []),
     ]
     constexprs = [
-        _setting(name, value, ("true", "false") if isinstance(value, bool) else ())
+        _setting(name, value, ("false", "true") if isinstance(value, bool) else ())
         for name, value in config.constexprs.items()
     ]
     gpus = tuple(gpu.name for gpu in arch.gpus())

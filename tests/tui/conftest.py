@@ -1,5 +1,6 @@
 """A workbench made of the samples alone: the same answers everywhere, at once."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -7,11 +8,13 @@ import msgspec
 import pytest
 
 from irlens.artifacts.load import load
+from irlens.comparison import compare
+from irlens.comparison.code import compare_code
 from irlens.listing import list_stage, list_stages, occurrences
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.tui.workbench import Entry, Setting
@@ -44,6 +47,10 @@ class FakeWorkbench:
         ]
         #: Keys of entries that have been deleted meanwhile.
         self.deleted: set[str] = set()
+        #: What was to be compiled again; that comes to an end when ``compiled`` is set.
+        self.recompiled: list[tuple[str, dict[str, str]]] = []
+        self.compiled, self.cancelled = threading.Event(), threading.Event()
+        self.compiled.set()
 
     def entries(self) -> Iterator[Entry]:
         for key, report in self.reports.items():
@@ -81,19 +88,41 @@ class FakeWorkbench:
         )
 
     def compare(self, before: str, after: str) -> Comparison:
-        raise NotImplementedError
+        return compare(self.report(before), self.report(after))
 
     def code(self, before: str, after: str, stage: str) -> CodeComparison:
-        raise NotImplementedError
+        told = self.compare(before, after)
+        names = (told.before.label, told.after.label)
+        return compare_code(self._capture(before), self._capture(after), stage, names=names)
 
     def settings(self, key: str) -> Sequence[Setting]:
-        return ()
+        if not key.startswith("softmax"):
+            return ()
+        config = self.report(key).config
+        return [
+            Setting(name="num_stages", value=str(config.num_stages)),
+            Setting(name="num_warps", value="8", choices=("1", "2", "4", "8", "16", "32")),
+            Setting(name="maxnreg", value="none"),
+            Setting(name="BLOCK_SIZE", value="1024"),
+            Setting(name="PRECISE", value="false", choices=("false", "true")),
+            Setting(name="target", value="h100", choices=("sm_80", "sm_90", "a100", "h100", "t4")),
+        ]
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
-        raise NotImplementedError
+        """Whatever is asked for, softmax for a T4 comes of it, and after that for an MI300X."""
+        self.recompiled.append((key, changes))
+        self.report(key)
+        self.cancelled.clear()
+        while not self.compiled.wait(0.01):
+            if self.cancelled.is_set():
+                raise CaptureError("compiling softmax was cancelled")
+        if "maxnreg" in changes:
+            raise CaptureError("ptxas has failed", hint="[red]``` too few registers\x1b[2J")
+        made = "softmax-mi300x" if key == "softmax-t4" else "softmax-t4"
+        return entry_of(made, self.reports[made], f"captures/{made}")
 
     def cancel(self) -> None:
-        pass
+        self.cancelled.set()
 
     def explain(self, code: str) -> str:
         return f"# {code}\n\nWhat it means.\n"

@@ -58,7 +58,17 @@ class LensScreen(Screen[None]):
         group: str = "default",
     ) -> None:
         """Ask in a thread, see ``irlens.tui.asking.ask``; an error is told in a notification."""
-        ask(self, call, then, failed or self.lens.tell_error, group=group)
+        tell_error = failed or self.lens.tell_error
+        ask(self, call, self._unless_gone(then), self._unless_gone(tell_error), group=group)
+
+    def _unless_gone(self, then: Callable[[T], None]) -> Callable[[T], None]:
+        """Return what does nothing while the screen is being taken apart."""
+
+        def tell(answer: T) -> None:
+            if self.display:
+                then(answer)
+
+        return tell
 
 
 class EntryScreen(LensScreen):

@@ -1,7 +1,7 @@
 """Picking what an entry is compared with: others of its kernel first, by what sets them apart."""
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
@@ -23,6 +23,9 @@ from irlens.tui.workbench import Entry, Workbench
 
 #: Cells at most for what sets an entry apart.
 _LABEL = 48
+
+#: How far an entry is apart: another kernel, another vendor, how much else.
+_Rank: TypeAlias = tuple[bool, bool, int]
 
 
 class _Entries(OptionList):
@@ -106,10 +109,10 @@ class Picking(ModalScreen[str | None]):
     def _show(self) -> None:
         """List the entries that have the words, the cursor where it was."""
         words = self.query_one(Prompt).value.lower().split()
-        ranked = sorted(_ranked(self._entries, self._key), key=lambda each: each[:3])
+        ranked = sorted(_ranked(self._entries, self._key), key=lambda each: each[:2])
         shown = [
             (label, entry)
-            for *_, label, entry in ranked
+            for _, label, entry in ranked
             if all(word in f"{label} {searched(entry)}".lower() for word in words)
         ]
         options = self.query_one(_Entries)
@@ -136,8 +139,8 @@ class Picking(ModalScreen[str | None]):
         self.query_one("#told", Static).update(told)
 
 
-def _ranked(entries: dict[str, Entry], key: str) -> Iterator[tuple[bool, int, str, str, Entry]]:
-    """Yield what can be picked, with what to sort by, and what sets it apart."""
+def _ranked(entries: dict[str, Entry], key: str) -> Iterator[tuple[_Rank, str, Entry]]:
+    """Yield what can be picked, with what to sort by and what sets it apart."""
     current = entries.get(key)
     mine = _side(current) if current else None
     for entry in entries.values():
@@ -145,9 +148,16 @@ def _ranked(entries: dict[str, Entry], key: str) -> Iterator[tuple[bool, int, st
         if entry.key == key or entry.problem or side is None:
             continue
         label = labels([mine, side])[1] if mine else entry.kernel
-        other = mine is None or side.kernel != mine.kernel
-        told = label or "the same configuration"
-        yield other, len(label.split()), told, told, entry
+        apart = (
+            mine is None or side.kernel != mine.kernel,
+            mine is None or _vendor(side) != _vendor(mine),
+            len(label.split()),
+        )
+        yield apart, label or "the same configuration", entry
+
+
+def _vendor(side: Side) -> str:
+    return side.target.vendor if side.target else ""
 
 
 def _side(entry: Entry) -> Side | None:

@@ -1,0 +1,364 @@
+"""The form, the compilation in the background, and what is shown of it."""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Markdown, Static
+from textual.worker import WorkerCancelled
+
+from irlens.artifacts.load import load
+from irlens.capturing import Request
+from irlens.tui.app import Lens
+from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens.browser import BrowserScreen
+from irlens.tui.screens.compare import Compare
+from irlens.tui.screens.inspector import View as Inspector
+from irlens.tui.screens.overview import View as Overview
+from irlens.tui.screens.reading import Reading
+from irlens.tui.screens.recompile import Recompile
+from irlens.tui.widgets.compiling import CompileStatus, MovedSince
+from irlens.tui.widgets.field import Field, stepped
+from irlens.workbench.bench import Bench
+
+if TYPE_CHECKING:
+    from tests.tui.conftest import FakeWorkbench
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+SIZE = (120, 40)
+#: Seconds until something must have happened; a busy machine takes its time.
+PATIENCE = 60.0
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until everything that was asked has been answered and drawn."""
+    for _ in range(3):
+        await pilot.pause()
+        with suppress(WorkerCancelled):
+            await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Wait for something while a compilation may be running."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        await pilot.pause(0.02)
+
+
+@asynccontextmanager
+async def opened(
+    bench: "FakeWorkbench", entry: str = "softmax-h100", size: tuple[int, int] = SIZE
+) -> AsyncIterator[tuple[Lens, Pilot[None]]]:
+    app = Lens(bench, entry=entry)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        yield app, pilot
+
+
+async def open_form(pilot: Pilot[None]) -> Recompile:
+    await pilot.press("r")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Recompile))
+    await pilot.pause()
+    screen = pilot.app.screen
+    assert isinstance(screen, Recompile)
+    return screen
+
+
+def status(app: Lens) -> CompileStatus:
+    return app.screen.query_one(CompileStatus)
+
+
+def key_of(app: Lens) -> str:
+    assert isinstance(app.screen, EntryScreen)
+    return app.screen.key
+
+
+# The form.
+
+
+@pytest.mark.parametrize(
+    ("value", "choices", "step", "expected"),
+    [
+        ("4", (), 1, "5"), ("4", (), -1, "3"), ("0", (), -1, "0"), ("64", (), 1, "128"),
+        ("64", (), -1, "32"), ("8", (), -1, "4"), ("12", (), 1, "13"),
+        ("b", ("a", "b", "c"), 1, "c"), ("c", ("a", "b", "c"), 1, "c"),
+        ("a", ("a", "b"), -1, "a"), ("x", ("a", "b"), 1, None), ("none", (), 1, None),
+        ("-3", (), 1, None),
+    ],
+)  # fmt: skip
+def test_a_step(value: str, choices: tuple[str, ...], step: int, expected: str | None) -> None:
+    assert stepped(value, choices, step) == expected
+
+
+async def test_arrows_change_values_and_enter_compiles(bench: "FakeWorkbench") -> None:
+    async with opened(bench) as (app, pilot):
+        form = await open_form(pilot)
+        await pilot.press("left", "left", "down", "right")
+        stages, warps, *_ = form.query(Field)
+        assert (stages.value, warps.value) == ("2", "16")
+        assert "was 4" in str(form.query(".-was").first(Static).content)
+        assert "32" in str(form.query_one("#choices", Static).content)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert bench.recompiled == [("softmax-h100", {"num_stages": "2", "num_warps": "16"})]
+        assert key_of(app) == "softmax-t4"
+
+
+async def test_values_can_be_typed_and_completed(bench: "FakeWorkbench") -> None:
+    async with opened(bench) as (_, pilot):
+        form = await open_form(pilot)
+        await pilot.press("tab", "tab", "tab", *"2048", "up", "down", "down", "right")
+        await pilot.press("tab", "a", "1")
+        await pilot.pause(0.2)
+        assert "a100" in str(form.query_one("#choices", Static).content)
+        await pilot.press("right", "enter")
+        await settle(pilot)
+        ((_, changes),) = bench.recompiled
+        assert changes == {"BLOCK_SIZE": "2048", "PRECISE": "true", "target": "a100"}
+
+
+async def test_the_form_can_be_reset_and_left(bench: "FakeWorkbench") -> None:
+    async with opened(bench) as (app, pilot):
+        form = await open_form(pilot)
+        await pilot.press("right", "down", "left", "ctrl+r")
+        assert not any(field.is_changed for field in form.query(Field))
+        await pilot.press("left", "escape")
+        await settle(pilot)
+        assert isinstance(app.screen, Overview)
+        assert bench.recompiled == []
+
+
+async def test_without_a_source_there_is_no_form(bench: "FakeWorkbench") -> None:
+    async with opened(bench, "spill-h100") as (app, pilot):
+        await pilot.press("r")
+        await settle(pilot)
+        assert isinstance(app.screen, Overview)
+        assert "source is not known" in [*app._notifications][-1].message
+
+
+async def test_a_source_that_is_gone_says_so(
+    bench: "FakeWorkbench", delete: Callable[[str], None]
+) -> None:
+    async with opened(bench) as (app, pilot):
+        delete("softmax-h100")
+        await pilot.press("r")
+        await settle(pilot)
+        assert "cannot read softmax-h100" in [*app._notifications][-1].message
+
+
+# While it runs.
+
+
+async def test_keys_work_while_it_runs_and_the_view_follows(bench: "FakeWorkbench") -> None:
+    bench.compiled.clear()
+    async with opened(bench) as (app, pilot):
+        await open_form(pilot)
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: status(app).display)
+        told = str(status(app).content)
+        assert "compiling num_stages=3" in told
+        assert "esc cancels" in told
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(app.screen, Inspector))
+        assert status(app).display
+        await pilot.press("j", "j", "r")
+        await until(pilot, lambda: isinstance(app.screen, Recompile))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "another compilation" in [*app._notifications][-1].message
+        bench.compiled.set()
+        await settle(pilot)
+        assert isinstance(app.screen, Inspector), "the same view of the new entry"
+        assert app.screen.key == "softmax-t4"
+        assert not status(app).display
+
+
+async def test_escape_cancels_and_everything_stays(bench: "FakeWorkbench") -> None:
+    bench.compiled.clear()
+    async with opened(bench) as (app, pilot):
+        await open_form(pilot)
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: bool(bench.recompiled))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert isinstance(app.screen, Overview)
+        assert key_of(app) == "softmax-h100"
+        assert not status(app).display
+        assert "cancelled" in [*app._notifications][-1].message
+        form = await open_form(pilot)
+        assert form.query(Field).first().value == "3", "what was tried is there again"
+
+
+async def test_who_went_elsewhere_is_not_taken_back(bench: "FakeWorkbench") -> None:
+    bench.compiled.clear()
+    async with opened(bench) as (app, pilot):
+        await open_form(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(bench.recompiled))
+        app.show_browser()
+        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        bench.compiled.set()
+        await settle(pilot)
+        assert isinstance(app.screen, BrowserScreen)
+        assert "compiled softmax_kernel" in [*app._notifications][-1].message
+
+
+async def test_quitting_ends_what_runs(bench: "FakeWorkbench") -> None:
+    bench.compiled.clear()
+    async with opened(bench) as (_, pilot):
+        await open_form(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(bench.recompiled))
+        await pilot.press("q")
+    assert bench.cancelled.is_set()
+
+
+# What came of it.
+
+
+async def test_what_moved_is_told_and_one_key_shows_it_all(bench: "FakeWorkbench") -> None:
+    async with opened(bench) as (app, pilot):
+        assert not app.screen.query_one(MovedSince).display
+        await open_form(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        told = app.screen.query_one(MovedSince)
+        assert told.display
+        assert "sm_90 → sm_75" in str(told.content)
+        assert "pipelined → not pipelined" in str(told.content)
+        await pilot.press("c")
+        await settle(pilot)
+        assert isinstance(app.screen, Compare)
+        assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
+
+
+async def test_compilations_are_kept_in_a_row(bench: "FakeWorkbench") -> None:
+    async with opened(bench) as (app, pilot):
+        for _ in range(2):
+            await open_form(pilot)
+            await pilot.press("enter")
+            await settle(pilot)
+        seen = [key_of(app)]
+        for key in ("comma", "comma", "comma", "full_stop", "full_stop", "full_stop"):
+            await pilot.press(key)
+            await settle(pilot)
+            seen.append(key_of(app))
+        h100, t4, mi300x = "softmax-h100", "softmax-t4", "softmax-mi300x"
+        assert seen == [mi300x, t4, h100, h100, t4, mi300x, mi300x]
+        assert "compilation 3 of 3" in str(app.screen.query_one(MovedSince).content)
+
+
+async def test_a_failure_is_shown_at_length_and_the_view_stays(bench: "FakeWorkbench") -> None:
+    async with opened(bench) as (app, pilot):
+        await open_form(pilot)
+        await pilot.press("down", "down", *"8", "enter")
+        await settle(pilot)
+        assert isinstance(app.screen, Reading)
+        told = app.screen.query_one(Markdown).source
+        assert "maxnreg=8 was not compiled" in told
+        assert "ptxas has failed" in told
+        assert "[red]```" in told
+        assert "\x1b" not in told
+        await pilot.press("j", "escape")
+        await settle(pilot)
+        assert key_of(app) == "softmax-h100"
+
+
+async def test_a_capture_deleted_while_it_runs(
+    bench: "FakeWorkbench", delete: Callable[[str], None]
+) -> None:
+    bench.compiled.clear()
+    async with opened(bench) as (app, pilot):
+        await open_form(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(bench.recompiled))
+        delete("softmax-h100")
+        bench.compiled.set()
+        await settle(pilot)
+        assert key_of(app) == "softmax-t4", "what was compiled is shown without what moved"
+        assert "compilation 2 of 2" in str(app.screen.query_one(MovedSince).content)
+
+
+# For real.
+
+
+def _never(_: str) -> Request:
+    raise AssertionError("nothing is compiled by its name here")
+
+
+def real_bench() -> Bench:
+    path = CAPTURES / "softmax-h100"
+    return Bench("softmax", lambda: load(path), asking=_never, kernel="softmax")
+
+
+async def test_softmax_goes_from_four_stages_to_two() -> None:
+    bench = real_bench()
+    app = Lens(bench, entry=bench.single())
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        before = key_of(app)
+        await open_form(pilot)
+        await pilot.press("left", "left", "enter")
+        await until(pilot, lambda: app.recompiling.running is None and key_of(app) != before)
+        await settle(pilot)
+        told = str(app.screen.query_one(MovedSince).content)
+        assert "num_stages=4 → num_stages=2" in told
+        assert "stages achieved 4 → 2" in told
+
+
+async def test_a_real_compilation_never_holds_up_the_keys_and_can_be_cancelled() -> None:
+    bench = real_bench()
+    app = Lens(bench, entry=bench.single())
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await open_form(pilot)
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: bench._compiler._process is not None)
+        process = bench._compiler._process
+        assert process is not None
+        turns = 0
+        while turns < 20:  # the loop turns while the compiler is at work
+            await asyncio.sleep(0)
+            turns += 1
+        await pilot.press("escape")
+        await settle(pilot)
+        assert process.poll() is not None
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+        assert "cancelled" in [*app._notifications][-1].message
+        assert threading.active_count() < 20
+
+
+def test_looks_as_it_did(bench: "FakeWorkbench", snap_compare: Callable[..., bool]) -> None:
+    async def show_form(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await open_form(pilot)
+        await pilot.press("left", "down", "down", "down", "down", "down")
+        await pilot.pause(0.2)
+
+    for size in ((80, 24), (120, 40), (250, 60)):
+        app = Lens(bench, entry="softmax-h100")
+        assert snap_compare(app, terminal_size=size, run_before=show_form)
+
+
+def test_what_moved_looks_as_it_did(
+    bench: "FakeWorkbench", snap_compare: Callable[..., bool]
+) -> None:
+    async def compile_it(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await open_form(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+
+    for size in ((80, 24), (120, 40), (250, 60)):
+        app = Lens(bench, entry="softmax-h100")
+        assert snap_compare(app, terminal_size=size, run_before=compile_it)
