@@ -30,6 +30,7 @@ from irlens.model.source import SourceLocation
 
 NAME = "irlens.baseline.json"
 BASELINE_SCHEMA = 1
+_RESTORE = "restore it, or remove it and make it anew with --update"
 
 #: Those fields of ``Resources`` that a baseline keeps: what decides occupancy, and what spills.
 #: Sizes of code and of constants move with every edit and decide nothing.
@@ -198,9 +199,7 @@ def read(path: Path) -> Baseline | None:
             )
         baseline = msgspec.json.decode(content, type=Baseline)
     except msgspec.ValidationError as error:
-        raise ArtifactError(
-            f"{path}: not a baseline: {error}", hint="restore it, or make it anew with --update"
-        ) from error
+        raise ArtifactError(f"{path}: not a baseline: {error}", hint=_RESTORE) from error
     except (msgspec.DecodeError, RecursionError) as error:
         raise _malformed(path, content, str(error)) from error
     _check_names(path, baseline)
@@ -291,5 +290,5 @@ def _malformed(path: Path, content: bytes, message: str) -> ArtifactError:
         message = "a merge left both sides in it"
     return ArtifactError(
         f"{path}{f':{line}' if line else ''}: not JSON: {message.partition(' (byte')[0]}",
-        hint="take either side of it, then `irlens check --update`" if conflict else None,
+        hint="take either side of it, then `irlens check --update`" if conflict else _RESTORE,
     )

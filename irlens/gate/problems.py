@@ -28,7 +28,7 @@ def find_problems(
         kernels: What was checked.
         rules: What was to be held against what.
     """
-    found = [*_missing(gone, made, rules)]
+    found = [*_missing(matched, gone, made, rules)]
     if rules.everything:
         found += _stale(rules, kernels)
     found += [*_new(matched, rules), *_other_compilers(matched, rules)]
@@ -42,10 +42,13 @@ def entry_sides(entries: Sequence[Entry]) -> list[Side]:
     return [side(report, label.removeprefix(report.kernel).strip()) for report, label in named]
 
 
-def _missing(gone: Sequence[Entry], made: Sequence[Made], rules: Rules) -> Iterator[Problem]:
+def _missing(
+    matched: Matched, gone: Sequence[Entry], made: Sequence[Made], rules: Rules
+) -> Iterator[Problem]:
+    now = [*(new.entry for _, new in matched.pairs), *(one.entry for one in matched.alone)]
     for entry, named in zip(gone, entry_sides(gone), strict=True):
         failures = (one.failure for one in made if one.recipe == entry.recipe)
-        why = next(filter(None, failures), f"{entry.recipe.kernel} makes no such configuration now")
+        why = next(filter(None, failures), None) or _fewer(entry, rules, now)
         state = "is taken out of the baseline" if rules.update else "cannot be checked"
         yield Problem(
             kind="missing",
@@ -55,6 +58,23 @@ def _missing(gone: Sequence[Entry], made: Sequence[Made], rules: Rules) -> Itera
             file=rules.baseline_file,
             line=None,
         )
+
+
+def _fewer(entry: Entry, rules: Rules, now: Sequence[Entry]) -> str:
+    """Say how an entry has no counterpart; a careless merge may have left it there twice."""
+    before = rules.baseline.entries if rules.baseline is not None else []
+    number = sum(_alike(entry, one) for one in before)
+    made = sum(_alike(entry, one) for one in now)
+    if made:
+        return f"the baseline has it {number} times, {entry.recipe.kernel} makes {made} of it"
+    return f"{entry.recipe.kernel} makes no such configuration now"
+
+
+def _alike(one: Entry, other: Entry) -> bool:
+    """Whether two entries are of the same configuration, asked for in the same way."""
+    return (one.kernel, one.target, one.config, one.recipe) == (
+        other.kernel, other.target, other.config, other.recipe,
+    )  # fmt: skip
 
 
 def _stale(rules: Rules, kernels: Sequence[CheckedKernel]) -> Iterator[Problem]:

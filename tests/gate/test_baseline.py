@@ -102,6 +102,7 @@ def test_damage_is_told_with_its_place(
     with pytest.raises(ArtifactError, match=told) as caught:
         read(path)
     assert "\n" not in caught.value.message
+    assert caught.value.hint
 
 
 @given(st.binary(max_size=80))

@@ -308,6 +308,17 @@ class TestEntries:
             "softmax_kernel on sm_75 cannot be checked: softmax makes no such configuration now"
         ]
 
+    def test_an_entry_that_a_merge_left_there_twice(self, softmax: Report) -> None:
+        older = resourced(softmax, registers=40)
+        made = [Made(recipe=RECIPE, reports=(resourced(softmax, registers=41),))]
+        found, _ = self.checked([older, softmax], made)
+        missing = [one.message for one in found.problems if one.kind == "missing"]
+        assert len(missing) == 2
+        assert all("baseline has it 2 times, softmax makes 1 of it" in one for one in missing)
+        updated, renewed = self.checked([older, softmax], made, update=True)
+        assert not any(one.fails for one in updated.problems)
+        assert len(renewed.entries) == 1
+
     def test_what_was_not_asked_for_stays(self, reports: dict[str, Report]) -> None:
         other = Recipe(kernel="spill", target="h100")
         made = [Made(recipe=other, reports=(reports["spill-h100"],))]
