@@ -18,6 +18,7 @@ kernel are held against it; none takes another back.
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -26,8 +27,11 @@ from irlens.gate.baseline import NAME
 from irlens.gate.expressions import Condition, ConditionError, parse
 from irlens.model.errors import ArtifactError, IrlensError, ParseError, UnknownNameError
 
-_BUDGETS = "tool.irlens.budgets"
-_CHECK = "tool.irlens.check"
+T = TypeVar("T", bound=msgspec.Struct)
+
+_IRLENS = "tool.irlens"
+_BUDGETS = f"{_IRLENS}.budgets"
+_CHECK = f"{_IRLENS}.check"
 _EXAMPLE = 'write "kernel*" = ["occupancy >= 0.5"], or "kernel*".sm_90 = [...] for one target'
 
 
@@ -79,12 +83,15 @@ class _Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Irlens(msgspec.Struct, frozen=True):
+    """``[tool.irlens]``; ``kernels`` is for ``describe``, which finds kernels by name."""
+
+    kernels: object = None
     check: dict[str, object] = {}
     budgets: dict[str, object] = {}
 
 
 class _Tool(msgspec.Struct, frozen=True):
-    irlens: _Irlens = _Irlens()
+    irlens: dict[str, object] = {}
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -102,12 +109,13 @@ def find(start: Path) -> Project:
         return Project(root=start, baseline=start / NAME)
     try:
         content = path.read_bytes()
-        asked = msgspec.toml.decode(content, type=_File).tool.irlens
+        table = msgspec.toml.decode(content, type=_File).tool.irlens
     except OSError as error:
         raise ArtifactError(f"cannot read {path}: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ArtifactError(f"{path}: {error}") from error
-    check = _check(path, asked.check)
+    asked = _read(path, _IRLENS, table, _Irlens)
+    check = _read(path, _CHECK, asked.check, _Check)
     lines = content.decode("utf-8", "replace").splitlines()
     return Project(
         root=path.parent,
@@ -119,16 +127,17 @@ def find(start: Path) -> Project:
     )
 
 
-def _check(path: Path, table: dict[str, object]) -> _Check:
-    known = _Check.__struct_fields__
+def _read(path: Path, place: str, table: dict[str, object], kind: type[T]) -> T:
+    """Return a table as a record. A name that nobody reads would be a budget that nobody holds."""
+    known = kind.__struct_fields__
     for name in table:
         if name not in known:
             error = UnknownNameError("key", name, known)
-            raise IrlensError(f"{path}: {_CHECK}: {error.message}", hint=error.hint)
+            raise IrlensError(f"{path}: {place}: {error.message}", hint=error.hint)
     try:
-        return msgspec.convert(table, _Check)
+        return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
-        raise IrlensError(f"{path}: {_CHECK}: {error}") from error
+        raise IrlensError(f"{path}: {place}: {error}") from error
 
 
 def _budgets(path: Path, table: dict[str, object], lines: list[str]) -> Iterator[Budget]:

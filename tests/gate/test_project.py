@@ -74,6 +74,7 @@ softmax = ["local_bytes == 0", 'occupancy >= 0.5']
         ("[tool.irlens.budgets]\na = 3", r"tool.irlens.budgets.a is not a condition", "write"),
         ('[tool.irlens.budgets]\na.b.c = "launchable"', r"budgets.a.b is not a condition", "write"),
         ("[tool.irlens]\nbudgets = 3", r"Expected `object`", None),
+        ('[tool.irlens.budget]\na = "launchable"', r"tool.irlens: unknown key 'budget'", "budgets"),
         ("[tool.irlens.check]\nkernals = []", r"check: unknown key 'kernals'", "kernels"),
         ('[tool.irlens.check]\nkernels = "softmax"', r"Expected `array`.*kernels", None),
         ("[tool.irlens.check\n", r"line 1", None),
