@@ -6,6 +6,7 @@ written, so nothing else can be reached.
 
 import ast
 from collections.abc import Mapping
+from itertools import pairwise
 
 import msgspec
 import simpleeval
@@ -22,6 +23,7 @@ _NODES = (
     ast.USub, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq,
 )  # fmt: skip
 _OPERATOR = ast.operator | ast.cmpop | ast.unaryop | ast.boolop
+_RATIOS = frozenset({"occupancy", "theoretical", "occupancy.theoretical"})
 _EXAMPLE = "write a comparison of figures: occupancy >= 0.5"
 
 
@@ -97,6 +99,8 @@ def _resolved(node: ast.expr, found: dict[str, Field], indent: int) -> ast.expr:
         field = _field(node, column)
         found[field.path] = field
         return ast.copy_location(ast.Name(field.path, ast.Load()), node)
+    if isinstance(node, ast.Compare):
+        _check_ratio(node, column)
     if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | str):
         return node
     if not isinstance(node, _NODES):
@@ -113,6 +117,22 @@ def _resolved(node: ast.expr, found: dict[str, Field], indent: int) -> ast.expr:
         ]
         setattr(node, name, replaced if isinstance(value, list) else replaced[0])
     return node
+
+
+def _check_ratio(node: ast.Compare, column: int) -> None:
+    """Raise ``ConditionError`` where a ratio is compared with what can only be a percentage."""
+    sides = [node.left, *node.comparators]
+    for one, other in pairwise(sides):
+        for name, number in ((one, other), (other, one)):
+            if (
+                isinstance(name, ast.Name | ast.Attribute)
+                and ast.unparse(name) in _RATIOS
+                and isinstance(number, ast.Constant)
+                and isinstance(number.value, int | float)
+                and number.value > 1
+            ):
+                told = f"occupancy is a ratio from 0 to 1, and never {number.value}"
+                raise ConditionError(f"{told}: {_EXAMPLE}", column)
 
 
 def _field(node: ast.Name | ast.Attribute, column: int) -> Field:

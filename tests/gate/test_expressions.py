@@ -82,6 +82,8 @@ def test_it_is_known_what_speaks_of_pipelines() -> None:
         ("(lambda: registers)() == 1", 1, "no place"),
         ("registers if launchable else 1 > 2", 1, "no place"),
         ("registers < 1; launchable", 14, "not a condition"),
+        ("launchable and occupancy >= 50", 16, "occupancy is a ratio from 0 to 1, and never 50"),
+        ("75 <= occupancy.theoretical", 1, "a ratio"),
         ("a" * 500, 1, "longer"),
         ("(" * 300 + ")" * 300, 1, ""),
     ],
