@@ -8,8 +8,9 @@ for the instructions that may have written it (``registers``).
 """
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from irlens.comparison.code.align import align, side
 from irlens.comparison.code.declarations import Declarations
@@ -23,7 +24,7 @@ from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeRow
 
 #: Where statements that look the same are many, one that is settled settles others.
-_MOST_ROUNDS = 4
+_MOST_ROUNDS = 2
 
 __all__ = ["STAGES", "check_stages", "compare_code"]
 
@@ -77,13 +78,7 @@ def _compare(
     code, other = alike(ours, theirs)
     declared = Declarations(code.statements, other.statements)
     pairs = align(side(code, ours.loops, ours.loop_key), side(other, theirs.loops, theirs.loop_key))
-    values = _corresponding(code, other, declared, pairs)
-    for _ in range(_MOST_ROUNDS):
-        again = settled(code.statements, other.statements, pairs, values)
-        if again == pairs:
-            break
-        pairs = again
-        values = _corresponding(code, other, declared, pairs)
+    pairs, values = _settled(code, other, declared, pairs)
     rows = Rows(code.statements, other.statements, values)
     free = rows.all([*declared.pairs, *declared.changed(values)], ordered=False)
     moving = rows.all(pairs, ordered=True)
@@ -107,16 +102,38 @@ def _compare(
     )
 
 
-def _corresponding(
-    code: Code, other: Code, declared: Declarations, pairs: Sequence[Pair]
-) -> Correspondence:
-    return Correspondence(
-        code.statements,
-        other.statements,
-        [*declared.pairs, *pairs],
-        declared.certain,
-        compares_lost=code.lost == other.lost,
-    )
+def _settled(
+    code: Code, other: Code, declared: Declarations, pairs: list[Pair]
+) -> tuple[list[Pair], Correspondence]:
+    """Return which statements are the same, and with them which values."""
+
+    def corresponding(pairs: list[Pair], *, by_use: bool = False) -> Correspondence:
+        return Correspondence(
+            code.statements,
+            other.statements,
+            [*declared.pairs, *pairs],
+            declared.certain,
+            compares_lost=code.lost == other.lost,
+            by_use=by_use,
+        )
+
+    values = corresponding(pairs)
+    ordered = (sum(each.ordered for each in side.statements) for side in (code, other))
+    if all(count == len(pairs) for count in ordered):
+        return pairs, values
+    for _ in range(_MOST_ROUNDS):
+        again = settled(
+            code.statements,
+            other.statements,
+            pairs,
+            values,
+            partial(corresponding, pairs, by_use=True),
+        )
+        if again == pairs:
+            break
+        pairs = again
+        values = corresponding(pairs)
+    return pairs, values
 
 
 class _Heading:

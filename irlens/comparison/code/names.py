@@ -25,6 +25,7 @@ class Correspondence:
         certain: Values that correspond whatever is said.
         compares_lost: Whether a register of which one side knows the value, and the other nothing
             but its name, is another. If there is a call on one side only, that says nothing.
+        by_use: Only those that read a value say which it is, not those that make it.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class Correspondence:
         certain: Iterable[tuple[Hashable, Hashable]] = (),
         *,
         compares_lost: bool = True,
+        by_use: bool = False,
     ) -> None:
         self._compares_lost = compares_lost
+        weight = 0 if by_use else _MAKES
         said: Counter[tuple[Hashable, Hashable]] = Counter()
         merged: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
         for i, j in pairs:
@@ -45,14 +48,15 @@ class Correspondence:
                     merged.append((ours.value, theirs.value))
                 elif _votes(ours.value, theirs.value):
                     makes = ours.defines and theirs.defines
-                    said[ours.value, theirs.value] += _MAKES if makes else _USES
+                    said[ours.value, theirs.value] += weight if makes else _USES
         self._after: dict[Hashable, Hashable] = {}
         self._before: dict[Hashable, Hashable] = {}
         for one, other in certain:
             self._bind(one, other)
         # Equal votes: whoever was heard first.
-        for (one, other), _ in said.most_common():
-            self._bind(one, other)
+        for (one, other), votes in said.most_common():
+            if votes:
+                self._bind(one, other)
         for several, others in merged:
             self._bind_rest(several, others)
 

@@ -1,17 +1,19 @@
 """Which of several statements that look the same is the one that is gone.
 
 ``FMUL``, ``FMUL``, ``FMUL`` against ``FMUL``, ``FMUL``: an alignment by looks can only take one of
-them. The values that the statements read tell which it is.
+them. The values that the statements read tell which it is, and who reads what they make.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import accumulate
 
 from irlens.comparison.code.names import Correspondence
 from irlens.comparison.code.sequences import Pair
 from irlens.comparison.code.statements import Statement
 
-#: How many values two statements read that do not correspond, by the indices of both.
+#: How many values of two statements do not correspond, by the indices of both; -1 if they do not
+#: look the same.
 _Cost = Callable[[int, int], int]
 
 
@@ -20,6 +22,7 @@ def settled(
     after: Sequence[Statement],
     pairs: Sequence[Pair],
     names: Correspondence,
+    by_use: Callable[[], Correspondence],
 ) -> list[Pair]:
     """Return the pairs, those beside a statement without one moved over by one where it fits.
 
@@ -28,13 +31,16 @@ def settled(
         after: Statements of the second.
         pairs: In the order of both.
         names: What they say of values.
+        by_use: Returns what those say of values that read them; asked where that is needed.
     """
+    readers = cache(by_use)
 
     def cost(i: int, j: int) -> int:
         if not before[i].looks_like(after[j]):
             return -1
-        differing = names.differing(before[i], after[j])
-        return sum(not (one.defines and other.defines) for one, other in differing)
+        read = names.differing(before[i], after[j])
+        made = readers().differing(before[i], after[j])
+        return sum(not one.defines for one, _ in read) + sum(one.defines for one, _ in made)
 
     def swapped(j: int, i: int) -> int:
         return cost(i, j)
@@ -63,8 +69,9 @@ def _run(gone: int, step: int, paired: dict[int, int], cost: _Cost) -> Iterator[
     """Yield how much better it gets with each neighbour that hands on its counterpart."""
     at, counterpart = gone, paired.get(gone + step)
     while counterpart is not None and paired.get(at + step) == counterpart:
-        kept, moved = cost(at + step, counterpart), cost(at, counterpart)
-        if moved < 0 or kept < 0:
+        moved = cost(at, counterpart)
+        kept = cost(at + step, counterpart) if moved >= 0 else -1
+        if kept < 0:
             return
         yield kept - moved
         at, counterpart = at + step, counterpart + step
