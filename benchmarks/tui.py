@@ -66,10 +66,10 @@ async def list_cache(path: Path) -> None:
     async with app.run_test(size=SIZE):
         table = app.screen.query_one(EntryTable)
         total = sum(1 for _ in load(path))
-        listed = await until(lambda: len(table.entries) >= total)
+        listed = await until(lambda: len(table.rows.entries) >= total)
         print(f"{listed - begun:6.2f} s  {total:,} entries listed by name")
         figures = await until(
-            lambda: all(each.resources or each.problem for each in table.entries.values())
+            lambda: all(each.resources or each.problem for each in table.rows.entries.values())
         )
         print(f"{figures - begun:6.2f} s  with registers and occupancy")
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

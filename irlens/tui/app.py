@@ -151,7 +151,7 @@ class Lens(App[None]):
             if other is not None:
                 then(other)
 
-        known = self._browser.table.entries if self._browser else {}
+        known = self._browser.table.rows.entries if self._browser else {}
         self.push_screen(Picking(self.workbench, key, known), picked)
 
     def show_comparison(self, before: str, after: str) -> None:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 #: Seconds until the first handful of what a stream yields is handed over, and at most between
 #: two: the first is seen soon, and showing many does not take longer than finding them.
-_FIRST, _MOST = 0.05, 0.8
+_FIRST, _MOST = 0.05, 0.4
 
 
 def ask(

@@ -53,7 +53,7 @@ async def test_the_palette_runs_actions(bench: Workbench) -> None:
         await pilot.pause(0.6)
         await pilot.press("enter")
         await pilot.pause(0.2)
-        assert app.screen.query_one(EntryTable).sorted_by == "registers"
+        assert app.screen.query_one(EntryTable).rows.sorted_by == "registers"
 
 
 async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Pa
         await settle(pilot)
         assert again.theme == CONTRAST
         table = again.screen.query_one(EntryTable)
-        assert (table.sorted_by, table.descending) == ("registers", True)
+        assert (table.rows.sorted_by, table.rows.descending) == ("registers", True)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"theme": 3}', b"\xff"])
@@ -201,7 +201,7 @@ async def test_other_keys_work(bench: Workbench) -> None:
     async with app.run_test() as pilot:
         await settle(pilot)
         await pilot.press("ctrl+f")
-        assert app.screen.query_one(EntryTable).sorted_by == "registers"
+        assert app.screen.query_one(EntryTable).rows.sorted_by == "registers"
 
 
 def test_help_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from textual.color import Color
 from textual.pilot import Pilot
 
 from irlens.tui.app import Lens
@@ -10,7 +11,7 @@ from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.overview import View
 from irlens.tui.widgets.entry_summary import EntrySummary
 from irlens.tui.widgets.entry_table import EntryTable
-from irlens.tui.workbench import Workbench
+from irlens.tui.workbench import Entry, Workbench
 
 SIZE = (160, 40)
 
@@ -23,12 +24,12 @@ async def settle(pilot: Pilot[None]) -> None:
 
 
 def rows(app: Lens, column: str = "kernel") -> list[str]:
-    table = app.screen.query_one(EntryTable)
-    return [str(table.get_row_at(row)[column_at(table, column)]) for row in range(table.row_count)]
+    rows = app.screen.query_one(EntryTable).rows
+    return ["".join(text for text, _ in rows.cells_of(key)[column][0]) for key in rows.shown]
 
 
-def column_at(table: EntryTable, name: str) -> int:
-    return [key.value for key in table.columns].index(name)
+def drawn(app: Lens, line: int) -> str:
+    return app.screen.query_one(EntryTable).render_line(line).text
 
 
 def current(app: Lens) -> str | None:
@@ -45,7 +46,7 @@ async def test_lists_everything_with_its_figures(bench: Workbench) -> None:
         ]  # fmt: skip
         spill = rows(app).index("spill_kernel")
         assert rows(app, "mark")[spill] == "!"
-        assert rows(app, "mark")[0] == "✗"
+        assert drawn(app, 1).lstrip().startswith("✗")
         assert rows(app, "registers")[spill] == "128"
         assert rows(app, "local")[spill] == "304"
         assert rows(app, "findings")[spill] == "1▲ 2• "
@@ -217,15 +218,90 @@ async def test_looks_again(bench: Workbench, delete: Callable[[str], None]) -> N
         assert rows(app) == before
 
 
+async def test_rows_that_arrive_do_not_move_the_one_that_is_looked_at(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(80, 12)) as pilot:
+        await settle(pilot)
+        table = app.screen.query_one(EntryTable)
+        await pilot.press(*"jjjj")
+        chosen, line = current(app), table.row - table.scroll_offset.y
+        table.add(Entry(key=f"new {at}", kernel=f"a_kernel_{at:02}") for at in range(40))
+        await pilot.pause()
+        assert current(app) == chosen
+        assert table.row - table.scroll_offset.y == line
+        assert drawn(app, line + 1).split()[0] == "softmax_kernel"
+
+
+async def test_until_it_is_moved_the_cursor_stays_at_the_top(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(80, 12)) as pilot:
+        await settle(pilot)
+        table = app.screen.query_one(EntryTable)
+        table.add(Entry(key=f"new {at}", kernel=f"a_kernel_{at:02}") for at in range(40))
+        await pilot.pause()
+        assert (current(app), table.scroll_offset.y) == ("new 0", 0)
+
+
+async def test_pages_and_clicks(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        table = app.screen.query_one(EntryTable)
+        table.add(Entry(key=f"new {at}", kernel=f"z_kernel_{at:02}") for at in range(40))
+        await pilot.press("ctrl+d")
+        page = table.row
+        assert page == table.size.height - 1
+        await pilot.press("ctrl+d", "ctrl+u")
+        assert table.row == page
+        await pilot.press("g")
+        await pilot.click(EntryTable, offset=(5, 3))
+        await pilot.pause()
+        assert current(app) == "matmul-b200"
+        await pilot.click(EntryTable, offset=(5, 3))
+        await settle(pilot)
+        assert isinstance(app.screen, View)
+
+
+async def test_the_words_that_were_found_are_marked(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("slash", *"pill num_w", "enter")
+        await pilot.pause()
+        table = app.screen.query_one(EntryTable)
+        match = table.get_component_rich_style("entry-table--match")
+        marked = [part.text for part in table.render_line(1) if part.style == match]
+        assert marked == ["pill", "num_w"]
+        assert match not in [part.style for part in table.render_line(0)]
+
+
+@pytest.mark.parametrize("theme", ["irlens-dark", "irlens-light", "irlens-contrast"])
+async def test_the_row_under_the_cursor_can_be_read(bench: Workbench, theme: str) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        app.theme = theme
+        await settle(pilot)
+        await pilot.press("G")
+        table = app.screen.query_one(EntryTable)
+        for part in table.render_line(table.row + 1):
+            assert part.style is not None
+            assert part.style.color is not None
+            assert part.style.bgcolor is not None
+            ink, paper = map(Color.from_rich_color, (part.style.color, part.style.bgcolor))
+            assert abs(ink.brightness - paper.brightness) > 0.3, part
+
+
 async def test_a_narrow_terminal_has_fewer_columns(bench: Workbench) -> None:
     app = Lens(bench)
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         table = app.screen.query_one(EntryTable)
-        assert "local" in {key.value for key in table.columns}
+        assert "local" in table.rows.columns
+        assert "local B" in drawn(app, 0)
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
-        assert "local" not in {key.value for key in table.columns}
+        assert "local" not in table.rows.columns
+        assert "local B" not in drawn(app, 0)
         assert len(rows(app)) == 8
 
 

@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import DataTable, Footer, Input
+from textual.widgets import Footer, Input
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
@@ -24,8 +24,6 @@ from irlens.tui.workbench import Entry
 
 #: Seconds for which the cursor rests on an entry before its report is asked for.
 _REST = 0.12
-#: Seconds between two times that the rows are put in order while they still change.
-_ORDER = 0.4
 #: Columns of a terminal that has room for everything.
 _WIDE = 150
 
@@ -68,7 +66,6 @@ class BrowserScreen(LensScreen):
     def __init__(self) -> None:
         super().__init__()
         self._resting: Timer | None = None
-        self._ordering: Timer | None = None
         self._listing = True
 
     def compose(self) -> ComposeResult:
@@ -85,12 +82,10 @@ class BrowserScreen(LensScreen):
         """Begin to list."""
         remembered = self.lens.remembered
         table = self.table
-        table.sorted_by, table.descending = remembered.sort, remembered.descending
-        table.wide = self._is_wide()
-        table.rebuild()
+        table.rows.sorted_by, table.rows.descending = remembered.sort, remembered.descending
+        table.rows.wide = self._is_wide()
         table.focus()
         self.set_class(remembered.layout.get("browser.summary") == "off", "-no-summary")
-        self.app.theme_changed_signal.subscribe(self, lambda _: table.rebuild())
         self.action_reload()
 
     @property
@@ -101,8 +96,7 @@ class BrowserScreen(LensScreen):
     def action_reload(self) -> None:
         """Look anew at what there is."""
         self._listing = True
-        self.table.entries.clear()
-        self.table.rebuild()
+        self.table.clear()
         self._tell()
         stream(self, self.bench.entries, self.add, self._listed, self._failed)
 
@@ -118,14 +112,14 @@ class BrowserScreen(LensScreen):
     def action_next(self, step: int) -> None:
         """Go to another of the rows that were found, round and round."""
         table = self.table
-        if table.row_count:
-            table.move_cursor(row=(table.cursor_row + step) % table.row_count)
+        if table.rows.shown:
+            table.move_to((table.row + step) % len(table.rows.shown))
 
     def action_sort(self, column: str) -> None:
         """Sort by a column, by the same one again the other way round."""
         self.table.sort_by(column)
-        self.lens.remembered.sort = self.table.sorted_by
-        self.lens.remembered.descending = self.table.descending
+        self.lens.remembered.sort = self.table.rows.sorted_by
+        self.lens.remembered.descending = self.table.rows.descending
 
     def action_toggle_summary(self) -> None:
         """Show or hide the summary."""
@@ -159,27 +153,26 @@ class BrowserScreen(LensScreen):
         """Show all rows again."""
         self.action_show_all()
 
-    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+    def on_entry_table_title_clicked(self, event: EntryTable.TitleClicked) -> None:
         """Sort by the column that was clicked."""
-        self.action_sort(event.column_key.value or "kernel")
+        self.action_sort(event.column)
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+    def on_entry_table_opened(self, event: EntryTable.Opened) -> None:
         """Open the entry."""
-        entry = self.table.entries[event.row_key.value or ""]
+        entry = self.table.rows.entries[event.key]
         if entry.problem:
             self.lens.tell_error(IrlensError(entry.problem))
         else:
             self.lens.show_view("overview", entry.key)
 
-    def on_data_table_row_highlighted(self) -> None:
+    def on_entry_table_highlighted(self) -> None:
         """Tell of the entry under the cursor, in full once the cursor rests there."""
         self._summarize()
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
-        if self._is_wide() != self.table.wide:
-            self.table.wide = not self.table.wide
-            self.table.rebuild()
+        if self._is_wide() != self.table.rows.wide:
+            self.table.widen(self._is_wide())
 
     def _is_wide(self) -> bool:
         return self.size.width >= _WIDE
@@ -198,33 +191,23 @@ class BrowserScreen(LensScreen):
             return
 
         def tell(report: Report) -> None:
-            if self._current() == entry:
-                self.query_one(EntrySummary).tell(entry, report)
+            current = self._current()
+            if current is not None and current.key == entry.key:
+                self.query_one(EntrySummary).tell(current, report)
 
         self.ask(lambda: self.bench.report(entry.key), tell, lambda _: None, group="summary")
 
     def _current(self) -> Entry | None:
         key = self.table.current
-        return self.table.entries[key] if key is not None else None
+        return self.table.rows.entries[key] if key is not None else None
 
     def add(self, entries: list[Entry]) -> None:
         """Show entries, or what is new about entries that are shown."""
-        first = not self.table.row_count
         self.table.add(entries)
         self._tell()
-        if first:
-            self.table.order()
-            self._summarize()
-        if self._ordering is None:
-            self._ordering = self.set_timer(_ORDER, self._order)
-
-    def _order(self) -> None:
-        self._ordering = None
-        self.table.order()
 
     def _listed(self) -> None:
         self._listing = False
-        self.table.order()
         self._tell()
 
     def _failed(self, error: IrlensError) -> None:
@@ -233,8 +216,9 @@ class BrowserScreen(LensScreen):
         self.lens.tell_error(error)
 
     def _tell(self) -> None:
-        entries = self.table.entries.values()
-        shown, all_of_them = self.table.row_count, len(self.table.entries)
+        rows = self.table.rows
+        entries = rows.entries.values()
+        shown, all_of_them = len(rows.shown), len(entries)
         number = plural(all_of_them, "entry" if all_of_them == 1 else "entrie")
         told = [f"{count(shown)} of {number}" if shown < all_of_them else number]
         if self._listing:
@@ -252,7 +236,7 @@ class BrowserScreen(LensScreen):
             if number_of:
                 right += Content.assemble(" · ", (f"{count(number_of)} {meaning}", style))
         title = printable_line(self.bench.title)
-        words = " ".join(self.table.wanted)
+        words = " ".join(rows.wanted)
         left = Content.assemble(("irlens  ", "bold"), title)
         if words:
             left += Content.assemble(("  /", DIM), words)

@@ -1,149 +1,284 @@
-"""The table of the browser: one row for each kernel and configuration."""
+"""The table of the browser: one row for each kernel and configuration, drawn as it is looked at."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
-from rich.text import Text
+from rich.segment import Segment
+from textual import events
 from textual.binding import Binding, BindingType
-from textual.coordinate import Coordinate
-from textual.widgets import DataTable
-from textual.widgets.data_table import ColumnKey, RowDoesNotExist
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
-from irlens.tui.entry_cells import TITLES, Rank, cells, searched
+from irlens.tui.entry_line import Ink, cell, elided
+from irlens.tui.entry_rows import EntryRows
 from irlens.tui.workbench import Entry
 
 _RIGHT = frozenset({"registers", "local", "shared"})
-#: Others do without; the sign at the left tells of local memory.
-_WIDE_ONLY = frozenset({"local"})
+#: The least that is left of kernels' names, in cells.
+_LEAST_NAME = 24
+#: Cells that the text moves to the side by.
+_PAN = 8
 
 
-class Cell(Text):
-    """A cell, and what it is sorted by.
+class EntryTable(ScrollView, can_focus=True):
+    """Entries under a line of titles; the cursor is on an entry, wherever that moves.
+
+    Until the cursor is moved it is on the first row, whichever entry that is.
 
     Attributes:
-        rank: What cells are compared by; ``None`` is unknown, and comes last either way.
-        name: Decides between equals.
+        rows: The rows. What changes them is a method here, so that it is drawn.
     """
 
-    rank: Rank = None
-    name: str = ""
-
-
-class EntryTable(DataTable[Cell]):
-    """Entries that can be sorted and narrowed down."""
+    # Textual's selection would have to tag every piece of every line.
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "entry-table--titles",
+        "entry-table--cursor",
+        "entry-table--hover",
+        "entry-table--match",
+    }
+    DEFAULT_CSS = """
+    EntryTable {
+        background: $background;
+        scrollbar-size: 0 1;
+        & > .entry-table--titles { background: $surface; color: $dim; }
+        & > .entry-table--cursor {
+            background: $block-cursor-blurred-background;
+            color: $block-cursor-blurred-foreground;
+        }
+        &:focus > .entry-table--cursor {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+            text-style: $block-cursor-text-style;
+        }
+        & > .entry-table--hover { background: $block-hover-background; }
+        & > .entry-table--match { background: $warning; color: $background; }
+    }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "Down", id="table.down", show=False),
-        Binding("k", "cursor_up", "Up", id="table.up", show=False),
-        Binding("g", "scroll_top", "First", id="table.first", show=False),
-        Binding("G", "scroll_bottom", "Last", id="table.last", show=False),
-        Binding("ctrl+d", "page_down", "Page down", id="table.page_down", show=False),
-        Binding("ctrl+u", "page_up", "Page up", id="table.page_up", show=False),
-        Binding("l", "cursor_right", "Right", id="table.right", show=False),
-        Binding("h", "cursor_left", "Left", id="table.left", show=False),
+        Binding("enter", "open", "Open", id="table.open"),
+        Binding("j,down", "move(1)", "Down", id="table.down", show=False),
+        Binding("k,up", "move(-1)", "Up", id="table.up", show=False),
+        Binding("g,home", "first", "First", id="table.first", show=False),
+        Binding("G,end", "last", "Last", id="table.last", show=False),
+        Binding("ctrl+d,pagedown", "page(1)", "Page down", id="table.page_down", show=False),
+        Binding("ctrl+u,pageup", "page(-1)", "Page up", id="table.page_up", show=False),
+        Binding("l,right", "pan(1)", "Right", id="table.right", show=False),
+        Binding("h,left", "pan(-1)", "Left", id="table.left", show=False),
     ]
 
+    class Highlighted(Message):
+        """The cursor is on another entry."""
+
+    class Opened(Message):
+        """An entry is asked for.
+
+        Attributes:
+            key: The entry's.
+        """
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    class TitleClicked(Message):
+        """The title of a column was clicked.
+
+        Attributes:
+            column: The column's name.
+        """
+
+        def __init__(self, column: str) -> None:
+            super().__init__()
+            self.column = column
+
     def __init__(self) -> None:
-        super().__init__(cursor_type="row", cursor_foreground_priority="renderable")
-        self.entries: dict[str, Entry] = {}
-        self.wanted: tuple[str, ...] = ()
-        self.sorted_by = "kernel"
-        self.descending = False
-        self.wide = False
-
-    def add(self, entries: Iterable[Entry]) -> None:
-        """Show entries, or what is new about entries that are shown."""
-        for entry in entries:
-            known = entry.key in self.entries
-            self.entries[entry.key] = entry
-            if not self._is_wanted(entry):
-                continue
-            cells = self._cells(entry)
-            if known and entry.key in self.rows:
-                for name, cell in cells.items():
-                    self.update_cell(entry.key, name, cell)
-            else:
-                self.add_row(*cells.values(), key=entry.key)
-
-    def rebuild(self) -> None:
-        """Show everything anew: other columns, other entries, other colours."""
-        here = self.current
-        self.clear(columns=True)
-        for name in self._columns():
-            self.add_column(self._title(name), key=name)
-        for entry in self.entries.values():
-            if self._is_wanted(entry):
-                self.add_row(*self._cells(entry).values(), key=entry.key)
-        self.order()
-        self.move_to(here)
-
-    def order(self) -> None:
-        """Sort the rows; the cursor stays on its entry."""
-        here = self.current if self.cursor_row else None
-        for name in self._columns():
-            self.columns[self._column_key(name)].label = self._title(name)
-        down = self.descending
-
-        def rank(cell: Cell) -> tuple[bool, object, str]:
-            return ((cell.rank is None) != down, cell.rank or "", cell.name)
-
-        if self.sorted_by in self._columns():
-            self.sort(self.sorted_by, key=rank, reverse=down)
-        self.move_to(here)
-
-    def sort_by(self, name: str) -> None:
-        """Sort by a column; by the same column again, the other way round."""
-        if name == self.sorted_by:
-            self.descending = not self.descending
-        else:
-            # Who asks for registers wants to see the most of them; who asks for names, A.
-            self.sorted_by, self.descending = name, name not in ("kernel", "target", "settings")
-        self.order()
-
-    def narrow_down(self, words: str) -> None:
-        """Show only the entries in which every word occurs; all if there is none."""
-        self.wanted = tuple(words.split())
-        self.rebuild()
-
-    def move_to(self, key: str | None) -> None:
-        """Put the cursor on an entry, if it is shown."""
-        if key is not None:
-            try:
-                self.move_cursor(row=self.get_row_index(key))
-            except RowDoesNotExist:
-                return
+        super().__init__()
+        self.rows = EntryRows()
+        self.row = 0
+        self._here: str | None = None
+        self._told: str | None = None
+        self._hovered = -1
+        self._inks: dict[str, Ink] = {}
 
     @property
     def current(self) -> str | None:
         """The key of the entry under the cursor, ``None`` if the table is empty."""
-        if not self.row_count:
-            return None
-        return self.coordinate_to_cell_key(Coordinate(self.cursor_row, 0)).row_key.value
+        return self.rows.shown[self.row] if self.rows.shown else None
 
-    def _columns(self) -> Sequence[str]:
-        return [name for name in TITLES if self.wide or name not in _WIDE_ONLY]
+    def clear(self) -> None:
+        """Forget the entries."""
+        self.rows.clear()
+        self._changed()
 
-    def _column_key(self, name: str) -> ColumnKey:
-        return next(key for key in self.columns if key.value == name)
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Show entries, or what is new about entries that are shown."""
+        self.rows.add(entries)
+        # Rows move while a cache is read: the one that the user looks at stays where it is.
+        self._changed(still=True)
 
-    def _title(self, name: str) -> Text:
-        # Without an arrow there is room for one: a column keeps the width it begins with.
-        arrow = (" ▾" if self.descending else " ▴") if name == self.sorted_by else "  "
-        return Text(TITLES[name] + arrow, justify="right" if name in _RIGHT else "left")
+    def sort_by(self, column: str) -> None:
+        """Sort by a column; by the same column again, the other way round."""
+        self.rows.choose(column)
+        self._changed()
 
-    def _is_wanted(self, entry: Entry) -> bool:
-        text = searched(entry)
-        return all(word in (text if word != word.lower() else text.lower()) for word in self.wanted)
+    def narrow_down(self, words: str) -> None:
+        """Show only the entries in which every word occurs; all if there is none."""
+        self.rows.narrow_down(words)
+        self._inks.clear()
+        self._changed()
 
-    def _cells(self, entry: Entry) -> dict[str, Cell]:
-        colours = self.app.theme_variables
-        made = cells(entry)
-        shown = {}
-        for name in self._columns():
-            pieces, rank = made[name]
-            cell = Cell(justify="right" if name in _RIGHT else "left", no_wrap=True, end="")
-            for text, style in pieces:
-                cell.append(text, colours.get(style.removeprefix("$"), ""))
-            cell.rank, cell.name = rank, f"{entry.kernel} {entry.place}"
-            shown[name] = cell
-        return shown
+    def widen(self, wide: bool) -> None:
+        """Show every column, or those that a narrow terminal has room for."""
+        self.rows.wide = wide
+        self._changed()
+
+    def move_to(self, row: int) -> None:
+        """Put the cursor on a row, from 0, or on the nearest there is."""
+        if self.rows.shown:
+            self.row = min(max(row, 0), len(self.rows.shown) - 1)
+            self._here = self.current if self.row else None
+            self._look()
+
+    def action_open(self) -> None:
+        """Ask for the entry under the cursor."""
+        if self.current is not None:
+            self.post_message(self.Opened(self.current))
+
+    def action_move(self, step: int) -> None:
+        """Move the cursor."""
+        self.move_to(self.row + step)
+
+    def action_first(self) -> None:
+        """Go to the first row."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """Go to the last row."""
+        self.move_to(len(self.rows.shown) - 1)
+
+    def action_page(self, step: int) -> None:
+        """Go on by as many rows as can be seen."""
+        rows = step * max(self._page, 1)
+        self.scroll_relative(y=rows, animate=False, force=True, immediate=True)
+        self.move_to(self.row + rows)
+
+    def action_pan(self, step: int) -> None:
+        """Move the text to the side."""
+        self.scroll_relative(x=step * _PAN, animate=False, force=True)
+
+    def on_click(self, event: events.Click) -> None:
+        """Sort by a title; go to a row, or open the one that the cursor is on."""
+        if event.y == 0:
+            column = self._column_at(event.x + self.scroll_offset.x)
+            if column is not None:
+                self.post_message(self.TitleClicked(column))
+            return
+        row = self._row_at(event.y)
+        if row < 0:
+            return
+        if row == self.row:
+            self.action_open()
+        self.move_to(row)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Show which row a click is for."""
+        self._hover(self._row_at(event.y))
+
+    def on_leave(self) -> None:
+        """Show no row a click is for."""
+        self._hover(-1)
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight."""
+        self._changed()
+
+    def notify_style_update(self) -> None:
+        """Take the colours of another theme."""
+        super().notify_style_update()
+        self._inks.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the titles, or a row."""
+        columns, row = self.rows.columns, self._row_at(y)
+        if y == 0:
+            titles = [[(self.rows.title(name), "")] for name in columns]
+            return self._line(titles, self._ink("titles"))
+        if row < 0:
+            return Strip.blank(self.size.width, self.rich_style)
+        kind = "cursor" if row == self.row else "hover" if row == self._hovered else ""
+        cells = self.rows.cells_of(self.rows.shown[row])
+        return self._line([cells[name][0] for name in columns], self._ink(kind))
+
+    @property
+    def _page(self) -> int:
+        """The rows that can be seen."""
+        return self.size.height - 1
+
+    def _row_at(self, y: int) -> int:
+        """Return the row that is drawn in a line, -1 for none."""
+        row = y - 1 + self.scroll_offset.y
+        return row if y > 0 and row < len(self.rows.shown) else -1
+
+    def _column_at(self, x: int) -> str | None:
+        end = 0
+        for name in self.rows.columns:
+            end += self._width(name) + 2
+            if x < end:
+                return name
+        return None
+
+    def _width(self, column: str) -> int:
+        """Return a column's width; long names leave room for the figures beside them."""
+        width = self.rows.width(column)
+        return min(width, max(self.size.width // 3, _LEAST_NAME)) if column == "kernel" else width
+
+    def _hover(self, row: int) -> None:
+        if row != self._hovered:
+            self._hovered = row
+            self.refresh()
+
+    def _changed(self, *, still: bool = False) -> None:
+        """Draw anew; the cursor stays on its entry, and that where it was if it is to be still."""
+        shown, was = self.rows.shown, self.row
+        self.row = shown.index(self._here) if self._here in shown else 0
+        columns = sum(self._width(name) + 2 for name in self.rows.columns)
+        self.virtual_size = Size(columns, len(shown) + 1)
+        if still and self.row != was:
+            top = self.scroll_offset.y + self.row - was
+            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        self._look()
+
+    def _look(self) -> None:
+        """Bring the cursor into sight, and say so if it is on another entry."""
+        top, rows = self.scroll_offset.y, max(self._page, 1)
+        seen = min(max(top, self.row - rows + 1), self.row)
+        if seen != top:
+            self.scroll_to(y=seen, animate=False, force=True, immediate=True)
+        if self.current != self._told:
+            self._told = self.current
+            self.post_message(self.Highlighted())
+        self.refresh()
+
+    def _line(self, cells: Iterable[Iterable[tuple[str, str]]], ink: Ink) -> Strip:
+        segments: list[Segment] = []
+        for name, pieces in zip(self.rows.columns, cells, strict=True):
+            width = self._width(name)
+            if name == "kernel":
+                pieces = [(elided(text, width), style) for text, style in pieces]
+            segments += cell(pieces, width, ink, right=name in _RIGHT)
+        left = self.scroll_offset.x
+        return Strip(segments).crop_extend(left, left + self.size.width, ink.line)
+
+    def _ink(self, kind: str) -> Ink:
+        """Return what a kind of line is written with: a part of the table, or "" for a row."""
+        if kind not in self._inks:
+            part = self.get_component_rich_style
+            line = part(f"entry-table--{kind}") if kind else self.rich_style
+            words = self.rows.wanted if kind != "titles" else ()
+            match = part("entry-table--match")
+            self._inks[kind] = Ink(line, match, words, self.app.theme_variables)
+        return self._inks[kind]

@@ -1,0 +1,84 @@
+"""A line of the browser's table: cells beside each other, with what was searched for marked."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+
+from irlens.tui.entry_rows import is_exact
+
+#: Less difference in brightness (0..1) than this cannot be read.
+_LEGIBLE = 0.35
+
+
+class Ink:
+    """What a kind of line is written with.
+
+    Args:
+        line: The style of the whole line.
+        match: The style of what was searched for.
+        words: That: capital letters in a word mean what they are.
+        colours: A theme's colours by name ("warning").
+    """
+
+    def __init__(
+        self, line: Style, match: Style, words: Iterable[str], colours: Mapping[str, str]
+    ) -> None:
+        self.line = line
+        self._match = match
+        ways = [re.escape(word) if is_exact(word) else f"(?i:{re.escape(word)})" for word in words]
+        self._pattern = re.compile("|".join(ways)) if ways else None
+        self._colours = colours
+        self._styles: dict[str, Style] = {}
+
+    def written(self, text: str, name: str) -> Iterator[Segment]:
+        """Yield words in a colour of the theme ("$warning")."""
+        style, at = self._style(name), 0
+        for match in self._pattern.finditer(text) if self._pattern else ():
+            yield Segment(text[at : match.start()], style)
+            yield Segment(match.group(), self._match)
+            at = match.end()
+        yield Segment(text[at:], style)
+
+    def _style(self, name: str) -> Style:
+        if name not in self._styles:
+            value = self._colours.get(name.removeprefix("$"))
+            colour = Color.parse(value) if value else None
+            seen = colour is not None and self._is_legible(colour)
+            own = Style(color=colour.rich_color) if colour is not None and seen else Style.null()
+            self._styles[name] = self.line + own
+        return self._styles[name]
+
+    def _is_legible(self, colour: Color) -> bool:
+        """Whether it can be read on the line: on a bright cursor a bright colour cannot."""
+        if self.line.bgcolor is None:
+            return True
+        ground = Color.from_rich_color(self.line.bgcolor)
+        return abs(colour.brightness - ground.brightness) >= _LEGIBLE
+
+
+def cell(pieces: Iterable[tuple[str, str]], width: int, ink: Ink, *, right: bool) -> list[Segment]:
+    """Return a cell of ``width`` between two spaces.
+
+    Args:
+        pieces: Words with the style of each, a name from the theme.
+        width: In cells; what is longer than that is drawn in full.
+        ink: What to write with.
+        right: Whether the words stand at the right.
+    """
+    segments = [part for text, name in pieces for part in ink.written(text, name)]
+    room = " " * max(width - sum(part.cell_length for part in segments), 0)
+    before, after = (f" {room}", " ") if right else (" ", f"{room} ")
+    return [Segment(before, ink.line), *segments, Segment(after, ink.line)]
+
+
+def elided(text: str, width: int) -> str:
+    """Return a name that fits: names like Inductor's differ at their ends, too."""
+    if cell_len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    tail = set_cell_size(text[::-1], width - 1 - head)[::-1]
+    return f"{set_cell_size(text, head)}…{tail}"

@@ -1,0 +1,76 @@
+"""Which rows the browser has, and in which order."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from irlens.model.config import Config
+from irlens.model.report import Resources
+from irlens.tui.entry_line import elided
+from irlens.tui.entry_rows import EntryRows
+from irlens.tui.workbench import Entry
+
+CONFIG = Config(num_warps=4, num_stages=2, num_ctas=1, maxnreg=None, constexprs={}, args={})
+NUMBERS = st.lists(st.none() | st.integers(0, 255), max_size=12)
+
+
+def entry(number: int, registers: int | None) -> Entry:
+    return Entry(
+        key=str(number),
+        kernel=f"kernel_{number % 3}",
+        config=CONFIG,
+        resources=Resources(
+            registers=registers, shared_dynamic_bytes=None, shared_static_bytes=None,
+            local_bytes=None, stack_bytes=None,
+        ),
+        place=f"{number:02}",
+    )  # fmt: skip
+
+
+@given(NUMBERS, st.booleans())
+def test_rows_are_in_order_with_the_unknown_last(
+    numbers: list[int | None], descending: bool
+) -> None:
+    rows = EntryRows()
+    rows.sorted_by, rows.descending = "registers", descending
+    rows.add(entry(at, number) for at, number in enumerate(numbers))
+    shown = [numbers[int(key)] for key in rows.shown]
+    known = [number for number in shown if number is not None]
+    assert shown == [*known, *[None] * (len(shown) - len(known))]
+    assert known == sorted(known, reverse=descending)
+    assert sorted(rows.shown, key=int) == [str(at) for at in range(len(numbers))]
+
+
+@given(NUMBERS)
+def test_the_order_does_not_depend_on_what_came_first(numbers: list[int | None]) -> None:
+    entries = [entry(at, number) for at, number in enumerate(numbers)]
+    rows, others = EntryRows(), EntryRows()
+    rows.add(entries)
+    for each in reversed(entries):
+        others.add([each])
+    for column in ("registers", "registers", "kernel"):
+        rows.choose(column)
+        others.choose(column)
+        assert rows.shown == others.shown
+
+
+def test_a_column_never_becomes_narrower() -> None:
+    rows = EntryRows()
+    rows.add([entry(1, 7)])
+    before = rows.width("kernel")
+    rows.add([Entry(key="2", kernel="a_much_longer_name_than_that")])
+    assert rows.width("kernel") == len("a_much_longer_name_than_that") > before
+    rows.narrow_down("kernel_1")
+    assert rows.shown == ["1"]
+    assert rows.width("kernel") == len("a_much_longer_name_than_that")
+
+
+@given(st.text(max_size=40), st.integers(3, 40))
+def test_a_long_name_keeps_both_ends(name: str, width: int) -> None:
+    short = elided(name, width)
+    assert cell_len(short) <= max(width, 3)
+    assert short == name or "…" in short
+
+
+def test_names_that_differ_at_the_end_still_do() -> None:
+    assert elided("triton_poi_fused_relu_12", 11) == "trito…lu_12"
