@@ -175,7 +175,7 @@ def variants(
     Raises:
         CaptureError: The file's own pruning or heuristic function failed.
     """
-    fixed = {name: _to_triton(value) for name, value in overrides.items()}
+    fixed = {name: _chosen(kernel, name, value) for name, value in overrides.items()}
     found: list[Values] = [{**{n: _to_triton(v) for n, v in defaults.items()}, **fixed}]
     for wrapper in kernel.wrappers:
         if isinstance(wrapper, Autotuner):
@@ -235,12 +235,16 @@ def times(
     grid: tuple[int, int, int],
     quantiles: Sequence[float],
 ) -> list[float]:
-    """Return quantiles of the milliseconds that a launch takes, by Triton's own benchmark."""
+    """Return quantiles of the milliseconds that a launch takes, by Triton's own benchmark.
+
+    Events on the GPU tell half a microsecond: six digits hold every time that says something, and
+    not the noise of the arithmetic.
+    """
 
     def launch() -> None:
         kernel.function.run(grid=grid, warmup=False, **args, **settings)
 
-    return [float(time) for time in do_bench(launch, quantiles=list(quantiles))]
+    return [float(f"{time:.6g}") for time in do_bench(launch, quantiles=list(quantiles))]
 
 
 @contextmanager
@@ -358,6 +362,15 @@ def _heuristic_values(
     for name, decide in heuristics.values.items():
         values[name] = fixed[name] if name in fixed else decide({**args, **settings, **values})
     return values
+
+
+def _chosen(kernel: Kernel, name: str, value: ConstexprValue) -> object:
+    """Return what an override means: a function of the tuner's own is recorded by its name."""
+    tuners = (wrapper for wrapper in kernel.wrappers if isinstance(wrapper, Autotuner))
+    configs = (config.all_kwargs() for tuner in tuners for config in tuner.configs)
+    functions = (given[name] for given in configs if callable(given.get(name)))
+    named = (one for one in functions if _from_triton(one) == value)
+    return next(named, _to_triton(value))
 
 
 def _to_triton(value: ConstexprValue) -> object:

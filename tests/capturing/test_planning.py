@@ -94,3 +94,25 @@ def test_a_value_that_is_missing(write: Callable[..., Path], sm_90: Target) -> N
         planned(path, sm_90, {})
     (variant,) = planned(path, sm_90, {"BLOCK": 2}).variants
     assert msgspec.structs.asdict(variant.request)["settings"] == {"BLOCK": 2}
+
+
+def test_a_function_that_a_configuration_sets_is_meant_by_its_name(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    path = write("""
+    @triton.jit
+    def double(x):
+        return x * 2
+
+    @triton.autotune(configs=[triton.Config({"BLOCK": 64, "ACT": double})], key=["n"])
+    @triton.jit
+    def tuned(x_ptr, n, BLOCK: tl.constexpr, ACT: tl.constexpr):
+        offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x_ptr + offsets, ACT(offsets), mask=offsets < n)
+""")
+    args: dict[str, ConstexprValue] = {"x_ptr": "fp16[1024]", "n": 1024}
+    request = Request(kernel=f"{path}:tuned", target=sm_90, args=args)
+    (variant,) = plan([request]).variants
+    assert variant.request.settings["ACT"] == "double"
+    (made,) = capture(variant.request)
+    assert made.config.constexprs["ACT"] == "double"
