@@ -171,7 +171,9 @@ def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprV
         RecursionError,
         MemoryError,
     ) as error:
-        raise CaptureError(f"{where}: cannot evaluate '{expression}': {error}") from error
+        # Python's own complaint would name a file, "<unknown>", and a line.
+        told = error.msg if isinstance(error, SyntaxError) else error
+        raise CaptureError(f"{where}: cannot evaluate '{expression}': {told}") from error
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise CaptureError(f"{where}: '{expression}' is a {type(value).__name__}, not a number")

@@ -94,7 +94,8 @@ def _names(constraint: str, option: str) -> set[str]:
     try:
         tree = ast.parse(constraint.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        told = error.msg if isinstance(error, SyntaxError) else error
         raise IrlensError(
-            f"{option}: '{constraint}' is not an expression: {error}", hint=_EXAMPLE
+            f"{option}: '{constraint}' is not an expression: {told}", hint=_EXAMPLE
         ) from error
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
