@@ -194,6 +194,12 @@ def test_an_interrupted_sweep_says_how_far_it_came(store: Path) -> None:
         (("softmax", "--measure"), "--measure needs a GPU"),
         (("softmax", "--jobs", "2", "--cluster", "tcp://localhost:1"), "--jobs has no effect"),
         (("softmax", "--cluster", "tcp://localhost:1"), "no Dask scheduler answers"),
+        (
+            ("softmax", "--num-warps", "1..1000", "--num-stages", "1..1000"),
+            "that makes 1,000,000 configurations",
+        ),
+        (("softmax", "--where", "num_stages >"), "'num_stages >': invalid syntax\n"),
+        (("softmax", "--filter", "registers <"), "is not an expression: invalid syntax\n"),
         (("sofmax",), "softmax"),
         (("samples/captures/softmax-h100",), "is compiled already"),
         (("softmax", "--format", "xml"), "unknown format 'xml'"),

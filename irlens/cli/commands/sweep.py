@@ -1,5 +1,6 @@
 """``irlens sweep``: which configurations of a kernel fit, and what each comes to."""
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -10,10 +11,11 @@ import msgspec
 
 from irlens.cli import output
 from irlens.cli.exits import Exit
-from irlens.cli.options import ConfigOptions, asked_configs, config_options
+from irlens.cli.options import Asked, ConfigOptions, asked_configs, config_options
 from irlens.cli.progress import progress
 from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError
+from irlens.model.text import count
 
 if TYPE_CHECKING:  # they load what compiles
     from irlens.capturing import Request
@@ -50,6 +52,8 @@ irlens sweep matmul --num-stages 1..5 --filter "occupancy >= 0.25 and local_byte
     --sort=-stages_achieved,registers --prune-list configs.json
 irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
 """
+#: Even to plan so many takes minutes.
+_MOST = 100_000
 #: Rows of a table that are shown on a terminal without --all.
 _ROWS = 30
 
@@ -120,7 +124,9 @@ def command(
     if cluster is not None and jobs is not None:
         raise click.UsageError("--jobs has no effect beside --cluster, which has its own workers")
     wishes = Wishes(where=where, filters=filters, sort=sort)
-    requests = list(find_requests(kernel, asked_configs(options)))
+    asked = asked_configs(options)
+    _check_number(asked)
+    requests = list(find_requests(kernel, asked))
     device = require_device(requests) if measure else None
     tried = _try_all(requests, wishes, cluster, jobs)
     if device is not None:
@@ -134,6 +140,16 @@ def command(
     on_terminal = options["destination"] is None and sys.stdout.isatty()
     write(found, "sweep", options, rows=_ROWS if on_terminal and not everything else None)
     return Exit.OK if any(each.outcome == "fits" for each in found.trials) else Exit.DIFFERENCE
+
+
+def _check_number(asked: Asked) -> None:
+    axes = [asked.targets or (None,), *(values for _, values in (*asked.settings, *asked.args))]
+    number = math.prod(len(values) for values in axes)
+    if number > _MOST:
+        raise IrlensError(
+            f"that makes {count(number)} configurations, and a sweep takes up to {count(_MOST)}",
+            hint="name fewer values: --where, too, looks at every combination",
+        )
 
 
 def _try_all(
