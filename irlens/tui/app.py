@@ -47,7 +47,6 @@ class Lens(App[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="quit"),
-        Binding("question_mark,f1", "help", "Help", id="help"),
         Binding("T", "next_theme", "Next theme", id="theme", show=False),
     ]
     COMMANDS = App.COMMANDS | {KeyedActions}

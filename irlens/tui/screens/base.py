@@ -33,6 +33,10 @@ class LensScreen(Screen[None]):
     """
 
     HELP_TEXT: ClassVar[str] = ""
+    # Not the app's: a footer that has no room for everything leaves out what comes last.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "app.help", "Help", id="help"),
+    ]
 
     def on_mount(self) -> None:
         """Add what every screen has: what is compiled, and what covers it where it is too small."""

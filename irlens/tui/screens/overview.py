@@ -47,7 +47,7 @@ One kernel in one configuration. Go from panel to panel with `tab`.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "choose('occupancy')", "What if", id="overview.what_if"),
+        Binding("w", "choose('occupancy')", "What if", id="overview.what_if", show=False),
         Binding("f", "choose('findings')", "Findings", id="overview.findings"),
         Binding("g", "scroll_to(0)", "Top", id="overview.top", show=False),
         Binding("G", "scroll_to(1)", "Bottom", id="overview.bottom", show=False),

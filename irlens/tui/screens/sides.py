@@ -21,8 +21,9 @@ from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.prompt import Prompt
 
-#: The stage to begin with: the one that is nearest to the machine and text in every capture.
-_FIRST = ("ptx", "amdgcn")
+#: The stage to begin with: the one that is nearest to the machine and text in every capture, or
+#: of different vendors the last that both have in common.
+_FIRST = ("ptx", "amdgcn", "ttgir")
 #: Lines of a drawing that is kept while another stage is shown: making it again takes seconds.
 _KEPT_LINES = 20_000
 #: Seconds for a stage above which the others are compared only when they are asked for.

@@ -58,7 +58,7 @@ class WhatIf(Panel):
             id="what_if.previous_cliff",
             show=False,
         ),
-        Binding("0", "reset", "As compiled", id="what_if.reset"),
+        Binding("0", "reset", "As compiled", id="what_if.reset", show=False),
     ]
 
     def __init__(self) -> None:
