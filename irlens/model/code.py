@@ -27,7 +27,7 @@ class CodeRow(msgspec.Struct, frozen=True, kw_only=True):
             side.
         before_line: 1-based line on the first side, ``None`` if it is not there.
         after_line: 1-based line on the second side.
-        before: Its text there, as written but for a location or comment at its end.
+        before: Its text there, as written but for locations, and a comment at its end.
         after: Its text here.
         before_words: Of a changed line the columns of ``before`` that differ in meaning.
         after_words: The same of ``after``.

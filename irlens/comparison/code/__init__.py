@@ -23,9 +23,6 @@ from irlens.comparison.code.statements import Code
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeRow
 
-#: Where statements that look the same are many, one that is settled settles others.
-_MOST_ROUNDS = 2
-
 __all__ = ["STAGES", "check_stages", "compare_code"]
 
 
@@ -121,19 +118,9 @@ def _settled(
     ordered = (sum(each.ordered for each in side.statements) for side in (code, other))
     if all(count == len(pairs) for count in ordered):
         return pairs, values
-    for _ in range(_MOST_ROUNDS):
-        again = settled(
-            code.statements,
-            other.statements,
-            pairs,
-            values,
-            partial(corresponding, pairs, by_use=True),
-        )
-        if again == pairs:
-            break
-        pairs = again
-        values = corresponding(pairs)
-    return pairs, values
+    by_use = partial(corresponding, pairs, by_use=True)
+    again = settled(code.statements, other.statements, pairs, values, by_use)
+    return (again, corresponding(again)) if again != pairs else (pairs, values)
 
 
 class _Heading:

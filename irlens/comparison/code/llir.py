@@ -42,7 +42,8 @@ def read(text: str) -> Code:
     for number, line in numbered(text):
         if function is None and (defined := _DEFINE.match(line)):
             function = Scope("function", defined["name"].strip('"'), number, number)
-        if _NOISE.match(line):
+        # Nearly all lines are instructions, indented, and none of the others is.
+        if line[0] != " " and _NOISE.match(line):
             continue
         statement = _statement(number, line, function)
         if statement is not None:
@@ -68,18 +69,19 @@ def _statement(number: int, line: str, function: Scope | None) -> Statement | No
     if not cut.skeleton:
         return None
     inside = "" if function is None else function.name
-    label = _LABEL.match(line) if inside else None
+    indented = line[0] == " "
+    label = _LABEL.match(line) if inside and not indented else None
     if label is not None:
         name = Name((inside, f"%{label['name']}"), label.span("name"), True)
         return Statement(number, cut.text, "%:", (name,), "label", noise=cut.noise)
     result = _RESULT.match(line)
     # In the head of a function every value is a parameter.
     made_before = result.end() if result else len(line) * line.startswith("define ")
-    free = _FREE.match(line) is not None
+    free = not indented and _FREE.match(line) is not None
     names = tuple(_name(word, inside, made_before, free) for word in cut.words)
-    flow: Flow = "branch" if inside and _CASE.match(line) else ""
-    if inside and _TERMINATOR.match(line):
-        flow = "jump"
+    flow: Flow = ""
+    if inside and result is None and indented:
+        flow = "branch" if _CASE.match(line) else "jump" if _TERMINATOR.match(line) else ""
     return Statement(number, cut.text, cut.skeleton, names, flow, not free, cut.noise)
 
 

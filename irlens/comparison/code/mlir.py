@@ -19,12 +19,14 @@ _NESTED = (
     rf"(?:[^()\"]|{STRING}|\((?:[^()\"]|{STRING}|\((?:[^()\"]|{STRING}|\([^()]*+\))*+\))*+\))*+"
 )
 _LEXICON = Lexicon(
-    noise=rf"//.*|\s*+\bloc\({_NESTED}\)",
+    noise=r"//.*",
     # %12 of "%12:5" and "%12#2": the number is no part of the name. A name with a dot behind #
     # is a dialect's ("#ttg.blocked"), one without an alias.
     name=r"%[\w$.]++(?:-[\w$.]++)*+|\^[\w$.]++|#(?!loc\d*+\b)[A-Za-z_][\w$-]*+(?![\w.<])",
     placeholder=lambda name: name[0],
 )
+#: Locations stand at the end of a line, and behind each argument of a function.
+_LOCATED = re.compile(rf"({STRING})|\s*+\bloc\({_NESTED}\)")
 _ALIAS = re.compile(r"(?P<name>[#!][\w$-]+) = ")
 _LOCATION = re.compile(r"#loc\d*+ = ")
 _FUNCTION = re.compile(r'\s*+(?:tt|llvm|func)\.func\b[^@]*+@(?P<name>"[^"]*+"|[\w$.-]++)')
@@ -42,6 +44,8 @@ def read(text: str) -> Code:
         if _LOCATION.match(line):
             continue
         blocks.read(number, line)
+        if "loc(" in line:
+            line = _LOCATED.sub(lambda found: found[1] or "", line)
         cut = _LEXICON.cut(line)
         if not cut.skeleton:
             continue
