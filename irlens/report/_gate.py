@@ -58,9 +58,12 @@ class Row(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Return "occupancy 50 % → 25 % (−25 points): limited by registers"."""
+        """Return "occupancy 50 % → 25 % (−25 points): limited by registers".
+
+        Of a budget "occupancy >= 0.5: 50 % → 25 %: ...", since its condition may end in a number.
+        """
         values = " → ".join(filter(None, (self.before, self.after)))
-        told = f"{self.named} {values}".strip()
+        told = f"{self.named}{':' if self.budget and values else ''} {values}".strip()
         change = f" ({self.change})" if self.change else ""
         return f"{told}{change}" + (f": {self.why}" if self.why else "")
 

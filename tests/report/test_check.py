@@ -1,5 +1,7 @@
 """A check in every format: inert and short, whatever the kernels are called."""
 
+import csv
+import io
 import re
 from pathlib import Path
 
@@ -7,10 +9,11 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from irlens.model.check import Check, CheckedKernel, Problem
+from irlens.model.check import BudgetFigure, Check, CheckedKernel, Problem
 from irlens.model.comparison import Delta
 from irlens.model.source import SourceLocation
 from irlens.report import View, load_writer
+from irlens.report._gate import budget_row
 from irlens.report.markdown._document import MOST_CHARACTERS, MOST_ROWS
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -96,6 +99,31 @@ def test_colour_only_repeats_what_is_said() -> None:
     plain, painted = (writer.render(FAILED, View(color=color)) for color in (False, True))
     bare = re.sub(r"\x1b\[[\d;]*m", "", painted).splitlines()
     assert [line.rstrip() for line in bare] == plain.splitlines()
+
+
+def test_csv_has_values_and_leaves_what_is_unknown_empty() -> None:
+    kernel = FAILED.kernels[0]
+    verdict = replace(
+        kernel.budgets[0],
+        expression="registers < 2 * agprs",
+        figures=[
+            BudgetFigure(path="resources.registers", before=None, value=26),
+            BudgetFigure(path="resources.agprs", before=None, value=None),
+        ],
+    )
+    shown = replace(FAILED, kernels=[replace(kernel, budgets=[kernel.budgets[0], verdict])])
+    text = load_writer("csv", "check").render(shown, View())
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["what"].startswith("budget")]
+    assert [row["arch"] for row in rows] == ["sm_100", "sm_100"]
+    assert [(row["figure"], row["before"], row["now"]) for row in rows] == [
+        ("occupancy.theoretical", "0.5", "0.25"),
+        ("resources.registers; resources.agprs", "; ", "26; "),
+    ]
+
+
+def test_a_budget_and_what_was_found_are_told_apart() -> None:
+    row = budget_row(FAILED.kernels[0].budgets[0])
+    assert row.sentence.startswith("occupancy >= 0.5: 50 % → 25 %")
 
 
 def test_json_is_the_record() -> None:

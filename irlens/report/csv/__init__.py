@@ -37,6 +37,14 @@ def written(rows: Iterable[Mapping[str, Field]], titles: Sequence[str] = ()) -> 
     return text.getvalue()
 
 
+def joined(fields: Iterable[Field]) -> Field:
+    """Return several fields as one: "4; 8"; a single one stays what it is."""
+    known = list(fields)
+    if len(known) == 1:
+        return known[0]
+    return "; ".join("" if field is None else str(field) for field in known)
+
+
 def _safe(field: Field) -> Field:
     if not isinstance(field, str):
         return field

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from irlens.model.check import Check, CheckedKernel
 from irlens.report import View
-from irlens.report.csv import Field, written
+from irlens.report.csv import Field, joined, written
 
-_TITLES = ("kernel", "configuration", "what", "fails", "verdict", "figure", "before", "now",
+_TITLES = ("kernel", "arch", "configuration", "what", "fails", "verdict", "figure", "before", "now",
            "place", "reason")  # fmt: skip
 
 
@@ -27,7 +27,12 @@ def render(check: Check, view: View) -> str:
 
 
 def _kernel(kernel: CheckedKernel) -> Iterator[dict[str, Field]]:
-    named: dict[str, Field] = {"kernel": kernel.side.kernel, "configuration": kernel.side.label}
+    target = kernel.side.target
+    named: dict[str, Field] = {
+        "kernel": kernel.side.kernel,
+        "arch": target.arch if target is not None else None,
+        "configuration": kernel.side.label,
+    }
     for moved in kernel.movements:
         yield {
             **named,
@@ -47,9 +52,9 @@ def _kernel(kernel: CheckedKernel) -> Iterator[dict[str, Field]]:
             "what": f"budget {budget.expression}",
             "fails": budget.fails,
             "verdict": budget.state,
-            "figure": " ".join(figures),
-            "before": " ".join(f"{each.before}" for each in figures.values()),
-            "now": " ".join(f"{each.value}" for each in figures.values()),
+            "figure": "; ".join(figures),
+            "before": joined(each.before for each in figures.values()),
+            "now": joined(each.value for each in figures.values()),
             "place": budget.place,
             "reason": budget.reason,
         }

@@ -15,7 +15,7 @@ def render(reports: Sequence[Report], view: View) -> str:
 def _row(report: Report) -> dict[str, Field]:
     occupancy, resources = report.occupancy, report.resources
     pipelines = [
-        f"{each.kind or 'none'} {each.achieved_stages}/{each.requested_stages}"
+        f"{each.kind or 'none'} {each.achieved_stages}/{each.requested_stages or ''}"
         for each in report.pipelines
         if each.achieved_stages is not None
     ]
