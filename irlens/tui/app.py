@@ -1,5 +1,6 @@
 """The app: which screen is shown, and what all of them can ask it for."""
 
+import gc
 import os
 import re
 import signal
@@ -79,6 +80,8 @@ class Lens(App[None]):
         """Show the first screen."""
         if not self.is_headless:
             signal.signal(signal.SIGHUP, self._hung_up)
+        # Whoever starts the app may have stopped it meanwhile: nothing imported is garbage.
+        self.call_after_refresh(gc.enable)
         if self._first_entry is None:
             self.show_browser()
         else:

@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,11 +35,15 @@ def read(path: Path) -> Keymap:
         IrlensError: The file cannot be read, or gives a key to something that is no binding.
     """
     try:
-        given = tomllib.loads(path.read_text("utf-8"))
+        content = path.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise IrlensError(f"cannot read {path}: {error.strerror}") from error
+    import tomllib
+
+    try:
+        given = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise IrlensError(f"{path}: {error}", hint=_HINT) from error
     if not given:

@@ -5,12 +5,11 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from irlens.artifacts.load import Broken
-from irlens.capturing import Request
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
@@ -18,10 +17,14 @@ from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.tui.workbench import Entry, Setting
-from irlens.workbench.background import Waiting, read_all
-from irlens.workbench.changes import Demands, demands_of_capture, demands_of_report
 from irlens.workbench.compiling import Compiler
 from irlens.workbench.reading import entry_of, glance, name_entry, read_entry, report_of
+
+# The interface is on the screen before it asks for anything, and sooner without these.
+if TYPE_CHECKING:
+    from irlens.capturing import Request
+    from irlens.workbench.background import Waiting
+    from irlens.workbench.changes import Demands
 
 #: Reports kept at hand; each may hold a pressure curve of a hundred thousand points.
 _REPORTS_AT_HAND = 16
@@ -52,7 +55,7 @@ class Bench:
         title: str,
         find: Callable[[], Iterator[Found]],
         *,
-        asking: Callable[[str], Request],
+        asking: "Callable[[str], Request]",
         kernel: str | None = None,
         root: Path | None = None,
     ) -> None:
@@ -99,6 +102,8 @@ class Bench:
             yield entry
             if not entry.problem:
                 readable.append((key, capture, place))
+        from irlens.workbench.background import read_all
+
         yield from read_all(readable)
 
     def report(self, key: str, *, sass: bool = False) -> Report:
@@ -171,6 +176,8 @@ class Bench:
     ) -> Occupancy | None:
         """Return the occupancy with other demands."""
         if key not in self._demands:
+            from irlens.workbench.changes import demands_of_capture, demands_of_report
+
             subject = self._subject(key)
             self._demands[key] = (
                 demands_of_capture(subject)
@@ -248,7 +255,7 @@ class Bench:
         self._made[key] = (capture, kernel.name)
         return capture
 
-    def _compile(self, kernel: str, request: Request) -> Capture:
+    def _compile(self, kernel: str, request: "Request") -> Capture:
         """Compile a kernel, and list what comes of it."""
         made = self._compiler.compile(request)
         for capture in made:

@@ -11,14 +11,16 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from irlens.artifacts.load import Broken, load
-from irlens.capturing import Request
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError
-from irlens.workbench import worker
+
+if TYPE_CHECKING:
+    from irlens.capturing import Request
 
 #: Lines of what a process said before it died that are told: the compiler's last words.
 _LAST_WORDS = 40
@@ -32,7 +34,7 @@ class Compiler:
         self._process: subprocess.Popen[bytes] | None = None
         self._cancelled = False
 
-    def compile(self, request: Request) -> list[Capture]:
+    def compile(self, request: "Request") -> list[Capture]:
         """Compile a kernel into the store.
 
         Returns:
@@ -46,12 +48,10 @@ class Compiler:
             raise CaptureError("another kernel is being compiled", hint="wait, or cancel it")
         self._cancelled = False
         try:
-            answer = self._ask(request)
+            entries = self._ask(request)
         finally:
             self._lock.release()
-        if isinstance(answer, worker.Refused):
-            raise CaptureError(answer.message, hint=answer.hint)
-        found = [each for entry in answer.entries for each in load(Path(entry))]
+        found = [each for entry in entries for each in load(Path(entry))]
         captures = [each for each in found if not isinstance(each, Broken)]
         if not captures:
             raise CaptureError(f"compiling {request.kernel} left nothing that can be read")
@@ -65,7 +65,10 @@ class Compiler:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _ask(self, request: Request) -> worker.Answer:
+    def _ask(self, request: "Request") -> list[str]:
+        """Return the directories of what was compiled."""
+        from irlens.workbench import worker  # what compiles takes long to import
+
         with subprocess.Popen(
             # -P, because the working directory need not be trusted with modules.
             [sys.executable, "-P", "-m", worker.__name__],
@@ -83,9 +86,12 @@ class Compiler:
         if self._cancelled:
             raise CaptureError(f"compiling {request.kernel} was cancelled")
         try:
-            return worker.read_answer(answer)
+            told = worker.read_answer(answer)
         except msgspec.DecodeError:
             raise _died(request.kernel, process.returncode, said) from None
+        if isinstance(told, worker.Refused):
+            raise CaptureError(told.message, hint=told.hint)
+        return told.entries
 
 
 def _died(kernel: str, code: int, said: bytes) -> CaptureError:

@@ -1,5 +1,6 @@
 """``irlens tui``: look around in a terminal."""
 
+import gc
 import os
 import shlex
 import sys
@@ -73,6 +74,7 @@ def command(
         _serve(host, port)
         return Exit.OK
     _check_terminal(kernel)
+    gc.disable()  # until the first picture: a tenth of the time to it went into finding no garbage
     bench = _bench(kernel, asked(options))
     entry = bench.single() if kernel is not None else None
     from irlens.tui import keymap, memory

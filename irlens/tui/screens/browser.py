@@ -86,7 +86,9 @@ class BrowserScreen(LensScreen):
         table.rows.wide = self._is_wide()
         table.focus()
         self.set_class(remembered.layout.get("browser.summary") == "off", "-no-summary")
-        self.action_reload()
+        self._tell()
+        # A thread that reads would keep the interpreter from drawing.
+        self.call_after_refresh(self.action_reload)
 
     @property
     def table(self) -> EntryTable:

@@ -13,6 +13,8 @@ from textual.widgets import Footer
 from irlens.model.errors import IrlensError
 from irlens.model.report import Occupancy, Report
 from irlens.model.source import Span
+from irlens.model.text import printable_line
+from irlens.tui.drawing import DIM
 from irlens.tui.outside import show_outside
 from irlens.tui.panels import facts, memory, mix, pipelines, pressure
 from irlens.tui.screens.base import EntryScreen
@@ -76,9 +78,11 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         yield Footer()
 
     def on_mount(self) -> None:
-        """Ask for the report, and then for what takes the disassembler."""
-        self.query_one("#overview").loading = True
-        self.ask(lambda: self.bench.report(self.key), self._show_first, self._failed)
+        """Show the frames; ask for what they hold once they are seen."""
+        reading = Content.assemble(printable_line(self.bench.title), ("  reading …", DIM))
+        self.query_one(Heading).show(reading, views_with("overview"))
+        # A thread that reads would keep the interpreter from drawing.
+        self.call_after_refresh(self._read)
 
     def action_scroll(self, rows: int) -> None:
         """Scroll by some rows."""
@@ -123,8 +127,11 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         else:
             self.notify("the finding is about the whole kernel", timeout=3)
 
+    def _read(self) -> None:
+        """Ask for the report, and then for what takes the disassembler."""
+        self.ask(lambda: self.bench.report(self.key), self._show_first, self._failed)
+
     def _show_first(self, report: Report) -> None:
-        self.query_one("#overview").loading = False
         self._show(report)
         self.query_one(WhatIf).focus()
         if "cubin" in report.stages:
@@ -148,6 +155,6 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         )
 
     def _failed(self, error: IrlensError) -> None:
-        self.query_one("#overview").loading = False
+        self.query_one("#overview").display = False
         self.query_one(Heading).show(Content("this cannot be shown"))
         self.lens.tell_error(error)

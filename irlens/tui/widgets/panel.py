@@ -7,6 +7,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from irlens.tui.drawing import DIM
+
+_NOT_YET = Content.styled("…", DIM)
+
 
 class Panel(Static, can_focus=True):
     """A drawing that is made anew when its width changes.
@@ -36,7 +40,7 @@ class Panel(Static, can_focus=True):
     ]
 
     def __init__(self, title: str, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, markup=False)
+        super().__init__(_NOT_YET, id=id, markup=False)
         self.border_title = title
         self._draw: Callable[[int], Content] | None = None
         self._drawn_for = 0
