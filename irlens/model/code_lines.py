@@ -110,7 +110,14 @@ def pieces(text: str | None, words: Sequence[Columns]) -> list[Piece]:
     text = text or ""
     cuts = [0, *(column for columns in words for column in columns), len(text)]
     return [
-        Piece(printable_line(text[start:stop].replace("\t", _TAB)), bool(index % 2))
+        Piece(drawn(text[start:stop]), bool(index % 2))
         for index, (start, stop) in enumerate(pairwise(cuts))
         if stop > start
     ]
+
+
+def drawn(text: str) -> str:
+    """Return a part of a line, safe to show, tabs as blanks."""
+    text = text.replace("\t", _TAB)
+    # Nearly all lines are: of a hundred thousand, looking at each character takes seconds.
+    return text if text.isprintable() else printable_line(text)

@@ -78,10 +78,12 @@ class Colours:
     Args:
         stage: Whose language it is.
         lines: The lines as they are drawn.
+        joined: Whether each line follows the one before, so that a comment may go on in it.
     """
 
-    def __init__(self, stage: str, lines: list[str]) -> None:
+    def __init__(self, stage: str, lines: list[str], *, joined: bool = True) -> None:
         self._lines = lines
+        self._joined = joined
         self._lexer = lexer_for(stage)
         self._stage = stage
         self._kinds = {**_KIND, **_KIND_IN.get(stage, {})}
@@ -101,6 +103,8 @@ class Colours:
 
     def _together(self, index: int) -> tuple[int, int]:
         """Return the lines that have to be read together to understand one, both inclusive."""
+        if not self._joined:
+            return index, index
         before = bisect_right(self._constructs, (index, len(self._lines))) - 1
         if before >= 0 and self._constructs[before][1] >= index:
             return self._constructs[before]

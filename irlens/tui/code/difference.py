@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from irlens.model.code import CodeComparison, CodeHunk, Columns, RowKind
-from irlens.model.code_lines import Piece, pieces, place
+from irlens.model.code_lines import drawn, pieces, place
 from irlens.model.text import printable_line
 from irlens.tui.code.colours import Colours
 from irlens.tui.code.text import width
@@ -19,14 +19,25 @@ class Half(NamedTuple):
     Attributes:
         number: Its number, from 1.
         text: As it is drawn.
-        moved: What of it differs in meaning, by columns.
         at: Where its colours are.
+        source: As it was written.
+        words: What of that differs in meaning, by columns.
     """
 
     number: int
     text: str
-    moved: tuple[Columns, ...]
     at: int
+    source: str
+    words: tuple[Columns, ...]
+
+    @property
+    def moved(self) -> Iterator[Columns]:
+        """What of the drawn line differs in meaning."""
+        column = 0
+        for piece in pieces(self.source, self.words):
+            if piece.moved:
+                yield column, column + len(piece.text)
+            column += len(piece.text)
 
 
 class DiffLine(NamedTuple):
@@ -81,9 +92,7 @@ class Difference:
             self._add(number, hunk)
         self.width = max(map(width, self._texts), default=0)
         self.digits = len(str(max(comparison.before_lines, comparison.after_lines)))
-        self.colours = Colours(comparison.stage, self._texts)
-        if self._texts:
-            self.colours.pieces(0)  # what goes over several lines is looked for now
+        self.colours = Colours(comparison.stage, self._texts, joined=False)
 
     def lines(self, *, split: bool) -> Sequence[DiffLine]:
         """Return the lines, side by side or under each other."""
@@ -104,8 +113,8 @@ class Difference:
         self.split.append(head)
         self.unified.append(head)
         for row in hunk.rows:
-            before = self._half(row.before_line, pieces(row.before, row.before_words))
-            after = self._half(row.after_line, pieces(row.after, row.after_words))
+            before = self._half(row.before_line, row.before, row.before_words)
+            after = self._half(row.after_line, row.after, row.after_words)
             mark = _MARKS[row.kind]
             self.split.append(DiffLine(mark, number, before, after))
             if row.kind == "changed":
@@ -114,14 +123,10 @@ class Difference:
             else:
                 self.unified.append(self.split[-1])
 
-    def _half(self, number: int | None, parts: Sequence[Piece]) -> Half | None:
-        if number is None:
+    def _half(
+        self, number: int | None, source: str | None, words: tuple[Columns, ...]
+    ) -> Half | None:
+        if number is None or source is None:
             return None
-        moved = []
-        column = 0
-        for part in parts:
-            if part.moved:
-                moved.append((column, column + len(part.text)))
-            column += len(part.text)
-        self._texts.append("".join(part.text for part in parts))
-        return Half(number, self._texts[-1], tuple(moved), len(self._texts) - 1)
+        self._texts.append(drawn(source))
+        return Half(number, self._texts[-1], len(self._texts) - 1, source, words)

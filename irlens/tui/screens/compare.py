@@ -31,12 +31,13 @@ registers, labels, source locations and addresses are no difference.
 * `-` is only on the first side, `+` only on the second, `~` changed; what differs within such a
   line is underlined.
 * A heading says which loop or function the lines below it are in, and their numbers.
+* `u` puts the sides beside each other, or under each other.
 * Beside a stage's name stands how many lines moved; `=` is none.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "cycle(1)", "Stage", id="compare.next_stage"),
         Binding("S", "cycle(-1)", "Previous stage", show=False, id="compare.previous_stage"),
-        Binding("u", "split", "Side by side", id="compare.split"),
+        Binding("u", "split", "Split", id="compare.split"),
         Binding("d", "details", "Details", show=False, id="compare.details"),
         Binding("x", "swap", "Swap sides", show=False, id="compare.swap"),
         Binding("c", "pick", "Other", id="compare.pick"),
