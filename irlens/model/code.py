@@ -69,8 +69,8 @@ class CodeComparison(msgspec.Struct, frozen=True, kw_only=True):
         changed: Rows of that kind.
         before_lines: Lines of the first side.
         after_lines: Lines of the second.
-        hunks: First what has no order (attribute aliases, metadata), then in the order of the
-            text.
+        hunks: In the order of the text. What has none itself (attribute aliases, metadata) is one
+            hunk.
     """
 
     stage: str

@@ -11,10 +11,11 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from heapq import merge
 
 from irlens.comparison.code.align import align, side
 from irlens.comparison.code.declarations import Declarations
-from irlens.comparison.code.hunks import Enclosing, Rows, hunks
+from irlens.comparison.code.hunks import Enclosing, Rows, first_line, hunks
 from irlens.comparison.code.names import Correspondence
 from irlens.comparison.code.reading import STAGES, ReadStage, alike, check_stages, read, side_of
 from irlens.comparison.code.sequences import Pair
@@ -91,11 +92,14 @@ def _compare(
         changed=kinds.count("changed"),
         before_lines=code.lines,
         after_lines=other.lines,
-        hunks=[
-            # What stands around a declaration has nothing to do with it.
-            *hunks([row for row in free if row.kind != "same"], rows, heading.of, 0),
-            *hunks(moving, rows, heading.of, context),
-        ],
+        hunks=list(
+            merge(
+                # What stands around a declaration has nothing to do with it.
+                hunks([row for row in free if row.kind != "same"], rows, heading.of, 0),
+                hunks(moving, rows, heading.of, context),
+                key=first_line,
+            )
+        ),
     )
 
 

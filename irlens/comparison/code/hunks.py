@@ -116,6 +116,12 @@ def hunks(
         at += 1
 
 
+def first_line(hunk: CodeHunk) -> int:
+    """Return the line at which a hunk begins, of the second side if that has it."""
+    row = hunk.rows[0]
+    return row.after_line or row.before_line or 0
+
+
 class Enclosing:
     """Finds the innermost scope around a line.
 
