@@ -1,9 +1,18 @@
 """The words for what a report holds, for whoever shows it to people."""
 
 from irlens.model.capture import RunResult
+from irlens.model.config import Vendor
 from irlens.model.memory import LoopLoad, SharedBuffer
 from irlens.model.report import NextStep, Occupancy, Pipeline, Refusal, Report
 from irlens.model.text import count, percent, plural, size
+
+_AMD_LIMITS = {"warps": "waves", "blocks": "workgroups", "shared_memory": "LDS"}
+
+
+def limit_word(name: str, vendor: Vendor | None) -> str:
+    """Return what a limit of occupancy ("shared_memory") is called by the GPU's vendor."""
+    known = _AMD_LIMITS if vendor == "amd" else {"shared_memory": "shared memory"}
+    return known.get(name, name)
 
 
 class Words:
@@ -17,15 +26,11 @@ class Words:
         self.shared = "LDS" if amd else "Shared"
         self.cta = "workgroup" if amd else "CTA"
         self.thread = "lane" if amd else "thread"
-        self._resources = {
-            "warps": f"{self.warp}s",
-            "blocks": f"{self.block}s",
-            "shared_memory": "LDS" if amd else "shared memory",
-        }
+        self._vendor: Vendor | None = report.target.vendor if report.target is not None else None
 
     def resource(self, name: str) -> str:
         """Return what a limit ("shared_memory") is called."""
-        return self._resources.get(name, name)
+        return limit_word(name, self._vendor)
 
     def unit(self, unit: str) -> str:
         """Return a unit of a ``NextStep`` or a ``Refusal``: "bytes/workgroup"."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
 from irlens.model.text import count, percent, plural
+from irlens.model.words import limit_word
 
 UNKNOWN = "–"
 #: What a configuration that is no row of the table is listed under.
@@ -177,7 +178,8 @@ def _stages(trial: Trial) -> str:
 
 
 def _limits(trial: Trial) -> str:
-    return ", ".join(each.removesuffix("_memory") for each in trial.limited_by) or UNKNOWN
+    words = (limit_word(each, trial.target.vendor) for each in trial.limited_by)
+    return ", ".join(each.removesuffix(" memory") for each in words) or UNKNOWN
 
 
 def _number(figure: str) -> Callable[[Trial], str]:

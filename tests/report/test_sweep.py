@@ -183,3 +183,11 @@ def test_nothing_is_left() -> None:
         assert load_writer(form, "sweep").render(found, View())
     assert "0 of 0 fit" in text(found)
     assert "4 left out by --filter" in text(found)
+
+
+def test_the_vendor_s_words_for_what_limits() -> None:
+    mi300x = Target(vendor="amd", arch="gfx942", warp_size=64, product="mi300x")
+    text = load_writer("text", "sweep").render(sweep(trial(64), trial(64, target=mi300x)), View())
+    nvidia, amd = text.split("gfx942")
+    assert "registers, shared" in nvidia
+    assert "registers, LDS" in amd
