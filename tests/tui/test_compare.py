@@ -32,10 +32,11 @@ PAIR = ("softmax-t4", "softmax-h100")
 
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until everything that was asked has been answered and drawn."""
-    for _ in range(3):
-        await pilot.pause()
+    await pilot.pause()
+    while not all(worker.is_finished for worker in pilot.app.workers):
         with suppress(WorkerCancelled):  # who leaves a screen abandons what it asked for
             await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
     await pilot.pause()
 
 
@@ -354,6 +355,33 @@ async def test_no_key_waits_for_an_answer(
         await pilot.pause()
         assert isinstance(app.screen, Overview)
         assert not never.is_set()
+
+
+async def test_answers_about_other_sides_are_dropped(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare, late = bench.code, threading.Event()
+
+    def code(before: str, after: str, stage: str) -> CodeComparison:
+        if before == PAIR[0]:
+            late.wait(60)
+        return compare(before, after, stage)
+
+    monkeypatch.setattr(bench, "code", code)
+    app = Lens(bench, entry=PAIR[0])
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        app.show_comparison(*PAIR)
+        await pilot.pause(0.2)
+        await pilot.press("x")
+        await pilot.pause(0.2)
+        late.set()
+        await settle(pilot)
+        screen = app.screen
+        assert isinstance(screen, Compare)
+        assert screen.diff.difference is not None
+        told = screen.diff.difference.comparison
+        assert (told.before.label, told.after.label) == ("sm_90", "sm_75")
 
 
 async def test_any_size_can_be_shown(bench: Workbench) -> None:

@@ -39,10 +39,11 @@ PATIENCE = 60.0
 
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until everything that was asked has been answered and drawn."""
-    for _ in range(3):
-        await pilot.pause()
-        with suppress(WorkerCancelled):
+    await pilot.pause()
+    while not all(worker.is_finished for worker in pilot.app.workers):
+        with suppress(WorkerCancelled):  # who leaves a screen abandons what it asked for
             await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
     await pilot.pause()
 
 

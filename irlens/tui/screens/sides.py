@@ -155,7 +155,8 @@ class SidesScreen(LensScreen):
             self._keep(stage, difference)
             self._count_another()
 
-        self._compare(stage, keep, skip, group="count")
+        # Each in a group of its own: who asks next must not abandon the one whose answer it is.
+        self._compare(stage, keep, skip, group=f"count {stage}")
 
     def _compare(
         self,
@@ -165,14 +166,18 @@ class SidesScreen(LensScreen):
         *,
         group: str,
     ) -> None:
-        before, after, since = self.before, self.after, time.monotonic()
+        pair, since = (self.before, self.after), time.monotonic()
 
         def compared(difference: Difference) -> None:
-            self._is_slow = time.monotonic() - since > _SLOW
-            then(difference)
+            if pair == (self.before, self.after):  # not exchanged or replaced meanwhile
+                self._is_slow = time.monotonic() - since > _SLOW
+                then(difference)
 
-        call = lambda: Difference(self.bench.code(before, after, stage))  # noqa: E731
-        self.ask(call, compared, failed, group=group)
+        def missed(error: IrlensError) -> None:
+            if pair == (self.before, self.after):
+                failed(error)
+
+        self.ask(lambda: Difference(self.bench.code(*pair, stage)), compared, missed, group=group)
 
     def _keep(self, stage: str, difference: Difference) -> None:
         told = difference.comparison
