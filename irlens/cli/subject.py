@@ -46,7 +46,11 @@ def find_inspected(
         return [(None, report) for report in saved]
     captures = find_captures(kernel, asked)
     if len(captures) == 1:
-        return [(captures[0], _report(captures[0], sass=sass))]
+        try:
+            return [(captures[0], _report(captures[0], sass=sass))]
+        except ArtifactError as error:
+            # Of two sides that are compared, it has to be said which.
+            raise ArtifactError(f"{kernel}: {error.message}", hint=error.hint) from error
     found: list[tuple[Capture | None, Report]] = []
     for capture in captures:
         try:

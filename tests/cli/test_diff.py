@@ -144,3 +144,13 @@ def test_options_are_for_the_side_that_is_compiled(tmp_path: Path) -> None:
     both = diff(str(saved), str(saved), *made[1:])
     assert both.code == 2
     assert "compiled already" in both.err
+
+
+def test_of_two_sides_it_is_said_which_is_damaged(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(SOFTMAX, damaged)
+    ptx = damaged / "softmax_kernel.ptx"
+    ptx.write_text(ptx.read_text()[:9000])
+    ran = diff(SOFTMAX, str(damaged))
+    assert ran.code == 2
+    assert ran.err.startswith(f"irlens: error: {damaged}: ptx:236:")
