@@ -33,7 +33,7 @@ def imported(*arguments: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "command",
-    ["", "inspect", "diff", "sweep", "check", "kernels", "targets", "schema", "completion"],
+    ["", "inspect", "diff", "sweep", "check", "tui", "kernels", "targets", "schema", "completion"],
 )
 def test_help_loads_nothing_heavy(command: str) -> None:
     assert not imported(*([command] if command else []), "--help") & HEAVY

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -70,27 +69,32 @@ def command(
     **options: Unpack[_Options],
 ) -> Exit:
     """Open the terminal user interface."""
-    if serve:
-        _serve(host, port)
-        return Exit.OK
-    _check_terminal(kernel)
+    if kernel == "-":
+        raise IrlensError(
+            "irlens tui needs standard input for the keys", hint="name a file instead of -"
+        )
+    if not serve:
+        _check_terminal()
     gc.disable()  # until the first picture: a tenth of the time to it went into finding no garbage
     bench = _bench(kernel, asked(options))
     entry = bench.single() if kernel is not None else None
     from irlens.tui import keymap, memory
-    from irlens.tui.app import Lens
 
     keys = keymap.read(keymap.default_path())
+    if serve:
+        from irlens.cli import serving
+
+        # What is wrong has been told here: each visitor's page could only stay empty.
+        serving.serve(host, port)
+        return Exit.OK
+    from irlens.tui.app import Lens
+
     app = Lens(bench, entry=entry, state=memory.default_path(), keymap=keys)
     app.run(mouse=not no_mouse)
     return Exit(app.return_code or Exit.OK)
 
 
-def _check_terminal(kernel: str | None) -> None:
-    if kernel == "-":
-        raise IrlensError(
-            "irlens tui needs standard input for the keys", hint="name a file instead of -"
-        )
+def _check_terminal() -> None:
     # Textual draws on standard error, and says in its environment that it is served.
     if not (sys.stdin.isatty() and sys.stderr.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
         raise IrlensError(
@@ -136,16 +140,3 @@ def _everything() -> Iterator["Found"]:
         yield from load(store.root() / "captures")
     for name in sorted(known_files()):
         yield Uncompiled(name)
-
-
-def _serve(host: str, port: int) -> None:
-    """Show the same in a web browser, until interrupted."""
-    try:
-        from textual_serve.server import Server
-    except ImportError as error:
-        raise IrlensError(
-            "--serve needs textual-serve", hint="pip install 'irlens[serve]'"
-        ) from error
-    arguments = [argument for argument in sys.argv[1:] if argument != "--serve"]
-    same = shlex.join([sys.executable, "-m", "irlens", *arguments])
-    Server(same, host=host, port=port, title="irlens").serve()

@@ -1,0 +1,132 @@
+"""The TUI in a web browser: who is answered, and with what."""
+
+import asyncio
+import ipaddress
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = pytest.importorskip("aiohttp")
+pytest.importorskip("textual_serve")
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+        return number
+
+
+@pytest.fixture
+def served(port: int, tmp_path: Path) -> Iterator[str]:
+    # A name that a shell would take apart, and another folder than the one it is seen from.
+    place = tmp_path / "it's here; $HOME"
+    place.symlink_to(CAPTURES / "softmax-h100")
+    command = [sys.executable, "-P", "-m", "irlens", "tui", place.name, "--serve", f"--port={port}"]
+    environment = os.environ | {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == (
+            f"irlens: serving on http://localhost:{port}, ctrl+c ends it\n"
+        )
+        yield f"localhost:{port}"
+        process.terminate()
+    assert process.returncode == 0
+
+
+def listening(port: int) -> list[str]:
+    """The addresses on which this machine listens at a port."""
+    found = []
+    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+        for line in table.read_text().splitlines()[1:] if table.exists() else []:
+            local, state = line.split()[1], line.split()[3]
+            address, _, at = local.partition(":")
+            if state == "0A" and int(at, 16) == port:
+                words = [bytes.fromhex(address[i : i + 8])[::-1] for i in range(0, len(address), 8)]
+                found.append(str(ipaddress.ip_address(b"".join(words))))
+    return found
+
+
+async def test_shows_the_same_in_a_page_of_this_machine_alone(served: str, port: int) -> None:
+    async with aiohttp.ClientSession() as session:
+        async with await connected(session, f"http://{served}/") as answer:
+            assert answer.status == 200
+            assert f"ws://{served}/ws" in await answer.text()
+        for headers in ({"Origin": "http://example.com"}, {"Host": "example.com"}):
+            async with session.get(f"http://{served}/ws", headers=headers) as answer:
+                assert answer.status == 403
+        if Path("/proc/net/tcp").exists():
+            addresses = listening(port)
+            assert addresses
+            assert all(ipaddress.ip_address(each).is_loopback for each in addresses)
+        shown = b""
+        headers = {"Origin": f"http://{served}"}
+        url = f"ws://{served}/ws?width=120&height=40"
+        async with session.ws_connect(url, headers=headers) as page, asyncio.timeout(PATIENCE):
+            while b"what if" not in shown:
+                shown += (await page.receive()).data
+    assert b"softmax_kernel" in shown
+
+
+async def connected(session: "aiohttp.ClientSession", url: str) -> "aiohttp.ClientResponse":
+    """The answer, once somebody listens."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                return await session.get(url)
+            except aiohttp.ClientConnectionError:
+                await asyncio.sleep(0.1)
+
+
+def told(*arguments: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "irlens", "tui", *arguments],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE,
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    return ran.stderr
+
+
+def test_mistakes_are_told_before_anything_is_served(tmp_path: Path) -> None:
+    assert "holds nothing that Triton left" in told(str(tmp_path), "--serve")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = str(other.getsockname()[1])
+        assert "already in use" in told(str(CAPTURES), "--serve", "--port", taken)
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['textual_serve'] = None;"
+        f"sys.argv = ['irlens', 'tui', {str(CAPTURES)!r}, '--serve'];"
+        "from irlens.cli import main; main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines() == [
+        "irlens: error: --serve needs textual-serve",
+        "  pip install 'irlens[serve]'",
+    ]
+
+
+def test_without_a_terminal_it_says_so() -> None:
+    assert "irlens tui needs a terminal" in told(str(CAPTURES))
+    assert "needs standard input for the keys" in told("-")
+    assert "needs standard input for the keys" in told("-", "--serve")
