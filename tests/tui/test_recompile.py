@@ -242,6 +242,24 @@ async def test_what_moved_is_told_and_one_key_shows_it_all(bench: "FakeWorkbench
         assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
 
 
+async def test_the_inspector_stays_at_its_line(bench: "FakeWorkbench") -> None:
+    async with opened(bench) as (app, pilot):
+        await pilot.press("2")
+        await settle(pilot)
+        await pilot.press(*"jjjjjjjjj")
+        inspector = app.screen
+        assert isinstance(inspector, Inspector)
+        here = inspector.here
+        await open_form(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        followed = app.screen
+        assert isinstance(followed, Inspector)
+        assert followed.key == "softmax-t4"
+        assert followed.here == here
+        assert here is not None
+
+
 async def test_compilations_are_kept_in_a_row(bench: "FakeWorkbench") -> None:
     async with opened(bench) as (app, pilot):
         for _ in range(2):

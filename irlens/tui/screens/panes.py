@@ -13,7 +13,7 @@ from textual.widgets import Footer, Static
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
-from irlens.model.source import Span
+from irlens.model.source import SourceLocation, Span
 from irlens.model.text import printable_line
 from irlens.tui.code import describing
 from irlens.tui.code.document import Document, python_document, stage_document
@@ -92,6 +92,17 @@ class PanesScreen(EntryScreen):
     def names(self) -> list[str]:
         """Everything that can be shown, the stages first."""
         return [*self._contents.stages, *self._contents.python]
+
+    @property
+    def here(self) -> Place | None:
+        """The line of Python that the cursor is at: those of a stage move with every change."""
+        pane, python = self.linked.active, self._contents.python
+        if pane is None or pane.document is None:
+            return None
+        if pane.showing in python:
+            return SourceLocation(pane.showing, pane.line)
+        chain = pane.document.chain(pane.line)
+        return next((place for place in chain if place.file in python), None)
 
     def go_to(self, at: Place) -> None:
         """Show a place, in the pane that has it or in the one that is in use."""
