@@ -145,10 +145,31 @@ def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
         install = must_install(request.triton)
         if (install or sys.stderr.isatty()) and not is_stored(request):
             if install:
-                output.note(f"irlens: installing Triton {request.triton}, once ...")
+                _tell_installing(request.triton)
             gpu = request.target.product or request.target.arch
             output.note(f"irlens: compiling {kernel} for {gpu} ...")
         yield from capture(request)
+
+
+def require_triton(triton: str | None) -> None:
+    """Install a Triton if need be: what no kernel can be compiled with is no kernel's fault.
+
+    Raises:
+        IrlensError: There is no such Triton.
+    """
+    from irlens.capturing import environments
+    from irlens.capturing.request import triton_version
+
+    if triton is None:
+        triton_version()
+        return
+    if environments.must_install(triton):
+        _tell_installing(triton)
+    environments.find(triton)
+
+
+def _tell_installing(triton: str | None) -> None:
+    output.note(f"irlens: installing Triton {triton}, once ...")
 
 
 def find_requests(kernel: str, asked: Asked) -> "Iterator[Request]":

@@ -166,6 +166,13 @@ class TestTrouble:
         assert "stdin" in self.fails(captured, "-")
         assert "unknown kernel" in self.fails(captured, "nope")
 
+    def test_a_triton_that_is_not_there_is_no_kernel_s_fault(self, project: Path) -> None:
+        before = (project / NAME).read_bytes()
+        for update in ((), ("--update",)):
+            told = self.fails(project, "--python", "/nowhere/python", *update)
+            assert "no such interpreter: /nowhere/python" in told
+        assert (project / NAME).read_bytes() == before
+
     @pytest.mark.parametrize(
         ("damage", "told"),
         [

@@ -112,7 +112,7 @@ def _make(
 ) -> "list[Made]":
     """Make everything that is to be checked."""
     from irlens.cli.recipes import from_root, recipes, to_here
-    from irlens.cli.subject import is_compiled
+    from irlens.cli.subject import is_compiled, require_triton
 
     if len(wanted.tritons) > 1:
         raise click.UsageError("a check is made with one Triton: name one")
@@ -142,6 +142,8 @@ def _make(
             "[tool.irlens.budgets]",
             hint="`irlens check KERNEL --update` makes a baseline",
         )
+    if any(one.target is not None for one in chosen):
+        require_triton(wanted.tritons[0] if wanted.tritons else None)
     return [_made(one, kept, project, wanted, update=update) for one in _unique(chosen)]
 
 
@@ -153,12 +155,9 @@ def _made(
     That the baseline has one that makes nothing any more is a result. ``--update`` may take what is
     gone out of it, but not what is broken.
     """
-    from irlens.capturing.request import triton_version
     from irlens.cli.recipes import is_gone, make
     from irlens.gate.matching import Made
 
-    if recipe.target is not None and not wanted.tritons:
-        triton_version()  # without a compiler nothing can be said of any kernel
     try:
         return make(recipe, project.root, wanted)
     except IrlensError as error:
