@@ -1,6 +1,7 @@
 """LLVM IR as statements, one a line (LLVM Language Reference)."""
 
 import re
+from operator import itemgetter
 
 from irlens.comparison.code.statements import (
     STRING,
@@ -18,7 +19,7 @@ from irlens.comparison.code.statements import (
 _LEXICON = Lexicon(
     noise=r";.*|, !dbg !\d++|!dbg !\d++|#dbg_\w++.*",
     name=rf"%{STRING}|%[\w$.-]++|![0-9]++\b|(?<![\w\"])#[0-9]++\b",
-    placeholder=lambda name: name[0],
+    placeholder=itemgetter(0),
     first=";,!#%",
 )
 _LABEL = re.compile(rf"(?P<name>{STRING}|[\w$.-]++):")

@@ -5,14 +5,16 @@ most say is believed, one value for one, and those that make a value count twice
 operand was replaced by another it is the statement that uses it that changed, not all others.
 """
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from irlens.comparison.code.sequences import Pair
 from irlens.comparison.code.statements import Itself, Name, Statement
 
 _MAKES = 2
 _USES = 1
+#: What is no value by itself: several of which one is meant, a register of which none is known.
+_SPECIAL = frozenset({frozenset, Itself})
 
 
 class Correspondence:
@@ -40,21 +42,22 @@ class Correspondence:
     ) -> None:
         self._compares_lost = compares_lost
         weight = 0 if by_use else _MAKES
-        said: Counter[tuple[Hashable, Hashable]] = Counter()
+        said: dict[tuple[Hashable, Hashable], int] = {}
         merged: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
         for i, j in pairs:
             for ours, theirs in _together(before[i], after[j]):
-                if isinstance(ours.value, frozenset) and isinstance(theirs.value, frozenset):
-                    merged.append((ours.value, theirs.value))
-                elif _votes(ours.value, theirs.value):
+                one, other = ours.value, theirs.value
+                if isinstance(one, frozenset) and isinstance(other, frozenset):
+                    merged.append((one, other))
+                elif _votes(one, other):
                     makes = ours.defines and theirs.defines
-                    said[ours.value, theirs.value] += weight if makes else _USES
+                    said[one, other] = said.get((one, other), 0) + (weight if makes else _USES)
         self._after: dict[Hashable, Hashable] = {}
         self._before: dict[Hashable, Hashable] = {}
         for one, other in certain:
             self._bind(one, other)
         # Equal votes: whoever was heard first.
-        for (one, other), votes in said.most_common():
+        for (one, other), votes in sorted(said.items(), key=itemgetter(1), reverse=True):
             if votes:
                 self._bind(one, other)
         for several, others in merged:
@@ -118,5 +121,5 @@ def _votes(ours: Hashable, theirs: Hashable) -> bool:
     """Whether two values may be the same one: a register as such is no value of another's."""
     if ours is None or theirs is None:
         return False
-    kinds = (frozenset, Itself)
-    return not any(isinstance(ours, kind) != isinstance(theirs, kind) for kind in kinds)
+    one, other = type(ours), type(theirs)
+    return one is other or _SPECIAL.isdisjoint((one, other))

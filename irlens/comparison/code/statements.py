@@ -168,25 +168,24 @@ class Lexicon:
         parts = self._pattern.split(line)
         words: list[Word] = []
         noise: list[Columns] = []
-        pieces = [parts[0]]
-        at = len(parts[0])
-        for index in range(1, len(parts), 3):
-            dropped, kept, between = parts[index : index + 3]
+        # What stands between names and noise is told already; each name becomes what stands for it.
+        told = parts[::3]
+        at = len(told[0])
+        for index, kept in enumerate(parts[2::3], 1):
             start = at
             if kept is None:
-                at += len(dropped)
+                at += len(parts[3 * index - 2])
                 noise.append((start, at))
             else:
                 at += len(kept)
                 if kept[0] == '"':
-                    pieces.append(kept)
+                    told[index] = kept + told[index]
                 else:
                     words.append(Word(kept, (start, at)))
-                    pieces.append(self._placeholder(kept))
-            pieces.append(between)
-            at += len(between)
-        text = _told(line, noise)
-        return Line(text, "".join(pieces).strip(), words, tuple(noise))
+                    told[index] = self._placeholder(kept) + told[index]
+            at += len(parts[3 * index])
+        text = _told(line, noise) if noise else line.rstrip()
+        return Line(text, "".join(told).strip(), words, tuple(noise))
 
 
 def _told(line: str, noise: list[Columns]) -> str:
