@@ -7,6 +7,6 @@ class Exit(IntEnum):
     """What the process tells its caller."""
 
     OK = 0
-    DIFFERENCE = 1  # a difference was found, or a budget is broken
+    DIFFERENCE = 1  # a difference was found, a budget is broken, or nothing fits
     TROUBLE = 2  # the question could not be answered
     INTERRUPTED = 130  # as a shell reports SIGINT
