@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irlens import arch
 from irlens.artifacts.load import load
 from irlens.capturing import Request, parse_value
 from irlens.capturing.values import written
@@ -15,6 +16,7 @@ from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.workbench.bench import Bench
+from irlens.workbench.compiling import Compiler
 from irlens.workbench.recompiling import request_of, settings_of, source_of
 
 ROOT = Path(__file__).parents[2]
@@ -31,8 +33,14 @@ def nothing(_: str) -> Request:
     raise AssertionError("nothing is compiled by its name here")
 
 
-def bench_of(name: str, kernel: str | None) -> Bench:
-    return Bench(name, lambda: load(CAPTURES / name), asking=nothing, kernel=kernel)
+def compiled_here() -> tuple[Bench, str]:
+    """Softmax in four stages, by the Triton that is here; and its key."""
+    gpu = arch.find("h100")
+    request = Request(kernel="softmax", target=gpu.target, sm_count=gpu.sm_count, settings=settings)
+    captures = Compiler().compile(request)
+    bench = Bench("softmax", lambda: iter(captures), asking=nothing, kernel="softmax")
+    (key,) = {entry.key for entry in bench.entries()}
+    return bench, key
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("ab1'.nf")
@@ -95,8 +103,7 @@ def test_a_capture_names_a_source_only_among_known_ones(
 
 
 def test_softmax_with_other_stages_is_compiled_and_compared() -> None:
-    bench = bench_of("softmax-h100", "softmax")
-    (key,) = {entry.key for entry in bench.entries()}
+    bench, key = compiled_here()
     two = bench.recompile(key, {"num_stages": "2"})
     assert two.stages == ((2, 2),)
     comparison = bench.compare(key, two.key)
@@ -109,16 +116,14 @@ def test_softmax_with_other_stages_is_compiled_and_compared() -> None:
     assert bench.code(two.key, four.key, "ptx").different
 
 
-def test_what_the_compiler_refuses_is_told(tmp_path: Path) -> None:
-    bench = bench_of("softmax-h100", "softmax")
-    (key,) = {entry.key for entry in bench.entries()}
+def test_what_the_compiler_refuses_is_told() -> None:
+    bench, key = compiled_here()
     with pytest.raises(IrlensError, match="power of 2"):
         bench.recompile(key, {"BLOCK_SIZE": "1000"})
 
 
 def test_a_recompilation_can_be_cancelled() -> None:
-    bench = bench_of("softmax-h100", "softmax")
-    (key,) = {entry.key for entry in bench.entries()}
+    bench, key = compiled_here()
     timer = threading.Timer(0.2, bench.cancel)
     timer.start()
     with pytest.raises(CaptureError, match="was cancelled"):
