@@ -22,6 +22,7 @@ class Terminal:
     """A terminal of 120 by 40 in which irlens runs."""
 
     def __init__(self, folder: Path, arguments: str, environment: dict[str, str]) -> None:
+        self._closed = False
         self._socket = folder / "tmux"
         self._pid, self._code = folder / "pid", folder / "code"
         settings = [f"-e{name}={value}" for name, value in environment.items()]
@@ -46,8 +47,16 @@ class Terminal:
     def pid(self) -> int:
         return int(self._pid.read_text())
 
+    def wait_until_gone(self) -> None:
+        until = time.monotonic() + PATIENCE
+        while is_alive(self.pid()):
+            assert time.monotonic() < until, "it goes on without a terminal"
+            time.sleep(0.1)
+
     def close(self) -> None:
-        self._tmux("kill-server")
+        if not self._closed:
+            self._closed = True
+            self._tmux("kill-server")
 
     def _wait(self, holds: Callable[[], bool], what: str) -> str:
         until = time.monotonic() + PATIENCE
@@ -62,8 +71,14 @@ class Terminal:
         return ran.stdout.strip()
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended may still be waited for."""
+    ran = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return ran.stdout.strip()[:1] not in ("", "Z")
+
+
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
+def start(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
     environment = {
         "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"),
@@ -73,8 +88,8 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
         "COLUMNS": "", "LINES": "",
     }  # fmt: skip
 
-    def open_one(arguments: str) -> Terminal:
-        opened.append(Terminal(tmp_path, arguments, environment))
+    def open_one(arguments: str, **variables: str) -> Terminal:
+        opened.append(Terminal(tmp_path, arguments, environment | variables))
         return opened[-1]
 
     yield open_one
@@ -82,7 +97,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
         terminal.close()
 
 
-def test_browses_opens_and_quits(start: Callable[[str], Terminal]) -> None:
+def test_browses_opens_and_quits(start: Callable[..., Terminal]) -> None:
     terminal = start(str(CAPTURES))
     terminal.wait_for("spill_kernel")
     # One after the other: a key goes to what has the focus when it is read.
@@ -100,7 +115,7 @@ def test_browses_opens_and_quits(start: Callable[[str], Terminal]) -> None:
     assert terminal.wait_for_end() == 0
 
 
-def test_one_capture_is_opened_at_once(start: Callable[[str], Terminal]) -> None:
+def test_one_capture_is_opened_at_once(start: Callable[..., Terminal]) -> None:
     terminal = start(f"{CAPTURES / 'softmax-h100'} --no-mouse")
     terminal.wait_for("4 of 4 stages")
     terminal.press("Right")
@@ -109,7 +124,7 @@ def test_one_capture_is_opened_at_once(start: Callable[[str], Terminal]) -> None
     assert terminal.wait_for_end() == 0
 
 
-def test_a_lost_terminal_ends_it_quietly(start: Callable[[str], Terminal], tmp_path: Path) -> None:
+def test_a_lost_terminal_ends_it_quietly(start: Callable[..., Terminal], tmp_path: Path) -> None:
     terminal = start(str(CAPTURES))
     terminal.wait_for("spill_kernel")
     terminal.press("r")
@@ -120,7 +135,52 @@ def test_a_lost_terminal_ends_it_quietly(start: Callable[[str], Terminal], tmp_p
     assert '"sort":"registers"' in (tmp_path / "state" / "irlens" / "tui.json").read_text()
 
 
-def test_a_mistake_in_the_keys_is_told(start: Callable[[str], Terminal], tmp_path: Path) -> None:
+def test_a_terminal_that_is_closed_takes_it_along(start: Callable[..., Terminal]) -> None:
+    terminal = start(str(CAPTURES))
+    terminal.wait_for("spill_kernel")
+    terminal.close()
+    terminal.wait_until_gone()
+
+
+def test_lists_what_can_be_compiled(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    terminal = start("", IRLENS_CACHE_DIR=str(tmp_path / "cache"))
+    shown = terminal.wait_for("7 entries")
+    assert "irlens  all kernels" in shown
+    assert shown.count("○") == 7
+    assert "vector_add" in shown
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> str:
+    """A program that says how it was called and what it sees, and waits for a key."""
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\necho "opened $1 ${2##*/}"\nhead -n 3 "$2"\nread key\n')
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_an_editor_and_a_pager_have_the_terminal_meanwhile(
+    start: Callable[..., Terminal], editor: str
+) -> None:
+    terminal = start(str(CAPTURES / "softmax-h100"), EDITOR=editor, PAGER=editor, VISUAL="")
+    terminal.wait_for("4 of 4 stages")
+    terminal.press("v")
+    assert "limited by" in terminal.wait_for("opened +1 panel.txt")
+    terminal.press("Enter")
+    terminal.wait_for("Pipelines")
+    terminal.press("2")
+    terminal.wait_for("up to 3 live registers")
+    terminal.press("e")
+    assert "Row-wise softmax" in terminal.wait_for("opened +33 kernel.py")
+    terminal.press("Enter")
+    terminal.wait_for("? Help")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+
+
+def test_a_mistake_in_the_keys_is_told(start: Callable[..., Terminal], tmp_path: Path) -> None:
     keys = tmp_path / "config" / "irlens" / "keys.toml"
     keys.parent.mkdir(parents=True)
     keys.write_text('quti = "x"')

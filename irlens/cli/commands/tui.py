@@ -119,7 +119,7 @@ def _bench(kernel: str | None, asked: Asked) -> "Bench":
     if kernel is None:
         if asked != Asked():
             raise IrlensError("--target, --set and the like need a KERNEL to compile")
-        return Bench("irlens", _everything, asking=asking, root=store.root() / "captures")
+        return Bench("all kernels", _everything, asking=asking, root=store.root() / "captures")
     if is_compiled(kernel):
         refuse_options(kernel, asked)
         saved = saved_reports(kernel)
