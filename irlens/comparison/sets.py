@@ -1,13 +1,13 @@
 """Many reports: two sets matched by kernel, target and config, or several against the first."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 
 from irlens.comparison import compare, side
 from irlens.comparison.matching import built, match_by, named
 from irlens.model.comparison import COMPARISON_SCHEMA, WEIGHTS, Comparison, Comparisons, Side
-from irlens.model.label import labels
+from irlens.model.label import labels, labels_among
 from irlens.model.report import Report
 
 
@@ -54,7 +54,7 @@ def match(before: Sequence[Report], after: Sequence[Report]) -> Comparisons:
     if len(before) == len(after) == 1:
         return against_first([before[0], after[0]])
     pairs, left, right = match_by(before, after, _same)
-    settings = _labels([one for one, _ in pairs], built)
+    settings = labels_among([one for one, _ in pairs], built)
     found = sorted(
         (
             msgspec.structs.replace(compare(*pair), setting=setting)
@@ -92,16 +92,5 @@ def _order(pair: Comparison) -> tuple[object, ...]:
 
 def _sides(reports: Iterable[Report]) -> list[Side]:
     told = list(reports)
-    found = map(side, told, _labels(told, named))
+    found = map(side, told, labels_among(told, named))
     return sorted(found, key=lambda one: (one.kernel, one.label))
-
-
-def _labels(reports: Sequence[Report], key: Callable[[Report], Hashable]) -> list[str]:
-    """Return what sets each report apart from the others of the same key."""
-    alike: dict[Hashable, list[int]] = {}
-    for index, report in enumerate(reports):
-        alike.setdefault(key(report), []).append(index)
-    told: dict[int, str] = {}
-    for indices in alike.values():
-        told |= zip(indices, labels([reports[index] for index in indices]), strict=True)
-    return [told[index] for index in range(len(reports))]

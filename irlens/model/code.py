@@ -71,6 +71,8 @@ class CodeComparison(msgspec.Struct, frozen=True, kw_only=True):
         after_lines: Lines of the second.
         hunks: In the order of the text. What has none itself (attribute aliases, metadata) is one
             hunk.
+        setting: What sets the pair apart from others of its kernel and target that are compared
+            beside it: "num_warps=4"; empty where nothing does.
     """
 
     stage: str
@@ -83,6 +85,7 @@ class CodeComparison(msgspec.Struct, frozen=True, kw_only=True):
     before_lines: int
     after_lines: int
     hunks: list[CodeHunk]
+    setting: str = ""
 
 
 class CodeComparisons(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """What sets reports apart that stand beside each other."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 from irlens.model.config import Config, Target
@@ -48,6 +48,17 @@ def labels(reports: Sequence[Labelled]) -> list[str]:
         )
         for report, each in zip(reports, facts, strict=True)
     ]
+
+
+def labels_among(reports: Sequence[Labelled], key: Callable[[Labelled], Hashable]) -> list[str]:
+    """Return what sets each report apart from the others of the same key."""
+    alike: dict[Hashable, list[int]] = {}
+    for index, report in enumerate(reports):
+        alike.setdefault(key(report), []).append(index)
+    told: dict[int, str] = {}
+    for indices in alike.values():
+        told |= zip(indices, labels([reports[index] for index in indices]), strict=True)
+    return [told[index] for index in range(len(reports))]
 
 
 def _differing(facts: Sequence[dict[str, object]]) -> list[str]:

@@ -71,17 +71,15 @@ def unpaired(comparisons: Comparisons) -> list[tuple[str, Sequence[Side]]]:
     ]
 
 
-def title(comparison: Comparison) -> str:
-    """Return the kernel and the GPU: "softmax_kernel on sm_90"; if need be its config, too."""
-    setting = f", {comparison.setting}" if comparison.setting else ""
-    return f"{kernel_and_gpu(comparison)}{setting}"
+def title(comparison: Comparison | CodeComparison) -> str:
+    """Return the kernel and the GPU: "softmax_kernel on sm_90"; if need be its config, too.
 
-
-def kernel_and_gpu(comparison: Comparison | CodeComparison) -> str:
-    """Return the kernel and the GPU, both of either where they differ."""
+    Both kernels and both GPUs are told where they differ.
+    """
     kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
     targets = dict.fromkeys(_arch(side) for side in (comparison.before, comparison.after))
-    return f"{' → '.join(kernels)} on {' → '.join(targets)}"
+    setting = f", {comparison.setting}" if comparison.setting else ""
+    return f"{' → '.join(kernels)} on {' → '.join(targets)}{setting}"
 
 
 def sides(comparison: Comparison | CodeComparison) -> str:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from irlens.model.code import CodeComparison, CodeComparisons
-from irlens.report._changes import describe, kernel_and_gpu, sides
+from irlens.report._changes import describe, sides
+from irlens.report._changes import title as pair_title
 
 
 def title(comparison: CodeComparison) -> str:
     """Return kernel, GPU and what was asked for: "softmax_kernel on sm_90 num_warps=4 → 8"."""
-    return " ".join(filter(None, (kernel_and_gpu(comparison), sides(comparison))))
+    return " ".join(filter(None, (pair_title(comparison), sides(comparison))))
 
 
 def left_out(comparisons: CodeComparisons) -> Iterator[str]:

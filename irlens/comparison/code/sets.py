@@ -2,17 +2,18 @@
 
 import hashlib
 from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from irlens.comparison.code import compare_code
 from irlens.comparison.code.reading import side_of
-from irlens.comparison.matching import match_by
+from irlens.comparison.matching import built, match_by
 from irlens.model.capture import Capture
 from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons
 from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError
-from irlens.model.label import labels
+from irlens.model.label import labels, labels_among
 
 
 def across(
@@ -49,15 +50,25 @@ def match(
     pairs, left, right = match_by(before, after, _same)
     if len(before) == len(after) == 1:
         pairs, left, right = [(before[0], after[0])], [], []
-    named = []
-    for pair in pairs:
+    settings = labels_among([side_of(one, "") for one, _ in pairs], built)
+    told = []
+    for pair, setting in zip(pairs, settings, strict=True):
         one, two = labels([side_of(each, "") for each in pair])
-        named.append(((pair[0], one), (pair[1], two)))
-    return _compared(named, stages, context, removed=_sides(left), added=_sides(right))
+        told.append(_Pair(*pair, (one, two), setting))
+    return _compared(told, stages, context, removed=_sides(left), added=_sides(right))
+
+
+class _Pair(NamedTuple):
+    """Two captures, what to call them, and what sets them apart from other pairs."""
+
+    before: Capture
+    after: Capture
+    names: tuple[str, str]
+    setting: str = ""
 
 
 def _compared(
-    pairs: Sequence[tuple[tuple[Capture, str], tuple[Capture, str]]],
+    pairs: Sequence[_Pair],
     stages: Sequence[str],
     context: int,
     *,
@@ -66,13 +77,16 @@ def _compared(
 ) -> CodeComparisons:
     found: list[CodeComparison] = []
     missing: list[ArtifactError] = []
-    for (before, one), (after, two) in pairs:
+    for pair in pairs:
+        one, two = pair.names
+        names = (one or "before", two or "after")
         for stage in stages:
-            names = (one or "before", two or "after")
             try:
-                found.append(compare_code(before, after, stage, names=names, context=context))
+                moved = compare_code(pair.before, pair.after, stage, names=names, context=context)
             except ArtifactError as error:
                 missing.append(error)
+            else:
+                found.append(replace(moved, setting=pair.setting))
     if missing and not found:
         raise missing[0]
     return CodeComparisons(
@@ -102,5 +116,6 @@ def _against_first(
     captures: Sequence[Capture], stages: Sequence[str], context: int
 ) -> CodeComparisons:
     names = labels([side_of(each, "") for each in captures])
-    first, *others = zip(captures, names, strict=True)
-    return _compared([(first, other) for other in others], stages, context)
+    (first, name), *others = zip(captures, names, strict=True)
+    pairs = [_Pair(first, other, (name, named)) for other, named in others]
+    return _compared(pairs, stages, context)
