@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens.capturing import find_kernel
 from irlens.gate.baseline import Baseline
 from irlens.model.check import Check
 from irlens.model.report import Report
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-KERNELS = SAMPLES.parent / "kernels"
 NAME = "irlens.baseline.json"
 
 
@@ -48,7 +48,7 @@ def captured(tmp_path: Path) -> Path:
 def project(captured: Path) -> Path:
     """The same with a kernel of its own."""
     (captured / "mine").mkdir()
-    shutil.copy(KERNELS / "softmax.py", captured / "mine" / "soft.py")
+    shutil.copy(find_kernel("softmax").path, captured / "mine" / "soft.py")
     options = ("-t", "h100", "--num-stages", "2,4", "--update")
     ran = irlens(captured, "check", "mine/soft.py:softmax_kernel", *options)
     assert ran.code == 0, ran.err
