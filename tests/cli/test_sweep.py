@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -216,6 +217,8 @@ def test_an_interrupted_sweep_says_how_far_it_came(store: Path) -> None:
 def test_mistakes(arguments: tuple[str, ...], complaint: str) -> None:
     if "--measure" in arguments and Path("/dev/nvidia0").exists():
         pytest.skip("there is a GPU")
+    if "scheduler" in complaint and find_spec("distributed") is None:
+        complaint = 'pip install "irlens[cluster]"'
     ran = sweep(*arguments, *(("-t", "h100") if arguments[0] == "softmax" else ()))
     assert ran.code == 2, ran.out
     assert complaint in ran.err
