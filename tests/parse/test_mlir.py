@@ -276,6 +276,7 @@ DEPTH = 20_000
         'a.b loc(#l0)\n#l20000 = loc("f":1:2)\n'
         + "".join(f"#l{i} = loc(#l{i + 1})\n" for i in range(DEPTH)),
     ],
+    ids=["regions", "brackets", "types", "attributes", "locations", "operands", "aliases"],
 )
 def test_depth_and_length_cost_no_python_frames(text: str) -> None:
     module = parse(text)

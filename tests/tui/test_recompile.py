@@ -2,11 +2,14 @@
 
 import asyncio
 import os
+import signal
+import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from textual.pilot import Pilot
@@ -341,16 +344,29 @@ async def test_softmax_goes_from_four_stages_to_two() -> None:
         assert "stages achieved 4 → 2" in told
 
 
-async def test_a_real_compilation_never_holds_up_the_keys_and_can_be_cancelled() -> None:
+async def test_a_real_compilation_never_holds_up_the_keys_and_can_be_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Stopped(subprocess.Popen[bytes]):
+        """A compiler that never gets ahead, however quick the machine is."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            os.kill(self.pid, signal.SIGSTOP)
+            started.append(self)
+
     bench = real_bench()
+    stopping = SimpleNamespace(Popen=Stopped, PIPE=subprocess.PIPE)
+    monkeypatch.setattr("irlens.workbench.compiling.subprocess", stopping)
     app = Lens(bench, entry=bench.single())
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         await open_form(pilot)
         await pilot.press("left", "enter")
-        await until(pilot, lambda: bench._compiler._process is not None)
-        process = bench._compiler._process
-        assert process is not None
+        await until(pilot, lambda: bool(started))
+        [process] = started
         turns = 0
         while turns < 20:  # the loop turns while the compiler is at work
             await asyncio.sleep(0)
