@@ -107,6 +107,11 @@ def _settled(
     code: Code, other: Code, declared: Declarations, pairs: list[Pair]
 ) -> tuple[list[Pair], Correspondence]:
     """Return which statements are the same, and with them which values."""
+    ordered = (sum(each.ordered for each in side.statements) for side in (code, other))
+    all_paired = all(count == len(pairs) for count in ordered)
+    looks = (code.statements[i].looks_like(other.statements[j]) for i, j in pairs)
+    # Where nothing looks other, what made one side lose its registers is one of these.
+    compares_lost = code.lost == other.lost or (all_paired and all(looks))
 
     def corresponding(pairs: list[Pair], *, by_use: bool = False) -> Correspondence:
         return Correspondence(
@@ -114,13 +119,12 @@ def _settled(
             other.statements,
             [*declared.pairs, *pairs],
             declared.certain,
-            compares_lost=code.lost == other.lost,
+            compares_lost=compares_lost,
             by_use=by_use,
         )
 
     values = corresponding(pairs)
-    ordered = (sum(each.ordered for each in side.statements) for side in (code, other))
-    if all(count == len(pairs) for count in ordered):
+    if all_paired:
         return pairs, values
     by_use = partial(corresponding, pairs, by_use=True)
     again = settled(code.statements, other.statements, pairs, values, by_use)

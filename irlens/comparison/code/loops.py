@@ -21,12 +21,11 @@ Chains: TypeAlias = Mapping[int, tuple[SourceLocation, ...]]
 def find(code: Code, chains: Chains) -> list[Scope]:
     """Return the loops of all functions. Of those that share lines in part only one is kept."""
     lines = [each.line for each in code.statements]
-    found = list(code.loops) or [
+    # The location of a loop stands on its closing brace, or on the branch back.
+    found = [(loop, loop.last) for loop in code.loops] or [
         loop for function in code.functions for loop in _of_function(code, lines, function)
     ]
-    # The location of a loop stands on its last line: the closing brace, the branch back.
-    told = [replace(loop, source=loop_source(chains.get(loop.last, ()))) for loop in found]
-    return nested(told)
+    return nested([replace(loop, source=loop_source(chains.get(at, ()))) for loop, at in found])
 
 
 def nested(scopes: Sequence[Scope]) -> list[Scope]:
@@ -42,7 +41,8 @@ def nested(scopes: Sequence[Scope]) -> list[Scope]:
     return kept
 
 
-def _of_function(code: Code, lines: Sequence[int], function: Scope) -> list[Scope]:
+def _of_function(code: Code, lines: Sequence[int], function: Scope) -> list[tuple[Scope, int]]:
+    """Return the loops of a function, each with the line of its branch back."""
     first, stop = bisect_right(lines, function.first - 1), bisect_right(lines, function.last)
     body = code.statements[first:stop]
     starts = _starts(body)
@@ -81,10 +81,12 @@ def _successors(blocks: Sequence[Sequence[Statement]]) -> list[list[int]]:
     return successors
 
 
-def _scope(blocks: Sequence[Sequence[Statement]], forest: LoopForest, index: int) -> Scope:
-    body = forest.body(index)
-    header = blocks[forest.loops[index].header][0]
+def _scope(
+    blocks: Sequence[Sequence[Statement]], forest: LoopForest, index: int
+) -> tuple[Scope, int]:
+    body, loop = forest.body(index), forest.loops[index]
+    header = blocks[loop.header][0]
     first = min(blocks[number][0].line for number in body)
     last = max(blocks[number][-1].line for number in body)
     name = header.text.partition(":")[0] if header.flow == "label" else f"on line {header.line}"
-    return Scope("loop", f"loop {name}", first, last)
+    return Scope("loop", f"loop {name}", first, last), blocks[loop.latches[0]][-1].line

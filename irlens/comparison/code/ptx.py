@@ -25,6 +25,8 @@ _NOISE = re.compile(r"\s*+(?:\.loc\b|\.file\b|\.reg\s+\.\w+\s+%\w+<|\$L__(?!BB)\
 _SECTION = re.compile(r"\s*+\.section\s++\.debug_")
 _HEAD = re.compile(r"(?:\.(?!entry|func)\w++ )*+\.(?:entry|func)\b")
 _NAMED = re.compile(r"\.entry\s++(?P<entry>[\w$]++)|\.func\s*+(?:\([^)]*+\)\s*+)?(?P<func>[\w$]++)")
+#: What a body or a declaration ends with. The pragmas of an entry stand in front of its body.
+_LAST = re.compile(r"\}$|^(?!\.pragma).*;$")
 _LABEL = re.compile(r"(?P<name>\$L__BB[0-9_]++):")
 _BRANCH = re.compile(r"\s*+(?P<guard>@!?%\w++\s++)?(?:bra|brx|ret|exit|trap)\b")
 #: What is written stands first, unless it is memory.
@@ -36,6 +38,7 @@ def read(text: str) -> Code:
     statements: list[Statement] = []
     functions: list[Scope] = []
     function: Scope | None = None
+    depth = 0
     in_debug = False
     for number, line in numbered(text):
         if in_debug or _SECTION.match(line):
@@ -44,15 +47,19 @@ def read(text: str) -> Code:
         if function is None and _HEAD.match(line):
             named = _NAMED.search(line)
             name = named["entry"] or named["func"] if named else ""
-            function = Scope("function", name, number, number)
+            function, depth = Scope("function", name, number, number), 0
         if _NOISE.match(line):
             continue
         statement = _statement(number, line, function)
-        if statement is not None:
-            statements.append(statement)
-        if function is not None and line.startswith(("}", ";")):
-            functions.append(Scope("function", function.name, function.first, number))
-            function = None
+        if statement is None:
+            continue
+        statements.append(statement)
+        if function is not None:
+            # Inline assembly has blocks of its own, in the first column too.
+            depth += statement.skeleton.count("{") - statement.skeleton.count("}")
+            if depth <= 0 and _LAST.search(statement.skeleton):
+                functions.append(Scope("function", function.name, function.first, number))
+                function = None
     return Code(statements, functions, [], count_lines(text))
 
 

@@ -225,6 +225,51 @@ def other_operand(stage: str, text: str, random: Random) -> list[tuple[int, str]
     return found
 
 
+#: Names that are read: in the IRs all behind what a line makes, in assemblies behind its first.
+READ = {
+    "source": (r"\s*(?:%\S* = )?", r"%[\w.$-]+"),
+    "ttir": (r"\s*(?:%\S* = )?", r"%[\w.$-]+"),
+    "ttgir": (r"\s*(?:%\S* = )?", r"%[\w.$-]+"),
+    "llir": (r"\s+(?:%\S+ = )?", r"%[\w.$-]+"),
+    "ptx": (r"\t(?:@!?(?=%)|[a-z]\S*\s+(?:%\w+|\{[^}]*\}|(?=\[)))", r"%(?:r|rd|f|p|rs)\d+\b"),
+    "sass": (r"[^;]*\*/\s+(?:@!?U?P\d\s+)?(?:[A-Z][\w.]*\s+)(?:U?[RP]\d+|(?=\[))", r"\bU?R\d+\b"),
+    "amdgcn": (r"\t[vsbdg]\w+\s+[vs][\d\[:\]]+,", r"\b[vs]\d+\b"),
+}
+_BEHIND_CODE = re.compile(r"\s*(?:loc\(|, !dbg|//|;).*")
+
+
+def other_name(stage: str, text: str, random: Random) -> list[tuple[int, str]]:
+    """Let each line in turn read another value: any of the kind that the text names."""
+    head, name = READ[stage]
+    lines = text.split("\n")
+    there = sorted(set(re.findall(name, text)))
+    found = []
+    for number, line in enumerate(lines):
+        begins = re.match(head, line)
+        if begins is None or line.lstrip().startswith(("#loc", "^", "}")):
+            continue
+        code = _BEHIND_CODE.sub("", line) if stage != "sass" else line
+        if reads := list(re.finditer(name, code[begins.end() :])):
+            read = random.choice(reads)
+            start, stop = (begins.end() + at for at in read.span())
+            kind = re.sub(r"\d.*", "", read[0]) if stage in ("ptx", "sass", "amdgcn") else "%"
+            others = [n for n in there if n != read[0] and re.match(rf"{kind}(?:\d|(?<=%))", n)]
+            found.append((number, line[:start] + random.choice(others) + line[stop:]))
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+@few
+@given(random=st.randoms(use_true_random=False))
+def test_another_name_read_anywhere_is_a_difference(name: str, random: Random) -> None:
+    stage, text = texts()[name]
+    lines = text.split("\n")
+    for number, line in random.sample(other_name(stage, text, random), 3):
+        after = [*lines[:number], line, *lines[number + 1 :]]
+        found = compared(stage, text, "\n".join(after))
+        assert found.different, (number + 1, lines[number], line)
+
+
 def one_change(name: str, change: Change, random: Random) -> None:
     stage, text = texts()[name]
     choices = change(stage, text, random)
@@ -306,6 +351,12 @@ def readers(name: str, line: int) -> set[int]:
     return {other for other, (read, _) in known.items() if read & written}
 
 
+def test_where_nothing_but_the_unknown_differs_it_is_a_difference() -> None:
+    """No BSSY has named where this BSYNC leads: of no register anything is known, on one side."""
+    text = lzma.decompress((SASS / "sm90_tma.sass.xz").read_bytes()).decode()
+    assert compared("sass", text, text.replace("BSYNC B0", "BSYNC B1", 1)).different
+
+
 #: Instructions that write one register, which the text names first.
 _WRITES_ONE = {
     "sass": r"\*/\s+(?:FADD|FMUL|FFMA|MOV|LOP3\.LUT|SHF\S*|FSEL|IMAD\.MOV\.U32) (R\d+),",
@@ -359,7 +410,8 @@ def read_later(stage: str, text: str, line: int) -> bool:
 def test_every_stage_can_be_changed() -> None:
     """The properties above hold of something."""
     for change, stages in (
-        (other_operation, OPERATIONS), (other_constant, CONSTANT), (other_operand, TWO_VALUES)
+        (other_operation, OPERATIONS), (other_constant, CONSTANT), (other_operand, TWO_VALUES),
+        (other_name, READ),
     ):  # fmt: skip
         for stage in stages:
             found = [
