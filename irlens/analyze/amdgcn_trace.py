@@ -106,9 +106,30 @@ class LoopTrace:
         kinds = [[classify(each) for each in instruction.operations] for instruction in body]
         self._compute = [any(kind in _COMPUTES for kind in found) for found in kinds]
         if not any(self._compute):
-            self._compute = ["vector integer" in found for found in kinds]
+            addressing = self._addressing()
+            self._compute = [
+                "vector integer" in found and n not in addressing for n, found in enumerate(kinds)
+            ]
         self._queues: dict[Counter, Queue | None] = {}
         self.starts = self._unrolled()
+
+    def _addressing(self) -> set[int]:
+        """The positions of what the loads' own operands are made by."""
+        found, needed = set[int](), 0
+        settled = False
+        while not settled:
+            before = needed
+            for position in range(len(self.body) - 1, -1, -1):
+                each = self._accesses[position]
+                if each is None:
+                    continue
+                if transfer(self.body[position]):
+                    needed = needed & ~each.kills | each.reads
+                elif each.writes & needed:
+                    found.add(position)
+                    needed = needed & ~each.kills | each.reads
+            settled = needed == before
+        return found
 
     def queue(self, counter: Counter) -> Queue | None:
         """Run a counter until its iterations repeat; ``None`` where they do not."""

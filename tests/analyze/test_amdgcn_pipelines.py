@@ -189,6 +189,27 @@ ADD = "v_add_f32_e32 v2, v2, v1"
 OTHER = "v_exp_f32_e32 v3, v3"
 
 
+def test_what_is_in_flight_without_a_pipeline() -> None:
+    """The second load is on its way while the first one's data is computed with."""
+    second = "global_load_dwordx4 v[4:7], v[8:9], off"
+    found = _loop(
+        LOAD, second, "s_waitcnt vmcnt(1)", ADD, "s_waitcnt vmcnt(0)", "v_add_f32_e32 v2, v2, v4"
+    )
+    assert (found.verdict, found.outstanding_after_wait) == ("not pipelined", 0)
+    assert (found.groups_during_compute, found.bytes_in_flight) == (1, 16 * 256)
+    at_once = _loop(LOAD, second, "s_waitcnt vmcnt(0)", ADD, "v_add_f32_e32 v2, v2, v4")
+    assert (at_once.groups_during_compute, at_once.bytes_in_flight) == (0, 0)
+
+
+def test_integers_that_make_addresses_are_no_compute() -> None:
+    address, add = "v_add_u32_e32 v8, 4, v8", "v_add_u32_e32 v2, v2, v1"
+    found = _loop(
+        "global_load_dword v1, v8, s[0:1]", address, "global_load_dword v3, v8, s[0:1]",
+        address, "s_waitcnt vmcnt(0)", add, "v_add_u32_e32 v2, v2, v3",
+    )  # fmt: skip
+    assert (found.verdict, found.groups_during_compute) == ("not pipelined", 0)
+
+
 def test_the_wait_decides_and_not_the_use() -> None:
     """The same loop with the wait at the top, behind the load, and after more computing."""
     top = _loop("s_waitcnt vmcnt(0)", ADD, LOAD, OTHER)

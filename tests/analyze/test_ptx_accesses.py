@@ -30,12 +30,14 @@ def test_other_memories_do_not_count() -> None:
 def test_the_lines_of_inline_assembly_are_one_place() -> None:
     """Triton 3.9's PTX: each line of the assembly claims a line of Python further down."""
     text = """
+    .loc 1 30 9
     // begin inline asm
     .loc 1 30 9
     mov.u32 %r1, 0x0;
     .loc 1 31 9
     @%p1 ld.global.b32 { %r1 }, [ %rd1 + 0 ];
     // end inline asm
+    .loc 1 30 9
     // begin inline asm
     .loc 1 30 9
     mov.u32 %r2, 0x0;

@@ -169,6 +169,17 @@ def test_inline_assembly_is_marked_and_its_names_are_scoped() -> None:
     assert kernel.register("p", 0) is None
 
 
+def test_lines_of_inline_assembly_do_not_move_the_code_behind_it() -> None:
+    """Triton 3.9's PTX of libdevice: the first line of the block is a brace, and has no place."""
+    module = parse(
+        '.file 1 "k.py"\n.loc 1 33 28\nmov.b32 %r1, 0;\n// begin inline asm\n{\n.loc 1 34 28\n'
+        "mad.lo.cc.u32 %r2, %r1, %r1, %r1;\n.loc 1 35 28\nmadc.hi.u32 %r3, %r1, %r1, 0;\n}\n"
+        "// end inline asm\nst.local.b32 [%r4], %r2;\n"
+    )
+    places = {str(each.locations[0]) for each in instructions(module)}
+    assert places == {"k.py:33"}
+
+
 @pytest.mark.parametrize(
     ("operand", "expected"),
     [

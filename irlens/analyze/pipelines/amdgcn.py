@@ -244,7 +244,7 @@ class _Finder:
         after_wait = min(
             ([n for n in after if n in reads] for _, after in queue.waits.values()), key=len
         )
-        computing = [n for n in queue.computing if n in reads] if prefetch else after_wait
+        computing = [n for n in queue.computing if n in reads]
         widths = [read.bytes for read in reads.values()]
         return msgspec.structs.replace(
             record,

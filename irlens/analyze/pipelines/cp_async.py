@@ -29,8 +29,10 @@ from irlens.analyze.pipelines.uses import first_use
 from irlens.model.report import Pipeline, PipelineKind, Verdict
 from irlens.parse.ptx import Immediate, Instruction
 
+#: ptxas unrolls such loops by four, say, and issues the loads of four iterations together.
 NO_COPIES = (
-    "no asynchronous copy in the loop, and no load that is seen to run ahead through registers"
+    "no asynchronous copy in the loop, and no load that is seen to run ahead through registers;"
+    " how many are in flight at once is up to ptxas"
 )
 OUTSIDE_COMMITS = "the loop's copies are committed outside it, so that an iteration is no group"
 MBARRIER = "the loop's copies are tracked by an mbarrier and not by commit groups"
@@ -112,7 +114,8 @@ def _reported(loops: FunctionLoops, commits: list[bool]) -> Iterator[int]:
         above = loop.parent
         inside.append(above is not None and (inside[above] or pipelines[above]))
     reads = [
-        pipelines[index] or (not inside[index] and any(map(reads_global, loops.own(index))))
+        pipelines[index]
+        or (not inside[index] and any(reads_global(loops, i) for i in loops.own(index)))
         for index in range(len(pipelines))
     ]
     read_below = _any_below(loops, reads)
@@ -132,7 +135,7 @@ def _any_below(loops: FunctionLoops, flags: list[bool]) -> list[bool]:
 
 def _bulk_only(loops: FunctionLoops, index: int) -> bool:
     """Whether a loop reads global memory by bulk copies alone: these are another module's."""
-    reads = [instruction for instruction in loops.own(index) if reads_global(instruction)]
+    reads = [i for i in loops.own(index) if reads_global(loops, i)]
     return bool(reads) and all(map(is_bulk_load, reads))
 
 

@@ -6,18 +6,29 @@ import msgspec
 
 from irlens.analyze.cfg import Block, Cfg
 from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.ptx_registers import access
 from irlens.model.source import SourceLocation
-from irlens.parse.ptx import Function, Instruction, Register
+from irlens.parse.ptx import Address, Function, Instruction, Operand, Register, Symbol
 
 _STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
+#: What addresses are made by.
+_ADDRESSING = frozenset({"add", "cvta", "mad", "mov", "selp", "sub"})
 
 
 class FunctionLoops(msgspec.Struct, frozen=True):
-    """A function, its control flow and its loops."""
+    """A function, its control flow and its loops.
+
+    Attributes:
+        function: The function.
+        cfg: Its control flow.
+        forest: Its loops.
+        lookups: Where in the text loads of the program's own tables start.
+    """
 
     function: Function
     cfg: Cfg
     forest: LoopForest
+    lookups: frozenset[int]
 
     def block(self, index: int) -> tuple[Instruction, ...]:
         """Instructions of a block."""
@@ -59,7 +70,36 @@ class FunctionLoops(msgspec.Struct, frozen=True):
 
 def analyze_loops(function: Function, cfg: Cfg) -> FunctionLoops:
     """Find a function's loops."""
-    return FunctionLoops(function, cfg, find_loops(cfg.successors))
+    return FunctionLoops(function, cfg, find_loops(cfg.successors), _lookups(function))
+
+
+def _lookups(function: Function) -> frozenset[int]:
+    """Return where loads start whose address comes from a table in the PTX.
+
+    libdevice's ``sin`` walks over such a table, in a loop of its own, for large arguments.
+    """
+    from_table = set[str]()
+    before = -1
+    while function.tables and before < len(from_table):  # until no loop brings more
+        before = len(from_table)
+        for instruction in function.instructions:
+            found = access(instruction)
+            if found is not None and instruction.opcode in _ADDRESSING:
+                named = any(_names(each, function.tables) for each in instruction.operands)
+                if named or not from_table.isdisjoint(found.reads):
+                    from_table.update(found.writes)
+    return frozenset(
+        instruction.start
+        for instruction in function.instructions
+        if instruction.opcode in ("ld", "ldu")
+        and any(_names(each, function.tables | from_table) for each in instruction.operands[1:])
+    )
+
+
+def _names(operand: Operand, names: frozenset[str]) -> bool:
+    """Whether an operand, or the base of an address, is one of some registers and variables."""
+    base = operand.base if isinstance(operand, Address) else operand
+    return isinstance(base, Register | Symbol) and base.name in names
 
 
 def loop_source(locations: tuple[SourceLocation, ...]) -> SourceLocation | None:
@@ -71,9 +111,14 @@ def loop_source(locations: tuple[SourceLocation, ...]) -> SourceLocation | None:
     return next((frame for frame in locations if frame.file == locations[-1].file), None)
 
 
-def reads_global(instruction: Instruction) -> bool:
-    """Whether an instruction reads global memory, or may: a generic load can."""
+def reads_global(loops: FunctionLoops, instruction: Instruction) -> bool:
+    """Whether it reads data from global memory, or may: a generic load can.
+
+    A table that the program brings with it is no data: it is small, and stays in a cache.
+    """
     modifiers = instruction.modifiers
+    if instruction.start in loops.lookups:
+        return False
     if instruction.opcode in ("ld", "ldu"):
         spaces = _STATE_SPACES.intersection(m.partition("::")[0] for m in modifiers)
         return not spaces or "global" in spaces

@@ -54,7 +54,7 @@ def first_uses(loops: FunctionLoops) -> dict[int, int]:
 def _running_ahead(loops: FunctionLoops) -> Iterator[tuple[int, dict[int, "_Ahead"], int]]:
     """Yield the loops with loads that run ahead: which, these loads, and how many it has."""
     graph = _Graph(loops.cfg.successors)
-    for index in innermost(loops, is_plain_load):
+    for index in innermost(loops, lambda each: is_plain_load(loops, each)):
         if not loops.forest.loops[index].irreducible:
             carried = _Carried(loops, graph, index)
             ahead = carried.ahead()
@@ -62,9 +62,10 @@ def _running_ahead(loops: FunctionLoops) -> Iterator[tuple[int, dict[int, "_Ahea
                 yield index, ahead, len(carried.loads)
 
 
-def is_plain_load(instruction: Instruction) -> bool:
+def is_plain_load(loops: FunctionLoops, instruction: Instruction) -> bool:
     """Whether it reads global memory into registers, or may: a generic load can."""
-    return reads_global(instruction) and not is_copy(instruction) and not is_bulk_load(instruction)
+    asynchronous = is_copy(instruction) or is_bulk_load(instruction)
+    return not asynchronous and reads_global(loops, instruction)
 
 
 def _filled(
@@ -134,7 +135,7 @@ class _Carried:
         self._body = loops.forest.body(index)
         self._before, self._order = graph.before, graph.order
         own = (i for block in self._loop.own for i in _extent(loops, block))
-        self.loads = [i for i in own if is_plain_load(self._instructions[i])]
+        self.loads = [i for i in own if is_plain_load(loops, self._instructions[i])]
 
     def ahead(self) -> dict[int, _Ahead]:
         """The loads that certainly run ahead."""
@@ -222,7 +223,7 @@ class _Carried:
                 found = access(instruction)
                 if found is None or missing.isdisjoint(found.writes):
                     continue
-                if is_plain_load(instruction):
+                if is_plain_load(self._loops, instruction):
                     return True
                 if instruction.predicate is None:
                     missing.difference_update(found.writes)

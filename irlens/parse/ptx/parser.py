@@ -1,6 +1,7 @@
 """Reads PTX text into a ``PtxModule``."""
 
 import re
+from collections.abc import Iterable
 
 from irlens.model.source import SourceLocation
 from irlens.parse.ptx import declarations, lexer
@@ -50,6 +51,11 @@ def parse(text: str) -> PtxModule:
     return _Parser(text).module()
 
 
+def _ends_in_asm(comments: str) -> bool:
+    """Whether what follows LLVM's comments on inline assembly stands in such a block."""
+    return comments.rfind("begin inline asm") > comments.rfind("end inline asm")
+
+
 class _Body:
     """A function while it is being read."""
 
@@ -68,7 +74,7 @@ class _Body:
         for group in groups:
             self.scopes[scope].registers[group.name, group.count is not None] = group
 
-    def finish(self, end_line: int) -> Function:
+    def finish(self, end_line: int, variables: Iterable[Declaration]) -> Function:
         signature = self.signature
         return Function(
             kind=signature.kind if signature else "fragment",
@@ -82,6 +88,7 @@ class _Body:
             registers=tuple(self.registers),
             scopes=tuple(self.scopes),
             branch_targets=self.branch_targets,
+            tables=frozenset(each.name for each in variables if each.initializer is not None),
         )
 
 
@@ -98,8 +105,6 @@ class _Parser:
         self.line = 1
         self.inline_asm = False
         self.location: tuple[SourceLocation, ...] = ()
-        #: Of the inline assembly that is being read; ``None`` before its first instruction.
-        self.asm_location: tuple[SourceLocation, ...] | None = None
         self.fragment = _Body(None, 1)
         self.body = self.fragment
         #: Open braces: offset, and the scope that is current again when it closes.
@@ -138,7 +143,7 @@ class _Parser:
             trivia = self.text[token.trivia : token.start]
             own = self.text[token.start : token.end]
             if "inline asm" in trivia:
-                self._enter_or_leave_asm(trivia)
+                self.inline_asm = _ends_in_asm(trivia)
             self.line += trivia.count("\n")
             line, self.line = self.line, self.line + own.count("\n")
             place = (trivia, own, token.start, line, self.line)
@@ -148,20 +153,8 @@ class _Parser:
         if self.open:
             raise lexer.error_at(self.text, self.open[-1][0], "'{' is not closed")
         if self.fragment.instructions:
-            self.functions.append(self.fragment.finish(self.line))
+            self.functions.append(self.fragment.finish(self.line, self.variables))
         return self._finished(self.text[end:])
-
-    def _enter_or_leave_asm(self, trivia: str) -> None:
-        """Note where a block of inline assembly begins or ends.
-
-        The LLVM of Triton 3.9 writes a ``.loc`` in front of each of its lines, every one a line
-        further down than the last, so that a load of line 30 claims to be of line 33. Only that
-        of the first instruction is true, and it is in force again behind the block.
-        """
-        self.inline_asm = trivia.rfind("begin inline asm") > trivia.rfind("end inline asm")
-        if self.asm_location is not None:
-            self.location = self.asm_location
-        self.asm_location = None
 
     def _finished(self, trailing: str) -> PtxModule:
         header = {
@@ -201,8 +194,6 @@ class _Parser:
             # Two colons join the parts of one modifier ("shared::cluster").
             opcode, *modifiers = name.split(".")
             split = self.names[name] = (opcode, tuple(modifiers))
-        if self.inline_asm and self.asm_location is None:
-            self.asm_location = self.location
         instruction = Instruction(
             *place,
             self.scope,
@@ -211,7 +202,7 @@ class _Parser:
             operands,
             predicate,
             bool(negation),
-            self.location if self.asm_location is None else self.asm_location,
+            self.location,
             self.inline_asm,
         )
         self.body.instructions.append(instruction)
@@ -249,14 +240,21 @@ class _Parser:
                 self.operands.forget(group.name)
         _, self.scope = self.open.pop()
         if not self.open and self.body is not self.fragment:
-            self.functions.append(self.body.finish(place[4]))
+            self.functions.append(self.body.finish(place[4], self.variables))
             self.body = self.fragment
             self.location = ()
         return brace
 
     def _loc(self, place: "_Place", clean: str) -> Statement:
-        end = place[2] + len(place[1])
-        self.location = self.locations.read(clean, self.text, end)
+        """Read where the following instructions come from.
+
+        The LLVM of Triton 3.9 writes a ``.loc`` in front of each line of inline assembly, every
+        one a line further down than the last, so that a load of line 30 claims to be of line 33.
+        True is what stands in front of the block, and it is in force again behind it.
+        """
+        if not self.inline_asm:
+            end = place[2] + len(place[1])
+            self.location = self.locations.read(clean, self.text, end)
         return self._keep(Loc(*place, self.scope, self.location))
 
     def _header(self, place: "_Place", clean: str) -> Statement:

@@ -225,6 +225,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         registers: All virtual registers declared in it.
         scopes: The ``{ }`` in it; the first is the body.
         branch_targets: ``.branchtargets`` lists by their label, per scope.
+        tables: Names of the module's variables that have initial values.
     """
 
     kind: FunctionKind
@@ -238,6 +239,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
     registers: tuple[RegisterGroup, ...]
     scopes: tuple[Scope, ...]
     branch_targets: dict[tuple[int, str], tuple[str, ...]]
+    tables: frozenset[str]
 
     @property
     def threads_per_cta(self) -> int | None:

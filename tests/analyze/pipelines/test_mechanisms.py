@@ -285,3 +285,39 @@ class TestEveryMechanism:
         body = f"ld.global.b32 %r3, [%rd2]; {WAIT.format('%r61', 0)} {LOAD.format('%r61')}"
         (pipeline,) = find(f"{DECLARE} mov.b32 %r61, smem; L: {body} @%p2 bra L; ret;")
         assert pipeline.kind == "tma"
+
+
+class TestTables:
+    """The loop of libdevice's ``sin``: it walks over a table in the PTX."""
+
+    TEXT = """
+    .global .align 4 .b8 table[24]{initial};
+    .entry k(.param .b64 data) {{
+        .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>;
+        ld.param.b64 %rd1, [data];
+        mov.b64 %rd2, table;
+    OUTER:
+        ld.global.b32 %r1, [%rd1];
+        mov.b64 %rd3, 0;
+    INNER:
+        add.s64 %rd4, %rd2, %rd3;
+        ld.global.nc.b32 %r2, [%rd4];
+        mad.lo.s32 %r1, %r2, %r2, %r1;
+        add.s64 %rd3, %rd3, 4;
+        setp.ne.b64 %p1, %rd3, 24;
+        @%p1 bra INNER;
+        st.global.b32 [%rd1], %r1;
+        add.s64 %rd1, %rd1, 4;
+        @%p2 bra OUTER;
+        ret;
+    }}
+    """
+
+    def test_its_loop_is_not_described_and_does_not_hide_the_kernels_own(self) -> None:
+        (pipeline,) = find(self.TEXT.format(initial=" = {65, 144, 67}"))
+        assert pipeline.loop == "OUTER"
+        assert pipeline.verdict == "not pipelined"
+
+    def test_a_variable_without_initial_values_is_data(self) -> None:
+        (pipeline,) = find(self.TEXT.format(initial=""))
+        assert pipeline.loop == "INNER"
