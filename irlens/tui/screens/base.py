@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from irlens.model.errors import IrlensError
 from irlens.model.source import SourceLocation, Span
 from irlens.tui.asking import ask
 from irlens.tui.widgets.compiling import CompileStatus, MovedSince
 from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.too_small import TooSmall
 from irlens.tui.workbench import Workbench
 
@@ -33,14 +33,13 @@ class LensScreen(Screen[None]):
     """
 
     HELP_TEXT: ClassVar[str] = ""
-    # Not the app's: a footer that has no room for everything leaves out what comes last.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "app.help", "Help", id="help"),
     ]
 
     def on_mount(self) -> None:
         """Add what every screen has: what is compiled, and what covers it where it is too small."""
-        self.mount(CompileStatus(), before=self.query_one(Footer))
+        self.mount(CompileStatus(), before=self.query_one(Hints))
         self.mount(TooSmall())
 
     @property

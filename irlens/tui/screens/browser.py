@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
@@ -19,6 +19,7 @@ from irlens.tui.screens.base import LensScreen
 from irlens.tui.widgets.entry_summary import EntrySummary
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Entry
 
@@ -76,7 +77,7 @@ class BrowserScreen(LensScreen):
             with VerticalScroll(id="summary", can_focus=False):
                 yield EntrySummary()
         yield Prompt()
-        yield Footer()
+        yield Hints()
 
     def on_mount(self) -> None:
         """Begin to list."""

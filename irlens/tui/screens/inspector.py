@@ -44,6 +44,9 @@ with a bracket around those that belong together, and a rail for every loop.
 
 Of machine code, lines with nothing but debug information are left out; `i` shows them.
 """
+    LESS_IMPORTANT: ClassVar[tuple[str, ...]] = (
+        "add_pane", "compare", "recompile", "use(1)", "jump('finding', 1)",
+    )  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "jump('finding', 1)", "Finding", id="inspector.next_finding"),
         Binding("F", "jump('finding', -1)", "Previous finding", show=False,

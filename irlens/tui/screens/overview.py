@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Footer
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Occupancy, Report
@@ -20,6 +19,7 @@ from irlens.tui.panels import facts, memory, mix, pipelines, pressure
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.heading import Heading, title_of, views_with
+from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import Demand, WhatIf
 
@@ -75,7 +75,7 @@ One kernel in one configuration. Go from panel to panel with `tab`.
                 with Vertical(classes="-column"):
                     yield Panel(pressure.TITLE, id="pressure")
                     yield Panel(mix.TITLE, id="mix")
-        yield Footer()
+        yield Hints()
 
     def on_mount(self) -> None:
         """Show the frames; ask for what they hold once they are seen."""

@@ -9,7 +9,7 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
@@ -19,6 +19,7 @@ from irlens.tui.code import describing
 from irlens.tui.code.document import Document, python_document, stage_document
 from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.widgets.heading import Heading, title_of, views_with
+from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.linked_panes import LinkedPanes
 from irlens.tui.widgets.prompt import Prompt
@@ -74,7 +75,7 @@ class PanesScreen(EntryScreen):
         yield LinkedPanes()
         yield Static(id="facts", markup=False)
         yield Prompt()
-        yield Footer()
+        yield Hints()
 
     def on_mount(self) -> None:
         """Begin to read."""

@@ -6,7 +6,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Markdown
+from textual.widgets import Markdown
+
+from irlens.tui.widgets.hints import Hints
 
 
 class Reading(ModalScreen[None]):
@@ -30,7 +32,7 @@ class Reading(ModalScreen[None]):
         """Lay out the text in the middle."""
         with VerticalScroll(can_focus=False):
             yield Markdown(self._text, open_links=False)
-        yield Footer()
+        yield Hints()
 
     def action_scroll(self, rows: int) -> None:
         """Scroll."""

@@ -9,11 +9,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from irlens.model.text import printable_line
 from irlens.tui.drawing import DIM, WARN
 from irlens.tui.widgets.field import Field
+from irlens.tui.widgets.hints import Hints
 from irlens.tui.workbench import Setting
 
 _FREE = "← → change it, or type a value"
@@ -52,7 +53,7 @@ class Recompile(ModalScreen[dict[str, str] | None]):
                         yield Field(setting, self._last.get(setting.name, setting.value))
                         yield Static(classes="-was", markup=False)
             yield Static(id="choices", markup=False)
-        yield Footer()
+        yield Hints()
 
     def on_mount(self) -> None:
         """Begin with the first of them."""

@@ -7,7 +7,7 @@ from functools import partial
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from irlens.model.comparison import Comparison
 from irlens.model.errors import IrlensError
@@ -18,6 +18,7 @@ from irlens.tui.panels import deltas
 from irlens.tui.screens.base import LensScreen
 from irlens.tui.widgets.diff_view import DiffView
 from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.prompt import Prompt
 
@@ -60,7 +61,7 @@ class SidesScreen(LensScreen):
         yield Static(id="stages")
         yield DiffView()
         yield Prompt()
-        yield Footer()
+        yield Hints()
 
     def on_mount(self) -> None:
         """Begin to compare."""
