@@ -7,7 +7,7 @@ wait and what it waits for belong together where both lead to the same ring of b
 Sources: Triton, ``TritonGPUOps.td`` and ``TritonNvidiaGPUOps.td``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.mlir_values import Value, Values
@@ -26,17 +26,49 @@ _COPIES = frozenset(
     }
 )
 _BULK_COPIES = frozenset({"ttng.async_tma_copy_global_to_local", "ttng.async_tma_gather"})
+#: Each is a group of its own.
+_BULK_STORES = frozenset(
+    {"ttng.async_tma_copy_local_to_global", "ttng.async_tma_reduce", "ttng.async_tma_scatter"}
+)
+#: Copies of AMD's tensor data mover. Nothing commits them: waits count them one by one.
+_MOVES_IN = frozenset(
+    {
+        "amdg.async_tdm_copy_global_to_local",
+        "amdg.async_tdm_fused_copy_global_to_local",
+        "amdg.async_tdm_gather",
+    }
+)
+_MOVES_OUT = frozenset({"amdg.async_tdm_copy_local_to_global", "amdg.async_tdm_scatter"})
 _PRODUCTS = frozenset({"ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled", "ttng.tc_gen5_commit"})
 _WHICH: dict[str, tuple[PipelineKind, ...]] = {
     **dict.fromkeys(_COPIES, ("cp.async", "direct-to-lds")),
     **dict.fromkeys(_BULK_COPIES, ("tma",)),
+    **dict.fromkeys(_BULK_STORES, ()),
+    **dict.fromkeys(_MOVES_IN, ("direct-to-lds",)),
+    **dict.fromkeys(_MOVES_OUT, ()),
     **dict.fromkeys(_PRODUCTS, ("tcgen05",)),
     "ttg.async_commit_group": ("cp.async", "direct-to-lds"),
     "ttg.async_wait": ("cp.async", "direct-to-lds"),
+    "ttng.async_tma_store_wait": (),
+    "amdg.async_tdm_wait": ("direct-to-lds",),
     "ttng.warp_group_dot": ("wgmma",),
     "ttng.warp_group_dot_wait": ("wgmma",),
     "ttng.barrier_expect": ("tma",),
     "ttng.wait_barrier": (),  # whatever signals it
+}
+#: What goes by groups, by the wait for them.
+_GROUPED = {
+    "ttg.async_wait": (*_COPIES, "ttg.async_commit_group"),
+    "ttng.async_tma_store_wait": tuple(_BULK_STORES),
+    "amdg.async_tdm_wait": (*_MOVES_IN, *_MOVES_OUT),
+    "ttng.warp_group_dot_wait": ("ttng.warp_group_dot",),
+}
+#: Where a wait says how many it leaves outstanding.
+_LEFT = {
+    "ttg.async_wait": "num",
+    "ttng.async_tma_store_wait": "pendings",
+    "amdg.async_tdm_wait": "num",
+    "ttng.warp_group_dot_wait": "pendings",
 }
 
 
@@ -52,15 +84,11 @@ def find_marks(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineMa
     if not asynchronous:
         return []
     drafts: dict[Key, Draft] = {}
-    for wait in ("ttg.async_wait", "ttng.warp_group_dot_wait"):
-        _add_groups(drafts, module, {e.index: _event(e) for e in asynchronous if _which(e, wait)})
+    for wait, begun in _GROUPED.items():
+        names = (wait, *begun)
+        _add_groups(drafts, module, {e.index: _event(e) for e in asynchronous if e.name in names})
     _Barriers(module, drafts).add(asynchronous)
     return finish(drafts, by_source(pipelines))
-
-
-def _which(operation: Operation, wait: str) -> bool:
-    """Whether an operation belongs to the groups that a wait is for."""
-    return _WHICH[operation.name] == _WHICH[wait] and _event(operation) is not None
 
 
 def _event(operation: Operation) -> Event | None:
@@ -68,16 +96,21 @@ def _event(operation: Operation) -> Event | None:
     line, at, name = operation.span.line, operation.start, operation.name
     if name in _COPIES:
         return Copy(line, None, at=at)
-    if name == "ttg.async_commit_group":
-        return Commit(line, certain=True, at=at)
     if name == "ttng.warp_group_dot":
         # A product that does not wait for itself becomes a group of its own.
         waits = operation.attributes.get("isAsync", "false") == "false"
         return None if waits else Commit(line, certain=True, at=at)
-    counted = operation.attributes.get("pendings" if "dot" in name else "num", "")
-    number = counted.partition(" ")[0]
-    is_wait = name in ("ttg.async_wait", "ttng.warp_group_dot_wait")
-    return Wait(line, int(number), certain=True, at=at) if is_wait and number.isdecimal() else None
+    if name == "ttg.async_commit_group" or name in _BULK_STORES:
+        return Commit(line, certain=True, at=at)
+    if name not in _LEFT:
+        return Commit(line, certain=True, at=at, copies=True)
+    left = operation.attributes.get(_LEFT[name], "").partition(" ")[0]
+    return Wait(line, int(left), certain=True, at=at) if left.isdecimal() else None
+
+
+def _origin(operation: Operation) -> Hashable:
+    """Where an operation comes from: lines of the source have several mechanisms' waits."""
+    return (_WHICH[operation.name], operation.location) if operation.location else None
 
 
 def _around(
@@ -104,7 +137,7 @@ def _add_groups(drafts: dict[Key, Draft], module: Module, events: dict[int, Even
         drafts,
         flow.successors,
         flow.events,
-        origins={at: operation.location or None for at, operation in homes.items()},
+        origins={at: _origin(operation) for at, operation in homes.items()},
         loops=keys,
     )
 
@@ -159,9 +192,8 @@ class _Barriers:
 
     def _draft(self, operation: Operation, role: PipelineRole) -> Key:
         key: Key = (operation.start, role)
-        origin = operation.location or None
         loops = _around(self._module, operation, _WHICH[operation.name])
-        self._drafts[key] = Draft(operation.span.line, origin, loops)
+        self._drafts[key] = Draft(operation.span.line, _origin(operation), loops)
         return key
 
     def _close(self, found: list[tuple[Operation, Key]]) -> None:

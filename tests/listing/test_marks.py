@@ -111,7 +111,9 @@ def test_bulk_copies_go_with_the_barrier_and_products_with_their_groups(stage: s
     report = inspect(capture)
     found = list_stage(capture, stage, report)
     kinds = {number: each.kind for number, each in enumerate(report.pipelines)}
-    bulk = [mark for mark in found.marks if kinds[mark.pipeline or 0] == "tma"]
+    bulk = [
+        mark for mark in found.marks if mark.pipeline is not None and kinds[mark.pipeline] == "tma"
+    ]
     count = Counter(mark.role for mark in bulk)
     assert count == {"copy": 6, "commit": 3, "wait": 1}
     (wait,) = [mark for mark in bulk if mark.role == "wait"]
@@ -119,7 +121,11 @@ def test_bulk_copies_go_with_the_barrier_and_products_with_their_groups(stage: s
     assert wait.partners == tuple(mark.line for mark in commits)
     copies = [mark for mark in bulk if mark.role == "copy"]
     assert Counter(mark.partners for mark in copies) == {(mark.line,): 2 for mark in commits}
-    products = [mark for mark in found.marks if kinds[mark.pipeline or 0] == "wgmma"]
+    products = [
+        mark
+        for mark in found.marks
+        if mark.pipeline is not None and kinds[mark.pipeline] == "wgmma"
+    ]
     (commit,) = [mark for mark in products if mark.role == "commit"]
     waits = [mark for mark in products if mark.role == "wait"]
     assert [mark.partners for mark in waits] == [(commit.line,), (commit.line,)]

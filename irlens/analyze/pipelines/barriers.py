@@ -102,6 +102,11 @@ def expects_bytes(instruction: Instruction) -> bool:
     return instruction.opcode == "mbarrier" and "expect_tx" in instruction.modifiers
 
 
+def arrives_for_copies(instruction: Instruction) -> bool:
+    """Whether it lets a barrier know when its thread's ``cp.async`` are done."""
+    return instruction.opcode == "cp" and instruction.modifiers[:2] == ("async", "mbarrier")
+
+
 def _expected(instruction: Instruction) -> int | None:
     count = instruction.operands[-1]
     return count.value if isinstance(count, Immediate) and isinstance(count.value, int) else None

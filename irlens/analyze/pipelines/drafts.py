@@ -137,6 +137,7 @@ def add_groups(
     *,
     origins: Mapping[int, Hashable],
     loops: Mapping[int, tuple[LoopKey, ...]],
+    empty: bool = True,
 ) -> None:
     """Add the copies, commits and waits of a function whose groups can be followed.
 
@@ -146,6 +147,7 @@ def add_groups(
         events: The events of each block that has any.
         origins: Where in the source the instruction at an offset comes from.
         loops: The pipelines around it, as ``Draft.loops``.
+        empty: Whether a commit that takes up no copy is something to wait for all the same.
     """
     for found in events.values():
         for event in found:
@@ -160,13 +162,17 @@ def add_groups(
             drafts[copy, "copy"].partners.add((end, "commit"))
         else:  # wait_all: no commit of its own
             join(drafts, (copy, "copy"), (end, "wait"))
-    for commit, wait in followed.retired:
-        join(drafts, (commit, "commit"), (wait, "wait"))
+    filled = {end for _, end in followed.closed}
+    for group, wait in followed.retired:
+        if (group, "copy") in drafts:
+            join(drafts, (group, "copy"), (wait, "wait"))
+        elif empty or group in filled:
+            join(drafts, (group, "commit"), (wait, "wait"))
 
 
 def _role(event: Event) -> PipelineRole | None:
     match event:
-        case Copy():
+        case Copy() | Commit(copies=True):
             return "copy"
         case Commit(implicit=implicit):
             return None if implicit else "commit"

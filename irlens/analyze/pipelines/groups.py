@@ -67,12 +67,14 @@ class Commit(msgspec.Struct, frozen=True):
     Attributes:
         certain: Whether it always does, having no predicate.
         implicit: Whether it belongs to a ``wait_all``, where an empty group has no effect.
+        copies: Whether it is itself the copy, which nothing else commits.
     """
 
     line: int
     certain: bool
     implicit: bool = False
     at: int = 0
+    copies: bool = False
 
 
 class Wait(msgspec.Struct, frozen=True):

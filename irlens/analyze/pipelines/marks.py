@@ -5,14 +5,22 @@ before and after the loops included.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.pipelines import cp_async, registers, tcgen05, tma, wgmma
-from irlens.analyze.pipelines.barriers import Issues, Ring, RingReading, awaited, expects_bytes
+from irlens.analyze.pipelines.barriers import (
+    Issues,
+    Ring,
+    RingReading,
+    arrives_for_copies,
+    awaited,
+    expects_bytes,
+)
 from irlens.analyze.pipelines.describe import innermost
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_header, finish, join
-from irlens.analyze.pipelines.groups import Commit, Copy, Event
+from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, is_bulk_load
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
@@ -30,6 +38,9 @@ def find_marks(function: Function, cfg: Cfg, pipelines: Sequence[Pipeline]) -> l
     finder = _Finder(analyze_loops(function, cfg))
     finder.groups("cp.async", cp_async.events_of)
     finder.groups("wgmma", wgmma.events_of)
+    finder.groups(None, tma.group_events, empty=False)
+    finder.groups(None, partial(tcgen05.move_events, direction="ld"))
+    finder.groups(None, partial(tcgen05.move_events, direction="st"))
     finder.barriers()
     finder.registers()
     return finish(finder.drafts, by_header(pipelines, "ptx"))
@@ -45,7 +56,11 @@ class _Finder:
         self._origins = {i.start: i.locations or None for i in loops.function.instructions}
 
     def groups(
-        self, kind: PipelineKind, events_of: Callable[[tuple[Instruction, ...]], Iterable[Event]]
+        self,
+        kind: PipelineKind | None,
+        events_of: Callable[[tuple[Instruction, ...]], Iterable[Event]],
+        *,
+        empty: bool = True,
     ) -> None:
         """Add what collects copies into groups."""
         loops = self._loops
@@ -55,25 +70,30 @@ class _Finder:
             if (found := tuple(events_of(loops.block(block))))
         }
         keys = {block: self._keys(block, kind) for block in events}
+        homes = {each.at: block for block, found in events.items() for each in found}
+        origins = {at: self._origin(at, kind) for at in homes}
         add_groups(
             self.drafts,
             loops.cfg.successors,
             events,
-            origins=self._origins,
-            loops={each.at: keys[block] for block, found in events.items() for each in found},
+            origins=origins if kind is not None else {},
+            loops={at: keys[block] for at, block in homes.items()},
+            empty=empty,
         )
 
     def barriers(self) -> None:
         """Add what goes by barriers: bulk copies, and the tensor core of sm_100."""
         # A tcgen05.commit takes up all products before it; what waits for it asks the barrier.
-        self.groups("tcgen05", _products)
+        self.groups("tcgen05", tcgen05.issue_events)
         for index, instruction in enumerate(self._loops.function.instructions):
-            if is_bulk_load(instruction):
+            if tma.completes_at_barrier(instruction):
                 self._add(index, "copy", "tma")
             elif expects_bytes(instruction):
                 self._add(index, "commit", "tma")
             elif awaited(instruction):
                 self._add(index, "wait", None)
+            elif arrives_for_copies(instruction):
+                self._add(index, "commit", "cp.async")
         for reading in self._rings(is_bulk_load, tma.barrier_of):
             self._add_ring(reading)
         for reading in self._rings(tcgen05.multiplies, tcgen05.barrier_of):
@@ -117,31 +137,22 @@ class _Finder:
         key: Key = (instruction.start, role)
         if key not in self.drafts:
             block = bisect_right(self._starts, index) - 1
-            loops = self._keys(block, kind) if kind is not None else ()
-            self.drafts[key] = Draft(instruction.line, self._origins[instruction.start], loops)
+            loops = self._keys(block, kind)
+            origin = self._origin(instruction.start, kind)
+            self.drafts[key] = Draft(instruction.line, origin, loops)
         return key
 
-    def _keys(self, block: int, kind: PipelineKind) -> tuple[LoopKey, ...]:
+    def _origin(self, at: int, kind: PipelineKind | None) -> Hashable:
+        """Where an instruction comes from: lines of the source have several mechanisms' waits."""
+        return (kind, self._origins[at]) if self._origins[at] is not None else None
+
+    def _keys(self, block: int, kind: PipelineKind | None) -> tuple[LoopKey, ...]:
         """The pipelines of a kind that a block could be part of, the innermost loop's first."""
+        if kind is None:
+            return ()
         found = []
         loop = self._loops.forest.innermost[block]
         while loop is not None:
             found.append((self._loops.header(loop).line, kind))
             loop = self._loops.forest.loops[loop].parent
         return tuple(found)
-
-
-def _products(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
-    """The products of tcgen05 and the commits that take them up.
-
-    One thread issues both. A commit that runs under the predicate of the products before it takes
-    them up for certain.
-    """
-    issuer: str | None = None
-    for instruction in instructions:
-        if tcgen05.multiplies(instruction):
-            issuer = instruction.predicate
-            yield Copy(instruction.line, None, at=instruction.start)
-        elif tcgen05.barrier_of(instruction) is not None:
-            certain = instruction.predicate in (None, issuer)
-            yield Commit(instruction.line, certain, at=instruction.start)

@@ -2,8 +2,10 @@
 
 An elected thread tells a barrier how many bytes to expect and issues the copies; whoever needs
 the data waits for the barrier's phase. A ring of barriers, one for each stage, lets the copies
-run ahead.
+run ahead. Copies out of shared memory go by groups instead, each thread's own.
 """
+
+from collections.abc import Iterator
 
 import msgspec
 
@@ -15,9 +17,10 @@ from irlens.analyze.pipelines.describe import (
     innermost,
     of_ring,
 )
+from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import Address, Instruction, Operand
+from irlens.parse.ptx import Address, Immediate, Instruction, Operand
 
 SERIAL = "each copy is waited for in the iteration that issues it"
 
@@ -41,6 +44,26 @@ def barrier_of(instruction: Instruction) -> Operand | None:
         return addresses[0]
     # Destination, source, barrier.
     return addresses[2] if is_bulk_load(instruction) and len(addresses) > 2 else None
+
+
+def completes_at_barrier(instruction: Instruction) -> bool:
+    """Whether it is a bulk copy that tells a barrier of its bytes: one into shared memory."""
+    return instruction.opcode == "cp" and any("complete_tx" in m for m in instruction.modifiers)
+
+
+def group_events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
+    """Yield the bulk copies out of shared memory, and the commits and waits of their groups."""
+    for instruction in instructions:
+        if instruction.opcode != "cp" or "bulk" not in instruction.modifiers:
+            continue
+        line, at, certain = instruction.line, instruction.start, instruction.predicate is None
+        match instruction.modifiers[1:], instruction.operands:
+            case ("bulk", "commit_group", *_), _:
+                yield Commit(line, certain, at=at)
+            case ("bulk", "wait_group", *_), (Immediate(value=int() as limit), *_):
+                yield Wait(line, limit, certain, instruction.locations or None, at=at)
+            case modifiers, _ if "bulk_group" in modifiers:
+                yield Copy(line, None, at=at)
 
 
 def _record(loops: FunctionLoops, index: int, ring: Ring, requested: RequestedStages) -> Pipeline:
