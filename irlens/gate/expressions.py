@@ -23,7 +23,7 @@ _NODES = (
     ast.USub, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq,
 )  # fmt: skip
 _OPERATOR = ast.operator | ast.cmpop | ast.unaryop | ast.boolop
-_RATIOS = frozenset({"occupancy", "theoretical", "occupancy.theoretical"})
+_RATIO = "occupancy.theoretical"
 _EXAMPLE = "write a comparison of figures: occupancy >= 0.5"
 
 
@@ -71,6 +71,27 @@ class Condition(msgspec.Struct, frozen=True):
         return bool(evaluator.eval(self.text, previously_parsed=self.tree))
 
 
+def parse_all(text: str) -> list[Condition]:
+    """Read a condition; of one that joins others by ``and`` return these.
+
+    Each has to hold, also where another does not apply.
+
+    Raises:
+        ConditionError: It is none, or one of the others is none.
+    """
+    whole = parse(text)
+    if not isinstance(whole.tree, ast.BoolOp) or not isinstance(whole.tree.op, ast.And):
+        return [whole]
+    found: list[Condition] = []
+    indent = len(text) - len(text.lstrip())
+    for node in whole.tree.values:
+        try:
+            found += parse_all(ast.get_source_segment(text.strip(), node) or "")
+        except ConditionError as error:
+            raise ConditionError(error.message, indent + node.col_offset + error.column) from error
+    return found
+
+
 def parse(text: str) -> Condition:
     """Read a condition.
 
@@ -100,7 +121,7 @@ def _resolved(node: ast.expr, found: dict[str, Field], indent: int) -> ast.expr:
         found[field.path] = field
         return ast.copy_location(ast.Name(field.path, ast.Load()), node)
     if isinstance(node, ast.Compare):
-        _check_ratio(node, column)
+        _check_compared(node, column)
     if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | str):
         return node
     if not isinstance(node, _NODES):
@@ -119,20 +140,26 @@ def _resolved(node: ast.expr, found: dict[str, Field], indent: int) -> ast.expr:
     return node
 
 
-def _check_ratio(node: ast.Compare, column: int) -> None:
-    """Raise ``ConditionError`` where a ratio is compared with what can only be a percentage."""
-    sides = [node.left, *node.comparators]
-    for one, other in pairwise(sides):
+def _check_compared(node: ast.Compare, column: int) -> None:
+    """Raise ``ConditionError`` where a figure is compared with what it can never be."""
+    for one, other in pairwise([node.left, *node.comparators]):
         for name, number in ((one, other), (other, one)):
-            if (
-                isinstance(name, ast.Name | ast.Attribute)
-                and ast.unparse(name) in _RATIOS
-                and isinstance(number, ast.Constant)
-                and isinstance(number.value, int | float)
-                and number.value > 1
-            ):
-                told = f"occupancy is a ratio from 0 to 1, and never {number.value}"
-                raise ConditionError(f"{told}: {_EXAMPLE}", column)
+            if isinstance(name, ast.Name | ast.Attribute) and isinstance(number, ast.Constant):
+                field = _field(name, column)
+                told = _never(ast.unparse(name), field, number.value)
+                if told:
+                    raise ConditionError(told, column)
+
+
+def _never(name: str, field: Field, value: object) -> str:
+    """Say why a figure cannot be this; nothing if it can."""
+    if isinstance(value, str) != isinstance(field.sample, str):
+        return f"{name} is {'a word' if isinstance(field.sample, str) else 'no word'}: {_EXAMPLE}"
+    if isinstance(value, str) and field.words and value not in field.words:
+        return f"{name} is never '{value}', but one of {', '.join(field.words)}"
+    if field.path == _RATIO and isinstance(value, int | float) and value > 1:
+        return f"occupancy is a ratio from 0 to 1, and never {value}: {_EXAMPLE}"
+    return ""
 
 
 def _field(node: ast.Name | ast.Attribute, column: int) -> Field:

@@ -48,7 +48,6 @@ _SAMPLES: tuple[tuple[type[inspect.Type], Value], ...] = (
     (inspect.IntType, 1),
     (inspect.FloatType, 1.0),
     (inspect.StrType, "word"),
-    (inspect.LiteralType, "word"),
 )
 
 
@@ -59,11 +58,13 @@ class Field(NamedTuple):
         path: Where the report has it, dotted.
         sample: A value of its type, to try an expression with.
         vendor: Whose GPUs have it; ``None`` for both.
+        words: All that it can be, where these are words.
     """
 
     path: str
     sample: Value
     vendor: Vendor | None
+    words: tuple[str, ...] = ()
 
 
 @cache
@@ -71,9 +72,9 @@ def fields() -> dict[str, Field]:
     """Return the figures by every name that they may be called."""
     found: dict[str, Field] = {}
     for prefix, record, short, left_out in _RECORDS:
-        for name, sample in _scalars(record):
+        for name, sample, words in _scalars(record):
             if name not in left_out:
-                field = Field(prefix + name, sample, _vendor(prefix, name))
+                field = Field(prefix + name, sample, _vendor(prefix, name), words)
                 found[field.path] = field
                 if short:
                     found[name] = field
@@ -81,8 +82,8 @@ def fields() -> dict[str, Field]:
     return found
 
 
-def _scalars(record: type[msgspec.Struct]) -> Iterator[tuple[str, Value]]:
-    """Yield name and sample of each field that is one number, word or truth."""
+def _scalars(record: type[msgspec.Struct]) -> Iterator[tuple[str, Value, tuple[str, ...]]]:
+    """Yield name, sample and words of each field that is one number, word or truth."""
     described = inspect.type_info(record)
     if not isinstance(described, inspect.StructType):
         return
@@ -90,9 +91,14 @@ def _scalars(record: type[msgspec.Struct]) -> Iterator[tuple[str, Value]]:
         kind = field.type
         kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
         known = [one for one in kinds if not isinstance(one, inspect.NoneType)]
+        if len(known) != 1:
+            continue
+        if isinstance(known[0], inspect.LiteralType):
+            words = tuple(map(str, known[0].values))
+            yield field.name, words[0], words
         for wanted, sample in _SAMPLES:
-            if len(known) == 1 and isinstance(known[0], wanted):
-                yield field.name, sample
+            if isinstance(known[0], wanted):
+                yield field.name, sample, ()
 
 
 def _vendor(prefix: str, name: str) -> Vendor | None:

@@ -24,7 +24,7 @@ import msgspec
 
 from irlens.capturing.describe import find_project
 from irlens.gate.baseline import NAME
-from irlens.gate.expressions import Condition, ConditionError, parse
+from irlens.gate.expressions import Condition, ConditionError, parse_all
 from irlens.model.errors import ArtifactError, IrlensError, ParseError, UnknownNameError
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -149,13 +149,14 @@ def _budgets(path: Path, table: dict[str, object], lines: list[str]) -> Iterator
                 place = f"{place}.{_key(target)}"
             for text in _texts(path, place, conditions):
                 number, column = _position(lines, kernel, text)
-                yield Budget(
-                    kernel=kernel,
-                    target=target,
-                    condition=_condition(path, place, text, lines, (number, column)),
-                    place=place,
-                    line=number or None,
-                )
+                for condition in _conditions(path, place, text, lines, (number, column)):
+                    yield Budget(
+                        kernel=kernel,
+                        target=target,
+                        condition=condition,
+                        place=place,
+                        line=number or None,
+                    )
 
 
 def _texts(path: Path, place: str, conditions: object) -> list[str]:
@@ -165,11 +166,11 @@ def _texts(path: Path, place: str, conditions: object) -> list[str]:
     raise IrlensError(f"{path}: {place} is not a condition or a list of them", hint=_EXAMPLE)
 
 
-def _condition(
+def _conditions(
     path: Path, place: str, text: str, lines: list[str], position: tuple[int, int]
-) -> Condition:
+) -> list[Condition]:
     try:
-        return parse(text)
+        return parse_all(text)
     except ConditionError as error:
         line, column = position
         if line:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.gate.expressions import ConditionError, parse
+from irlens.gate.expressions import ConditionError, parse, parse_all
 from irlens.gate.fields import fields
 from irlens.model.comparison import Value
 
@@ -73,7 +73,15 @@ def test_it_is_known_what_speaks_of_pipelines() -> None:
         ("registers = 3", 1, "not a condition"),
         ("registers <", 12, "not a condition"),
         ("", 1, "not a condition"),
-        ("registers <= 'many'", 1, "cannot be worked out"),
+        ("registers <= 'many'", 1, "registers is no word"),
+        ("registers != '30'", 1, "registers is no word"),
+        ("launchable and pipeline.kind == 3", 16, "pipeline.kind is a word"),
+        (
+            "pipeline.verdict != 'pipelind'",
+            1,
+            "never 'pipelind', but one of not pipelined, pipelined",
+        ),
+        ("registers - 'ab' == 3", 1, "cannot be worked out"),
         ("open('x') == registers", 1, "no place"),
         ("registers.__class__ == 1", 1, "unknown figure"),
         ("[registers for registers in []] == 1", 1, "no place"),
@@ -93,6 +101,24 @@ def test_mistakes(text: str, column: int, told: str) -> None:
     assert told in message
     if told != "not a condition":  # Python says where its own parser stopped
         assert where == column
+
+
+def test_what_and_joins_has_to_hold_by_itself() -> None:
+    told = parse_all(" launchable and (registers < 3 and (vgprs < 4 or sgprs < 5)) ")
+    assert [one.text for one in told] == ["launchable", "registers < 3", "vgprs < 4 or sgprs < 5"]
+    assert [[field.path for field in one.fields] for one in told] == [
+        ["occupancy.launchable"], ["resources.registers"], ["resources.vgprs", "resources.sgprs"],
+    ]  # fmt: skip
+    assert [one.text for one in parse_all("registers < 3 or launchable")] == [
+        "registers < 3 or launchable"
+    ]
+
+
+@pytest.mark.parametrize("text", ["  launchable and registers", "launchable and (1 < 2)"])
+def test_each_has_to_be_a_condition(text: str) -> None:
+    with pytest.raises(ConditionError) as caught:
+        parse_all(text)
+    assert text[caught.value.column - 1 :].startswith(("registers", "1"))
 
 
 @given(st.text(max_size=60))

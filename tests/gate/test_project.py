@@ -21,6 +21,15 @@ def test_without_a_project_there_are_defaults(tmp_path: Path) -> None:
     assert not found.kernels
 
 
+def test_a_budget_that_joins_two_is_two(tmp_path: Path) -> None:
+    found = find(tmp_path, '[tool.irlens.budgets]\n"*" = "registers <= 9 and vgprs <= 9"\n')
+    told = [(one.condition.text, one.line, one.place) for one in found.budgets]
+    assert told == [
+        ("registers <= 9", 2, 'tool.irlens.budgets."*"'),
+        ("vgprs <= 9", 2, 'tool.irlens.budgets."*"'),
+    ]
+
+
 def test_all_of_it(tmp_path: Path) -> None:
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
