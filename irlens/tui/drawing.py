@@ -11,6 +11,8 @@ from textual.content import Content
 from irlens.model.report import Occupancy, Severity
 
 DIM = "$dim"
+#: Like ``DIM``, and made of the colour that it stands on: for rows that a cursor may be on.
+MUTED = "$text-muted"
 GOOD = "$success"
 WARN = "$warning"
 BAD = "$error"

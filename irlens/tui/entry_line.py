@@ -8,10 +8,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
+from irlens.tui.contrast import READABLE, contrast_ratio
 from irlens.tui.entry_rows import is_exact
-
-#: Less difference in brightness (0..1) than this cannot be read.
-_LEGIBLE = 0.35
 
 
 class Ink:
@@ -56,8 +54,7 @@ class Ink:
         """Whether it can be read on the line: on a bright cursor a bright colour cannot."""
         if self.line.bgcolor is None:
             return True
-        ground = Color.from_rich_color(self.line.bgcolor)
-        return abs(colour.brightness - ground.brightness) >= _LEGIBLE
+        return contrast_ratio(colour, Color.from_rich_color(self.line.bgcolor)) >= READABLE
 
 
 def cell(pieces: Iterable[tuple[str, str]], width: int, ink: Ink, *, right: bool) -> list[Segment]:

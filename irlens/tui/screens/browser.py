@@ -92,6 +92,11 @@ class BrowserScreen(LensScreen):
         self.call_after_refresh(self.action_reload)
 
     @property
+    def is_resting(self) -> bool:
+        """Whether a report will be asked for if the cursor stays where it is."""
+        return self._resting is not None
+
+    @property
     def table(self) -> EntryTable:
         """The table."""
         return self.query_one(EntryTable)
@@ -185,10 +190,12 @@ class BrowserScreen(LensScreen):
         self.query_one(EntrySummary).tell(entry, None)
         if self._resting is not None:
             self._resting.stop()
+            self._resting = None
         if entry is not None and entry.config is not None and not entry.problem:
             self._resting = self.set_timer(_REST, self._ask_for_report)
 
     def _ask_for_report(self) -> None:
+        self._resting = None
         entry = self._current()
         if entry is None:
             return

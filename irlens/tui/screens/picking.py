@@ -9,15 +9,16 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from irlens.model.comparison import Side
 from irlens.model.label import labels
 from irlens.model.text import count, percent, printable_line
 from irlens.tui.asking import stream
-from irlens.tui.drawing import DIM, WARN
+from irlens.tui.drawing import MUTED
 from irlens.tui.entry_cells import searched
+from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Entry, Workbench
 
@@ -68,7 +69,7 @@ class Picking(ModalScreen[str | None]):
             yield Static(id="told", markup=False)
             yield _Entries(markup=False)
             yield Prompt()
-        yield Footer()
+        yield Hints()
 
     def on_mount(self) -> None:
         """List what there is."""
@@ -183,11 +184,10 @@ def _row(label: str, entry: Entry, width: int) -> Content:
     if held is not None and held.shared_dynamic_bytes is not None:
         told.append(f"{count(held.shared_dynamic_bytes)} B shared")
     if occupancy is not None:
-        told.append(percent(occupancy.theoretical) if occupancy.launchable else "cannot launch")
-    style = WARN if occupancy is not None and not occupancy.launchable else DIM
+        told.append(percent(occupancy.theoretical) if occupancy.launchable else "✗ cannot launch")
     figures = " · ".join(told)
     return Content.assemble(
         (f"{shown:<{width}}  ", "bold"),
-        (f"{figures:<38}  ", style),
-        (printable_line(entry.place), DIM),
+        (f"{figures:<38}  ", MUTED),
+        (printable_line(entry.place), MUTED),
     )

@@ -48,14 +48,14 @@ class CodeView(PaintedText):
         & > .code-view--error { color: $error; text-style: bold; }
         & > .code-view--warning { color: $warning; text-style: bold; }
         & > .code-view--note { color: $primary; text-style: bold; }
-        & > .code-view--cool { color: $foreground 45%; }
+        & > .code-view--cool { color: $dim; }
         & > .code-view--warm { color: $warning; }
         & > .code-view--hot { color: $error; text-style: bold; }
         & > .code-view--copy { color: $secondary; }
         & > .code-view--commit { color: $success; }
         & > .code-view--wait { color: $warning; }
         & > .code-view--partner { text-style: reverse bold; }
-        & > .code-view--bracket { color: $foreground 55%; }
+        & > .code-view--bracket { color: $dim; }
         & > .code-view--loop { color: $accent 70%; }
         & > .code-view--cursor-number { color: $foreground; text-style: bold; }
         & > .code-view--linked { background: $primary 14%; }

@@ -69,8 +69,8 @@ class DiffView(PaintedText):
         & > .code-view--minus { color: $error; text-style: bold; }
         & > .code-view--plus { color: $success; text-style: bold; }
         & > .code-view--tilde { color: $warning; text-style: bold; }
-        & > .code-view--removed-word { background: $error 38%; text-style: bold underline; }
-        & > .code-view--added-word { background: $success 38%; text-style: bold underline; }
+        & > .code-view--removed-word { background: $error 32%; text-style: bold underline; }
+        & > .code-view--added-word { background: $success 32%; text-style: bold underline; }
     }
     """
 

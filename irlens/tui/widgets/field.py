@@ -28,7 +28,12 @@ class Field(Input):
         border: none;
         padding: 0 1;
         background: $panel;
-        &:focus { border: none; background: $block-cursor-background; }
+        &:focus {
+            border: none;
+            background: $block-cursor-background;
+            background-tint: transparent;
+            color: $block-cursor-foreground;
+        }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -39,18 +39,18 @@ class PaintedText(ScrollView, can_focus=True):
             border-title-color: $primary;
             border-title-style: bold;
         }
-        & > .code-view--comment { color: $foreground 45%; }
+        & > .code-view--comment { color: $dim; }
         & > .code-view--keyword { color: $primary; }
-        & > .code-view--type { color: $foreground 65%; }
+        & > .code-view--type { color: $foreground 82%; }
         & > .code-view--operation { color: $primary; }
         & > .code-view--value { color: $secondary; }
         & > .code-view--function { color: $accent; }
         & > .code-view--label { color: $accent; text-style: bold; }
         & > .code-view--number { color: $foreground 85%; }
         & > .code-view--string { color: $success; }
-        & > .code-view--punctuation { color: $foreground 55%; }
+        & > .code-view--punctuation { color: $foreground 75%; }
         & > .code-view--cursor { background: $foreground 10%; }
-        & > .code-view--line-number { color: $foreground 40%; }
+        & > .code-view--line-number { color: $dim; }
         & > .code-view--match { background: $warning; color: $background; }
     }
     """

@@ -18,7 +18,7 @@ class Prompt(Input, can_focus=False):
         border: none;
         padding: 0 1;
         background: $panel;
-        &:focus { border: none; }
+        &:focus { border: none; background-tint: transparent; }
         &.-open { display: block; }
     }
     """

@@ -1,0 +1,37 @@
+"""Waiting for what the app has been asked to do: as long as that takes, and no longer."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
+
+from irlens.tui.screens.browser import BrowserScreen
+
+#: Seconds until something must have happened; a busy machine takes its time.
+PATIENCE = 60.0
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until everything that was asked has been answered and drawn."""
+    await pilot.pause()
+    while _is_busy(pilot):
+        with suppress(WorkerCancelled):  # who leaves a screen abandons what it asked for
+            await pilot.app.workers.wait_for_complete()
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Wait for something while the app may be busy with something else."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "this never came true"
+        await pilot.pause(0.01)
+
+
+def _is_busy(pilot: Pilot[None]) -> bool:
+    screen = pilot.app.screen
+    about_to_ask = isinstance(screen, BrowserScreen) and screen.is_resting
+    return about_to_ask or not all(worker.is_finished for worker in pilot.app.workers)
