@@ -1,75 +1,174 @@
-"""Where in machine code the groups of asynchronous copies are (CUDA Binary Utilities).
+"""Where in machine code its pipelines are: copies, commits and waits, and which belong together.
 
-``LDGSTS`` copies, ``LDGDEPBAR`` closes a group, and ``DEPBAR.LE SB0, N`` waits until at most N of
-them are outstanding: what ``cp.async`` and its groups become, one by one.
+Groups are followed in the machine code itself. Which barrier an instruction means is a matter of
+registers' contents; that is known of the PTX, and holds for what was made from it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import msgspec
 
 from irlens.analyze import sass_flow
-from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.graph import find_loops
+from irlens.analyze.pipelines import tcgen05, tma
+from irlens.analyze.pipelines.barriers import awaited, expects_bytes
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
+from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import loop_source
-from irlens.analyze.sass_flow import Flow
-from irlens.model.listing import PipelineMark
-from irlens.model.report import Pipeline
-from irlens.parse.sass import Instruction, Section
+from irlens.analyze.sass_asynchronous import Stream, StreamEvent, at_barrier, stream_events
+from irlens.analyze.sass_tries import first_tries
+from irlens.model.listing import PipelineMark, PipelineRole
+from irlens.model.report import Pipeline, PipelineKind
+from irlens.parse import ptx
+from irlens.parse.sass import Section
+
+_KINDS: dict[Stream, PipelineKind] = {
+    "cp.async": "cp.async",
+    "wgmma": "wgmma",
+    "tcgen05": "tcgen05",
+}
 
 
-def find_marks(section: Section, pipelines: Sequence[Pipeline]) -> list[PipelineMark]:
+class Original(msgspec.Struct, frozen=True):
+    """The PTX that machine code was made from.
+
+    Attributes:
+        instructions: By line.
+        marks: Its marks.
+    """
+
+    instructions: Mapping[int, ptx.Instruction]
+    marks: Sequence[PipelineMark]
+
+
+def find_marks(
+    section: Section, pipelines: Sequence[Pipeline], original: Original
+) -> list[PipelineMark]:
     """Return the lines of a section that copy asynchronously, commit or wait for that.
 
     Args:
-        section: The kernel, with the source lines of the PTX it was made from.
+        section: The kernel, traced to the PTX it was made from.
         pipelines: What the report says of the loops in PTX; a loop here is the one with the same
             ``for``.
+        original: That PTX; empty if it is not known.
     """
-    flow = sass_flow.build(section)
-    if flow.unknown:
-        return []
-    events = {
-        block: found
-        for block, inside in enumerate(flow.blocks)
-        if (found := tuple(_events(section.instructions[n] for n in inside)))
-    }
-    homes = {each.at: block for block, found in events.items() for each in found}
-    origins = {each.offset: each.source or None for each in section.instructions}
-    forest = find_loops(flow.successors)
-    loops = {at: _around(section, flow, forest, block) for at, block in homes.items()}
-    drafts: dict[Key, Draft] = {}
-    add_groups(drafts, flow.successors, events, origins=origins, loops=loops)
-    return finish(drafts, by_source(pipelines))
+    finder = _Finder(section, original)
+    finder.groups()
+    finder.barriers()
+    return finish(finder.drafts, by_source(pipelines))
 
 
-def _events(instructions: Iterator[Instruction]) -> Iterator[Event]:
-    for each in instructions:
-        line, at, certain = each.line, each.offset, each.guard is None
-        if each.opcode == "LDGSTS":
-            yield Copy(line, None, at=at)
-        elif each.opcode == "LDGDEPBAR":
-            yield Commit(line, certain, at=at)
-        elif each.opcode == "DEPBAR" and each.modifiers == ("LE",):
-            limit = _limit([operand.text for operand in each.operands])
-            if limit is not None:
-                yield Wait(line, limit, certain, at=at)
+class _Finder:
+    """Collects the drafts of one section, by the instruction's offset."""
+
+    def __init__(self, section: Section, original: Original) -> None:
+        self.drafts: dict[Key, Draft] = {}
+        self._section = section
+        self._marks = {(mark.line, mark.role): mark for mark in original.marks}
+        self._flow = sass_flow.build(section)
+        # Where control flow is not known, each block is one that nothing leads to.
+        self._shift = 1 if self._flow.unknown else 0
+        unrelated = ((),) * (len(self._flow.blocks) + 1)
+        self._successors = unrelated if self._flow.unknown else self._flow.successors
+        self._forest = find_loops(self._successors)
+        self._blocks = {n: b for b, inside in enumerate(self._flow.blocks) for n in inside}
+        self._made_from = {
+            each.offset: known
+            for each in section.instructions
+            if each.ptx_line is not None and (known := original.instructions.get(each.ptx_line))
+        }
+        # Of a first try the line table has whatever stands before it.
+        for first, repeated in first_tries(section, self._flow):
+            self._made_from.pop(first.offset, None)
+            if repeated.offset in self._made_from:
+                self._made_from[first.offset] = self._made_from[repeated.offset]
+
+    def groups(self) -> None:
+        """Add what forms groups, and follow these."""
+        streams: dict[Stream, list[StreamEvent]] = {}
+        for each in stream_events(self._section, self._made_from):
+            if each.stream is None:
+                self._add(each.index, "wait", None)
+            else:
+                streams.setdefault(each.stream, []).append(each)
+        for stream, found in streams.items():
+            self._follow(stream, found)
+
+    def _follow(self, stream: Stream, found: Sequence[StreamEvent]) -> None:
+        kind = _KINDS.get(stream)
+        events: dict[int, list[Event]] = {}
+        for each in found:
+            events.setdefault(self._blocks[each.index] + self._shift, []).append(each.event)
+        add_groups(
+            self.drafts,
+            self._successors,
+            events,
+            origins={each.event.at: self._origin(each.index, kind) for each in found},
+            loops={each.event.at: self._around(each.index, kind) for each in found},
+            empty=stream != "stores",
+        )
+
+    def barriers(self) -> None:
+        """Add what goes by barriers, and join what does so in the PTX."""
+        twins: dict[tuple[int, PipelineRole], list[Key]] = {}
+        for index, instruction in enumerate(self._section.instructions):
+            found = at_barrier(instruction)
+            if found is not None:
+                self._add(index, *found)
+            role = found[0] if found is not None else "commit"
+            known = self._made_from.get(instruction.offset)
+            signals = found is not None or instruction.opcode == "UTCBAR"
+            if known is not None and signals and _AT_BARRIER[role](known):
+                twins.setdefault((known.line, role), []).append((instruction.offset, role))
+        for (line, role), keys in twins.items():
+            mark = self._marks.get((line, role))
+            if mark is not None:
+                places = (
+                    (partner, other) for partner in mark.partners for other in _LEADS_TO[role]
+                )
+                partners = [partner for place in places for partner in twins.get(place, ())]
+                for key in keys:
+                    self.drafts[key].partners.update(partners)
+
+    def _add(self, index: int, role: PipelineRole, kind: PipelineKind | None) -> None:
+        instruction = self._section.instructions[index]
+        self.drafts[instruction.offset, role] = Draft(
+            instruction.line, self._origin(index, kind), self._around(index, kind)
+        )
+
+    def _origin(self, index: int, kind: PipelineKind | None) -> Hashable:
+        """Where an instruction comes from, and which mechanism's it is."""
+        source = self._section.instructions[index].source
+        return (kind, source) if kind is not None and source else None
+
+    def _around(self, index: int, kind: PipelineKind | None) -> tuple[LoopKey, ...]:
+        """The pipelines that an instruction could be part of, the innermost loop's first."""
+        found: list[LoopKey] = []
+        loop = self._forest.innermost[self._blocks[index] + self._shift]
+        while loop is not None and kind is not None:
+            latch = self._flow.blocks[self._forest.loops[loop].latches[0]]
+            back = self._section.instructions[latch[-1]]
+            found.append((str(loop_source(back.source)), kind))
+            loop = self._forest.loops[loop].parent
+        return tuple(found)
 
 
-def _limit(operands: list[str]) -> int | None:
-    """Groups that a wait leaves outstanding; other scoreboards than SB0 count other things."""
-    match operands:
-        case ["SB0", str(number)] if number.startswith("0x"):
-            return int(number, 16)
-    return None
+def _commits_at_barrier(instruction: ptx.Instruction) -> bool:
+    return expects_bytes(instruction) or tcgen05.barrier_of(instruction) is not None
 
 
-def _around(section: Section, flow: Flow, forest: LoopForest, block: int) -> tuple[LoopKey, ...]:
-    """The pipelines that a block could be part of, the innermost loop's first."""
-    found: list[LoopKey] = []
-    index = forest.innermost[block]
-    while index is not None:
-        loop = forest.loops[index]
-        back = section.instructions[flow.blocks[loop.latches[0]][-1]]
-        found.append((str(loop_source(back.source)), "cp.async"))
-        index = loop.parent
-    return tuple(found)
+def _asks_barrier(instruction: ptx.Instruction) -> bool:
+    return awaited(instruction) is not None
+
+
+#: What goes by a barrier, by its role; and what the marks of a role lead to.
+_AT_BARRIER: dict[PipelineRole, Callable[[ptx.Instruction], bool]] = {
+    "copy": tma.completes_at_barrier,
+    "commit": _commits_at_barrier,
+    "wait": _asks_barrier,
+}
+_LEADS_TO: dict[PipelineRole, tuple[PipelineRole, ...]] = {
+    "copy": ("commit", "wait"),
+    "commit": ("wait",),
+    "wait": ("commit", "copy"),
+}

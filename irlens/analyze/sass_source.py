@@ -33,22 +33,26 @@ def trace(section: Section, ptx_chains: Mapping[int, Chain]) -> Section:
     Returns:
         Instructions that name no line of PTX, or all of them where the PTX is another, keep what
         the line table says, completed by the callers if in the PTX only one chain of them leads
-        to that line.
+        to that line. ``ptx_line`` is that of the PTX as it is now, ``None`` where it is another.
     """
     shift = _shift(section, ptx_chains)
     callers = _callers(ptx_chains)
     traced = []
     for instruction in section.instructions:
         chain = instruction.source
-        if shift is not None and instruction.ptx_line is not None:
-            chain = ptx_chains.get(instruction.ptx_line + shift) or chain
+        line = _moved(instruction.ptx_line, shift)
+        if line is not None:
+            chain = ptx_chains.get(line) or chain
         if chain == instruction.source and len(chain) == 1:
             known = callers.get(_line(chain[0]), set())
             chain = next(iter(known)) if len(known) == 1 else chain
-        traced.append(
-            instruction if chain == instruction.source else replace(instruction, source=chain)
-        )
+        same = chain == instruction.source and line == instruction.ptx_line
+        traced.append(instruction if same else replace(instruction, source=chain, ptx_line=line))
     return replace(section, instructions=tuple(traced))
+
+
+def _moved(line: int | None, shift: int | None) -> int | None:
+    return line + shift if line is not None and shift is not None else None
 
 
 def _shift(section: Section, ptx_chains: Mapping[int, Chain]) -> int | None:

@@ -53,6 +53,7 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
     functions = ptx.parse(stage.text()).functions if stage is not None else ()
     known = {each.line: each.locations for one in functions for each in one.instructions}
     sections = [sass_source.trace(each, known) for each in sass.parse(text).sections]
+    kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
     chains = ((each.line, each.line, each.source) for one in sections for each in one.instructions)
     section = by_name(sections, report.kernel)
     if section is None:
@@ -67,9 +68,17 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
         chains=chains,
         live=live_by_line(lines, counts) if counts else None,
         loops=_sass_loops(section),
-        marks=sass_marks.find_marks(section, report.pipelines),
+        marks=sass_marks.find_marks(section, report.pipelines, _original(kernel, report)),
         problem=f"not known: {reason}" if reason else "",
     )
+
+
+def _original(kernel: ptx.Function | None, report: Report) -> sass_marks.Original:
+    """What the marks in machine code are to know of the PTX."""
+    if kernel is None:
+        return sass_marks.Original({}, ())
+    marks = find_marks(kernel, ptx_cfg.build(kernel), report.pipelines)
+    return sass_marks.Original({each.line: each for each in kernel.instructions}, marks)
 
 
 def _absent(report: Report) -> str:
