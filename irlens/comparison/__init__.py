@@ -32,8 +32,8 @@ def compare(
     absent: set[str] = set()
     places: Places = align(before, after, all_lines=all_lines)
     figures = figure_deltas(before, after, absent)
-    loops = loop_deltas(before, after, places)
-    findings = finding_deltas(before, after, places)
+    loops = loop_deltas(before, after, places, absent)
+    findings = finding_deltas(before, after, places, absent)
     mix = mix_deltas(before, after, absent)
     lines = line_deltas(before, after, places)
     told = {str(loop.source) for loop in loops} | {str(line.source) for line in lines}

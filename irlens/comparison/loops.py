@@ -47,18 +47,26 @@ Pair: TypeAlias = tuple[Loop | None, Loop | None]
 Locate: TypeAlias = Callable[[SourceLocation | None], Place | None]
 
 
-def loop_deltas(before: Report, after: Report, places: Places) -> list[LoopDelta]:
-    """Return what became of each loop's pipelines, and the loads that moved."""
+def loop_deltas(before: Report, after: Report, places: Places, absent: set[str]) -> list[LoopDelta]:
+    """Return what became of each loop's pipelines, and the loads that moved.
+
+    What is not known of one side is neither gone nor new: that is added to ``absent``.
+    """
     first, second = places.before, places.after
-    matched = _matched(
-        before.pipelines, after.pipelines, _pipeline_keys(first), _pipeline_keys(second)
-    )
-    pipelines = [_pipeline(*pair) for pair in _only_ones(matched, places)]
-    loads = [
-        _load(*pair)
-        for pair in _matched(before.loads, after.loads, _load_keys(first), _load_keys(second))
-    ]
-    return sorted([*pipelines, *(load for load in loads if load.deltas)], key=_order)
+    found: list[LoopDelta] = []
+    if ("pipelines" in before.unknown) != ("pipelines" in after.unknown):
+        absent.add("pipelines")
+    else:
+        matched = _matched(
+            before.pipelines, after.pipelines, _pipeline_keys(first), _pipeline_keys(second)
+        )
+        found += [_pipeline(*pair) for pair in _only_ones(matched, places)]
+    if ("ttgir" in before.stages) != ("ttgir" in after.stages):  # which tells the loads
+        absent.add("loads")
+    else:
+        loads = _matched(before.loads, after.loads, _load_keys(first), _load_keys(second))
+        found += [load for load in (_load(*pair) for pair in loads) if load.deltas]
+    return sorted(found, key=_order)
 
 
 def _pipeline_keys(locate: Locate) -> list[Key[Pipeline]]:

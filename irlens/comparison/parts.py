@@ -75,6 +75,9 @@ _SPILLS = (
     Figure("spills.in_loops", "count", "much"),
     Figure("spills.instructions", "count", "much"),
 )
+#: Of a finding's stage those that would have told it: each vendor has its own.
+_ASSEMBLY, _MACHINE_CODE = frozenset({"ptx", "amdgcn"}), frozenset({"cubin", "hsaco"})
+_READ_FROM = {"ptx": _ASSEMBLY, "amdgcn": _ASSEMBLY, "sass": _MACHINE_CODE}
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
@@ -106,14 +109,36 @@ def _spills(sites: list[SpillSite]) -> tuple[int, int]:
     return sum(site.loop_depth > 0 for site in sites), len(sites)
 
 
-def finding_deltas(before: Report, after: Report, places: Places) -> list[FindingDelta]:
-    """Return the findings that are not the same on both sides, most severe first."""
+def finding_deltas(
+    before: Report, after: Report, places: Places, absent: set[str]
+) -> list[FindingDelta]:
+    """Return the findings that are not the same on both sides, most severe first.
+
+    Add to ``absent`` where only one side has what findings are read from.
+    """
     ours = _by_key((one, places.before(one.source)) for one in before.findings)
     theirs = _by_key((one, places.after(one.source)) for one in after.findings)
     found = []
     for key in [*ours, *(key for key in theirs if key not in ours)]:
         found += _changed(ours.get(key, []), theirs.get(key, []))
-    return sorted(found, key=_finding_order)
+    told = []
+    for one in found:
+        untold = _untold(one.before, after) or _untold(one.after, before)
+        if untold and None in (one.before, one.after):
+            absent.add(untold)
+        else:
+            told.append(one)
+    return sorted(told, key=_finding_order)
+
+
+def _untold(finding: Finding | None, other: Report) -> str:
+    """Name what a side does not have without which it cannot have a finding; else nothing."""
+    if finding is None:
+        return ""
+    if finding.stage is None:
+        return "findings.occupancy" if other.occupancy is None else ""
+    needed = _READ_FROM.get(finding.stage, {finding.stage})
+    return "" if needed & other.stages.keys() else f"findings.{finding.stage}"
 
 
 def _by_key(findings: Iterable[tuple[Finding, Place | None]]) -> dict[Hashable, list[Finding]]:

@@ -76,13 +76,17 @@ def _told(name: str, facts: dict[str, object]) -> str:
 
 def _facts(report: Labelled) -> dict[str, object]:
     config, target = report.config, report.target
-    return {
-        "target": target.arch if target else "unknown",
-        "product": target.product or target.arch if target else "unknown",
+    compiler = {
         "triton": report.triton_version,
         "num_warps": config.num_warps,
         "num_stages": config.num_stages,
         "num_ctas": config.num_ctas,
+    }
+    return {
+        "target": target.arch if target else "unknown",
+        "product": target.product or target.arch if target else "unknown",
+        # Of a single artifact these are not known.
+        **{name: value for name, value in compiler.items() if value is not None},
         "maxnreg": config.maxnreg,
         **config.args,
         **config.constexprs,

@@ -321,6 +321,41 @@ def test_what_only_one_side_has_is_left_out_and_said(softmax: Report) -> None:
     assert not found.different
 
 
+def test_what_is_not_known_of_one_side_is_neither_gone_nor_new(reports: dict[str, Report]) -> None:
+    whole = reports["softmax-t4"]
+    assert whole.pipelines
+    assert whole.findings
+    bare = replace(
+        whole,
+        stages={"cubin": whole.stages["cubin"]},
+        pipelines=[],
+        loads=[],
+        findings=[],
+        unknown={"pipelines": "there is no ptx"},
+    )
+    for found in (compare(whole, bare), compare(bare, whole)):
+        assert (found.loops, found.findings, found.different) == ([], [], False)
+        assert found.not_compared == ["findings.ttgir", "loads", "pipelines"]
+
+
+def test_a_finding_on_occupancy_needs_an_occupancy(reports: dict[str, Report]) -> None:
+    whole = reports["layer_norm-b200-3.7"]
+    assert [one.stage for one in whole.findings] == [None]
+    found = compare(whole, replace(whole, findings=[], occupancy=None))
+    assert (found.findings, found.not_compared) == ([], ["findings.occupancy"])
+    assert compare(whole, replace(whole, findings=[])).findings[0].before == whole.findings[0]
+
+
+def test_what_one_vendor_reads_from_its_assembly_the_other_does_too(
+    reports: dict[str, Report],
+) -> None:
+    amd = reports["softmax-mi300x"]
+    (finding,) = amd.findings
+    assert finding.stage == "amdgcn"
+    gone = compare(amd, reports["softmax-h100"]).findings
+    assert [(one.before, one.after) for one in gone] == [(finding, None)]
+
+
 def test_the_library_offers_it(softmax: Report) -> None:
     found = irlens.compare(softmax, softmax)
     assert isinstance(found, Comparison)

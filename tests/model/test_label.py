@@ -1,0 +1,31 @@
+"""What sets reports apart."""
+
+from pathlib import Path
+
+import msgspec
+
+from irlens.model.label import labels
+from irlens.model.report import Report
+
+REPORTS = Path(__file__).parents[2] / "samples" / "reports"
+
+
+def test_what_is_not_known_of_one_is_not_told_of_it() -> None:
+    whole = msgspec.json.decode((REPORTS / "softmax-h100.json").read_bytes(), type=Report)
+    bare = msgspec.structs.replace(
+        whole,
+        triton_version=None,
+        config=msgspec.structs.replace(
+            whole.config, num_warps=None, num_stages=None, num_ctas=None
+        ),
+    )
+    # The kernel has num_stages as a constexpr, too, which both know.
+    assert labels([whole, bare]) == ["Triton 3.9.0 num_warps=8 num_ctas=1", ""]
+
+
+def test_that_no_limit_was_asked_for_is_known() -> None:
+    whole = msgspec.json.decode((REPORTS / "softmax-h100.json").read_bytes(), type=Report)
+    limited = msgspec.structs.replace(
+        whole, config=msgspec.structs.replace(whole.config, maxnreg=64)
+    )
+    assert labels([whole, limited]) == ["maxnreg=None", "maxnreg=64"]
