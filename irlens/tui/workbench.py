@@ -79,6 +79,9 @@ class Workbench(Protocol):
         A kernel that has not been compiled yet is compiled for this.
         """
 
+    def kernel(self, key: str) -> str:
+        """Return the kernel's name."""
+
     def stages(self, key: str) -> Sequence[str]:
         """Return the stages that can be shown, in the compiler's order."""
 

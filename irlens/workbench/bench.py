@@ -17,8 +17,8 @@ from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.tui.workbench import Entry, Setting
+from irlens.workbench import reading
 from irlens.workbench.compiling import Compiler
-from irlens.workbench.reading import entry_of, glance, name_entry, read_entry, report_of
 
 # The interface is on the screen before it asks for anything, and sooner without these.
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Bench:
         self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
         self._demands: dict[str, Demands | None] = {}
         self._compiler = Compiler()
+        self._compiling = threading.Lock()
 
     def entries(self) -> Iterator[Entry]:
         """Yield each entry at once by its name, then with what its binary says, then in full."""
@@ -82,8 +83,8 @@ class Bench:
             if key in listed:
                 continue
             listed.add(key)
-            place = self._place(found)
             if isinstance(found, Broken):
+                place = reading.place_of(found.path, self._root)
                 yield Entry(key=key, kernel=found.path.name, problem=found.reason, place=place)
                 continue
             if isinstance(found, Uncompiled):
@@ -92,13 +93,14 @@ class Bench:
                 continue
             self._subjects[key] = found
             if isinstance(found, Report):
-                yield entry_of(key, found, "")
+                yield reading.entry_of(key, found, "")
             else:
-                yield name_entry(key, found, place)
+                place = self._place(found)
+                yield reading.name_entry(key, found, place)
                 waiting.append((key, found, place))
         readable: list[Waiting] = []
         for key, capture, place in waiting:
-            entry = glance(key, capture, place)
+            entry = reading.glance(key, capture, place)
             yield entry
             if not entry.problem:
                 readable.append((key, capture, place))
@@ -122,7 +124,7 @@ class Bench:
             return subject
         if isinstance(subject, Uncompiled):
             subject = self._compile_first(key, subject)
-        report = report_of(subject, sass=sass)
+        report = reading.report_of(subject, sass=sass)
         self._reports[key, sass] = report
         if len(self._reports) > _REPORTS_AT_HAND:
             self._reports.popitem(last=False)
@@ -144,19 +146,23 @@ class Bench:
         self._subjects[key] = only
         return key
 
+    def kernel(self, key: str) -> str:
+        """Return the name of an entry's kernel."""
+        return (self._capture_of(key) or self.report(key)).kernel
+
     def stages(self, key: str) -> Sequence[str]:
         """Return the stages of an entry that can be shown."""
-        subject = self._subject(key)
         from irlens.listing import list_stages
 
-        return list_stages(subject) if isinstance(subject, Capture) else ()
+        capture = self._capture_of(key)
+        return list_stages(capture) if capture else ()
 
     def python(self, key: str) -> dict[str, str]:
         """Return the Python files of an entry, the kernel's own first."""
-        subject = self._subject(key)
-        if not isinstance(subject, Capture):
+        capture = self._capture_of(key)
+        if capture is None:
             return {}
-        texts = {name: subject.python(name) for name in subject.python_files}
+        texts = {name: capture.python(name) for name in capture.python_files}
         return {name: text for name, text in texts.items() if text is not None}
 
     def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
@@ -222,7 +228,7 @@ class Bench:
             raise CaptureError("the kernel's source is not known")
         made = self._compile(source, request_of(capture, source, changes))
         key = self._key(made, 0)
-        return read_entry(key, made, self._place(made))
+        return reading.read_entry(key, made, self._place(made))
 
     def cancel(self) -> None:
         """Abandon the compilation that another thread waits for."""
@@ -250,10 +256,12 @@ class Bench:
 
     def _compile_first(self, key: str, kernel: Uncompiled) -> Capture:
         """Compile a kernel under the key that it is listed by."""
-        capture = self._compile(kernel.name, self._asking(kernel.name))
-        self._subjects[key] = capture
-        self._made[key] = (capture, kernel.name)
-        return capture
+        with self._compiling:  # what else was asked of it meanwhile waits for the same one
+            made = self._made.get(key)
+            if made is None:
+                made = self._compile(kernel.name, self._asking(kernel.name)), kernel.name
+                self._made[key], self._subjects[key] = made, made[0]
+            return made[0]
 
     def _compile(self, kernel: str, request: "Request") -> Capture:
         """Compile a kernel, and list what comes of it."""
@@ -284,17 +292,6 @@ class Bench:
         paths = [stage.path for stage in found.stages.values() if stage.path is not None]
         return f"{paths[0] if paths else number}:{found.kernel}"
 
-    def _place(self, found: Found) -> str:
-        """Where something lies, as a person would say it."""
-        if isinstance(found, Uncompiled | Report):
-            return ""
-        if isinstance(found, Broken):
-            path: Path | None = found.path
-        else:
-            alone = next(iter(found.stages.values())).path if found.stages else None
-            path = found.directory or alone
-        if path is None:
-            return ""
-        if self._root is not None and path != self._root and path.is_relative_to(self._root):
-            return str(path.relative_to(self._root))
-        return str(path)
+    def _place(self, capture: Capture) -> str:
+        alone = next(iter(capture.stages.values())).path if capture.stages else None
+        return reading.place_of(capture.directory or alone, self._root)

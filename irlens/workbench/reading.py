@@ -1,5 +1,7 @@
 """What a list tells of a capture: at once what its binary says, a little later everything."""
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from irlens.artifacts import memo
@@ -27,6 +29,15 @@ def report_of(capture: Capture, *, sass: bool = False) -> Report:
         return inspect(capture, sass=sass)
 
     return memo.report_of(capture, make, sass=sass)
+
+
+def place_of(path: Path | None, root: Path | None) -> str:
+    """Return where something lies, as a person would say it: below a root without that."""
+    if path is None:
+        return ""
+    if root is not None and path != root and path.is_relative_to(root):
+        return str(path.relative_to(root))
+    return str(path)
 
 
 def name_entry(key: str, capture: Capture, place: str) -> Entry:

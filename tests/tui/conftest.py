@@ -62,6 +62,9 @@ class FakeWorkbench:
             raise ArtifactError(f"cannot read {key}: No such file or directory")
         return self.reports[key]
 
+    def kernel(self, key: str) -> str:
+        return self.report(key).kernel
+
     def stages(self, key: str) -> Sequence[str]:
         # What a vendor's tool makes is not the same everywhere.
         return [name for name in list_stages(self._capture(key)) if name != "sass"]

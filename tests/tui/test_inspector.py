@@ -87,6 +87,23 @@ async def test_opens_python_beside_what_is_nearest_to_the_machine(
         assert all(pane.document is not None for pane in view.linked.panes)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (250, 60)])
+@pytest.mark.parametrize("key", ["softmax-h100", "matmul_tma-h100", "softmax-mi300x"])
+async def test_opens_where_the_kernel_begins(
+    bench: Workbench, key: str, size: tuple[int, int]
+) -> None:
+    async with inspecting(bench, key, size) as (view, _):
+        python, *stages = view.linked.panes
+        assert python.line_text.startswith(f"def {bench.kernel(key)}(")
+        for pane in view.linked.panes:
+            assert pane.document is not None
+            seen = pane.visible_lines
+            assert pane.document.begin in (seen if seen[-1] == pane.rows[-1] else seen[:3])
+        for pane in stages:
+            assert pane.linked
+            assert pane.line in pane.linked
+
+
 async def test_a_line_of_python_brings_every_stage_to_its_lines(bench: Workbench) -> None:
     async with inspecting(bench, size=(250, 60)) as (view, pilot):
         line = await go_to_load(view, pilot)

@@ -1,7 +1,9 @@
 """The workbench over real captures, saved reports, and kernels that are compiled on demand."""
 
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -154,6 +156,34 @@ def test_a_kernel_is_compiled_when_it_is_opened(monkeypatch: pytest.MonkeyPatch)
     assert len(list(bench.entries())) > 1, "what was compiled is listed beside its source"
     assert bench.listing(entry.key, "ptx").text
     assert asked == [softmax()], "once is enough"
+
+
+def test_a_kernel_is_compiled_once_for_all_that_ask_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
+    compiling, go_on, asked = threading.Event(), threading.Event(), []
+
+    def compile_(_: Compiler, request: Request) -> list[Capture]:
+        asked.append(request)
+        compiling.set()
+        assert go_on.wait(30)
+        return [capture]
+
+    monkeypatch.setattr(Compiler, "compile", compile_)
+    bench = Bench("all", lambda: iter([Uncompiled("softmax")]), asking=lambda _: softmax())
+    (entry,) = bench.entries()
+    with ThreadPoolExecutor() as threads:
+        report = threads.submit(bench.report, entry.key)
+        assert compiling.wait(30)
+        others = [threads.submit(ask, entry.key) for ask in (bench.stages, bench.python)]
+        kernel = threads.submit(bench.kernel, entry.key)
+        go_on.set()
+        stages, python = (other.result(30) for other in others)
+        assert "ptx" in stages
+        assert "softmax.py" in python
+        assert kernel.result(30) == report.result(30).kernel == "softmax_kernel"
+    assert asked == [softmax()]
 
 
 def test_an_error_of_the_compiler_is_told_as_it_was() -> None:

@@ -1,5 +1,6 @@
 """A text that a pane shows, with everything that is known of its lines."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,10 @@ _ASIDES = {
     "amdgcn": (".loc\t", ".loc ", ".Ltmp", ".cfi_", ";;#ASMSTART", ";;#ASMEND"),
 }
 
+_COMPILED = re.compile(
+    r"^[ \t]*@(?:\w+\.)*jit\b.*\n(?:[ \t]*(?:@|\)).*\n)*[ \t]*def ", re.MULTILINE
+)
+
 #: A line of Python without its column: what the panes are linked by.
 Place = tuple[str, int]
 
@@ -32,6 +37,7 @@ class Document:
         text: The text as it is drawn.
         findings: What the report finds, by line.
         live_in: The stage whose registers are counted.
+        begin: The line where the kernel begins.
     """
 
     def __init__(
@@ -40,12 +46,14 @@ class Document:
         listing: StageListing,
         findings: Mapping[int, Sequence[Finding]],
         live_in: str,
+        begin: int = 1,
     ) -> None:
         self.name = name
         self.listing = listing
         self.text = CodeText(listing.text, listing.stage)
         self.findings = findings
         self.live_in = live_in
+        self.begin = begin
 
     def __len__(self) -> int:
         return len(self.text)
@@ -144,10 +152,12 @@ def stage_document(listing: StageListing, report: Report | None) -> Document:
     for finding in report.findings if report else ():
         if finding.stage == listing.stage and finding.line is not None:
             findings[finding.line].append(finding)
-    return Document(listing.stage, listing, findings, listing.stage)
+    # What stands before the first line that comes from Python declares.
+    begin = next((line for line, number in enumerate(listing.chain, 1) if number >= 0), 1)
+    return Document(listing.stage, listing, findings, listing.stage, begin)
 
 
-def python_document(file: str, text: str, report: Report | None) -> Document:
+def python_document(file: str, text: str, kernel: str, report: Report | None) -> Document:
     """Return a Python file with the findings and the register pressure of its lines."""
     findings: defaultdict[int, list[Finding]] = defaultdict(list)
     for finding in report.findings if report else ():
@@ -165,7 +175,17 @@ def python_document(file: str, text: str, report: Report | None) -> Document:
         loops=[],
         marks=[],
     )
-    return Document(file, listing, findings, stage)
+    return Document(file, listing, findings, stage, _definition(text, kernel))
+
+
+def _definition(text: str, kernel: str) -> int:
+    """Return the line where a kernel is defined; the first that is compiled at all, if not that.
+
+    A kernel may have been given another name than its function's.
+    """
+    own = re.compile(rf"^[ \t]*def {re.escape(kernel)}\b", re.MULTILINE)
+    found = own.search(text) or _COMPILED.search(text)
+    return text.count("\n", 0, found.end()) + 1 if found else 1
 
 
 def following(lines: Sequence[int], line: int, step: int) -> int | None:

@@ -116,7 +116,7 @@ class EntryScreen(LensScreen):
     def action_recompile(self) -> None:
         """Ask what to choose anew, and compile again."""
         self.ask(
-            lambda: (self.bench.report(self.key).kernel, self.bench.settings(self.key)),
+            lambda: (self.bench.kernel(self.key), self.bench.settings(self.key)),
             lambda known: self.lens.show_form(self.key, *known),
             group="settings",
         )

@@ -1,6 +1,5 @@
 """What an entry has to show in panes side by side, and which pane shows what."""
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar
@@ -28,14 +27,12 @@ from irlens.tui.widgets.prompt import Prompt
 _FIRST = ("ptx", "amdgcn")
 _THREE_PANES = 160
 _LAYOUT = "inspector.panes"
-_KERNEL = re.compile(
-    r"^[ \t]*@(?:\w+\.)*jit\b.*\n(?:[ \t]*(?:@|\)).*\n)*(?P<kernel>[ \t]*def )", re.MULTILINE
-)
 
 
 class _Contents(msgspec.Struct, frozen=True):
-    """What an entry has to show: Python files by name, and stages."""
+    """What an entry has to show: its kernel's name, Python files by theirs, and stages."""
 
+    kernel: str
     python: dict[str, str]
     stages: Sequence[str]
 
@@ -66,7 +63,7 @@ class PanesScreen(EntryScreen):
 
     def __init__(self, key: str, at: Place | None = None) -> None:
         super().__init__(key, at)
-        self._contents = _Contents({}, ())
+        self._contents = _Contents("", {}, ())
         self._documents: dict[str, Document] = {}
 
     def compose(self) -> ComposeResult:
@@ -121,7 +118,8 @@ class PanesScreen(EntryScreen):
         return next((pane for pane in alike if pane.showing == name), next(iter(alike), None))
 
     def _read(self) -> _Contents:
-        return _Contents(self.bench.python(self.key), self.bench.stages(self.key))
+        bench, key = self.bench, self.key
+        return _Contents(bench.kernel(key), bench.python(key), bench.stages(key))
 
     def _failed(self, error: IrlensError) -> None:
         self._say(f"{error.message}; {error.hint}" if error.hint else error.message)
@@ -135,7 +133,7 @@ class PanesScreen(EntryScreen):
 
     async def _lay_out(self) -> None:
         for name in self._first_layout():
-            self.show(await self.linked.add(), name, self._begin_of(name))
+            self.show(await self.linked.add(), name)
         if self.linked.panes:
             self.linked.panes[0].focus()
         if self.at is not None:
@@ -150,12 +148,6 @@ class PanesScreen(EntryScreen):
             if self.size.width >= _THREE_PANES and "ttgir" in stages and "ttgir" not in shown:
                 shown.insert(0, "ttgir")
         return [*list(self._contents.python)[:1], *shown]
-
-    def _begin_of(self, name: str) -> tuple[int, int] | None:
-        """Where a Python file has its first compiled function: what stands before says less."""
-        text = self._contents.python.get(name, "")
-        found = _KERNEL.search(text)
-        return (text.count("\n", 0, found.start("kernel")) + 1, 0) if found else None
 
     def _keep_layout(self) -> None:
         shown = [pane.showing for pane in self.linked.panes]
@@ -181,7 +173,7 @@ class PanesScreen(EntryScreen):
         report = None
         with suppress(IrlensError):  # the stages tell of it; Python can be read all the same
             report = self.bench.report(self.key) if annotated else None
-        return python_document(name, text, report)
+        return python_document(name, text, self._contents.kernel, report)
 
     @on(LinkedPane.Opened)
     def _opened(self, event: LinkedPane.Opened) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -15,6 +15,8 @@ from irlens.tui.widgets.code_view import CodeView
 
 # Lines that stay visible before and behind the cursor, and cells beside it.
 _CONTEXT, _MARGIN = 2, 4
+
+_Reveal: TypeAlias = Literal["near", "centre", "top"]
 
 
 class CodePane(CodeView):
@@ -63,6 +65,8 @@ class CodePane(CodeView):
         self._links: Sequence[int] = ()
         self._hits: Sequence[int] = ()
         self._dragging = False
+        #: How the cursor comes into sight once there is something to see.
+        self._unseen: _Reveal = "centre"
 
     def show(self, document: Document) -> None:
         """Show a text, with the cursor at its beginning."""
@@ -75,18 +79,23 @@ class CodePane(CodeView):
         self.document = document
         self._lay_out()
 
-    def go_to(self, line: int, column: int | None = None, *, centre: bool = True) -> None:
+    def begin(self) -> None:
+        """Go to where the kernel begins, with what follows in view."""
+        if self.document is not None:
+            self._put(self.document.begin)
+            self._reveal("top")
+
+    def go_to(self, line: int, column: int | None = None) -> None:
         """Move the cursor, and tell of it.
 
         Args:
             line: 1-based; the nearest there is.
             column: From 0; where the line's text begins, unless told.
-            centre: Whether a line that was out of sight comes to the middle of the pane.
         """
         if self.document is not None:
             self.fold(self.folded and line in self.document.code_lines)
             self._put(line, column)
-            self._reveal(centre=centre)
+            self._reveal("centre")
             self.post_message(self.Moved(self))
 
     def fold(self, folded: bool) -> None:
@@ -95,7 +104,7 @@ class CodePane(CodeView):
             self.folded = folded
             self._lay_out()
             self._put(self.line, self.column)
-            self._reveal(centre=True)
+            self._reveal("centre")
 
     def link(self, lines: Sequence[int], *, follow: bool) -> None:
         """Mark lines, in ascending order, as belonging to what another pane's cursor is at.
@@ -110,7 +119,7 @@ class CodePane(CodeView):
         goal = nearest(seen or lines, self.line) if follow else None
         if goal is not None and goal != self.line:
             self._put(goal)
-            self._reveal(centre=True)
+            self._reveal("centre")
         self.refresh()
 
     @property
@@ -228,13 +237,14 @@ class CodePane(CodeView):
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor in sight."""
         super().on_resize(event)
-        self._reveal(centre=True)
+        self._reveal(self._unseen)
+        self._unseen = "centre"
 
     def _select_to(self, line: int) -> None:
         anchor = self.line if self._anchor is None else self._anchor
         self._put(line, keep_goal=True)
         self._anchor, self.selected = anchor, (min(anchor, self.line), max(anchor, self.line))
-        self._reveal(centre=False)
+        self._reveal("near")
         self.post_message(self.Moved(self))
 
     def _line_at(self, y: int) -> int:
@@ -245,13 +255,13 @@ class CodePane(CodeView):
         if self.rows:
             row = min(max(self.row_of(self.line) + lines, 0), len(self.rows) - 1)
             self._put(self.rows[row], keep_goal=True)
-            self._reveal(centre=False)
+            self._reveal("near")
             self.post_message(self.Moved(self))
 
     def _to_column(self, column: int) -> None:
         if self.document is not None:
             self._put(self.line, column)
-            self._reveal(centre=False)
+            self._reveal("near")
             self.post_message(self.Moved(self))
 
     def _put(self, line: int, column: int | None = None, *, keep_goal: bool = False) -> None:
@@ -263,19 +273,29 @@ class CodePane(CodeView):
         self._anchor = self.selected = None
         self.refresh()
 
-    def _reveal(self, *, centre: bool) -> None:
-        """Scroll until the cursor is in sight."""
+    def _reveal(self, to: _Reveal) -> None:
+        """Scroll until the cursor is in sight.
+
+        Args:
+            to: Where it comes if it was out of sight: as near as that is, or to the centre of the
+                pane; "top" brings it there wherever it was.
+        """
         region = self.scrollable_content_region
-        if region.height <= 0:  # not laid out yet, see on_resize
+        if region.height <= 0:  # not laid out yet
+            self._unseen = to
             return
         index, top = self.row_of(self.line), round(self.scroll_y)
         margin = min(_CONTEXT, (region.height - 1) // 2)
         first, last = top + margin, top + region.height - 1 - margin
-        if centre and not first <= index <= last:
+        if to == "top":
+            top = index - margin
+        elif to == "centre" and not first <= index <= last:
             top = index - region.height // 2
         else:
             top += min(index - first, 0) + max(index - last, 0)
-        self.scroll_to(self._left(region.width), top, animate=False, immediate=True)
+        # By force, since a pane has no scroll bar yet when its text has just arrived.
+        left = self._left(region.width)
+        self.scroll_to(left, top, animate=False, immediate=True, force=True)
 
     def _left(self, width: int) -> int:
         """How far to scroll sideways so that the name under the cursor can be seen."""

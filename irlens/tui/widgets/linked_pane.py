@@ -108,15 +108,19 @@ class LinkedPane(CodePane):
     def _whole(self, at: tuple[int, int] | None, document: Document) -> None:
         self.complete = True
         if self.document is not None and self.document.name == document.name:
-            begun = at[0] if at else 1
+            unmoved = at is None and self.line == self.document.begin
             self.annotate(document)
-            self.post_message(self.Opened(self, self.line if at or self.line != begun else None))
+            if unmoved:
+                self.begin()  # which the text alone does not tell
+            self.post_message(self.Opened(self, None if unmoved else self.line))
         else:
             self._shown(at, document)
 
     def _shown(self, at: tuple[int, int] | None, document: Document) -> None:
         self.show(document)
-        if at is not None:
+        if at is None:
+            self.begin()
+        else:
             self.go_to(*at)
         self.post_message(self.Opened(self, at and at[0]))
 

@@ -69,7 +69,7 @@ class LinkedPanes(Horizontal):
     @on(LinkedPane.Opened)
     def _opened(self, event: LinkedPane.Opened) -> None:
         """Bring a new text to where the others are."""
-        if event.at is not None:
+        if event.at is not None or (event.pane is self.active and not self._chain):
             self.link(event.pane)
         else:
             self._bring(event.pane, follow=True)

@@ -1,5 +1,8 @@
 """What is known of a text's lines, and what is said of it."""
 
+import msgspec
+import pytest
+
 from irlens.model.listing import LoopRange, PipelineMark, StageListing
 from irlens.model.report import Finding
 from irlens.model.source import SourceLocation
@@ -97,9 +100,54 @@ def test_lines_are_followed_around_the_ends() -> None:
     assert nearest([], 3) is None
 
 
+HELPER_FIRST = """\
+import triton
+
+
+@triton.jit
+def helper(x):
+    return x
+
+
+@triton.autotune(
+    configs=[],
+)
+@triton.jit
+def kernel_inner(x):
+    pass
+
+
+@triton.jit
+def kernel(x):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel", "line"),
+    [
+        (HELPER_FIRST, "kernel", 18),
+        (HELPER_FIRST, "kernel_inner", 13),
+        (HELPER_FIRST, "named_otherwise", 5),
+        ("import triton\n\n@triton.autotune(\n)\n@jit\ndef f(x):\n    pass\n", "g", 6),
+        ("x = 1\n", "kernel", 1),
+        ("", "a(b", 1),
+    ],
+)
+def test_python_begins_where_the_kernel_is_defined(text: str, kernel: str, line: int) -> None:
+    assert python_document("kernel.py", text, kernel, None).begin == line
+
+
+def test_a_stage_begins_with_its_first_line_from_python() -> None:
+    listing = document().listing
+    assert stage_document(listing, None).begin == 3
+    unknown = msgspec.structs.replace(listing, chain=[-1] * 10)
+    assert stage_document(unknown, None).begin == 1
+
+
 def test_findings_stand_where_they_were_seen() -> None:
     assert stage_document(document().listing, None).findings == {}
-    python = python_document("kernel.py", "a\nb\n", None)
+    python = python_document("kernel.py", "a\nb\n", "kernel", None)
     assert (python.stage, python.name, len(python)) == ("python", "kernel.py", 2)
     assert python.chain(2) == (SourceLocation("kernel.py", 2),)
     assert python.live(1) is None
