@@ -13,7 +13,7 @@ Reference"); what they do is read off the PTX that ptxas makes them from, one by
   the commit; ``WARPGROUP.DEPBAR.LE gsb0, N`` waits.
 - ``UTCHMMA`` and its like, ``UTCCP`` and ``UTCSHIFT`` are ``tcgen05``, ``UTCBAR`` their commit.
 - ``LDTM`` and ``STTM`` access tensor memory. ``FENCE.VIEW.ASYNC.T`` waits for the stores; for a
-  load only a scoreboard does, which is no instruction.
+  load nothing does but a scoreboard at the first use, which the text does not show.
 """
 
 import re
@@ -29,11 +29,36 @@ from irlens.parse import ptx
 from irlens.parse.sass import Guard, Instruction, Section
 
 #: What is committed and waited for on its own; "stores" are bulk copies out of shared memory.
-Stream: TypeAlias = Literal["cp.async", "stores", "wgmma", "tcgen05", "tensor memory"]
+Stream: TypeAlias = Literal[
+    "cp.async", "stores", "wgmma", "tcgen05", "tensor memory loads", "tensor memory stores"
+]
 
 _WGMMA = re.compile(r"[BHIQ]GMMA")
 _TCGEN05 = re.compile(r"UTC(?:\w*MMA|CP|SHIFT)")
 _STORES = frozenset({"UTMASTG", "UTMAREDG", "UBLKRED"})
+
+
+#: How the PTX that an opcode is made from begins.
+_MADE_FROM = {
+    "LDGSTS": ("cp.async.ca.", "cp.async.cg."),
+    "LDGDEPBAR": ("cp.async.commit_group", "cp.async.wait_all"),
+    "DEPBAR": ("cp.async.wait_", "cp.async.bulk.wait_group"),
+    "ARRIVES": ("cp.async.mbarrier.",),
+    "UTMALDG": ("cp.async.bulk.tensor.",),
+    "UTMASTG": ("cp.async.bulk.tensor.",),
+    "UTMAREDG": ("cp.reduce.async.bulk.tensor.",),
+    "UBLKCP": ("cp.async.bulk.",),
+    "UBLKRED": ("cp.reduce.async.bulk.",),
+    "UTMACMDFLUSH": ("cp.async.bulk.commit_group",),
+    "SYNCS": ("mbarrier.",),
+    "WARPGROUP": ("wgmma.wait_group",),
+    "UTCBAR": ("tcgen05.commit.",),
+    "UTCCP": ("tcgen05.cp.",),
+    "UTCSHIFT": ("tcgen05.shift.",),
+    "LDTM": ("tcgen05.ld.",),
+    "STTM": ("tcgen05.st.",),
+    "FENCE": ("tcgen05.wait::st.",),
+}
 
 
 class StreamEvent(msgspec.Struct, frozen=True):
@@ -50,14 +75,25 @@ class StreamEvent(msgspec.Struct, frozen=True):
     event: Event
 
 
-def stream_events(section: Section, made_from: Mapping[int, ptx.Instruction]) -> list[StreamEvent]:
+def stream_events(section: Section, originals: Mapping[int, ptx.Instruction]) -> list[StreamEvent]:
     """Return what forms groups in a section, in the order of the text.
 
     Args:
         section: The kernel.
-        made_from: By offset, the instructions of PTX, as far as they are known.
+        originals: By offset, what instructions were made from, as far as that is known.
     """
-    return list(_Reader(section, made_from).events())
+    return list(_Reader(section, originals).events())
+
+
+def made_from(instruction: Instruction, original: ptx.Instruction) -> bool:
+    """Whether an asynchronous instruction can have been made from one of PTX.
+
+    The line table knows nothing of some instructions: ``HGMMA`` and the first try of a wait for a
+    barrier have the line of whatever stands before them.
+    """
+    if _TCGEN05.fullmatch(instruction.opcode) and instruction.opcode.endswith("MMA"):
+        return original.name.startswith("tcgen05.mma.")
+    return original.name.startswith(_MADE_FROM.get(instruction.opcode, ("?",)))
 
 
 def at_barrier(instruction: Instruction) -> tuple[PipelineRole, PipelineKind | None] | None:
@@ -80,9 +116,9 @@ def at_barrier(instruction: Instruction) -> tuple[PipelineRole, PipelineKind | N
 class _Reader:
     """Goes through a section."""
 
-    def __init__(self, section: Section, made_from: Mapping[int, ptx.Instruction]) -> None:
+    def __init__(self, section: Section, originals: Mapping[int, ptx.Instruction]) -> None:
         self._instructions = section.instructions
-        self._made_from = made_from
+        self._originals = originals
         self._issuer: Guard | None = None
         opcodes = {each.opcode for each in section.instructions}
         self._alone: Stream | None = None  # the one stream that SB0 can be of
@@ -110,10 +146,10 @@ class _Reader:
 
     def _waited(self, instruction: Instruction) -> Stream | None:
         """What a wait for the scoreboard SB0 is for."""
-        known = self._made_from.get(instruction.offset)
-        if known is None or known.opcode != "cp":
+        original = self._originals.get(instruction.offset)
+        if original is None:
             return self._alone
-        return "stores" if known.modifiers[:2] == ("async", "bulk") else "cp.async"
+        return "stores" if "bulk" in original.modifiers else "cp.async"
 
     def _stores(self, index: int, instruction: Instruction) -> Iterator[tuple[Stream, Event]]:
         line, at, certain = instruction.line, instruction.offset, instruction.guard is None
@@ -146,11 +182,13 @@ class _Reader:
             yield "tcgen05", Copy(line, None, at=at)
         elif instruction.opcode == "UTCBAR":
             yield "tcgen05", Commit(line, guard in (None, self._issuer), at=at)
+        elif instruction.opcode == "LDTM":
+            yield "tensor memory loads", Copy(line, None, at=at)
         elif instruction.opcode == "STTM":
-            yield "tensor memory", Copy(line, None, at=at)
+            yield "tensor memory stores", Copy(line, None, at=at)
         elif (instruction.opcode, *instruction.modifiers) == ("FENCE", "VIEW", "ASYNC", "T"):
-            yield "tensor memory", Commit(line, guard is None, implicit=True, at=at)
-            yield "tensor memory", Wait(line, 0, guard is None, at=at)
+            yield "tensor memory stores", Commit(line, guard is None, implicit=True, at=at)
+            yield "tensor memory stores", Wait(line, 0, guard is None, at=at)
 
 
 def _limit(instruction: Instruction, counter: str) -> int | None:

@@ -4,7 +4,7 @@ Groups are followed in the machine code itself. Which barrier an instruction mea
 registers' contents; that is known of the PTX, and holds for what was made from it.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -15,7 +15,13 @@ from irlens.analyze.pipelines.barriers import awaited, expects_bytes
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
 from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import loop_source
-from irlens.analyze.sass_asynchronous import Stream, StreamEvent, at_barrier, stream_events
+from irlens.analyze.sass_asynchronous import (
+    Stream,
+    StreamEvent,
+    at_barrier,
+    made_from,
+    stream_events,
+)
 from irlens.analyze.sass_tries import first_tries
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
@@ -55,6 +61,7 @@ def find_marks(
     finder = _Finder(section, original)
     finder.groups()
     finder.barriers()
+    finder.follow_original()
     return finish(finder.drafts, by_source(pipelines))
 
 
@@ -72,21 +79,22 @@ class _Finder:
         self._successors = unrelated if self._flow.unknown else self._flow.successors
         self._forest = find_loops(self._successors)
         self._blocks = {n: b for b, inside in enumerate(self._flow.blocks) for n in inside}
-        self._made_from = {
-            each.offset: known
+        self._originals = {
+            each.offset: found
             for each in section.instructions
-            if each.ptx_line is not None and (known := original.instructions.get(each.ptx_line))
+            if each.ptx_line is not None
+            and (found := original.instructions.get(each.ptx_line))
+            and made_from(each, found)
         }
-        # Of a first try the line table has whatever stands before it.
         for first, repeated in first_tries(section, self._flow):
-            self._made_from.pop(first.offset, None)
-            if repeated.offset in self._made_from:
-                self._made_from[first.offset] = self._made_from[repeated.offset]
+            self._originals.pop(first.offset, None)  # whatever stands before it
+            if repeated.offset in self._originals:
+                self._originals[first.offset] = self._originals[repeated.offset]
 
     def groups(self) -> None:
         """Add what forms groups, and follow these."""
         streams: dict[Stream, list[StreamEvent]] = {}
-        for each in stream_events(self._section, self._made_from):
+        for each in stream_events(self._section, self._originals):
             if each.stream is None:
                 self._add(each.index, "wait", None)
             else:
@@ -109,25 +117,30 @@ class _Finder:
         )
 
     def barriers(self) -> None:
-        """Add what goes by barriers, and join what does so in the PTX."""
-        twins: dict[tuple[int, PipelineRole], list[Key]] = {}
+        """Add what goes by barriers."""
         for index, instruction in enumerate(self._section.instructions):
             found = at_barrier(instruction)
             if found is not None:
                 self._add(index, *found)
-            role = found[0] if found is not None else "commit"
-            known = self._made_from.get(instruction.offset)
-            signals = found is not None or instruction.opcode == "UTCBAR"
-            if known is not None and signals and _AT_BARRIER[role](known):
-                twins.setdefault((known.line, role), []).append((instruction.offset, role))
-        for (line, role), keys in twins.items():
-            mark = self._marks.get((line, role))
-            if mark is not None:
-                places = (
-                    (partner, other) for partner in mark.partners for other in _LEADS_TO[role]
-                )
-                partners = [partner for place in places for partner in twins.get(place, ())]
-                for key in keys:
+
+    def follow_original(self) -> None:
+        """Take over what is known of the PTX: barriers, and the pipelines of the report."""
+        made: dict[tuple[int, PipelineRole], list[Key]] = {}
+        for at, role in self.drafts:
+            original = self._originals.get(at)
+            if original is not None and (original.line, role) in self._marks:
+                made.setdefault((original.line, role), []).append((at, role))
+        for place, keys in made.items():
+            mark = self._marks[place]
+            partners = [
+                partner
+                for line in mark.partners
+                for role in _LEADS_TO[mark.role]
+                for partner in made.get((line, role), ())
+            ]
+            for key in keys:
+                self.drafts[key].pipeline = mark.pipeline
+                if _goes_by_barrier(self._originals[key[0]]):
                     self.drafts[key].partners.update(partners)
 
     def _add(self, index: int, role: PipelineRole, kind: PipelineKind | None) -> None:
@@ -153,20 +166,17 @@ class _Finder:
         return tuple(found)
 
 
-def _commits_at_barrier(instruction: ptx.Instruction) -> bool:
-    return expects_bytes(instruction) or tcgen05.barrier_of(instruction) is not None
+def _goes_by_barrier(original: ptx.Instruction) -> bool:
+    """Whether an instruction signals a barrier, or asks one."""
+    return (
+        tma.completes_at_barrier(original)
+        or expects_bytes(original)
+        or tcgen05.barrier_of(original) is not None
+        or awaited(original) is not None
+    )
 
 
-def _asks_barrier(instruction: ptx.Instruction) -> bool:
-    return awaited(instruction) is not None
-
-
-#: What goes by a barrier, by its role; and what the marks of a role lead to.
-_AT_BARRIER: dict[PipelineRole, Callable[[ptx.Instruction], bool]] = {
-    "copy": tma.completes_at_barrier,
-    "commit": _commits_at_barrier,
-    "wait": _asks_barrier,
-}
+#: What the marks of a role lead to.
 _LEADS_TO: dict[PipelineRole, tuple[PipelineRole, ...]] = {
     "copy": ("commit", "wait"),
     "commit": ("wait",),

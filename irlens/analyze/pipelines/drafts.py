@@ -31,12 +31,14 @@ class Draft(msgspec.Struct):
         origin: Where in the source it comes from; what a compiler peels off a loop keeps it.
         loops: The pipelines that it could belong to by its place, the innermost loop's first.
         partners: Keys of other drafts.
+        pipeline: Which of the report's it is, where that is known without its place.
     """
 
     line: int
     origin: Hashable = None
     loops: tuple[LoopKey, ...] = ()
     partners: set[Key] = msgspec.field(default_factory=set)
+    pipeline: int | None = None
 
 
 def by_header(pipelines: Sequence[Pipeline], stage: str) -> dict[LoopKey, int]:
@@ -68,10 +70,7 @@ def finish(drafts: Mapping[Key, Draft], numbers: Mapping[LoopKey, int]) -> list[
     What stands in no loop with a pipeline (a prologue, the last wait) belongs to that of its
     partners, if they agree, or else to that of what comes from the same place in the source.
     """
-    own = {
-        key: next((numbers[loop] for loop in draft.loops if loop in numbers), None)
-        for key, draft in drafts.items()
-    }
+    own = {key: _known(draft, numbers) for key, draft in drafts.items()}
     settled = _spread(_like_origin(_spread(own, drafts), drafts), drafts)
     lines: dict[tuple[int, PipelineRole], set[int]] = {}
     chosen: dict[tuple[int, PipelineRole], int | None] = {}
@@ -89,6 +88,12 @@ def finish(drafts: Mapping[Key, Draft], numbers: Mapping[LoopKey, int]) -> list[
         )
         for line, role in sorted(lines)
     ]
+
+
+def _known(draft: Draft, numbers: Mapping[LoopKey, int]) -> int | None:
+    if draft.pipeline is not None:
+        return draft.pipeline
+    return next((numbers[loop] for loop in draft.loops if loop in numbers), None)
 
 
 def _spread(own: Mapping[Key, int | None], drafts: Mapping[Key, Draft]) -> dict[Key, int | None]:
