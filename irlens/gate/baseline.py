@@ -22,6 +22,7 @@ from irlens.model.report import (
     OccupancyLimits,
     Pipeline,
     PipelineKind,
+    Ratio,
     Report,
     Resources,
     Verdict,
@@ -71,7 +72,7 @@ class KeptOccupancy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     blocks_per_sm: int
     active_warps: int
     max_warps: int
-    theoretical: float
+    theoretical: Ratio
     launchable: bool
     limited_by: list[LimitName]
 

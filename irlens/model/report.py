@@ -5,7 +5,7 @@ Every ``None`` that a reader could have expected to be a number has its reason i
 ``Report.sources``.
 """
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,8 @@ Verdict: TypeAlias = Literal["pipelined", "shallower", "not pipelined", "unknown
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Multiprocessor: TypeAlias = Literal["SM", "CU", "WGP"]
 LimitName: TypeAlias = Literal["warps", "blocks", "registers", "shared_memory", "barriers"]
+#: A part of a whole. A saved report is read back, whoever wrote it.
+Ratio: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class StageSize(msgspec.Struct, frozen=True):
@@ -103,7 +105,7 @@ class NextStep(msgspec.Struct, frozen=True, kw_only=True):
     change: int
     unit: str
     blocks_per_sm: int
-    theoretical: float
+    theoretical: Ratio
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,14 +150,14 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     blocks_per_sm: int
     active_warps: int
     max_warps: int
-    theoretical: float
+    theoretical: Ratio
     launchable: bool
     limits: OccupancyLimits
     limited_by: list[LimitName]
     next_step: list[NextStep]
     refusals: list[Refusal]
     waves: float | None = None
-    tail: float | None = None
+    tail: Ratio | None = None
     curves: list[OccupancyCurve] = []
 
 

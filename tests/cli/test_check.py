@@ -166,6 +166,15 @@ class TestTrouble:
         assert "stdin" in self.fails(captured, "-")
         assert "unknown kernel" in self.fails(captured, "nope")
 
+    def test_a_baseline_that_is_named_and_not_there(self, captured: Path) -> None:
+        """That there are budgets, too, does not make it one that all is compared with."""
+        told = self.fails(captured, "captured", "--baseline", "typo.json")
+        assert "there is no typo.json\n" in told
+        (captured / "pyproject.toml").write_text('[tool.irlens.check]\nbaseline = "ci/base.json"\n')
+        assert f"there is no {Path('ci', 'base.json')}\n" in self.fails(captured, "captured")
+        assert irlens(captured, "check", "captured", "--baseline", "new.json", "--update").code == 0
+        assert (captured / "new.json").is_file()
+
     def test_a_triton_that_is_not_there_is_no_kernel_s_fault(self, project: Path) -> None:
         before = (project / NAME).read_bytes()
         for update in ((), ("--update",)):

@@ -84,6 +84,7 @@ def test_what_is_unknown_stays_unknown(softmax: Report) -> None:
         (('"schema": 1,', '"schema": 1, "more": 2,'), r"unknown field `more`"),
         (('"registers"', '"registrs"'), r"unknown figure 'registrs' - at `\$\.entries\[0\]"),
         (('"launchable": true', '"launchable": 1'), r"Expected `bool`.*launchable"),
+        (('"theoretical": 1.0', '"theoretical": 1e308'), r"Expected `float` <= 1.*theoretical"),
         (('"kernel"', "<<<<<<< HEAD\n"), r"json:5: not JSON: a merge left both sides in it"),
         (("{", ""), r"not a baseline"),
         (('"limited_by": [', '"limited_by": [[['), r"json:\d+: not JSON"),

@@ -77,13 +77,17 @@ def command(
 ) -> Exit:
     """Check what the command line or the project names."""
     from irlens.gate import project as projects
-    from irlens.gate.baseline import read, written
+    from irlens.gate.baseline import NAME, read, written
     from irlens.gate.check import check
     from irlens.gate.rules import Rules
 
     project = projects.find(Path.cwd())
     path = file.absolute() if file is not None else project.baseline
     baseline = read(path)
+    if baseline is None and not update and path != project.root / NAME:
+        raise IrlensError(
+            f"there is no {os.path.relpath(path)}", hint="`irlens check KERNEL --update` makes it"
+        )
     made = _make(kernels, asked(options), baseline, project, update=update)
     result, renewed = check(
         made,
