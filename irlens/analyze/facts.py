@@ -7,6 +7,7 @@ from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline, Resources
 from irlens.model.spills import SpillSite
+from irlens.model.words import VendorWords
 from irlens.parse.mlir import Module
 from irlens.parse.ptx import Function
 
@@ -39,3 +40,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     loads: tuple[LoopLoad, ...] = ()
     ptx: Function | None = None
     spills: list[SpillSite] | None = None
+
+    @property
+    def words(self) -> VendorWords:
+        """What the GPU's vendor calls things."""
+        if self.gpu is None:
+            return VendorWords(None)
+        return VendorWords(self.gpu.arch.vendor, self.gpu.arch.multiprocessor)

@@ -131,7 +131,10 @@ def _allocated_registers(kernel: hsaco.Kernel, gpu: Gpu | None) -> int:
     granule = gpu.arch.register_granule if gpu is not None else None
     if granule is None or kernel.register_granules is None:
         return kernel.registers
-    return kernel.register_granules * granule
+    allocated = kernel.register_granules * granule
+    # The allocation's own rounding is the arch's business: a change counts from what is needed.
+    rounding = allocated - kernel.registers < granule
+    return kernel.registers if rounding else allocated
 
 
 def _unknown(reason: str, shared: int | None, ledger: Ledger) -> Demand:

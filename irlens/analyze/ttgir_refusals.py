@@ -10,8 +10,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from irlens.analyze.layouts import blocked, layout_of
 from irlens.analyze.mlir_loops import LOADS, Loop
 from irlens.analyze.mlir_values import Value, Values
+from irlens.analyze.ttgir_types import element_bits, read_shaped
 from irlens.parse.mlir import Module, Operation
 
 _DOTS = frozenset(
@@ -41,6 +43,10 @@ NO_OPERAND = "the loop has a dot, and the load does not lead to its operands"
 INDIRECT = (
     "another load of the loop takes its address from it, and two stages have no room for both"
 )
+TRANSPOSED = (
+    "the tensor core takes operands of this type only with K contiguous, so that the tile is"
+    " transposed on its way, element by element, and the smallest asynchronous copy is 4 bytes"
+)
 UNKNOWN = "the ttgir does not show why"
 
 
@@ -52,11 +58,14 @@ class LoopBody(msgspec.Struct, frozen=True):
         to_dot: Operations directly in the body that lead, or by way of shared memory may lead, to
             an operand A or B of such a dot.
         to_load: Operations directly in the body that lead to the address or mask of a load.
+        transposed: Operations directly in the body whose narrow elements go to shared memory
+            with another dimension contiguous than they have in registers.
     """
 
     has_dot: bool
     to_dot: frozenset[int]
     to_load: frozenset[int]
+    transposed: frozenset[int]
 
     @staticmethod
     def read(module: Module, values: Values, loop: Operation) -> "LoopBody":
@@ -74,6 +83,13 @@ class LoopBody(msgspec.Struct, frozen=True):
             has_dot=bool(dots),
             to_dot=_backwards(module, values, loop, factors),
             to_load=_backwards(module, values, loop, addresses),
+            transposed=frozenset(
+                source.operation
+                for each in body
+                if each.name == "ttg.local_alloc" and _transposes(module, each)
+                for source in values.operands[each.index]
+                if source is not None
+            ),
         )
 
 
@@ -112,12 +128,19 @@ def refusal(
         return ONE_STAGE
     if not body.has_dot and loop.num_stages is None:
         return NO_DOT
+    return _of_the_load(load, body, stages, widest_access if nvidia else None)
+
+
+def _of_the_load(load: Operation, body: LoopBody, stages: int | None, widest: int | None) -> str:
+    """Say why a load was left out in a loop that is pipelined; the width is that of NVIDIA."""
     if not any("tensor<" in written for written in (*load.operand_types, *load.result_types)):
         return SCALAR
-    if nvidia and widest_access is not None and widest_access < _SMALLEST_COPY:
+    if widest is not None and widest < _SMALLEST_COPY:
         return NARROW
     if body.has_dot and load.index not in body.to_dot:
         return NO_OPERAND
+    if load.index in body.transposed:
+        return TRANSPOSED
     if stages == 2 and load.index in body.to_load:
         return INDIRECT
     return UNKNOWN
@@ -127,6 +150,24 @@ def _target(module: Module) -> tuple[bool, int]:
     """Return whether the target is NVIDIA's, and its compute capability times ten."""
     vendor, _, name = module.attributes.get("ttg.target", "").strip('"').partition(":")
     return vendor == "cuda" and name.isdecimal(), int(name) if name.isdecimal() else 0
+
+
+def _transposes(module: Module, allocation: Operation) -> bool:
+    """Whether a tile of narrow elements has another dimension contiguous in shared memory.
+
+    Wider elements are transposed by asynchronous copies of one element each.
+    """
+    types = [read_shaped(each) for each in (*allocation.operand_types, *allocation.result_types)]
+    if len(types) != 2 or types[0] is None or types[1] is None:
+        return False
+    registers, shared = blocked(module, types[0]), layout_of(module, types[1])
+    if registers is None or not shared.startswith("#ttg.nvmma_shared<"):
+        return False
+    bits = element_bits(types[0].element)
+    if bits is None or bits >= 8 * _SMALLEST_COPY:
+        return False
+    rank = len(types[0].shape)
+    return registers.order[0] != (rank - 2 if "transposed = true" in shared else rank - 1)
 
 
 def _factors(values: Values, dot: Operation) -> list[Value | None]:

@@ -29,8 +29,8 @@ SEVERITY: Severity = "error"
 
 _REMEDY = {
     "shared_memory": "use fewer stages or smaller tiles",
-    "registers": "spread the tile over more warps, make it smaller, or set maxnreg",
-    "threads": "use fewer warps",
+    "registers": "raise num_warps, make the tile smaller, or set maxnreg",
+    "threads": "lower num_warps",
     "barriers": "use fewer named barriers",
 }
 
@@ -43,7 +43,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             code=CODE,
             severity=SEVERITY,
-            message=_message(refusal, facts.gpu.name),
+            message=_message(refusal, facts),
             hint=_REMEDY.get(refusal.resource, "ask for less"),
             stage=None,
             line=None,
@@ -51,8 +51,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _message(refusal: Refusal, gpu: str) -> str:
-    what = refusal.resource.replace("_", " ")
+def _message(refusal: Refusal, facts: Facts) -> str:
+    words = facts.words
     return (
-        f"{what}: {refusal.requested:,} {refusal.unit} asked for, and {gpu} has {refusal.limit:,}"
+        f"{words.resource(refusal.resource)}: {refusal.requested:,} {words.unit(refusal.unit)}"
+        f" asked for, and {facts.gpu.name if facts.gpu else 'the GPU'} has {refusal.limit:,}"
     )

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.model.report import Finding, Severity
+from irlens.model.text import plural
 
 CODE = "IRL202"
 NAME = "drained-wait"
@@ -40,7 +41,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     for pipeline in facts.pipelines:
         # Tensor-core groups (wgmma) are no copies: a wait for all of them may be the result's.
         copies = pipeline.kind in ("cp.async", "direct-to-lds")
-        if not (copies and pipeline.outstanding_at_wait and pipeline.outstanding_after_wait == 0):
+        if not (copies and pipeline.outstanding_at_wait and pipeline.groups_during_compute == 0):
             continue
         stages = pipeline.achieved_stages or 1
         place = pipeline.source or f"{pipeline.stage}:{pipeline.line}"
@@ -49,7 +50,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             severity=SEVERITY,
             message=(
                 f"the loop at {place} waits for all {_groups(pipeline.outstanding_at_wait)}:"
-                f" with {stages} stages no copy is in flight while it computes"
+                f" with {plural(stages, 'stage')} no copy is in flight while it computes"
             ),
             hint=f"ask for {stages + 1} stages, or commit the next copies before the wait",
             stage=pipeline.stage,

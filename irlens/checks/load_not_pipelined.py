@@ -25,6 +25,8 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
   with `tl.range(..., num_stages=4)`, which includes all of its loads.
 * Indirect: load the indices before the loop, or ask for one stage more.
 * Inside a condition: load always, under a mask.
+* Transposed on the way: sm_90 multiplies 8-bit types only with K contiguous in both operands.
+  Store the matrix that way.
 """
 
 from collections.abc import Iterator
@@ -32,7 +34,18 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import find_loops, requested_stages
 from irlens.analyze.ptx_accesses import access_widths
-from irlens.analyze.ttgir_refusals import NARROW, UNKNOWN
+from irlens.analyze.ttgir_refusals import (
+    CONDITIONAL,
+    INDIRECT,
+    NARROW,
+    NO_CP_ASYNC,
+    NO_OPERAND,
+    NOT_FOR,
+    OUTER,
+    SCALAR,
+    TRANSPOSED,
+    UNKNOWN,
+)
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Finding, Severity
 
@@ -42,6 +55,18 @@ SEVERITY: Severity = "warning"
 
 #: Bytes per thread (PTX ISA, cp.async: cp-size).
 _SMALLEST_COPY = 4
+_HINTS = {
+    NOT_FOR: "write it as a for loop, over tl.range",
+    OUTER: "let tl.range(..., flatten=True) make one loop of the nest",
+    CONDITIONAL: "load always, under a mask",
+    NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
+    SCALAR: "load it before the loop, or as part of a tensor",
+    NARROW: "let each thread read neighbours in memory; IRL301 says what is in the way",
+    NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
+    INDIRECT: "load the indices before the loop, or ask for one stage more",
+    TRANSPOSED: "store the matrix with K contiguous",
+}
+_ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -62,14 +87,15 @@ def find(facts: Facts) -> Iterator[Finding]:
         if load.source is None or load.source in reported:
             continue
         reported.add(load.source)
+        reason = _reason(load, facts)
         yield Finding(
             code=CODE,
             severity=SEVERITY,
             message=(
                 f"the load at {load.source} is not pipelined, in a loop of {stages} stages:"
-                f" {_reason(load, facts)}"
+                f" {reason}"
             ),
-            hint="take it out of the loop, or make it wide, unconditional and direct",
+            hint=_HINTS.get(reason, _ANY_HINT),
             stage=facts.ttgir.stage,
             line=load.line,
             source=load.source,

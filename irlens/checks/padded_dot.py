@@ -57,7 +57,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             code=CODE,
             severity=SEVERITY,
             message=(
-                f"the dot at {source} is {m} x {n} and the tensor core's instruction"
+                f"the dot at {source} is {m} x {n} and the {facts.words.tensor_core}'s instruction"
                 f" {rows} x {columns}: {percent(1 - used / (rows * columns))} of it is padding"
             ),
             hint=(

@@ -28,6 +28,7 @@ from irlens.analyze.layouts import blocked
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.ttgir_types import element_bits, read_shaped
 from irlens.model.report import Finding, Severity
+from irlens.model.text import plural
 from irlens.parse.mlir import Module, Operation
 
 CODE = "IRL403"
@@ -41,26 +42,43 @@ def find(facts: Facts) -> Iterator[Finding]:
     """Yield a finding for each line with a reduction that one warp could do."""
     if facts.ttgir is None:
         return
-    reported = set()
+    reported, words = set(), facts.words
     for reduce in facts.ttgir.named("tt.reduce"):
         source = user_line(reduce)
         spread = _spread(facts.ttgir, reduce)
         if source is None or source in reported or spread is None:
             continue
-        reported.add(source)
         elements, warps = spread
+        if _is_exchange(reduce, elements):
+            continue
+        reported.add(source)
         yield Finding(
             code=CODE,
             severity=SEVERITY,
             message=(
-                f"the reduction of {elements} elements at {source} goes through shared memory:"
-                f" they are spread over {warps} warps, and one could hold them"
+                f"the reduction of {elements} elements at {source} goes through"
+                f" {words.shared_memory}: they are spread over {plural(warps, words.warp)}, and one"
+                " could hold them"
             ),
-            hint="use fewer warps, or give each program several rows",
+            hint="lower num_warps, or give each program several rows",
             stage=facts.ttgir.stage,
             line=reduce.span.line,
             source=source,
         )
+
+
+def _is_exchange(reduce: Operation, elements: int) -> bool:
+    """Whether it is a step of ``tl.sort`` or ``tl.topk``.
+
+    They exchange two elements by a reduction over both, which says nothing of the row's length.
+    """
+    frames = reduce.location
+    return elements == 2 and all(frame.file != frames[-1].file for frame in frames[:3])
+
+
+def _axis(reduce: Operation) -> int | None:
+    written = reduce.attributes.get("axis", "").partition(" ")[0]
+    return int(written) if written.isdecimal() else None
 
 
 def _spread(module: Module, reduce: Operation) -> tuple[int, int] | None:
@@ -68,10 +86,9 @@ def _spread(module: Module, reduce: Operation) -> tuple[int, int] | None:
     tensor = read_shaped(reduce.operand_types[0]) if reduce.operand_types else None
     layout = blocked(module, tensor) if tensor else None
     bits = element_bits(tensor.element) if tensor else None
-    axis = reduce.attributes.get("axis", "").partition(" ")[0]
-    if tensor is None or layout is None or bits is None or not axis.isdecimal():
+    along = _axis(reduce)
+    if tensor is None or layout is None or bits is None or along is None:
         return None
-    along = int(axis)
     if along >= len(tensor.shape):
         return None
     elements = tensor.shape[along]

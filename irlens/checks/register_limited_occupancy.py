@@ -26,7 +26,7 @@ and 3.7 make of one kernel (triton-lang/triton issue 11127).
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Finding, NextStep, Severity
 from irlens.model.text import percent
 
 CODE = "IRL102"
@@ -47,17 +47,18 @@ def find(facts: Facts) -> Iterator[Finding]:
     registers = facts.resources.registers
     if registers is None:
         return
-    multiprocessor = facts.gpu.arch.multiprocessor
+    words = facts.words
     yield Finding(
         code=CODE,
         severity=SEVERITY,
         message=(
-            f"{registers} registers per thread limit occupancy to {percent(occupancy.theoretical)},"
-            f" {_ctas(occupancy.blocks_per_sm)} per {multiprocessor}"
+            f"{registers} registers per {words.thread} limit occupancy to"
+            f" {percent(occupancy.theoretical)}, {words.ctas(occupancy.blocks_per_sm)}"
+            f" per {words.sm}"
         ),
         hint=(
-            f"{-step.change} fewer admit {step.blocks_per_sm} CTAs ({percent(step.theoretical)}):"
-            f" {_remedy(registers, -step.change)}"
+            f"{-step.change} fewer admit {words.ctas(step.blocks_per_sm)}"
+            f" ({percent(step.theoretical)}): {_remedy(facts, registers, step)}"
         ),
         stage=None,
         line=None,
@@ -65,11 +66,11 @@ def find(facts: Facts) -> Iterator[Finding]:
     )
 
 
-def _remedy(registers: int, surplus: int) -> str:
-    tile = "use smaller tiles or more warps per tile"
+def _remedy(facts: Facts, registers: int, step: NextStep) -> str:
+    tile = "use smaller tiles or a larger num_warps"
     # A cap that takes away more than a few would be paid for in spills.
-    return f"{tile}, or maxnreg={registers - surplus}" if surplus * 8 <= registers else tile
-
-
-def _ctas(count: int) -> str:
-    return "1 CTA" if count == 1 else f"{count} CTAs"
+    if -step.change * 8 > registers or facts.gpu is None:
+        return tile
+    if facts.gpu.arch.vendor == "nvidia":
+        return f"{tile}, or maxnreg={registers + step.change}"
+    return f"{tile}, or a larger waves_per_eu"

@@ -42,7 +42,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         code=CODE,
         severity=SEVERITY,
         message=f"{spilled} spilled to memory",
-        hint="spread the tile over more warps, or make it smaller",
+        hint="raise num_warps, or make the tile smaller",
         stage=None,
         line=None,
         source=None,

@@ -42,8 +42,8 @@ def find(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         code=CODE,
         severity=SEVERITY,
-        message=f"{registers} registers per thread: all that {whose}",
-        hint="spread the tile over more warps or make it smaller, so that nothing is spilled",
+        message=f"{registers} registers per {facts.words.thread}: all that {whose}",
+        hint="raise num_warps or make the tile smaller, so that nothing is spilled",
         stage=None,
         line=None,
         source=None,
@@ -66,6 +66,6 @@ def _limits(facts: Facts) -> Iterator[tuple[int, str]]:
             warps = -(-warps // arch.partitions) * arch.partitions
             units = arch.registers_per_block // (warps * arch.register_unit)
             registers = units * arch.register_unit // arch.warp_size
-            yield registers, f"{arch.name} has for each of {facts.threads:,} threads"
+            yield registers, f"{arch.name} has for each of {facts.threads:,} {facts.words.thread}s"
     if facts.config.maxnreg is not None:
         yield facts.config.maxnreg, f"maxnreg={facts.config.maxnreg} leaves"

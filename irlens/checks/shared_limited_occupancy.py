@@ -43,24 +43,21 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     if resources.shared_dynamic_bytes is None:
         return
+    words = facts.words
     used = resources.shared_dynamic_bytes + (resources.shared_static_bytes or 0)
     yield Finding(
         code=CODE,
         severity=SEVERITY,
         message=(
-            f"{used:,} B of shared memory per CTA limit occupancy to"
-            f" {percent(occupancy.theoretical)}, {_ctas(occupancy.blocks_per_sm)}"
-            f" per {facts.gpu.arch.multiprocessor}"
+            f"{used:,} B of {words.shared_memory} per {words.cta} limit occupancy to"
+            f" {percent(occupancy.theoretical)}, {words.ctas(occupancy.blocks_per_sm)}"
+            f" per {words.sm}"
         ),
         hint=(
-            f"{-step.change:,} B less admit {step.blocks_per_sm} CTAs"
+            f"{-step.change:,} B less admit {words.ctas(step.blocks_per_sm)}"
             f" ({percent(step.theoretical)}): use fewer stages or smaller tiles"
         ),
         stage=None,
         line=None,
         source=None,
     )
-
-
-def _ctas(count: int) -> str:
-    return "1 CTA" if count == 1 else f"{count} CTAs"

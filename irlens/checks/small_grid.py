@@ -37,12 +37,11 @@ def find(facts: Facts) -> Iterator[Finding]:
     idle = facts.gpu.sm_count - ctas
     if idle <= 0:
         return
-    noun = "CTA" if ctas == 1 else "CTAs"
     multiprocessors = f"{facts.gpu.sm_count} {facts.gpu.arch.multiprocessor}s of {facts.gpu.name}"
     yield Finding(
         code=CODE,
         severity=SEVERITY,
-        message=f"{ctas:,} {noun} for {multiprocessors}: {idle} have nothing to do",
+        message=f"{facts.words.ctas(ctas)} for {multiprocessors}: {idle} have nothing to do",
         hint="give each program less work: smaller tiles, or split what it loops over",
         stage=None,
         line=None,

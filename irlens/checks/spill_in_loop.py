@@ -50,7 +50,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"{_count(kinds['load'], 'reload')} and {_count(kinds['store'], 'spill')} of registers"
             f" are inside loops{_most(sites)}"
         ),
-        hint="make the tile or the number of stages smaller, or use more warps",
+        hint="make the tile or the number of stages smaller, or raise num_warps",
         stage=deepest.stage,
         line=deepest.line,
         source=deepest.source,

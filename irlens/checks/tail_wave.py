@@ -48,10 +48,11 @@ def find(facts: Facts) -> Iterator[Finding]:
         code=CODE,
         severity=SEVERITY,
         message=(
-            f"{occupancy.waves:.2f} waves: the last one fills {percent(occupancy.tail)}"
-            f" of the GPU, and {percent(1 - occupancy.waves / waves)} of the launch is lost to it"
+            f"{occupancy.waves:.2f} {facts.words.wave}s: the last one fills"
+            f" {percent(occupancy.tail)} of the GPU, and {percent(1 - occupancy.waves / waves)} of"
+            " the launch is lost to it"
         ),
-        hint="choose tiles that make close to a whole number of waves, or a persistent kernel",
+        hint="choose tiles that make close to a whole number of them, or a persistent kernel",
         stage=None,
         line=None,
         source=None,

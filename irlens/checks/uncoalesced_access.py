@@ -125,7 +125,7 @@ def _complaint(facts: Facts, access: Access, tile: _Tile, layout: Blocked) -> st
     steps = [_step(facts, tile.axes[n]) for n in spread]
     known = [step for step in steps if step is not None]
     if len(known) == len(steps):
-        return _sectors(access, known, [tile.extents[n] for n in spread])
+        return _sectors(facts, access, known, [tile.extents[n] for n in spread])
     symbol = tile.axes[spread[0]].symbol
     if access.element_bytes in known or symbol is None or len(spread) > len(known) + 1:
         return None
@@ -133,7 +133,7 @@ def _complaint(facts: Facts, access: Access, tile: _Tile, layout: Blocked) -> st
     return f"neighbours in the tile are {name} elements apart, which is not known to be 1"
 
 
-def _sectors(access: Access, steps: list[int], extents: list[int]) -> str | None:
+def _sectors(facts: Facts, access: Access, steps: list[int], extents: list[int]) -> str | None:
     """Complain of too many sectors, counted one by one; the fastest axis comes first."""
     offsets = {0}
     for step, extent in zip(steps, extents, strict=True):
@@ -143,10 +143,10 @@ def _sectors(access: Access, steps: list[int], extents: list[int]) -> str | None
     needed = ceil(len(offsets) * size / _SECTOR)
     if touched <= _TOLERATED * needed:
         return None
-    return (
-        f"neighbours in the tile are {abs(steps[0]) // size:,} elements apart, and a warp touches"
-        f" {touched} sectors of {_SECTOR} B where {needed} would do"
-    )
+    apart = f"neighbours in the tile are {abs(steps[0]) // size:,} elements apart"
+    if facts.gpu is not None and facts.gpu.arch.vendor == "amd":  # its caches have no sectors
+        return apart
+    return f"{apart}, and a warp touches {touched} sectors of {_SECTOR} B where {needed} would do"
 
 
 def _step(facts: Facts, axis: Axis) -> int | None:

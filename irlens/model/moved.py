@@ -22,8 +22,8 @@ _UNKNOWN = "–"
 _TOLD_IN_VERDICT = 3
 #: Told first, beside what decides whether and how fast the kernel runs.
 _FOREMOST = frozenset({"registers", "shared memory", "LDS"})
-#: What AMD calls the same things.
-_AMD_WORDS = {"block": "workgroup", "warp": "wave", "shared memory": "LDS"}
+#: What AMD calls the same things, in this order: its waves are what others call warps.
+_AMD_WORDS = {"wave": "round", "warp": "wave", "block": "workgroup", "shared memory": "LDS"}
 
 _TITLES = {
     "occupancy.launchable": "can launch",
@@ -54,7 +54,7 @@ _TITLES = {
     "pressure.ptx.predicates": "predicates live in ptx",
     "pressure.sass.predicates": "predicates live in sass",
     "pressure.amdgcn.predicates": "predicates live in amdgcn",
-    "memory.peak_bytes": "shared buffers at the peak",
+    "memory.peak_bytes": "shared memory of buffers at the peak",
     "memory.remainder_bytes": "scratch in shared memory",
     "run.matches_reference": "equals its reference",
     "run.registers": "registers, says the driver",

@@ -15,18 +15,27 @@ def limit_word(name: str, vendor: Vendor | None) -> str:
     return known.get(name, name)
 
 
-class Words:
-    """The vendor's own words for the same things: a block is AMD's workgroup, a warp its wave."""
+class VendorWords:
+    """The vendor's own words for the same things: a block is AMD's workgroup, a warp its wave.
 
-    def __init__(self, report: Report) -> None:
-        amd = report.target is not None and report.target.vendor == "amd"
+    Args:
+        vendor: Of the GPU; ``None``, where it is unknown, speaks as NVIDIA does.
+        multiprocessor: What it calls the hardware that a CTA's warps share.
+    """
+
+    def __init__(self, vendor: Vendor | None, multiprocessor: str = "SM") -> None:
+        amd = vendor == "amd"
         self.warp = "wave" if amd else "warp"
         self.block = "workgroup" if amd else "block"
-        self.sm = report.occupancy.multiprocessor if report.occupancy else "SM"
+        self.sm = multiprocessor
         self.shared = "LDS" if amd else "Shared"
+        self.shared_memory = limit_word("shared_memory", vendor)
         self.cta = "workgroup" if amd else "CTA"
         self.thread = "lane" if amd else "thread"
-        self._vendor: Vendor | None = report.target.vendor if report.target is not None else None
+        #: What the GPU holds of a grid at once.
+        self.wave = "round" if amd else "wave"
+        self.tensor_core = "matrix core" if amd else "tensor core"
+        self._vendor = vendor
 
     def resource(self, name: str) -> str:
         """Return what a limit ("shared_memory") is called."""
@@ -36,6 +45,24 @@ class Words:
         """Return a unit of a ``NextStep`` or a ``Refusal``: "bytes/workgroup"."""
         amount, _, per = unit.partition("/")
         return f"{amount}/{ {'CTA': self.cta, 'thread': self.thread}.get(per, per) }"
+
+    def ctas(self, number: int) -> str:
+        """Return "1 CTA", "2 workgroups"."""
+        return plural(number, self.cta)
+
+
+class Words(VendorWords):
+    """The words of one report's vendor, and sentences about it.
+
+    Args:
+        report: The report.
+    """
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(
+            report.target.vendor if report.target is not None else None,
+            report.occupancy.multiprocessor if report.occupancy else "SM",
+        )
 
     def step(self, step: NextStep, occupancy: Occupancy) -> str:
         """Return "6 fewer registers/thread: 2 → 3 blocks/SM (37.5 %)"."""
@@ -77,8 +104,11 @@ def describe_waves(occupancy: Occupancy) -> list[str]:
     """Return how the grid fills the GPU, as phrases; empty where that is not known."""
     if occupancy.waves is None or occupancy.tail is None:
         return []
-    held = f"the grid is {occupancy.waves:.2f} × what the GPU holds at once"
-    return [held, f"last wave {percent(occupancy.tail)} full"]
+    waves = "less than 0.01" if occupancy.waves < 0.01 else f"{occupancy.waves:.2f}"
+    held = f"the grid is {waves} × what the GPU holds at once"
+    # AMD's waves are something else.
+    last = "wave" if occupancy.multiprocessor == "SM" else "round"
+    return [held, f"last {last} {percent(occupancy.tail)} full"]
 
 
 def describe_prefetch(pipeline: Pipeline) -> list[str]:

@@ -19,7 +19,7 @@ def glance(report: Report) -> list[str]:
         fits = f"occupancy {percent(occupancy.theoretical)}"
         told.append(fits if occupancy.launchable else "cannot launch")
     told += [
-        f"{each.kind} {depth(each)}"
+        f"{each.kind or 'loads'} {depth(each)}"
         for each in report.pipelines
         if each.achieved_stages is not None
     ]
@@ -36,5 +36,7 @@ def found(report: Report) -> str:
 
 def depth(pipeline: Pipeline) -> str:
     """Return "2 of 4 stages"; only of a pipeline whose stages are known."""
-    asked = f" of {pipeline.requested_stages}" if pipeline.requested_stages is not None else ""
-    return f"{pipeline.achieved_stages}{asked} stages"
+    asked, achieved = pipeline.requested_stages, pipeline.achieved_stages
+    if asked is None:
+        return plural(achieved or 0, "stage")
+    return f"{achieved} of {plural(asked, 'stage')}"

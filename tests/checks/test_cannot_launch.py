@@ -17,3 +17,8 @@ def test_shows_shared_memory_that_no_cta_of_the_gpu_can_have(look: Look) -> None
 def test_silent_where_the_same_kernel_fits(look: Look) -> None:
     assert look(CODE, "tile_sum.py", "h100", SIZE=16384, STAGES=4) == []
     assert look(CODE, "tile_sum.py", "a100", SIZE=16384, STAGES=3) == []
+
+
+def test_speaks_as_amd_does(look: Look) -> None:
+    (finding,) = look(CODE, "dots.py", "mi300x", M=128, N=128, BLOCK_K=256)
+    assert finding.message == "LDS: 524,288 bytes/workgroup asked for, and mi300x has 65,536"

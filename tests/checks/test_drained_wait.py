@@ -27,3 +27,16 @@ def test_silent_where_groups_stay_in_flight(look: Look) -> None:
 
 def test_silent_where_nothing_is_pipelined(look: Look) -> None:
     assert look(CODE, "tile_sum.py", STAGES=1) == []
+
+
+def test_silent_where_the_copies_are_issued_behind_the_wait(
+    look: Look, facts_of: Callable[..., Facts]
+) -> None:
+    """CDNA 4 waits for everything, issues the next tiles' copies and then multiplies."""
+    tile = {"M": 128, "N": 128, "BLOCK_K": 64, "STAGES": 2, "PRECISION": "ieee"}
+    half = {"a_ptr": "fp16", "b_ptr": "fp16"}
+    facts = facts_of("dots.py", "mi350x", args=half, **tile)
+    (pipeline,) = (each for each in facts.pipelines if each.kind == "direct-to-lds")
+    assert (pipeline.outstanding_after_wait, pipeline.prefetch_iterations) == (0, 1)
+    assert pipeline.groups_during_compute
+    assert look(CODE, "dots.py", "mi350x", args=half, **tile) == []

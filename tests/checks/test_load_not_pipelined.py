@@ -42,3 +42,14 @@ def test_silent_where_all_loads_are_pipelined(look: Look) -> None:
 def test_silent_where_nobody_asked(look: Look) -> None:
     assert look(CODE, "loads.py:row_sum") == []
     assert look(CODE, "loads.py:biased_dot", STAGES=1) == []
+
+
+def test_shows_an_operand_that_is_transposed_on_the_way(look: Look) -> None:
+    """wgmma multiplies fp8 only with K contiguous, and the rows of B go along N."""
+    fp8 = {"a_ptr": "fp8e5", "b_ptr": "fp8e5"}
+    (finding,) = look(CODE, "dots.py", args=fp8, BLOCK_K=64)
+    assert str(finding.source) == "dots.py:27"
+    assert "takes operands of this type only with K contiguous" in finding.message
+    assert finding.hint == "store the matrix with K contiguous"
+    # tf32 is transposed by copies of 4 bytes.
+    assert look(CODE, "dots.py") == []

@@ -31,3 +31,19 @@ def test_silent_where_every_warp_has_rows_of_its_own(look: Look) -> None:
 
 def test_silent_on_long_rows(look: Look) -> None:
     assert look(CODE, "softmax") == []
+
+
+def test_silent_on_the_exchanges_of_a_sort(look: Look, facts_of: Callable[..., Facts]) -> None:
+    """They are reductions of two elements in the ttgir, which nobody wrote."""
+    ttgir = facts_of("sorted_rows.py").ttgir
+    assert ttgir is not None
+    assert any(ttgir.named("tt.reduce"))
+    assert look(CODE, "sorted_rows.py") == []
+
+
+def test_speaks_as_amd_does(look: Look) -> None:
+    (finding,) = look(CODE, "short_rows.py", "mi300x", N=256)
+    assert finding.message == (
+        "the reduction of 256 elements at short_rows.py:22 goes through LDS: they are spread over"
+        " 4 waves, and one could hold them"
+    )

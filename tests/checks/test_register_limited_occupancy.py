@@ -29,6 +29,16 @@ def test_shows_no_register_cap_that_would_only_spill(look: Look) -> None:
     assert "maxnreg" not in finding.hint
 
 
+def test_counts_from_what_is_needed_and_not_from_what_is_allocated(look: Look) -> None:
+    """CDNA 3 allocates eights: 278 registers become 280, and two waves a SIMD have 256 each."""
+    (finding,) = look(CODE, "tile_sum.py", "mi300x", SIZE=16384, STAGES=4)
+    needed = re.match(r"(\d+) registers per lane limit .* 1 workgroup per CU", finding.message)
+    assert needed is not None
+    assert int(needed[1]) % 8
+    assert finding.hint.startswith(f"{int(needed[1]) - 256} fewer admit 2 workgroups (25 %)")
+    assert "maxnreg" not in finding.hint
+
+
 def test_silent_where_something_else_limits(look: Look) -> None:
     assert look(CODE, "tile_sum.py", SIZE=16384, STAGES=3) == []
     assert look(CODE, "softmax", num_stages=4) == []

@@ -377,8 +377,13 @@ def test_amds_figures_are_told_in_amds_words(
     before = put(reports["softmax-mi300x"], "occupancy.multiprocessor", multiprocessor)
     after = put(before, "occupancy.blocks_per_sm", 7)
     after = put(after, "occupancy.limited_by", ["shared_memory"])
+    for figure in ("waves", "tail", "active_warps"):
+        after = put(after, f"occupancy.{figure}", 0.5)
     told = {row.name: row for row in rows(compare(before, after))}
     assert f"workgroups per {multiprocessor}" in told
     assert told["limited by"].after == "LDS"
     assert "LDS" in told
-    assert not any(word in name for name in told for word in ("block", "warp", "shared", "SM"))
+    nvidias = ("block", "warp", "shared", "SM")
+    assert not any(word in name for name in told for word in nvidias)
+    # What the GPU holds of a grid at once is no wave of AMD's.
+    assert {"rounds", "last round filled", "active waves"} <= set(told)

@@ -181,3 +181,14 @@ class TestShort:
             assert_short(text)
             assert_inert(text)
             assert text.count("\n<details>") == text.count("\n</details>")
+
+
+def test_amds_figures_are_told_in_amds_words() -> None:
+    report = msgspec.json.decode((REPORTS / "softmax-mi300x.json").read_bytes(), type=Report)
+    in_place = msgspec.structs.replace(report.pipelines[0], kind=None, achieved_stages=1)
+    page = REPORTS_WRITER.render([msgspec.structs.replace(report, pipelines=[in_place])], View())
+    glance, _, _ = page.partition("<details>")
+    assert "32 of 32 waves" in glance
+    assert "| LDS | 32 | bytes per workgroup |" in glance
+    assert "loads 1 of 4 stages" in glance
+    assert not any(word in glance for word in ("warp", "CTA", "block", "shared", "None"))

@@ -46,6 +46,19 @@ def test_loads_that_nothing_moves_ahead_have_no_mechanism() -> None:
     assert max(map(len, lines)) <= 80
 
 
+def test_one_stage_that_was_asked_for_is_no_failure() -> None:
+    asked = msgspec.structs.replace(IN_PLACE, requested_stages=1)
+    lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[asked])).splitlines()
+    assert "            loads   1 of 1 stage   0 iterations ahead" in lines
+
+
+def test_a_grid_that_hardly_fills_the_gpu_is_not_rounded_to_none() -> None:
+    assert SOFTMAX.occupancy is not None
+    tiny = msgspec.structs.replace(SOFTMAX.occupancy, waves=1 / 1056, tail=1 / 1056)
+    page = shown(msgspec.structs.replace(SOFTMAX, occupancy=tiny))
+    assert "the grid is less than 0.01 × what the GPU holds at once" in page
+
+
 def test_an_unknown_pressure_has_its_reason_and_no_empty_table() -> None:
     unknown = StagePressure(peak=None, line=None, source=None, reason=REASON)
     page = shown(msgspec.structs.replace(SOFTMAX, pressure=Pressure(sass=unknown)))

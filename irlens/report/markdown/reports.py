@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import plural
+from irlens.model.words import Words
 from irlens.report import View
 from irlens.report._glance import depth, found, glance, name
 from irlens.report._overview import TITLES, figures, label_or_kernel
@@ -38,23 +39,24 @@ def render(reports: Sequence[Report], view: View) -> str:
 
 def _figures(report: Report) -> list[list[str]]:
     """What one wants to know first, with what it comes from."""
-    occupancy = report.occupancy
+    occupancy, terms = report.occupancy, Words(report)
     fits = ""
     if occupancy is not None and occupancy.launchable:
-        limits = ", ".join(name.replace("_", " ") for name in occupancy.limited_by)
+        limits = ", ".join(terms.resource(name) for name in occupancy.limited_by)
         fits = (
             f"{occupancy.blocks_per_sm} per {occupancy.multiprocessor}, "
-            f"{occupancy.active_warps} of {occupancy.max_warps} warps, limited by {limits}"
+            f"{occupancy.active_warps} of {plural(occupancy.max_warps, terms.warp)}, limited by"
+            f" {limits}"
         )
     registers, local, shared, share, _ = figures(report)
     rows = [
         ["occupancy", share, fits],
-        ["registers", registers, "per thread"],
-        ["local memory", local, "bytes per thread"],
-        ["shared memory", shared, "bytes per block"],
+        ["registers", registers, f"per {terms.thread}"],
+        ["local memory", local, f"bytes per {terms.thread}"],
+        [terms.shared_memory, shared, f"bytes per {terms.block}"],
     ]
     rows += [
-        [f"pipeline {each.source or each.loop}", each.kind or "none", _pipelined(each)]
+        [f"pipeline {each.source or each.loop}", each.kind or "loads", _pipelined(each)]
         for each in report.pipelines
     ]
     return [[words(cell) for cell in row] for row in rows]

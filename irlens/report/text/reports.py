@@ -23,6 +23,7 @@ from irlens.model.words import (
     describe_waves,
 )
 from irlens.report import DETAILS, View
+from irlens.report._glance import depth
 from irlens.report._overview import TITLES, figures, label_or_kernel
 from irlens.report.text._details import add_detail
 from irlens.report.text._page import Cell, Page, Style, prose
@@ -217,13 +218,10 @@ def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: Words) -> N
     if pipeline.achieved_stages is None:
         page.text_line("", f"{pipeline.verdict}: {pipeline.reason}", _verdict_style(pipeline))
         return
-    asked = pipeline.requested_stages
-    achieved = pipeline.achieved_stages
-    stages = f"{achieved} of {plural(asked, 'stage')}" if asked else plural(achieved, "stage")
-    mark = {"pipelined": " ✓", "shallower": " ✗", "not pipelined": " ✗"}.get(pipeline.verdict, "")
+    mark = {"good": " ✓", "warn": " ✗"}.get(_verdict_style(pipeline), "")
     cells: list[Cell | str] = [
         Cell(pipeline.kind or "loads", "bold"),
-        Cell(f"{stages}{mark}", _verdict_style(pipeline)),
+        Cell(f"{depth(pipeline)}{mark}", _verdict_style(pipeline)),
     ]
     cells += describe_prefetch(pipeline)
     page.line("", cells)
@@ -235,8 +233,9 @@ def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: Words) -> N
 
 
 def _verdict_style(pipeline: Pipeline) -> Style:
-    styles: dict[str, Style] = {"pipelined": "good", "unknown": "warn"}
-    return styles.get(pipeline.verdict, "warn")
+    if pipeline.verdict == "not pipelined" and pipeline.requested_stages == 1:
+        return "plain"  # as it was asked for
+    return "good" if pipeline.verdict == "pipelined" else "warn"
 
 
 def _findings(page: Page, findings: Sequence[Finding]) -> None:
