@@ -1,5 +1,6 @@
 """A stage's lines with what is known of them, on the samples and on what a user may have."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -70,7 +71,10 @@ def test_the_h200_kernels_are_listed(h200_cache: Path) -> None:
             listing = list_stage(capture, stage, report)
             is_sound(listing)
             assert listing.problem == ""
-            assert all(mark.pipeline is not None for mark in listing.marks if mark.role == "copy")
+            for mark in listing.marks:
+                # No pipeline of the report is made of copies out of shared memory.
+                out = re.search(r"bulk_group|local_to_global", listing.lines[mark.line - 1])
+                assert mark.role != "copy" or (mark.pipeline is None) == bool(out)
 
 
 def test_stages_are_in_the_compilers_order() -> None:

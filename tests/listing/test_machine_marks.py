@@ -1,0 +1,191 @@
+"""Marks of machine code against those of PTX, by ptxas's own table of which became which."""
+
+import re
+import tarfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import irlens
+from irlens.analyze import sass_source
+from irlens.inspection import inspect
+from irlens.listing import list_stage
+from irlens.model.capture import Capture
+from irlens.model.listing import PipelineMark, StageListing
+from irlens.parse import ptx, sass
+
+DATA = Path(__file__).parents[1] / "data" / "marks"
+SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+
+#: What instructions of PTX do, by the PTX ISA.
+ROLES = [
+    (r"cp\.async\.c[ag]\.", "copy"),
+    (r"cp\.(reduce\.)?async\.bulk\.(?!prefetch|commit|wait)", "copy"),
+    (r"wgmma\.mma_async|tcgen05\.(mma|cp|shift|ld|st)\.", "copy"),
+    (r"cp\.async\.(bulk\.)?commit_group|cp\.async\.mbarrier|mbarrier\.[\w.:]*expect_tx", "commit"),
+    (r"wgmma\.commit_group|tcgen05\.commit", "commit"),
+    (r"cp\.async\.(bulk\.)?wait_|mbarrier\.t\w+_wait|wgmma\.wait_group|tcgen05\.wait::", "wait"),
+]
+PRODUCTS = re.compile(r"[BHIQ]GMMA|WARPGROUP")
+TRY = re.compile(r"SYNCS\.PHASECHK[\w.]* U?P\d, (?P<barrier>\[[^]]+])")
+
+
+class Both(NamedTuple):
+    """The PTX and the machine code of a kernel, and the line of PTX that each line comes from."""
+
+    ptx: StageListing
+    sass: StageListing
+    made_from: dict[int, int | None]
+
+    def text(self, line: int | None) -> str:
+        """A line of PTX without its guard."""
+        return re.sub(r"^\s*(@!?%\w+ )?", "", self.ptx.lines[line - 1] if line else "")
+
+    def code(self, mark: PipelineMark) -> str:
+        """What a mark of the machine code is about, without offset and guard."""
+        return re.sub(r"^.*?\*/\s*(@\S+ )?", "", self.sass.lines[mark.line - 1])
+
+
+def role_of(text: str) -> str | None:
+    return next((role for pattern, role in ROLES if re.match(pattern, text)), None)
+
+
+def read(capture: Capture) -> Both:
+    report = inspect(capture)
+    found = list_stage(capture, "ptx", report), list_stage(capture, "sass", report)
+    chains = {
+        each.line: each.locations
+        for function in ptx.parse(found[0].text).functions
+        for each in function.instructions
+    }
+    return Both(
+        *found,
+        {
+            each.line: each.ptx_line
+            for section in sass.parse(found[1].text).sections
+            for each in sass_source.trace(section, chains).instructions
+        },
+    )
+
+
+def samples() -> list[str]:
+    return [p.name for p in sorted(SAMPLES.iterdir()) if next(p.glob("*.cubin"), None)]
+
+
+@pytest.fixture(scope="session")
+def older(tmp_path_factory: pytest.TempPathFactory) -> list[Both]:
+    folder = tmp_path_factory.mktemp("marks")
+    with tarfile.open(DATA / "triton36.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return [read(capture) for capture in irlens.load(folder)]
+
+
+def same_lines(both: Both) -> None:
+    """Everything that PTX does stands in the machine code where ptxas says, and nothing else.
+
+    Two things ptxas does not say truly: ``HGMMA`` and the first try of a wait for a barrier have
+    the line of whatever precedes them. And what waits for a load from tensor memory is a
+    scoreboard.
+    """
+    expected = {
+        (line, role)
+        for line in range(1, len(both.ptx.lines) + 1)
+        if (role := role_of(both.text(line))) is not None
+        and not both.text(line).startswith(("wgmma", "tcgen05.wait::ld"))
+    }
+    found = set[tuple[int | None, str]]()
+    tries: dict[str, list[PipelineMark]] = {}
+    for mark in both.sass.marks:
+        asks = TRY.match(both.code(mark))
+        own = both.made_from[mark.line]
+        if asks and not both.text(own).startswith("mbarrier.t"):
+            tries.setdefault(asks["barrier"], []).append(mark)
+        elif not PRODUCTS.match(both.code(mark)):
+            found.add((own, mark.role))
+    assert found == expected
+    repeated = [mark for mark in both.sass.marks if TRY.match(both.code(mark))]
+    for barrier, first in tries.items():
+        ends = {m.partners for m in repeated if m not in first and barrier in both.code(m)}
+        assert ends, barrier
+        assert all(not mark.partners or mark.partners in ends for mark in first)
+
+
+def same_products(both: Both) -> bool:
+    """As many products, commits and waits; whether ptxas lets the products overlap."""
+    wanted = Counter(
+        role_of(both.text(mark.line))
+        for mark in both.ptx.marks
+        if both.text(mark.line).startswith("wgmma")
+    )
+    marks = [mark for mark in both.sass.marks if PRODUCTS.match(both.code(mark))]
+    found = Counter(mark.role for mark in marks)
+    assert found["copy"] + found["commit"] == wanted["copy"]
+    if found["copy"] == 0 and found["commit"] > wanted["commit"]:
+        # Each is a group of its own, waited for at once.
+        assert found["wait"] == found["commit"]
+        assert all("0x0" in both.code(mark) for mark in marks if mark.role == "wait")
+        return False
+    assert (found["commit"], found["wait"]) == (wanted["commit"], wanted["wait"])
+    return True
+
+
+def all_of_it_is_marked(both: Both) -> None:
+    marked = {mark.line: mark.role for mark in both.ptx.marks}
+    expected = {
+        n: role for n in range(1, len(both.ptx.lines) + 1) if (role := role_of(both.text(n)))
+    }
+    assert {line: marked.get(line) for line in expected} == expected
+    for mark in both.ptx.marks:
+        if mark.line not in expected:  # of loads that run ahead in registers
+            assert any(both.text(line).startswith("ld.") for line in (mark.line, *mark.partners))
+
+
+KERNELS = ["matmul_tma", "flash_attention", "softmax", f"{DATA / 'persistent.py'}:persistent"]
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_is_compiled_here(kernel: str, target: str) -> None:
+    both = read(irlens.capture(kernel, target=target))
+    same_lines(both)
+    assert same_products(both)
+    all_of_it_is_marked(both)
+
+
+@pytest.mark.parametrize("name", samples())
+def test_samples(name: str) -> None:
+    (capture,) = irlens.load(SAMPLES / name)
+    both = read(capture)
+    same_lines(both)
+    assert same_products(both)
+
+
+def test_what_triton_3_6_made(older: list[Both]) -> None:
+    for both in older:
+        same_lines(both)
+        assert same_products(both)
+        all_of_it_is_marked(both)
+    opcodes = {
+        both.code(mark).split(".")[0].split()[0] for both in older for mark in both.sass.marks
+    }
+    assert opcodes >= {
+        "LDGSTS",
+        "UTMALDG",
+        "UTMASTG",
+        "SYNCS",
+        "HGMMA",
+        "UTCHMMA",
+        "UTCBAR",
+        "LDTM",
+    }
+
+
+def test_products_that_ptxas_serialises_are_told(h200_cache: Path) -> None:
+    overlap = Counter[bool]()
+    for capture in irlens.load(h200_cache):
+        both = read(capture)
+        same_lines(both)
+        overlap[same_products(both)] += 1
+    assert overlap == {True: 28, False: 3}
