@@ -55,10 +55,20 @@ def summary(comparisons: Comparisons) -> str:
     """Return many comparisons in a line: "2 of 7 differ, 1 added"."""
     moved = sum(pair.different for pair in comparisons.pairs)
     told = [f"{count(moved)} of {count(len(comparisons.pairs))} differ"]
+    partly = sum(bool(pair.not_compared) and not pair.different for pair in comparisons.pairs)
+    if partly:
+        told.append(f"{count(partly)} compared in part")
     for what, sides in unpaired(comparisons):
         if sides:
             told.append(f"{count(len(sides))} {what}")
     return ", ".join(told)
+
+
+def left_out(comparison: Comparison) -> str:
+    """Return what could not be compared; nothing if all was."""
+    if not comparison.not_compared:
+        return ""
+    return f"only one side has {', '.join(comparison.not_compared)}"
 
 
 def unpaired(comparisons: Comparisons) -> list[tuple[str, Sequence[Side]]]:

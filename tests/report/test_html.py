@@ -11,6 +11,7 @@ from typing import Protocol
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from irlens.model.listing import Listing
 from irlens.model.report import Report
@@ -186,6 +187,18 @@ def test_a_huge_stage_is_plain() -> None:
     lines = coloured("ret;\n" * (MOST_COLOURED_LINES + 1), "ptx")
     assert len(lines) == MOST_COLOURED_LINES + 1
     assert set(lines) == {"ret;"}
+
+
+def test_a_page_says_that_a_stage_is_plain(samples: Samples) -> None:
+    report, listing = samples.find("softmax-t4")
+    for number, told in ((MOST_COLOURED_LINES, False), (MOST_COLOURED_LINES + 1, True)):
+        ptx = replace(
+            listing.stages["ptx"], text="ret;\n" * number, chain=[], live=[], marks=[], loops=[]
+        )
+        shown = replace(listing, stages={"ptx": ptx}, python={})
+        page = REPORTS.render([report], View(listings=(shown,)))
+        assert ("too long for colours" in page) == told
+        assert page.count(">ret") == number
 
 
 def test_attributes() -> None:

@@ -42,6 +42,8 @@ irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
 
 #: What a page of one comparison shows of the code.
 _SHOWN = "ttir,ttgir,llir,ptx,amdgcn"
+#: What is disassembled for live registers anyway.
+_SHOWN_WITH_PRESSURE = f"{_SHOWN},sass"
 
 
 class _Options(KernelOptions, WritingOptions):
@@ -91,7 +93,8 @@ def command(
     if len(comparisons.pairs) == 1 and shows_code("comparisons", options):
         # Saved reports hold no code, and that of one side alone is no comparison.
         with suppress(IrlensError):
-            moved = _code(before, after, asked(options), _SHOWN, context).pairs
+            shown = _SHOWN_WITH_PRESSURE if pressure else _SHOWN
+            moved = _code(before, after, asked(options), shown, context).pairs
     write(comparisons, "comparisons", options, code=moved)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK
 

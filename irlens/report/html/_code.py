@@ -14,7 +14,7 @@ from irlens.model.text import count, plural
 from irlens.report.html._markup import Markup, escape, join, tag
 from irlens.report.html._places import Places, files
 from irlens.report.html._pressure import STAGES
-from irlens.report.html._tokens import coloured
+from irlens.report.html._tokens import coloured, has_colours
 
 #: What links the panes; without it they are read all the same.
 SCRIPT = "code.js"
@@ -151,6 +151,8 @@ def _stage(stage: StageListing, links: _Links, places: Places, *, opened: bool) 
     told = plural(len(stage.lines), "line")
     if stage.peak is not None:
         told += f", at most {count(stage.peak)} live"
+    if not has_colours(stage.text):
+        told += ", too long for colours"
     # Without live registers and marks the gutter has only the number to hold.
     kind = "stage" if stage.live or stage.marks else "stage bare"
     return _pane(stage.stage, rows(), told, stage.problem or None, kind=kind, opened=opened)

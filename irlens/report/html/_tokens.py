@@ -49,12 +49,17 @@ def coloured(text: str, stage: str) -> list[Markup]:
         stage: What it is, as ``lexer_for`` has it: "ptx", "python".
     """
     shown = printable(text).removesuffix("\n")
-    if shown.count("\n") >= MOST_COLOURED_LINES:
+    if not has_colours(text):
         return [escape(line) for line in shown.split("\n")]
     words = ((_class(kind), value) for kind, value in lexer_for(stage).get_tokens(shown))
     found = [Markup("".join(line)) for line in _lines(words)]
     # A lexer drops a byte order mark, and nothing else.
     return found if text else []
+
+
+def has_colours(text: str) -> bool:
+    """Whether a text is short enough to be coloured."""
+    return text.removesuffix("\n").count("\n") < MOST_COLOURED_LINES
 
 
 def _lines(words: Iterable[tuple[str, str]]) -> Iterator[list[str]]:

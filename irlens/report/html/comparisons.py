@@ -19,7 +19,7 @@ from irlens.model.moved import (
 )
 from irlens.model.text import plural
 from irlens.report import View
-from irlens.report._changes import describe, side_table, sides, summary, title, unpaired
+from irlens.report._changes import describe, left_out, side_table, sides, summary, title, unpaired
 from irlens.report.html._findings import finding
 from irlens.report.html._markup import Content, Markup, join, tag
 from irlens.report.html._page import document
@@ -92,7 +92,7 @@ def _pair(pair: Comparison, code: Sequence[CodeComparison]) -> Markup:
     between = sides(pair)
     head = join([tag("p", tag("code", between)) if between else None, told])
     if not pair.different:
-        return join([head, _code(code)])
+        return join([head, _code(code), _not_compared(pair)])
     registers = about_registers(pair)
     return join(
         [
@@ -206,6 +206,5 @@ def _code(code: Sequence[CodeComparison]) -> Markup | None:
 
 
 def _not_compared(pair: Comparison) -> Markup | None:
-    if not pair.not_compared:
-        return None
-    return tag("p", f"only one side has {', '.join(pair.not_compared)}", class_="note")
+    told = left_out(pair)
+    return tag("p", told, class_="note") if told else None

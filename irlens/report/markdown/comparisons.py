@@ -3,7 +3,7 @@
 from irlens.model.comparison import Comparison, Comparisons, FindingDelta
 from irlens.model.moved import about_registers, finding_state, main_rows, one_sided, verdict
 from irlens.report import View
-from irlens.report._changes import describe, side_table, sides, summary, title, unpaired
+from irlens.report._changes import describe, left_out, side_table, sides, summary, title, unpaired
 from irlens.report.markdown import FOLDED_WIDTH
 from irlens.report.markdown._document import Document, code, words
 from irlens.report.markdown._findings import item
@@ -48,6 +48,8 @@ def render(comparisons: Comparisons, view: View) -> str:
 def _one(document: Document, pair: Comparison) -> None:
     document.paragraph(f"**{words(title(pair))}**: {words(', '.join(verdict(pair)))}")
     if not pair.different:
+        if left_out(pair):
+            document.paragraph(words(left_out(pair)))
         return
     rows = [
         [words(row.name), words(row.before), words(row.after), words(row.change)]

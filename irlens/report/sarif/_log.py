@@ -113,7 +113,9 @@ def _fingerprints(annotations: Sequence[Annotation]) -> list[str]:
     """Return what makes each result the same one after lines have moved.
 
     Lines are left out, and numbers of the message: they move with every change of the kernel.
-    What is alike in all the rest is told apart by its order.
+    What is alike in all the rest is told apart by its order. ``primaryLocationLineHash`` is not
+    ours to write: GitHub's upload action hashes the file that it has, fills that in where it is
+    missing, and warns where it finds another (github/codeql-action, src/fingerprints.ts).
     """
     often: Counter[str] = Counter()
     found = []

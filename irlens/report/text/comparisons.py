@@ -18,7 +18,7 @@ from irlens.model.moved import (
 from irlens.model.report import Finding
 from irlens.model.text import printable_line
 from irlens.report import View
-from irlens.report._changes import describe, side_table, sides, summary, title, unpaired
+from irlens.report._changes import describe, left_out, side_table, sides, summary, title, unpaired
 from irlens.report.text._page import Cell, Page, Style, prose
 
 _MIX_SHOWN = 8
@@ -190,7 +190,7 @@ def _lines(page: Page, pair: Comparison) -> None:
 
 
 def _not_compared(page: Page, pair: Comparison) -> None:
-    if pair.not_compared:
+    told = left_out(pair)
+    if told:
         page.blank()
-        told = f"only one side has {', '.join(pair.not_compared)}"
         page.text_line("Left out", told, "dim")
