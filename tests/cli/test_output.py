@@ -48,10 +48,11 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         output.write("new\n", tmp_path / "absent" / "report.txt")
 
 
-def test_a_full_disk_behind_stdout_is_said_in_one_line() -> None:
+@pytest.mark.parametrize("argument", ["kernels", "--help"])
+def test_a_full_disk_behind_stdout_is_said_in_one_line(argument: str) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "irlens", "kernels"], stdout=full, stderr=subprocess.PIPE
+            [sys.executable, "-m", "irlens", argument], stdout=full, stderr=subprocess.PIPE
         )
     assert done.returncode == 2
     assert done.stderr.decode().splitlines() == [
@@ -65,6 +66,13 @@ def test_a_stream_that_the_shell_closed_is_no_trouble(stream: str) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+def test_a_stdin_that_the_shell_closed_is_empty() -> None:
+    command = f'exec "{sys.executable}" -m irlens inspect - <&-'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("irlens: error: stdin is empty\n")
 
 
 def test_a_reader_that_leaves_early_does_not_hide_a_difference() -> None:
