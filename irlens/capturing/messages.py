@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
+from irlens.model.errors import TROUBLE
+
 #: Waits for a line; if it gets none because the process has died, it prints the log's end. LLVM
-#: aborts the process on some errors, and its last words would be lost in the log.
+#: ends the process on some errors, and its last words would be lost in the log.
 _LAST_WORDS = 'read -r finished || tail -n 5 "$0" >&2'
 
 
@@ -47,7 +49,7 @@ def held_back(log: Path) -> Iterator[Callable[[], str]]:
     os.dup2(kept, 1)
     os.dup2(kept, 2)
     try:
-        with redirect_stdout(stream):
+        with redirect_stdout(stream), _trouble_if_it_exits(libc):
             yield printed
         with open(stderr, "w", closefd=False) as real:
             real.write(printed())
@@ -59,3 +61,29 @@ def held_back(log: Path) -> Iterator[Callable[[], str]]:
         for descriptor in (kept, stdout, stderr):
             os.close(descriptor)
         watcher.communicate(b"\n")
+
+
+@contextmanager
+def _trouble_if_it_exits(libc: ctypes.CDLL) -> Iterator[None]:
+    """See to the exit code where C code ends the process.
+
+    The LLVM of Triton 3.6 calls ``exit(1)`` on an error in inline assembly, and 1 would mean that
+    a difference was found.
+    """
+    if not hasattr(libc, "gnu_get_libc_version"):  # others cannot unregister a handler
+        yield
+        return
+    running = True
+
+    def at_exit(_: int | None) -> None:
+        if running:
+            os._exit(TROUBLE)
+
+    handler = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(at_exit)
+    owner = ctypes.create_string_buffer(1)  # its address tells this handler from all others
+    libc.__cxa_atexit(handler, None, owner)  # Itanium C++ ABI, 3.3.6
+    try:
+        yield
+    finally:
+        running = False
+        libc.__cxa_finalize(owner)  # calls it once more, and forgets it

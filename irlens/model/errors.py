@@ -6,6 +6,9 @@ Library code raises these; only ``irlens.cli`` turns one into text on stderr and
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+#: The process's exit code where the question could not be answered.
+TROUBLE = 2
+
 
 class IrlensError(Exception):
     """Something the user can act on: what is wrong, where, and what to do.

@@ -1,0 +1,33 @@
+"""What becomes of a process that the compiler ends."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import ctypes, os, sys
+from pathlib import Path
+from irlens.capturing.messages import held_back
+for number in range(2):
+    with held_back(Path(f"messages{number}.txt")):
+        os.write(2, b"error: what LLVM says\\n")
+        if sys.argv[1] == "inside":
+            ctypes.CDLL(None).exit(1)
+if sys.argv[1] == "behind":
+    ctypes.CDLL(None).exit(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("exits", "code", "told"), [("inside", 2, 1), ("behind", 1, 2), ("never", 0, 2)]
+)
+def test_a_compiler_that_exits_is_trouble(tmp_path: Path, exits: str, code: int, told: int) -> None:
+    """As Triton 3.6's LLVM does on inline assembly: exit(1), which means a difference here."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, exits],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert done.stderr == "error: what LLVM says\n" * told
