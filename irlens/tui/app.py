@@ -186,7 +186,7 @@ class Lens(App[None]):
     def show_compiled(self, origin: str, entry: Entry) -> None:
         """Show what has been compiled, if the user still looks at what it was compiled from."""
         if self._browser is not None:
-            self._browser.add([entry])
+            self._browser.add_compiled(origin, entry)
         if isinstance(self.screen, EntryScreen) and self.screen.key == origin:
             self.show_view(self.view, entry.key, self.screen.here)
         else:

@@ -2,7 +2,8 @@
 
 from typing import TypeAlias
 
-from irlens.model.config import Config
+from irlens.model.comparison import Side
+from irlens.model.config import Config, Target
 from irlens.model.report import Occupancy, Severity
 from irlens.model.text import count, percent, printable_line
 from irlens.tui.drawing import (
@@ -28,7 +29,8 @@ TITLES = {
     "registers": "regs",
     "local": "local B",
     "shared": "shared B",
-    "occupancy": "occupancy",
+    "occupancy": "occup.",
+    "bar": "",
     "findings": "findings",
     "pipelines": "stages",
     "settings": "settings",
@@ -42,12 +44,20 @@ MARKS = {
     "○": "not compiled yet: Enter compiles it",
 }
 _BAR = 4
+#: Pipelines whose stages are told; a kernel may have dozens of loops.
+_PIPELINES = 4
 _UNKNOWN = [("–", DIM)]
-_NOT_YET = [("…", DIM)]
+#: What stands where something is still being read.
+NOT_YET = [("…", DIM)]
 
 
-def cells(entry: Entry) -> dict[str, Made]:
-    """Return what stands in each column."""
+def cells(entry: Entry, apart: str = "") -> dict[str, Made]:
+    """Return what stands in each column.
+
+    Args:
+        entry: The entry.
+        apart: What sets it apart from other entries of its kernel: "num_warps=4", see ``side_of``.
+    """
     held = entry.resources
     local = held.local_bytes if held is not None else None
     return {
@@ -58,10 +68,29 @@ def cells(entry: Entry) -> dict[str, Made]:
         "local": _number(local, WARN if local else ""),
         "shared": _number(held.shared_dynamic_bytes if held is not None else None),
         "occupancy": _occupancy(entry.occupancy),
+        "bar": _occupancy_bar(entry.occupancy),
         "pipelines": _pipelines(entry),
         "findings": _findings(entry),
-        "settings": _settings(entry),
+        "settings": _settings(entry, apart),
     }
+
+
+def side_of(entry: Entry, target: Target | None) -> Side | None:
+    """Return an entry as ``model.label`` sets them apart; ``None`` where it is not compiled yet.
+
+    Args:
+        entry: The entry.
+        target: The entry's; ``None`` where the target is told elsewhere.
+    """
+    if entry.config is None:
+        return None
+    return Side(
+        kernel=entry.kernel,
+        target=target,
+        triton_version=entry.triton_version,
+        config=entry.config,
+        label="",
+    )
 
 
 def settings(config: Config) -> dict[str, str]:
@@ -91,6 +120,7 @@ def searched(entry: Entry) -> str:
         f"triton={entry.triton_version}",
         *([target.vendor, target.arch, target.product or ""] if target is not None else []),
         *(f"{name}={value}" for name, value in chosen.items()),
+        *(f"{name}={value}" for name, value in (entry.config.args if entry.config else {}).items()),
         "spills" if held is not None and held.local_bytes else "",
         "cannot launch" if occupancy is not None and not occupancy.launchable else "",
         *(severity for severity in SEVERITIES if (entry.findings or {}).get(severity)),
@@ -125,28 +155,35 @@ def _number(value: int | None, style: str = "") -> Made:
 def _occupancy(occupancy: Occupancy | None) -> Made:
     if occupancy is None:
         return _UNKNOWN, None
-    style = occupancy_style(occupancy)
     if not occupancy.launchable:
-        return [("cannot launch", style)], (-1.0,)
-    share = occupancy.theoretical
-    return [(bar(share, _BAR), style), (f"{percent(share):>7}", "")], (share,)
+        return [("cannot launch", BAD)], (-1.0,)
+    return [(percent(occupancy.theoretical), "")], (occupancy.theoretical,)
+
+
+def _occupancy_bar(occupancy: Occupancy | None) -> Made:
+    _, rank = _occupancy(occupancy)
+    if occupancy is None or not occupancy.launchable:
+        return [], rank
+    return [(bar(occupancy.theoretical, _BAR), occupancy_style(occupancy))], rank
 
 
 def _pipelines(entry: Entry) -> Made:
     if entry.stages is None:
-        return (_UNKNOWN if entry.problem or entry.config is None else _NOT_YET), None
+        return (_UNKNOWN if entry.problem or entry.config is None else NOT_YET), None
     if not entry.stages:
         return _UNKNOWN, None
     pieces = []
-    for achieved, asked in entry.stages:
+    for achieved, asked in entry.stages[:_PIPELINES]:
         short = asked is not None and achieved < asked
         pieces.append((f"{achieved}/{asked or '?'}{'▾' if short else ''} ", WARN if short else ""))
+    if len(entry.stages) > _PIPELINES:
+        pieces.append((f"+{len(entry.stages) - _PIPELINES}", DIM))
     return pieces, tuple(float(achieved) for achieved, _ in entry.stages)
 
 
 def _findings(entry: Entry) -> Made:
     if entry.findings is None:
-        return (_UNKNOWN if entry.problem or entry.config is None else _NOT_YET), None
+        return (_UNKNOWN if entry.problem or entry.config is None else NOT_YET), None
     counts = [(severity, entry.findings.get(severity, 0)) for severity in SEVERITIES]
     pieces = [
         (f"{number}{SEVERITY_SIGN[severity]} ", SEVERITY_STYLE[severity])
@@ -156,10 +193,13 @@ def _findings(entry: Entry) -> Made:
     return pieces or [("none", DIM)], tuple(float(number) for _, number in counts)
 
 
-def _settings(entry: Entry) -> Made:
+def _settings(entry: Entry, apart: str) -> Made:
     if entry.problem:
         return [(printable_line(entry.problem), BAD)], None
     if entry.config is None:
         return [("not compiled yet", DIM)], None
-    text = " ".join(f"{name}={value}" for name, value in settings(entry.config).items())
-    return [(text, DIM)], text or None
+    told = [f"{name}={value}" for name, value in settings(entry.config).items()]
+    first = printable_line(apart)
+    rest = " ".join(each for each in told if f" {each} " not in f" {first} ")
+    pieces = [(first, ""), (" " if first and rest else "", ""), (rest, DIM)]
+    return pieces, f"{first} {rest}".strip() or None

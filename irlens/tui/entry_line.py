@@ -72,6 +72,18 @@ def cell(pieces: Iterable[tuple[str, str]], width: int, ink: Ink, *, right: bool
     return [Segment(before, ink.line), *segments, Segment(after, ink.line)]
 
 
+def cut(pieces: Iterable[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """Return the words that there is room for, and "…" where there is none for all of them."""
+    given, shown = list(pieces), []
+    if sum(cell_len(text) for text, _ in given) <= width:
+        return given
+    left = width - 1
+    for text, style in given:
+        shown.append((set_cell_size(text, min(cell_len(text), left)), style))
+        left -= cell_len(shown[-1][0])
+    return [*shown, ("…", given[-1][1])]
+
+
 def elided(text: str, width: int) -> str:
     """Return a name that fits: names like Inductor's differ at their ends, too."""
     if cell_len(text) <= width:

@@ -4,17 +4,22 @@ Thousands of entries come twice or three times each while a cache is read, so th
 is made once for each time, and nothing is drawn here.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from rich.cells import cell_len
 
-from irlens.tui.entry_cells import TITLES, Made, cells, searched
+from irlens.model.label import labels
+from irlens.tui.entry_cells import NOT_YET, TITLES, Made, cells, searched, side_of
+from irlens.tui.entry_columns import Needs
 from irlens.tui.workbench import Entry
 
-#: Columns that a narrow terminal does without; the sign at the left tells of local memory.
-_WIDE_ONLY = frozenset({"local"})
-#: Cells for " ▾" beside the title of the column that is sorted by.
-_ARROW = 2
+Natural: TypeAlias = tuple[tuple[int, int, str], ...]
+
+#: Cells for "▾" beside the title of the column that is sorted by.
+_ARROW = 1
 #: Columns that begin with A; who asks for registers wants to see the most of them.
 _FROM_THE_LEAST = frozenset({"kernel", "target", "settings"})
 
@@ -28,7 +33,6 @@ class EntryRows:
         wanted: Words that a row must have.
         sorted_by: A column.
         descending: Whether from the largest down.
-        wide: Whether there is room for every column.
     """
 
     def __init__(self) -> None:
@@ -37,29 +41,47 @@ class EntryRows:
         self.wanted: tuple[str, ...] = ()
         self.sorted_by = "kernel"
         self.descending = False
-        self.wide = False
         self._cells: dict[str, dict[str, Made]] = {}
-        self._widths = {name: cell_len(title) + _ARROW for name, title in TITLES.items()}
+        self._by_name: dict[str, tuple[str, Natural, Natural, str]] = {}
+        #: What sets each entry apart from the others of its kernel.
+        self._apart: dict[str, str] = {}
+        self._by_kernel: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        #: How many rows say the same, by column and what they say.
+        self._said: dict[str, Counter[str]] = {name: Counter() for name in TITLES}
+        self._widths = {
+            name: cell_len(title) + (_ARROW if title else 0) for name, title in TITLES.items()
+        }
 
     @property
-    def columns(self) -> Sequence[str]:
-        """The columns that there is room for, from the left."""
-        return [name for name in TITLES if self.wide or name not in _WIDE_ONLY]
+    def needs(self) -> Needs:
+        """What the columns need; none ever needs less than before."""
+        return Needs(
+            widths=self._widths,
+            apart=max(map(cell_len, self._apart.values()), default=0),
+            alike=frozenset(name for name, said in self._said.items() if _is_alike(said)),
+            sorted_by=self.sorted_by,
+        )
 
     def clear(self) -> None:
         """Forget the entries."""
         self.entries.clear()
         self._cells.clear()
+        self._by_name.clear()
+        self._apart.clear()
+        self._by_kernel.clear()
+        for said in self._said.values():
+            said.clear()
         self.shown.clear()
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Take entries, or what is new about entries that are known."""
-        for entry in entries:
+        arrived = list(entries)
+        for entry in arrived:
             self.entries[entry.key] = entry
-            made = self._cells[entry.key] = cells(entry)
-            for name, (pieces, _) in made.items():
-                width = sum(cell_len(text) for text, _ in pieces)
-                self._widths[name] = max(self._widths[name], width)
+            self._by_kernel[entry.kernel][entry.key] = None
+        told_anew = self._set_apart({entry.kernel for entry in arrived})
+        for key in dict.fromkeys([*(entry.key for entry in arrived), *told_anew]):
+            self._make(key)
         self.order()
 
     def choose(self, column: str) -> None:
@@ -76,11 +98,9 @@ class EntryRows:
         self.order()
 
     def order(self) -> None:
-        """Put the rows in order: what is unknown last either way, equals by name and place."""
-        by_name = sorted(
-            (key for key, entry in self.entries.items() if self._is_wanted(entry)),
-            key=lambda key: (self.entries[key].kernel, self.entries[key].place),
-        )
+        """Put the rows in order: what is unknown last either way, equals by name and settings."""
+        wanted = (key for key, entry in self.entries.items() if self._is_wanted(entry))
+        by_name = sorted(wanted, key=self._by_name.__getitem__)
         column = self.sorted_by if self.sorted_by in TITLES else "kernel"
         ranked = [(self._cells[key][column][1], key) for key in by_name]
         known = [(rank, key) for rank, key in ranked if rank is not None]
@@ -93,12 +113,36 @@ class EntryRows:
 
     def title(self, column: str) -> str:
         """Return a column's title, with an arrow or with the room for one."""
-        arrow = (" ▾" if self.descending else " ▴") if column == self.sorted_by else "  "
-        return TITLES[column] + arrow
+        arrow = ("▾" if self.descending else "▴") if column == self.sorted_by else " "
+        return TITLES[column] + arrow if TITLES[column] else ""
 
-    def width(self, column: str) -> int:
-        """Return the cells that a column needs; it never becomes narrower."""
-        return self._widths[column]
+    def _set_apart(self, kernels: Iterable[str]) -> list[str]:
+        """Say what sets entries of some kernels apart, and return those that it is new of."""
+        changed = []
+        for kernel in kernels:
+            sides = {key: side_of(self.entries[key], None) for key in self._by_kernel[kernel]}
+            known = {key: side for key, side in sides.items() if side is not None}
+            for key, apart in zip(known, labels(list(known.values())), strict=True):
+                if self._apart.get(key) != apart:
+                    self._apart[key] = apart
+                    changed.append(key)
+        return changed
+
+    def _make(self, key: str) -> None:
+        """Make what an entry's row says."""
+        for name, (pieces, _) in self._cells.get(key, {}).items():
+            said = _text(pieces)
+            self._said[name][said] -= 1
+            if not self._said[name][said]:
+                del self._said[name][said]
+        entry, apart = self.entries[key], self._apart.get(key, "")
+        self._cells[key] = cells(entry, apart)
+        for name, (pieces, _) in self._cells[key].items():
+            said = _text(pieces)
+            self._said[name][said] += 1
+            self._widths[name] = max(self._widths[name], cell_len(said))
+        arch = entry.target.arch if entry.target is not None else ""
+        self._by_name[key] = (entry.kernel, natural(arch), natural(apart), entry.place)
 
     def _is_wanted(self, entry: Entry) -> bool:
         if not self.wanted:
@@ -106,6 +150,23 @@ class EntryRows:
         text = searched(entry)
         lower = text.lower()
         return all(word in (text if is_exact(word) else lower) for word in self.wanted)
+
+
+def natural(text: str) -> Natural:
+    """Return what puts texts in order by the numbers in them: sm_90 before sm_100."""
+    return tuple(
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"([0-9]+)", text)
+    )
+
+
+def _text(pieces: Iterable[tuple[str, str]]) -> str:
+    return "".join(text for text, _ in pieces)
+
+
+def _is_alike(said: Counter[str]) -> bool:
+    """Whether all rows say the same; as long as something is being read that is not known."""
+    return len(said) == 1 and _text(NOT_YET) not in said
 
 
 def is_exact(word: str) -> bool:

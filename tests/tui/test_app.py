@@ -4,24 +4,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
 from irlens.model.errors import IrlensError
 from irlens.tui import keymap, memory
 from irlens.tui.app import Lens
+from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.reading import Reading
 from irlens.tui.themes import CONTRAST, DARK, LIGHT
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.too_small import TooSmall
 from irlens.tui.workbench import Workbench
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until everything that was asked has been answered and drawn."""
-    await pilot.pause(0.15)
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+from tests.tui.waiting import settle, until
 
 
 async def test_help_lists_every_key_of_the_screen(bench: Workbench) -> None:
@@ -48,12 +44,14 @@ async def test_the_palette_runs_actions(bench: Workbench) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         await pilot.press("ctrl+p")
-        await pilot.pause(0.2)
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
         await pilot.press(*"by registers")
-        await pilot.pause(0.6)
+        found = app.screen.query_one(CommandList)
+        await until(pilot, lambda: found.option_count == 1 and found.highlighted == 0)
         await pilot.press("enter")
-        await pilot.pause(0.2)
-        assert app.screen.query_one(EntryTable).rows.sorted_by == "registers"
+        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        table = app.screen.query_one(EntryTable)
+        await until(pilot, lambda: table.rows.sorted_by == "registers")
 
 
 async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Path) -> None:
@@ -64,7 +62,7 @@ async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Pa
         assert app.theme == DARK
         await pilot.press("T")
         assert app.theme == LIGHT
-        await pilot.press("T", "r")
+        await pilot.press("T", "o", "r")
         assert app.theme == CONTRAST
     again = Lens(bench, state=state)
     async with again.run_test() as pilot:
@@ -200,7 +198,8 @@ async def test_other_keys_work(bench: Workbench) -> None:
     app = Lens(bench, keymap={"browser.sort.registers": "ctrl+f"})
     async with app.run_test() as pilot:
         await settle(pilot)
-        await pilot.press("ctrl+f")
+        await pilot.press("o", "ctrl+f")
+        await settle(pilot)
         assert app.screen.query_one(EntryTable).rows.sorted_by == "registers"
 
 
@@ -210,6 +209,6 @@ def test_help_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool
     async def open_help(pilot: Pilot[None]) -> None:
         await settle(pilot)
         await pilot.press("question_mark")
-        await pilot.pause(0.2)
+        await settle(pilot)
 
     assert snap_compare(app, terminal_size=(120, 40), run_before=open_help)

@@ -4,23 +4,26 @@ from collections.abc import Callable
 
 import pytest
 from textual.color import Color
-from textual.pilot import Pilot
+from textual.widgets import Markdown
 
+from irlens.model.config import Config
 from irlens.tui.app import Lens
+from irlens.tui.entry_cells import TITLES
+from irlens.tui.entry_rows import EntryRows
 from irlens.tui.screens.browser import BrowserScreen
+from irlens.tui.screens.dialogue import Dialogue
+from irlens.tui.screens.inspector import View as Inspector
 from irlens.tui.screens.overview import View
+from irlens.tui.screens.reading import Reading
+from irlens.tui.screens.recompile import Recompile
+from irlens.tui.widgets.compiling import CompileStatus
 from irlens.tui.widgets.entry_summary import EntrySummary
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.workbench import Entry, Workbench
+from tests.tui.conftest import FakeWorkbench
+from tests.tui.waiting import settle, until
 
 SIZE = (160, 40)
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until everything that was asked has been answered and drawn."""
-    await pilot.pause(0.15)
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 def rows(app: Lens, column: str = "kernel") -> list[str]:
@@ -57,7 +60,8 @@ async def test_lists_everything_with_its_figures(bench: Workbench) -> None:
     ("key", "column", "first", "last"),
     [
         ("r", "registers", "128", "–"),
-        ("o", "occupancy", "████  100 %", "–"),
+        ("o", "occupancy", "100 %", "–"),
+        ("l", "local", "304", "–"),
         ("m", "shared", "24,600", "–"),
         ("f", "findings", "1▲ 2• ", "–"),
         ("p", "pipelines", "4/4 ", "–"),
@@ -70,11 +74,11 @@ async def test_sorts_by_a_column_with_what_is_unknown_at_the_end(
     app = Lens(bench)
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        await pilot.press(key)
-        await pilot.pause()
+        await pilot.press("o", key)
+        await settle(pilot)
         assert rows(app, column)[0] == first
         assert rows(app, column)[-1] == last
-        await pilot.press(key)
+        await pilot.press("o", key)
         await pilot.pause()
         assert rows(app, column)[-1] == last, "unknown comes last the other way round, too"
 
@@ -94,9 +98,9 @@ async def test_the_cursor_stays_on_its_entry(bench: Workbench) -> None:
         await settle(pilot)
         await pilot.press("j", "j")
         chosen = current(app)
-        for key in ("r", "o", "o", "a"):
-            await pilot.press(key)
-            await pilot.pause()
+        for key in ("r", "o", "o", "n"):
+            await pilot.press("o", key)
+            await settle(pilot)
             assert current(app) == chosen
 
 
@@ -291,18 +295,140 @@ async def test_the_row_under_the_cursor_can_be_read(bench: Workbench, theme: str
             assert abs(ink.brightness - paper.brightness) > 0.3, part
 
 
-async def test_a_narrow_terminal_has_fewer_columns(bench: Workbench) -> None:
+async def test_a_narrow_terminal_has_fewer_columns_and_all_of_them_whole(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(300, 40)) as pilot:
+        await settle(pilot)
+        table = app.screen.query_one(EntryTable)
+        assert list(table.columns.widths) == list(TITLES)
+        assert not table.columns.more
+        for width in (160, 120, 100, 80, 60):
+            await pilot.resize_terminal(width, 24)
+            await settle(pilot)
+            shown = table.columns.widths
+            assert {"kernel", "registers"} <= set(shown)
+            assert (
+                drawn(app, 0).split()
+                == [word for name in shown for word in table.rows.title(name).split()]
+                + ["›"] * table.columns.more
+            )
+            assert len(drawn(app, 0)) == table.scrollable_content_region.width
+        assert "local" not in table.columns.widths
+        assert len(rows(app)) == 8
+
+
+async def test_what_there_is_no_room_for_is_to_the_right(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        table = app.screen.query_one(EntryTable)
+        first, seen = table.columns, set(table.columns.widths)
+        assert first.more
+        for _ in TITLES:
+            await pilot.press("l")
+            seen |= set(table.columns.widths)
+            assert "kernel" in table.columns.widths
+            assert drawn(app, 0).startswith("‹")
+        assert seen == set(TITLES)
+        assert not table.columns.more
+        for _ in TITLES:
+            await pilot.press("left")
+        assert table.columns == first
+
+
+async def test_settings_begin_with_what_sets_a_kernels_entries_apart(bench: Workbench) -> None:
+    def config(warps: int, stages: int) -> Config:
+        return Config(
+            num_warps=warps, num_stages=stages, num_ctas=1, maxnreg=None,
+            constexprs={"BLOCK": 64}, args={"n": stages},
+        )  # fmt: skip
+
+    rows = EntryRows()
+    rows.add(
+        Entry(key=f"{warps} {stages}", kernel="k", config=config(warps, stages))
+        for warps in (16, 4)
+        for stages in (2, 3)
+    )
+    assert rows.shown == ["4 2", "4 3", "16 2", "16 3"], "numbers in their order"
+    apart, _, rest = rows.cells_of("4 3")["settings"][0]
+    assert apart == ("num_warps=4 num_stages=3 n=3", "")
+    assert rest[0] == "BLOCK=64"
+    rows.add([Entry(key="other", kernel="another", config=config(8, 8))])
+    assert rows.cells_of("other")["settings"][0][0] == ("", ""), "alone of its kernel"
+
+
+async def test_recompiles_the_entry_under_the_cursor(bench: FakeWorkbench) -> None:
     app = Lens(bench)
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        table = app.screen.query_one(EntryTable)
-        assert "local" in table.rows.columns
-        assert "local B" in drawn(app, 0)
-        await pilot.resize_terminal(80, 24)
-        await pilot.pause()
-        assert "local" not in table.rows.columns
-        assert "local B" not in drawn(app, 0)
-        assert len(rows(app)) == 8
+        app.screen.query_one(EntryTable).select("softmax-h100")
+        bench.compiled.clear()
+        await pilot.press("r")
+        await settle(pilot)
+        assert isinstance(app.screen, Recompile)
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: app.recompiling.running is not None)
+        assert isinstance(app.screen, BrowserScreen)
+        status = app.screen.query_one(CompileStatus)
+        assert "esc cancels" in str(status.content)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "cancelled" in [*app._notifications][-1].message
+        bench.compiled.set()
+        await pilot.press("r")
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert bench.recompiled == [("softmax-h100", {"num_stages": "3"})] * 2
+        assert isinstance(app.screen, BrowserScreen)
+        assert current(app) == "softmax-t4", "the cursor is on what has been compiled"
+
+
+async def test_numbers_open_the_views(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("G", "2")
+        await settle(pilot)
+        assert isinstance(app.screen, Inspector)
+        assert app.screen.key == "spill-h100"
+
+
+async def test_search_order_and_place_are_there_again(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("slash", *"softmax", "enter", "o", "r", "G")
+        await settle(pilot)
+        before, chosen = rows(app, "registers"), current(app)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert isinstance(app.screen, View)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert rows(app, "registers") == before
+        assert len(before) == 3
+        assert current(app) == chosen
+
+
+@pytest.mark.parametrize("keys", [["o"], ["j", "c"], ["G", "k", "r"]])
+async def test_every_dialogue_has_help(bench: Workbench, keys: list[str]) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press(*keys)
+        await settle(pilot)
+        dialogue = app.screen
+        assert isinstance(dialogue, Dialogue)
+        await pilot.press("question_mark")
+        await settle(pilot)
+        assert isinstance(app.screen, Reading)
+        told = app.screen.query_one(Markdown).source
+        assert dialogue.HELP_TEXT.strip().splitlines()[0] in told
+        assert "Cancel" in told
+        await pilot.press("escape", "escape")
+        await settle(pilot)
+        assert isinstance(app.screen, BrowserScreen)
 
 
 def test_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:

@@ -2,14 +2,13 @@
 
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import Markdown, OptionList, Static
-from textual.worker import WorkerCancelled
 
 from irlens.model.code import CodeComparison, CodeHunk, CodeRow
 from irlens.model.comparison import Side
@@ -25,19 +24,10 @@ from irlens.tui.screens.overview import View as Overview
 from irlens.tui.screens.picking import Picking
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.workbench import Workbench
+from tests.tui.waiting import settle, until
 
 SIZE = (120, 40)
 PAIR = ("softmax-t4", "softmax-h100")
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until everything that was asked has been answered and drawn."""
-    await pilot.pause()
-    while not all(worker.is_finished for worker in pilot.app.workers):
-        with suppress(WorkerCancelled):  # who leaves a screen abandons what it asked for
-            await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-    await pilot.pause()
 
 
 @asynccontextmanager
@@ -247,6 +237,7 @@ async def test_keys_move_the_cursor(bench: Workbench, split: bool) -> None:
 async def test_search_goes_through_what_is_shown(bench: Workbench) -> None:
     async with comparing(bench) as (screen, pilot):
         await pilot.press("slash", *"commit_group", "enter")
+        await settle(pilot)
         first = screen.diff.current
         assert first is not None
         assert "commit_group" in first.text
@@ -258,7 +249,8 @@ async def test_search_goes_through_what_is_shown(bench: Workbench) -> None:
         await pilot.press("slash", *"mbarrier", "escape")
         assert screen.diff.current is first
         await pilot.press("slash", *"no such thing", "enter")
-        assert "matches" in [*pilot.app._notifications][-1].message
+        await settle(pilot)
+        assert "no match" in [*pilot.app._notifications][-1].message
         assert second != screen.diff.row
 
 
@@ -344,11 +336,11 @@ async def test_no_key_waits_for_an_answer(
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         app.show_comparison(*PAIR)
-        await pilot.pause(0.2)
+        await until(pilot, lambda: isinstance(app.screen, Compare))
         screen = app.screen
         assert isinstance(screen, Compare)
-        assert "pipelined" in moved(screen)
-        assert "comparing ptx" in drawn(screen)[0]
+        await until(pilot, lambda: screen.is_mounted and "pipelined" in moved(screen))
+        await until(pilot, lambda: "comparing ptx" in drawn(screen)[0])
         await pilot.press("s", "j", "u", "d", "slash", "a", "escape", "x", "G", "y")
         assert screen.before == PAIR[1]
         await pilot.press("escape")
@@ -361,8 +353,10 @@ async def test_answers_about_other_sides_are_dropped(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compare, late = bench.code, threading.Event()
+    asked: list[tuple[str, str]] = []
 
     def code(before: str, after: str, stage: str) -> CodeComparison:
+        asked.append((before, after))
         if before == PAIR[0]:
             late.wait(60)
         return compare(before, after, stage)
@@ -372,9 +366,9 @@ async def test_answers_about_other_sides_are_dropped(
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         app.show_comparison(*PAIR)
-        await pilot.pause(0.2)
+        await until(pilot, lambda: (PAIR[0], PAIR[1]) in asked)
         await pilot.press("x")
-        await pilot.pause(0.2)
+        await until(pilot, lambda: (PAIR[1], PAIR[0]) in asked)
         late.set()
         await settle(pilot)
         screen = app.screen

@@ -57,12 +57,12 @@ def test_the_order_does_not_depend_on_what_came_first(numbers: list[int | None])
 def test_a_column_never_becomes_narrower() -> None:
     rows = EntryRows()
     rows.add([entry(1, 7)])
-    before = rows.width("kernel")
+    before = rows.needs.widths["kernel"]
     rows.add([Entry(key="2", kernel="a_much_longer_name_than_that")])
-    assert rows.width("kernel") == len("a_much_longer_name_than_that") > before
+    assert rows.needs.widths["kernel"] == len("a_much_longer_name_than_that") > before
     rows.narrow_down("kernel_1")
     assert rows.shown == ["1"]
-    assert rows.width("kernel") == len("a_much_longer_name_than_that")
+    assert rows.needs.widths["kernel"] == len("a_much_longer_name_than_that")
 
 
 @given(st.text(max_size=40), st.integers(3, 40))

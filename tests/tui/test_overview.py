@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from irlens.model.report import Pipeline, Report
 from irlens.tui.app import Lens
@@ -19,6 +18,7 @@ from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
 from irlens.tui.workbench import Workbench
+from tests.tui.waiting import settle
 
 SIZE = (120, 60)
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
@@ -26,13 +26,6 @@ REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 
 def report_of(name: str) -> Report:
     return msgspec.json.decode((REPORTS / f"{name}.json").read_bytes(), type=Report)
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until everything that was asked has been answered and drawn."""
-    await pilot.pause(0.15)
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 def text(app: Lens, panel: str) -> str:

@@ -5,16 +5,14 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
-from textual.worker import WorkerCancelled
 
 from irlens import arch
 from irlens.capturing import Request
@@ -30,31 +28,12 @@ from irlens.tui.widgets.compiling import CompileStatus, MovedSince
 from irlens.tui.widgets.field import Field, stepped
 from irlens.workbench.bench import Bench
 from irlens.workbench.compiling import Compiler
+from tests.tui.waiting import settle, until
 
 if TYPE_CHECKING:
     from tests.tui.conftest import FakeWorkbench
 
 SIZE = (120, 40)
-#: Seconds until something must have happened; a busy machine takes its time.
-PATIENCE = 60.0
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until everything that was asked has been answered and drawn."""
-    await pilot.pause()
-    while not all(worker.is_finished for worker in pilot.app.workers):
-        with suppress(WorkerCancelled):  # who leaves a screen abandons what it asked for
-            await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-    await pilot.pause()
-
-
-async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    """Wait for something while a compilation may be running."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        await pilot.pause(0.02)
 
 
 @asynccontextmanager
@@ -121,7 +100,8 @@ async def test_values_can_be_typed_and_completed(bench: "FakeWorkbench") -> None
         form = await open_form(pilot)
         await pilot.press("tab", "tab", "tab", *"2048", "up", "down", "down", "right")
         await pilot.press("tab", "a", "1")
-        await pilot.pause(0.2)
+        target = form.query(Field).last()
+        await until(pilot, lambda: target._suggestion == "a100")
         assert "a100" in str(form.query_one("#choices", Static).content)
         await pilot.press("right", "enter")
         await settle(pilot)
@@ -385,7 +365,7 @@ def test_looks_as_it_did(bench: "FakeWorkbench", snap_compare: Callable[..., boo
         await settle(pilot)
         await open_form(pilot)
         await pilot.press("left", "down", "down", "down", "down", "down")
-        await pilot.pause(0.2)
+        await settle(pilot)
 
     for size in ((80, 24), (120, 40), (250, 60)):
         app = Lens(bench, entry="softmax-h100")

@@ -64,6 +64,19 @@ class LensScreen(Screen[None]):
         tell_error = failed or self.lens.tell_error
         ask(self, call, self._unless_gone(then), self._unless_gone(tell_error), group=group)
 
+    @property
+    def may_cancel(self) -> bool:
+        """Whether something is being compiled that the screen's way back cancels."""
+        return False
+
+    def recompile(self, key: str) -> None:
+        """Ask what to choose anew for an entry, and compile it again."""
+        self.ask(
+            lambda: (self.bench.kernel(key), self.bench.settings(key)),
+            lambda known: self.lens.show_form(key, *known),
+            group="settings",
+        )
+
     def _unless_gone(self, then: Callable[[T], None]) -> Callable[[T], None]:
         """Return what does nothing while the screen is being taken apart."""
 
@@ -115,11 +128,7 @@ class EntryScreen(LensScreen):
 
     def action_recompile(self) -> None:
         """Ask what to choose anew, and compile again."""
-        self.ask(
-            lambda: (self.bench.kernel(self.key), self.bench.settings(self.key)),
-            lambda known: self.lens.show_form(self.key, *known),
-            group="settings",
-        )
+        self.recompile(self.key)
 
     def action_compilation(self, step: int) -> None:
         """Show the entry that was compiled after (-1: before) this one, in the same view."""
@@ -129,11 +138,16 @@ class EntryScreen(LensScreen):
 
     def action_back(self) -> None:
         """Return to the list of entries; while something is compiled from this one, cancel it."""
-        recompiling = self.lens.recompiling
-        if recompiling.running is not None and recompiling.running.key == self.key:
-            recompiling.cancel()
+        if self.may_cancel:
+            self.lens.recompiling.cancel()
         else:
             self.lens.show_browser()
+
+    @property
+    def may_cancel(self) -> bool:
+        """Whether something is being compiled from this entry."""
+        running = self.lens.recompiling.running
+        return running is not None and running.key == self.key
 
     @property
     def here(self) -> Place | None:

@@ -1,9 +1,11 @@
 """The browser: every kernel and configuration there is."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
@@ -16,6 +18,7 @@ from irlens.tui.asking import stream
 from irlens.tui.drawing import BAD, DIM, WARN
 from irlens.tui.entry_cells import MARKS, mark
 from irlens.tui.screens.base import LensScreen
+from irlens.tui.screens.sorting import SortCommands, Sorting
 from irlens.tui.widgets.entry_summary import EntrySummary
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.heading import Heading
@@ -25,8 +28,6 @@ from irlens.tui.workbench import Entry
 
 #: Seconds for which the cursor rests on an entry before its report is asked for.
 _REST = 0.12
-#: Columns of a terminal that has room for everything.
-_WIDE = 150
 
 
 class BrowserScreen(LensScreen):
@@ -42,7 +43,11 @@ class BrowserScreen(LensScreen):
             "* `1✗ 2▲ 3•` findings: errors, warnings, notes",
             "",
             "Type `/` and words: rows with all of them stay. `spills`, `cannot launch`, `error`",
-            "and `num_warps=4` are words, too.",
+            "and `num_warps=4` are words, too. `o` and a letter sort: `o` `r` by registers, once",
+            "more the other way round.",
+            "",
+            "Of the settings those come first that set the entries of a kernel apart. Where there",
+            "is no room for a column `›` stands at the end of the titles: `l` moves on to it.",
         ]
     )
 
@@ -50,19 +55,18 @@ class BrowserScreen(LensScreen):
         Binding("slash", "search", "Search", id="browser.search"),
         Binding("n", "next(1)", "Next match", id="browser.next", show=False),
         Binding("N", "next(-1)", "Previous match", id="browser.previous", show=False),
-        Binding("escape", "show_all", "Show all", id="browser.show_all", show=False),
-        Binding("a", "sort('kernel')", "Sort by name", id="browser.sort.kernel", show=False),
-        Binding("t", "sort('target')", "Sort by target", id="browser.sort.target", show=False),
-        Binding("r", "sort('registers')", "By registers", id="browser.sort.registers"),
-        Binding("o", "sort('occupancy')", "By occupancy", id="browser.sort.occupancy"),
-        Binding("m", "sort('shared')", "By memory", id="browser.sort.shared", show=False),
-        Binding("f", "sort('findings')", "By findings", id="browser.sort.findings", show=False),
-        Binding("p", "sort('pipelines')", "Sort by stages", id="browser.sort.stages", show=False),
+        Binding("escape", "back", "Show all", id="browser.show_all", show=False),
+        Binding("o", "sort", "Sort", id="browser.sort"),
+        Binding("r", "recompile", "Recompile", id="browser.recompile"),
         Binding("c", "compare", "Compare", id="browser.compare"),
+        Binding("1", "view('overview')", "Overview", id="browser.overview", show=False),
+        Binding("2", "view('inspector')", "Inspector", id="browser.inspector", show=False),
         Binding("s", "toggle_summary", "Summary", id="browser.summary", show=False),
         Binding("y", "copy", "Copy the place", id="browser.copy", show=False),
         Binding("R", "reload", "Look again", id="browser.reload", show=False),
     ]
+
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {SortCommands}
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +88,6 @@ class BrowserScreen(LensScreen):
         remembered = self.lens.remembered
         table = self.table
         table.rows.sorted_by, table.rows.descending = remembered.sort, remembered.descending
-        table.rows.wide = self._is_wide()
         table.focus()
         self.set_class(remembered.layout.get("browser.summary") == "off", "-no-summary")
         self._tell()
@@ -112,8 +115,19 @@ class BrowserScreen(LensScreen):
         """Narrow the list down."""
         self.query_one(Prompt).open("search", "words that rows must have")
 
-    def action_show_all(self) -> None:
-        """Forget what was searched for."""
+    @property
+    def may_cancel(self) -> bool:
+        """Whether something is being compiled."""
+        return self.lens.recompiling.running is not None
+
+    def action_back(self) -> None:
+        """Cancel what is being compiled; if nothing is, forget what was searched for."""
+        if self.may_cancel:
+            self.lens.recompiling.cancel()
+        else:
+            self._show_all()
+
+    def _show_all(self) -> None:
         self.table.narrow_down("")
         self._tell()
 
@@ -123,7 +137,17 @@ class BrowserScreen(LensScreen):
         if table.rows.shown:
             table.move_to((table.row + step) % len(table.rows.shown))
 
-    def action_sort(self, column: str) -> None:
+    def action_sort(self) -> None:
+        """Ask by which column to sort."""
+
+        def chosen(column: str | None) -> None:
+            if column is not None:
+                self.sort_by(column)
+
+        rows = self.table.rows
+        self.app.push_screen(Sorting(rows.sorted_by, descending=rows.descending), chosen)
+
+    def sort_by(self, column: str) -> None:
         """Sort by a column, by the same one again the other way round."""
         self.table.sort_by(column)
         self.lens.remembered.sort = self.table.rows.sorted_by
@@ -142,6 +166,18 @@ class BrowserScreen(LensScreen):
             key = entry.key
             self.lens.pick(key, lambda other: self.lens.show_comparison(key, other))
 
+    def action_recompile(self) -> None:
+        """Ask what to choose anew for the entry under the cursor, and compile it again."""
+        entry = self._current()
+        if entry is not None:
+            self.recompile(entry.key)
+
+    def action_view(self, name: str) -> None:
+        """Open the entry under the cursor in one of its views."""
+        entry = self._current()
+        if entry is not None:
+            self._open(name, entry)
+
     def action_copy(self) -> None:
         """Copy where the entry lies."""
         entry = self._current()
@@ -159,31 +195,25 @@ class BrowserScreen(LensScreen):
 
     def on_prompt_cancelled(self) -> None:
         """Show all rows again."""
-        self.action_show_all()
+        self._show_all()
 
     def on_entry_table_title_clicked(self, event: EntryTable.TitleClicked) -> None:
         """Sort by the column that was clicked."""
-        self.action_sort(event.column)
+        self.sort_by("occupancy" if event.column == "bar" else event.column)
 
     def on_entry_table_opened(self, event: EntryTable.Opened) -> None:
         """Open the entry."""
-        entry = self.table.rows.entries[event.key]
+        self._open("overview", self.table.rows.entries[event.key])
+
+    def _open(self, view: str, entry: Entry) -> None:
         if entry.problem:
             self.lens.tell_error(IrlensError(entry.problem))
         else:
-            self.lens.show_view("overview", entry.key)
+            self.lens.show_view(view, entry.key)
 
     def on_entry_table_highlighted(self) -> None:
         """Tell of the entry under the cursor, in full once the cursor rests there."""
         self._summarize()
-
-    def on_resize(self) -> None:
-        """Show as many columns as there is room for."""
-        if self._is_wide() != self.table.rows.wide:
-            self.table.widen(self._is_wide())
-
-    def _is_wide(self) -> bool:
-        return self.size.width >= _WIDE
 
     def _summarize(self) -> None:
         entry = self._current()
@@ -215,6 +245,13 @@ class BrowserScreen(LensScreen):
         """Show entries, or what is new about entries that are shown."""
         self.table.add(entries)
         self._tell()
+
+    def add_compiled(self, origin: str, entry: Entry) -> None:
+        """Show what has been compiled; the cursor goes there if it is still on its origin."""
+        follows = self.table.current == origin
+        self.add([entry])
+        if follows:
+            self.table.select(entry.key)
 
     def _listed(self) -> None:
         self._listing = False

@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -17,7 +16,9 @@ from irlens.model.label import labels
 from irlens.model.text import count, percent, printable_line
 from irlens.tui.asking import stream
 from irlens.tui.drawing import MUTED
-from irlens.tui.entry_cells import searched
+from irlens.tui.entry_cells import searched, side_of
+from irlens.tui.screens.dialogue import Dialogue
+from irlens.tui.widgets.choices import Choices
 from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Entry, Workbench
@@ -29,20 +30,7 @@ _LABEL = 48
 _Rank: TypeAlias = tuple[bool, bool, int]
 
 
-class _Entries(OptionList):
-    """The entries, also by vim's keys."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "Down", id="picking.down", show=False),
-        Binding("k", "cursor_up", "Up", id="picking.up", show=False),
-        Binding("g", "first", "First", id="picking.first", show=False),
-        Binding("G", "last", "Last", id="picking.last", show=False),
-        Binding("ctrl+d", "page_down", "Page down", id="picking.page_down", show=False),
-        Binding("ctrl+u", "page_up", "Page up", id="picking.page_up", show=False),
-    ]
-
-
-class Picking(ModalScreen[str | None]):
+class Picking(Dialogue[str | None]):
     """Answers with an entry's key, or with nothing.
 
     Args:
@@ -51,6 +39,10 @@ class Picking(ModalScreen[str | None]):
         known: Entries that are listed already; without any, they are listed now.
     """
 
+    HELP_TEXT = """\
+What an entry is compared with. Entries of the same kernel come first, what has least apart from it
+before all others; beside each stands what sets it apart.
+"""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Cancel", id="picking.cancel"),
         Binding("slash", "search", "Search", id="picking.search"),
@@ -67,7 +59,7 @@ class Picking(ModalScreen[str | None]):
         """Lay out the list in the middle."""
         with Vertical():
             yield Static(id="told", markup=False)
-            yield _Entries(markup=False)
+            yield Choices(markup=False)
             yield Prompt()
         yield Hints()
 
@@ -116,7 +108,7 @@ class Picking(ModalScreen[str | None]):
             for _, label, entry in ranked
             if all(word in f"{label} {searched(entry)}".lower() for word in words)
         ]
-        options = self.query_one(_Entries)
+        options = self.query_one(Choices)
         here = options.highlighted_option.id if options.highlighted_option else None
         width = min(max((len(label) for label, _ in shown), default=0), _LABEL)
         options.set_options(
@@ -143,9 +135,9 @@ class Picking(ModalScreen[str | None]):
 def _ranked(entries: dict[str, Entry], key: str) -> Iterator[tuple[_Rank, str, Entry]]:
     """Yield what can be picked, with what to sort by and what sets it apart."""
     current = entries.get(key)
-    mine = _side(current) if current else None
+    mine = side_of(current, current.target) if current else None
     for entry in entries.values():
-        side = _side(entry)
+        side = side_of(entry, entry.target)
         if entry.key == key or entry.problem or side is None:
             continue
         label = labels([mine, side])[1] if mine else entry.kernel
@@ -159,18 +151,6 @@ def _ranked(entries: dict[str, Entry], key: str) -> Iterator[tuple[_Rank, str, E
 
 def _vendor(side: Side) -> str:
     return side.target.vendor if side.target else ""
-
-
-def _side(entry: Entry) -> Side | None:
-    if entry.config is None:
-        return None
-    return Side(
-        kernel=entry.kernel,
-        target=entry.target,
-        triton_version=entry.triton_version,
-        config=entry.config,
-        label="",
-    )
 
 
 def _row(label: str, entry: Entry, width: int) -> Content:

@@ -8,11 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from irlens.model.text import printable_line
 from irlens.tui.drawing import DIM, WARN
+from irlens.tui.screens.dialogue import Dialogue
 from irlens.tui.widgets.field import Field
 from irlens.tui.widgets.hints import Hints
 from irlens.tui.workbench import Setting
@@ -20,7 +20,7 @@ from irlens.tui.workbench import Setting
 _FREE = "← → change it, or type a value"
 
 
-class Recompile(ModalScreen[dict[str, str] | None]):
+class Recompile(Dialogue[dict[str, str] | None]):
     """Answers with what the user changed, by name, or with nothing.
 
     Args:
@@ -29,6 +29,12 @@ class Recompile(ModalScreen[dict[str, str] | None]):
         last: What was chosen the last time, to go on from.
     """
 
+    HELP_TEXT = """\
+What to choose anew before the kernel is compiled again; everything else stays as it was.
+
+* Arrow keys step through values, or type one; what is empty stays as it was.
+* `●` marks what is not as it was compiled.
+"""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Cancel", id="form.cancel"),
         Binding("ctrl+r", "reset", "As compiled", id="form.reset"),

@@ -50,7 +50,7 @@ class CompileStatus(Static):
         if attempt is not None:
             elapsed = time.monotonic() - attempt.since
             sign = _TURNING[int(elapsed / _TICK) % len(_TURNING)]
-            here = getattr(self.screen, "key", None) == attempt.key
+            here = getattr(self.screen, "may_cancel", False)
             told = f"  {elapsed:.1f} s{'  esc cancels' if here else ''}"
             self.update(Content.assemble((f"{sign} compiling ", WARN), attempt.told, (told, DIM)))
 

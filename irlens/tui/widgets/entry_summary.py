@@ -21,9 +21,12 @@ from irlens.tui.drawing import (
     occupancy_style,
 )
 from irlens.tui.entry_cells import settings
+from irlens.tui.entry_line import elided
 from irlens.tui.workbench import Entry
 
-_BAR = 16
+_BAR = 8
+#: Cells that the summary has at least.
+_LEAST = 27
 
 
 class EntrySummary(Static):
@@ -31,14 +34,15 @@ class EntrySummary(Static):
 
     def tell(self, entry: Entry | None, report: Report | None) -> None:
         """Show an entry, ``None`` for none."""
-        self.update(Content("") if entry is None else lines(list(_rows(entry, report))))
+        width = max(self.size.width, _LEAST)
+        self.update(Content("") if entry is None else lines(list(_rows(entry, report, width))))
 
 
-def _rows(entry: Entry, report: Report | None) -> Iterator[Content]:
+def _rows(entry: Entry, report: Report | None, width: int) -> Iterator[Content]:
     yield Content.styled(printable_line(entry.kernel), "bold")
     yield Content.styled(" · ".join(_made_for(entry)), DIM)
     if entry.place:
-        yield Content.styled(printable_line(entry.place), DIM)
+        yield Content.styled(elided(printable_line(entry.place), width), DIM)
     if entry.problem:
         yield Content("")
         yield Content.styled(printable_line(entry.problem), BAD)

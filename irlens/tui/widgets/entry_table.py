@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
+from msgspec.structs import replace
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
@@ -11,15 +12,14 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from irlens.tui.entry_line import Ink, cell, elided
+from irlens.tui.entry_columns import SETTINGS, Columns, arrange
+from irlens.tui.entry_line import Ink, cell, cut, elided
 from irlens.tui.entry_rows import EntryRows
 from irlens.tui.workbench import Entry
 
-_RIGHT = frozenset({"registers", "local", "shared"})
+_RIGHT = frozenset({"registers", "local", "shared", "occupancy"})
 #: The least that is left of kernels' names, in cells.
 _LEAST_NAME = 24
-#: Cells that the text moves to the side by.
-_PAN = 8
 
 
 class EntryTable(ScrollView, can_focus=True):
@@ -29,6 +29,7 @@ class EntryTable(ScrollView, can_focus=True):
 
     Attributes:
         rows: The rows. What changes them is a method here, so that it is drawn.
+        columns: The columns that can be seen.
     """
 
     # Textual's selection would have to tag every piece of every line.
@@ -43,6 +44,7 @@ class EntryTable(ScrollView, can_focus=True):
     EntryTable {
         background: $background;
         scrollbar-size: 0 1;
+        scrollbar-gutter: stable;
         & > .entry-table--titles { background: $surface; color: $dim; }
         & > .entry-table--cursor {
             background: $block-cursor-blurred-background;
@@ -103,6 +105,7 @@ class EntryTable(ScrollView, can_focus=True):
         self._told: str | None = None
         self._hovered = -1
         self._inks: dict[str, Ink] = {}
+        self.columns = Columns({}, 0, more=False)
 
     @property
     def current(self) -> str | None:
@@ -131,17 +134,17 @@ class EntryTable(ScrollView, can_focus=True):
         self._inks.clear()
         self._changed()
 
-    def widen(self, wide: bool) -> None:
-        """Show every column, or those that a narrow terminal has room for."""
-        self.rows.wide = wide
-        self._changed()
-
     def move_to(self, row: int) -> None:
         """Put the cursor on a row, from 0, or on the nearest there is."""
         if self.rows.shown:
             self.row = min(max(row, 0), len(self.rows.shown) - 1)
             self._here = self.current if self.row else None
             self._look()
+
+    def select(self, key: str) -> None:
+        """Put the cursor on an entry, if its row is shown."""
+        if key in self.rows.shown:
+            self.move_to(self.rows.shown.index(key))
 
     def action_open(self) -> None:
         """Ask for the entry under the cursor."""
@@ -167,13 +170,14 @@ class EntryTable(ScrollView, can_focus=True):
         self.move_to(self.row + rows)
 
     def action_pan(self, step: int) -> None:
-        """Move the text to the side."""
-        self.scroll_relative(x=step * _PAN, animate=False, force=True)
+        """Move the text to the side by a column."""
+        self._arrange(max(self.columns.moved + step, 0))
+        self.refresh()
 
     def on_click(self, event: events.Click) -> None:
         """Sort by a title; go to a row, or open the one that the cursor is on."""
         if event.y == 0:
-            column = self._column_at(event.x + self.scroll_offset.x)
+            column = self.columns.at(event.x)
             if column is not None:
                 self.post_message(self.TitleClicked(column))
             return
@@ -203,15 +207,19 @@ class EntryTable(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw the titles, or a row."""
-        columns, row = self.rows.columns, self._row_at(y)
+        row = self._row_at(y)
         if y == 0:
-            titles = [[(self.rows.title(name), "")] for name in columns]
-            return self._line(titles, self._ink("titles"))
+            return self._titles()
         if row < 0:
-            return Strip.blank(self.size.width, self.rich_style)
+            return Strip.blank(self._room, self.rich_style)
         kind = "cursor" if row == self.row else "hover" if row == self._hovered else ""
         cells = self.rows.cells_of(self.rows.shown[row])
-        return self._line([cells[name][0] for name in columns], self._ink(kind))
+        return self._line([cells[name][0] for name in self.columns.widths], self._ink(kind))
+
+    @property
+    def _room(self) -> int:
+        """The cells of a line, beside the bar that scrolls."""
+        return self.scrollable_content_region.width
 
     @property
     def _page(self) -> int:
@@ -223,18 +231,12 @@ class EntryTable(ScrollView, can_focus=True):
         row = y - 1 + self.scroll_offset.y
         return row if y > 0 and row < len(self.rows.shown) else -1
 
-    def _column_at(self, x: int) -> str | None:
-        end = 0
-        for name in self.rows.columns:
-            end += self._width(name) + 2
-            if x < end:
-                return name
-        return None
-
-    def _width(self, column: str) -> int:
-        """Return a column's width; long names leave room for the figures beside them."""
-        width = self.rows.width(column)
-        return min(width, max(self.size.width // 3, _LEAST_NAME)) if column == "kernel" else width
+    def _arrange(self, moved: int) -> None:
+        """Choose the columns; long names leave room for the figures beside them."""
+        needs, room = self.rows.needs, self._room
+        name = min(needs.widths["kernel"], max(room // 3, _LEAST_NAME))
+        needs = replace(needs, widths={**needs.widths, "kernel": name})
+        self.columns = arrange(needs, room, moved)
 
     def _hover(self, row: int) -> None:
         if row != self._hovered:
@@ -245,8 +247,8 @@ class EntryTable(ScrollView, can_focus=True):
         """Draw anew; the cursor stays on its entry, and that where it was if it is to be still."""
         shown, was = self.rows.shown, self.row
         self.row = shown.index(self._here) if self._here in shown else 0
-        columns = sum(self._width(name) + 2 for name in self.rows.columns)
-        self.virtual_size = Size(columns, len(shown) + 1)
+        self._arrange(self.columns.moved)
+        self.virtual_size = Size(self._room, len(shown) + 1)
         if still and self.row != was:
             top = self.scroll_offset.y + self.row - was
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
@@ -265,13 +267,23 @@ class EntryTable(ScrollView, can_focus=True):
 
     def _line(self, cells: Iterable[Iterable[tuple[str, str]]], ink: Ink) -> Strip:
         segments: list[Segment] = []
-        for name, pieces in zip(self.rows.columns, cells, strict=True):
-            width = self._width(name)
+        for (name, width), pieces in zip(self.columns.widths.items(), cells, strict=True):
             if name == "kernel":
                 pieces = [(elided(text, width), style) for text, style in pieces]
+            elif name == SETTINGS:
+                pieces = cut(pieces, width)
             segments += cell(pieces, width, ink, right=name in _RIGHT)
-        left = self.scroll_offset.x
-        return Strip(segments).crop_extend(left, left + self.size.width, ink.line)
+        return Strip(segments).adjust_cell_length(self._room, ink.line)
+
+    def _titles(self) -> Strip:
+        """Draw the titles, with a sign at an end beyond which there is more."""
+        ink, columns = self._ink("titles"), self.columns
+        strip = self._line([[(self.rows.title(name), "")] for name in columns.widths], ink)
+        if columns.moved:
+            strip = Strip([Segment("‹", ink.line), *strip.crop(1)])
+        if columns.more:
+            strip = Strip([*strip.crop(0, self._room - 1), Segment("›", ink.line)])
+        return strip
 
     def _ink(self, kind: str) -> Ink:
         """Return what a kind of line is written with: a part of the table, or "" for a row."""

@@ -69,6 +69,10 @@ class Field(Input):
             return list(choices[first : first + _CHOICES_SHOWN])
         return [choice for choice in choices if choice.startswith(typed)][:_CHOICES_SHOWN]
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Take every letter but the one that asks for help, which is part of no value."""
+        return key != "question_mark" and super().check_consume_key(key, character)
+
     def action_step(self, step: int) -> None:
         """Go to the next (-1: previous) value; in a text that has none, move the cursor."""
         value = stepped(self.chosen, self.setting.choices, step)
