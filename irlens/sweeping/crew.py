@@ -27,7 +27,7 @@ from irlens.model.errors import IrlensError
 from irlens.sweeping.work import Work
 
 _LONGEST = 300  # characters of a worker's last words
-#: What the compiler said is written down by a process beside the worker, a moment later.
+#: What becomes of a worker, and what it said, is written down by others, a moment later.
 _LOOKS = 10
 _SECONDS_BETWEEN_LOOKS = 0.05
 
@@ -167,13 +167,8 @@ class LocalCrew:
         )
 
     def _death(self, process: SpawnProcess) -> Death:
-        process.join()
-        code = process.exitcode or 0
-        reason = (
-            f"signal {-code}, {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        )
         log = Path(self._logs.name, str(process.pid))
-        return Death(f"worker died ({reason})", _last_words(log)[:_LONGEST])
+        return Death(f"worker died ({_ending(process)})", _last_words(log)[:_LONGEST])
 
 
 class _Context(SpawnContext):
@@ -188,6 +183,23 @@ class _Context(SpawnContext):
         process = SpawnProcess(*args, **kwargs)
         self.processes.append(process)
         return process
+
+
+def _ending(process: SpawnProcess) -> str:
+    """Return how a process ended: "signal 9, SIGKILL".
+
+    The pool's own thread waits for it, too: who comes second learns the exit code only when the
+    first has written it down.
+    """
+    for _ in range(_LOOKS):
+        process.join()
+        if process.exitcode is not None:
+            break
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    code = process.exitcode
+    if code is None or code >= 0:
+        return "exit code unknown" if code is None else f"exit code {code}"
+    return f"signal {-code}, {signal.Signals(-code).name}"
 
 
 def _last_words(log: Path) -> str:
