@@ -1,5 +1,9 @@
 """What all tests share: a store of their own, and the kernels an H200's driver was asked about."""
 
+import importlib.util
+import re
+import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,3 +28,27 @@ def h200_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with tarfile.open(DATA / "h200" / "triton-cache.tar.xz") as archive:
         archive.extractall(folder, filter="data")
     return folder / "triton-cache"
+
+
+@pytest.fixture(scope="session")
+def other_triton(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with a Triton of its own: the one here, which says it is 3.99.0."""
+    folder = tmp_path_factory.mktemp("other")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    spec = importlib.util.find_spec("triton")
+    assert spec is not None
+    assert spec.origin is not None
+    here, there = Path(spec.origin), site / "triton" / "__init__.py"
+    there.parent.mkdir()
+    for path in here.parent.iterdir():
+        if path != here and path.name != "__pycache__":
+            (there.parent / path.name).symlink_to(path)
+    stated = re.sub(r"(?m)^__version__ = .*$", "__version__ = '3.99.0'", here.read_text())
+    there.write_text(stated)
+    (info,) = here.parents[1].glob("triton-*.dist-info")  # names the backends
+    record = site / "triton-3.99.0.dist-info"
+    record.mkdir()
+    (record / "entry_points.txt").write_bytes((info / "entry_points.txt").read_bytes())
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: triton\nVersion: 3.99.0\n")
+    return folder / "bin" / "python"

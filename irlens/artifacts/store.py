@@ -79,6 +79,17 @@ def workspace(destination: Path) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def share(file: int) -> None:
+    """Keep ``irlens cache clean`` from what an open file stands for, until it is closed.
+
+    Raises:
+        OSError: The file system has no locks.
+    """
+    import fcntl  # not on Windows
+
+    fcntl.flock(file, fcntl.LOCK_SH)
+
+
 def publish(build: Path, destination: Path, *, replace: bool = False) -> None:
     """Move a finished capture to its place, in one step.
 

@@ -1,7 +1,9 @@
 """The GPU of this machine and what its driver says, without Triton and PyTorch."""
 
 import ctypes
+import os
 from pathlib import Path
+from uuid import UUID
 
 import msgspec
 
@@ -16,6 +18,11 @@ _COMPUTE_CAPABILITY_MINOR = 76
 _LOCAL_SIZE_BYTES = 3
 _NUM_REGS = 4
 
+# NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE in nvml.h
+_NVML_VERSION_SIZE = 80
+
+#: Where a loaded amdgpu kernel driver says what it is.
+_AMDGPU = Path("/sys/module/amdgpu")
 #: What the amdgpu kernel driver says of each processor, CPUs included.
 _KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
 
@@ -27,11 +34,18 @@ class Device(msgspec.Struct, frozen=True):
         target: What to compile for.
         sm_count: SMs (AMD: compute units).
         name: The product's name as its driver has it, or ``None`` where it has none.
+        uuid: What tells this very GPU from others; ``None`` where its driver does not say.
     """
 
     target: Target
     sm_count: int
     name: str | None
+    uuid: str | None = None
+
+    @property
+    def called(self) -> str:
+        """What a user knows it as."""
+        return self.name or self.target.arch
 
 
 class FunctionFacts(msgspec.Struct, frozen=True):
@@ -56,8 +70,8 @@ def find_device() -> Device | None:
 def nvidia_device(library: str = "libcuda.so.1") -> Device | None:
     """Ask the CUDA driver for its first device; ``CUDA_VISIBLE_DEVICES`` has its usual effect.
 
-    CUDA Driver API: ``cuInit``, ``cuDeviceGet``, ``cuDeviceGetName``, ``cuDeviceGetAttribute``.
-    No context is created.
+    CUDA Driver API: ``cuInit``, ``cuDeviceGet``, ``cuDeviceGetName``, ``cuDeviceGetUuid_v2``,
+    ``cuDeviceGetAttribute``. No context is created.
     """
     try:
         cuda = ctypes.CDLL(library)
@@ -77,7 +91,54 @@ def nvidia_device(library: str = "libcuda.so.1") -> Device | None:
 
     arch = f"sm_{attribute(_COMPUTE_CAPABILITY_MAJOR)}{attribute(_COMPUTE_CAPABILITY_MINOR)}"
     target = Target(vendor="nvidia", arch=arch, warp_size=32)
-    return Device(target, attribute(_MULTIPROCESSOR_COUNT), name.value.decode("utf-8", "replace"))
+    uuid, tell = ctypes.create_string_buffer(16), getattr(cuda, "cuDeviceGetUuid_v2", None)
+    known = tell is not None and not tell(uuid, device)
+    return Device(
+        target,
+        attribute(_MULTIPROCESSOR_COUNT),
+        name.value.decode("utf-8", "replace"),
+        f"GPU-{UUID(bytes=uuid.raw)}" if known else None,
+    )
+
+
+def bench(device: Device) -> str | None:
+    """Return what times have in common that may be compared: the very GPU, and its driver.
+
+    Returns:
+        "NVIDIA H200, GPU-..., driver 570.124.06"; ``None`` where the drivers do not say it all.
+    """
+    driver = nvidia_driver() if device.target.vendor == "nvidia" else amd_driver()
+    if device.uuid is None or driver is None:
+        return None
+    return f"{device.called}, {device.uuid}, driver {driver}"
+
+
+def nvidia_driver(library: str = "libnvidia-ml.so.1") -> str | None:
+    """Ask for the version of the kernel's driver: "570.124.06"; ``None`` if nothing tells it.
+
+    NVML: ``nvmlInit_v2``, ``nvmlSystemGetDriverVersion``.
+    """
+    try:
+        nvml = ctypes.CDLL(library)
+    except OSError:
+        return None
+    version = ctypes.create_string_buffer(_NVML_VERSION_SIZE)
+    if nvml.nvmlInit_v2():
+        return None
+    failed = nvml.nvmlSystemGetDriverVersion(version, len(version))
+    nvml.nvmlShutdown()
+    return None if failed else version.value.decode("utf-8", "replace")
+
+
+def amd_driver(module: Path = _AMDGPU) -> str | None:
+    """Read the version of the kernel's driver: "6.10.5"; ``None`` if there is no driver.
+
+    What was installed beside a kernel has a version; the kernel's own has that of the kernel.
+    """
+    try:
+        return (module / "version").read_text().strip()
+    except OSError:
+        return f"of Linux {os.uname().release}" if module.is_dir() else None
 
 
 def nvidia_function(
@@ -132,5 +193,7 @@ def amd_device(nodes: Path = _KFD_NODES) -> Device | None:
             warp_size=properties.get("wave_front_size", 64 if major < 10 else 32),
         )
         units = properties.get("simd_count", 0) // max(properties.get("simd_per_cu", 1), 1)
-        return Device(target, units, None)
+        # Some consumer products have none, or the kernel is too old to tell it.
+        unique = properties.get("unique_id", 0)
+        return Device(target, units, None, f"{unique:#x}" if unique else None)
     return None

@@ -1,4 +1,4 @@
-"""What another Python interpreter runs for irlens: it says what it is, or compiles with its Triton.
+"""What another Python interpreter runs for irlens: it says what it is, or works with its Triton.
 
 It is started by path, so that it begins with the standard library alone, of whatever version that
 interpreter is. What it needs of this irlens's environment is lent to it file by file; the rest of
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Carry out the order: ``{}`` asks what this interpreter is, any other is to compile."""
+    """Carry out the order: ``{}`` asks what this interpreter is, any other names its work."""
     del sys.path[0]  # the folder of this file, whose modules are not top-level ones
     # PYTHONPATH is ignored at the start, since it could hide the interpreter's own Triton. What
     # lies there may be needed by a kernel's file all the same.
@@ -28,7 +28,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever is printed on the way must not mix with the answer
     order = json.load(sys.stdin)
     try:
-        answer = _compile(order) if order else _facts()
+        answer = _carry_out(order) if order else _facts()
     except KeyboardInterrupt:
         sys.exit(130)
     with os.fdopen(answers, "w", encoding="utf-8") as stream:
@@ -45,22 +45,40 @@ def _facts() -> dict[str, Any]:
     }
 
 
-def _compile(order: dict[str, Any]) -> dict[str, Any]:
+def _carry_out(order: dict[str, Any]) -> dict[str, Any]:
     for name, file in order["lent"].items():
         _borrow(name, Path(file))
     import msgspec
 
-    from irlens.capturing.make import compile_here
     from irlens.capturing.request import Request
     from irlens.model.errors import IrlensError
 
-    request = msgspec.convert(order["request"], Request)
+    requests = msgspec.convert(order["requests"], list[Request])
     try:
-        return {"destination": str(compile_here(request, order["triton"]))}
+        return {"done": _WORK[order["work"]](requests, order["triton"])}
     except IrlensError as error:
         return {"message": error.message, "hint": error.hint}
     except ImportError as error:
         return {"message": f"{sys.executable} cannot import its Triton: {error}", "hint": None}
+
+
+def _compile(requests: list[Any], triton: str) -> str:
+    """Compile the one request; return the store's directory of the captures."""
+    from irlens.capturing.make import compile_here
+
+    return str(compile_here(requests[0], triton))
+
+
+def _plan(requests: list[Any], triton: str) -> str:
+    """Return what the requests, all of one kernel, come to: MessagePack, as hexadecimal digits."""
+    import msgspec  # not JSON, which has no word for an infinite constexpr
+
+    from irlens.capturing.planning import plan_here
+
+    return msgspec.msgpack.encode(plan_here(requests, triton)).hex()
+
+
+_WORK = {"compile": _compile, "plan": _plan}
 
 
 def _borrow(name: str, file: Path) -> None:

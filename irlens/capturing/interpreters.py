@@ -1,4 +1,4 @@
-"""Other Python interpreters: what they are, and compiling with the Triton that one has.
+"""Other Python interpreters: what they are, and work for the Triton that one has.
 
 Only Triton is theirs. irlens and what it needs is lent to them from here, see ``guest``.
 """
@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,17 +46,21 @@ class _Facts(msgspec.Struct, frozen=True):
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """What an interpreter says when it has compiled, or could not.
+    """What an interpreter says when it has done its work, or could not.
 
     Attributes:
-        destination: The store's directory of the captures.
+        done: What came of the work; ``None`` where it failed.
         message: What is wrong.
         hint: What to do about it.
     """
 
-    destination: str | None = None
+    done: str | None = None
     message: str = ""
     hint: str | None = None
+
+
+class CompilerDiedError(CaptureError):
+    """An interpreter that ended over its work, without an answer."""
 
 
 class Interpreter(msgspec.Struct, frozen=True):
@@ -71,29 +76,28 @@ class Interpreter(msgspec.Struct, frozen=True):
     triton: str
     lent: dict[str, str]
 
-    def compile(self, kernel: str, request: Request) -> Path:
-        """Compile a kernel into the store.
+    def carry_out(self, work: str, requests: Sequence[Request]) -> str:
+        """Do something with its Triton.
 
         Args:
-            kernel: The kernel, by the absolute path of its file.
-            request: What is asked for.
-
-        Returns:
-            The store's directory of the captures.
+            work: What, see ``guest``, which says what is returned, too.
+            requests: What is asked for, the kernel by the absolute path of its file.
 
         Raises:
-            CaptureError: It does not compile there.
+            CompilerDiedError: It ended before it was done.
+            CaptureError: It cannot be done there.
         """
-        order = {
+        order: dict[str, object] = {
+            "work": work,
             "lent": self.lent,
             "triton": self.triton,
-            "request": msgspec.to_builtins(
-                msgspec.structs.replace(request, kernel=kernel, triton=None)
-            ),
+            "requests": [
+                msgspec.to_builtins(msgspec.structs.replace(each, triton=None)) for each in requests
+            ],
         }
         answer = _ask(self.path, order, _Outcome)
-        if answer.destination is not None:
-            return Path(answer.destination)
+        if answer.done is not None:
+            return answer.done
         hint = answer.hint
         if hint is None and ModuleNotFoundError.__name__ in answer.message:
             hint = f"what the kernel's file imports has to be installed for {self.path}, too"
@@ -167,8 +171,8 @@ def _ask(path: Path, order: dict[str, object], answer: type[T]) -> T:
     except msgspec.DecodeError:
         if not order:
             raise _no_python(path) from None
-        raise CaptureError(
-            f"{path} {_ending(done.returncode)} while it compiled with its Triton"
+        raise CompilerDiedError(
+            f"{path} {_ending(done.returncode)} while it worked with its Triton"
         ) from None
 
 

@@ -68,7 +68,8 @@ def capture_entries(request: Request) -> list[Path]:
         if other is None:
             destination = compile_here(request, triton)
         else:
-            destination = other.compile(f"{source.path}:{source.function}", request)
+            named = msgspec.structs.replace(request, kernel=f"{source.path}:{source.function}")
+            destination = Path(other.carry_out("compile", [named]))
     return _entries(destination)
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.capturing import describe
+from irlens.capturing import describe, environments
 from irlens.capturing.call import require, resolve
 from irlens.capturing.describe import Description
 from irlens.capturing.loading import loaded
 from irlens.capturing.make import ONE_AT_A_TIME, not_interpreted
-from irlens.capturing.request import Request, triton_version
+from irlens.capturing.request import Request
 from irlens.capturing.values import recorded
 from irlens.model.config import ConstexprValue
 
@@ -29,11 +29,13 @@ class PlannedVariant(msgspec.Struct, frozen=True):
 
     Attributes:
         request: The same with nothing left to choose.
+        triton: What tells its compiler from others, see ``request.triton_identity``.
         names: Every value an expression about it may use: constexprs, compile options, sizes
             and arguments that are numbers.
     """
 
     request: Request
+    triton: str
     names: dict[str, ConstexprValue]
 
 
@@ -43,22 +45,65 @@ class Plan(msgspec.Struct, frozen=True):
     Attributes:
         function: The kernel function's name.
         variants: In the order of the requests; what is equal is there once.
-        triton_version: The compiler's version.
         dependencies: sha256 of the kernel's file and of each local one that it loads, by path.
     """
 
     function: str
     variants: list[PlannedVariant]
-    triton_version: str
     dependencies: dict[str, str]
 
 
 def plan(requests: Sequence[Request]) -> Plan:
     """Return every variant that the requests, all of one kernel, ask for.
 
+    Each Triton plans its own: the defaults of its options are not another's, and a kernel's file
+    may look at the version. What two names of the same Triton ask for is there once.
+
     Raises:
         UnknownNameError: A request names a kernel, constexpr or argument that does not exist.
         CaptureError: The kernel cannot be loaded, or a value is missing.
+    """
+    function = describe.find_kernel(requests[0].kernel).function
+    variants: dict[bytes, PlannedVariant] = {}
+    dependencies: dict[str, str] = {}
+    for triton in dict.fromkeys(request.triton for request in requests):
+        asked = [request for request in requests if request.triton == triton]
+        found = _plan_with(triton, asked)
+        dependencies |= found.dependencies
+        for variant in found.variants:
+            same = variant.triton, msgspec.structs.replace(variant.request, triton=None)
+            variants.setdefault(msgspec.msgpack.encode(same), variant)
+    return Plan(function, list(variants.values()), dependencies)
+
+
+def _plan_with(triton: str | None, requests: Sequence[Request]) -> Plan:
+    """Return what one Triton makes of the requests, in their own words."""
+    other = environments.find(triton)
+    if other is None:
+        return plan_here(requests, environments.identify(triton))
+    kernel = requests[0].kernel
+    source = describe.find_kernel(kernel)
+    named = f"{source.path}:{source.function}"
+    there = [msgspec.structs.replace(request, kernel=named) for request in requests]
+    answer = other.carry_out("plan", there)
+    found = msgspec.msgpack.decode(bytes.fromhex(answer), type=Plan)
+    return msgspec.structs.replace(
+        found,
+        variants=[
+            msgspec.structs.replace(
+                each, request=msgspec.structs.replace(each.request, kernel=kernel, triton=triton)
+            )
+            for each in found.variants
+        ],
+    )
+
+
+def plan_here(requests: Sequence[Request], triton: str) -> Plan:
+    """Do what ``plan`` does with this process's Triton, whichever the requests name.
+
+    Args:
+        requests: What is asked for.
+        triton: What tells this Triton from others.
     """
     source = describe.find_kernel(requests[0].kernel)
     with not_interpreted():
@@ -72,24 +117,21 @@ def plan(requests: Sequence[Request]) -> Plan:
     ):
         sources = [source.path, *others]
         kernel = triton_door.find(vars(module), source.function)
-        found: dict[bytes, PlannedVariant] = {}
+        variants: list[PlannedVariant] = []
         for request in requests:
             try:
-                planned = _variants(request, source.description, kernel)
+                variants += _variants(request, triton, source.description, kernel)
             except Exception as error:  # whatever the file's own functions may raise
                 raise explain.explain(error, source.function, sources, "") from error
-            for variant in planned:
-                found.setdefault(msgspec.msgpack.encode(variant.request), variant)
     return Plan(
         function=source.function,
-        variants=list(found.values()),
-        triton_version=triton_version(),
+        variants=variants,
         dependencies={str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in sources},
     )
 
 
 def _variants(
-    request: Request, description: Description | None, kernel: "Kernel"
+    request: Request, triton: str, description: Description | None, kernel: "Kernel"
 ) -> list[PlannedVariant]:
     """Return one request's variants."""
     from irlens.capturing import triton_door
@@ -110,6 +152,7 @@ def _variants(
         variants.append(
             PlannedVariant(
                 msgspec.structs.replace(request, settings=chosen),
+                triton,
                 {**values, **call.sizes, **numbers},
             )
         )

@@ -133,6 +133,11 @@ def triton_identity(package: Path) -> str:
     return f"{version} built here ({library.st_size} B, {library.st_mtime_ns})"
 
 
+def version_of(triton: str) -> str:
+    """Return the version of what ``triton_identity`` tells."""
+    return triton.partition(" ")[0]
+
+
 def is_too_old(triton: str) -> bool:
     """Whether irlens cannot compile with a Triton of this version."""
     numbers = [int(number) for number in re.findall(r"\d+", triton)[:2]]

@@ -129,9 +129,15 @@ def _spread(item: str) -> Iterator[str]:
     raise click.BadParameter(f"'{item}' has more than {_LONGEST_RANGE} numbers")
 
 
+target_option = click.option(
+    "-t",
+    "--target",
+    metavar="GPU,...",
+    callback=_values,
+    help="GPUs: sm_90, gfx942, h100, mi300x, ... (see `irlens targets`).",
+)
 _CONFIG_OPTIONS = (
-    click.option("-t", "--target", metavar="GPU,...", callback=_values,
-                 help="GPUs: sm_90, gfx942, h100, mi300x, ... (see `irlens targets`)."),
+    target_option,
     click.option("--num-warps", metavar="N,...", callback=_integers(1), help="Warps per CTA."),
     click.option("--num-stages", metavar="N,...", callback=_integers(0),
                  help="Stages of the software pipeline: 3, or 2,4, or 1..5."),
@@ -143,15 +149,17 @@ _CONFIG_OPTIONS = (
                  help="Value of a constexpr or a compile option: 64, or 16..256..x2."),
     click.option("-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True,
                  callback=_axes, help="Value of an argument or size: 781, fp16[1024,1024]."),
-)  # fmt: skip
-_MAKING_OPTIONS = (
     click.option("--triton", "tritons", metavar="VERSION,...", multiple=True, callback=_either,
                  help="Compile with these versions; each is installed apart, once."),
     click.option("--python", "tritons", metavar="PATH,...", multiple=True, callback=_either,
                  help="Compile with the Triton of these interpreters."),
-    click.option("--run/--no-run", "run", default=None,
-                 help="Launch the kernel and check it; the default where its GPU is present."),
 )  # fmt: skip
+_RUN_OPTION = click.option(
+    "--run/--no-run",
+    "run",
+    default=None,
+    help="Launch the kernel and check it; the default where its GPU is present.",
+)
 
 
 class ConfigOptions(TypedDict):
@@ -164,12 +172,12 @@ class ConfigOptions(TypedDict):
     maxnreg: tuple[str, ...]
     constexprs: tuple[Axis, ...]
     arguments: tuple[Axis, ...]
+    tritons: tuple[str, ...]
 
 
 class KernelOptions(ConfigOptions):
     """What a command under ``kernel_options`` receives from click."""
 
-    tritons: tuple[str, ...]
     run: bool | None
 
 
@@ -181,10 +189,8 @@ def config_options(command: F) -> F:
 
 
 def kernel_options(command: F) -> F:
-    """Add to ``config_options`` what compiles and whether it runs: ``KernelOptions``."""
-    for option in reversed(_MAKING_OPTIONS):
-        command = option(command)
-    return config_options(command)
+    """Add to ``config_options`` whether the kernel runs: ``KernelOptions``."""
+    return config_options(_RUN_OPTION(command))
 
 
 def asked_configs(options: ConfigOptions) -> Asked:
@@ -202,12 +208,11 @@ def asked_configs(options: ConfigOptions) -> Asked:
             *options["constexprs"],
         ),
         args=options["arguments"],
+        tritons=options["tritons"],
         run=False,
     )
 
 
 def asked(options: KernelOptions) -> Asked:
     """Return what the options of one command line ask for."""
-    return msgspec.structs.replace(
-        asked_configs(options), tritons=options["tritons"], run=options["run"]
-    )
+    return msgspec.structs.replace(asked_configs(options), run=options["run"])

@@ -88,6 +88,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         label: What sets it apart from the other configurations: "num_warps=4 BLOCK=64".
         target: What it was compiled for.
+        triton: Where several Tritons were asked for, which it is: its version, or the
+            interpreter that was named where that does not tell it from the others.
         settings: Every constexpr and compile option that was chosen for it, by an option of the
             command line or by the kernel's autotuner.
         args: Arguments and sizes that were chosen for it.
@@ -114,6 +116,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     pipelines: list[Depth] = []
     findings: list[Finding] = []
     triton_version: str | None = None
+    triton: str | None = None
     timing: Timing | None = None
 
 

@@ -9,6 +9,7 @@ from irlens.model.text import count, percent, plural
 from irlens.model.words import limit_word
 
 UNKNOWN = "–"
+_TRITON = "Triton"
 #: What a configuration that is no row of the table is listed under.
 TITLES = {"does not fit": "Too big", "failed": "Failed", "died": "Died"}
 _TOLD = {
@@ -107,7 +108,7 @@ def target_name(target: Target) -> str:
 
 
 def differing(sweep: Sweep) -> list[str]:
-    """Return the settings and arguments that are not the same in all trials."""
+    """Return the settings and arguments, and the compiler, that are not the same in all trials."""
     each = [_chosen(trial) for trial in sweep.trials]
     names = dict.fromkeys(name for chosen in each for name in chosen)
     return [name for name in names if len({repr(chosen.get(name)) for chosen in each}) > 1]
@@ -123,7 +124,7 @@ def common(sweep: Sweep) -> str:
 
 
 def values(trial: Trial, names: Sequence[str]) -> list[str]:
-    """Return the values of settings and arguments."""
+    """Return the values of what ``differing`` names."""
     chosen = _chosen(trial)
     return [str(chosen[name]) if name in chosen else UNKNOWN for name in names]
 
@@ -147,7 +148,12 @@ def measured(sweep: Sweep) -> str:
 
 
 def _chosen(trial: Trial) -> dict[str, ConstexprValue]:
-    return {**trial.settings, **trial.args}
+    chosen = {**trial.settings, **trial.args}
+    if trial.triton is None:
+        return chosen
+    # A constexpr may be called like it: then it is told apart.
+    users = {f"setting {name}" if name == _TRITON else name: chosen[name] for name in chosen}
+    return {_TRITON: trial.triton, **users}
 
 
 def _rho(rho: float) -> str:

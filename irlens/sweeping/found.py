@@ -7,7 +7,7 @@ import msgspec
 from irlens.checks import cannot_launch
 from irlens.model.errors import IrlensError
 from irlens.model.report import Finding, LimitName, Pipeline, Report
-from irlens.model.sweep import Depth, Figures, Outcome, Timing
+from irlens.model.sweep import Depth, Figures, Outcome
 
 #: Pipelines of the tensor cores: what they wait for is no load.
 _COMPUTE = frozenset({"wgmma", "tcgen05"})
@@ -23,8 +23,6 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     limited_by: list[LimitName] = []
     pipelines: list[Depth] = []
     findings: list[Finding] = []
-    triton_version: str | None = None
-    timing: Timing | None = None
 
 
 def from_error(error: IrlensError) -> Found:
@@ -49,7 +47,6 @@ def from_report(report: Report) -> Found:
         limited_by=occupancy.limited_by if occupancy is not None and occupancy.launchable else [],
         pipelines=[_depth(pipeline) for pipeline in report.pipelines],
         findings=report.findings,
-        triton_version=report.triton_version,
     )
 
 

@@ -1,30 +1,41 @@
 """What an interrupted sweep had found out, so that the same command goes on from there.
 
-A sweep's answers are appended to a file as they come. A line that a kill cut short is passed
-over, and the answers behind the others are not asked for again, failures and those of another
-machine's workers included, which the store of captures does not have. A sweep that ends takes its
-journal away: asked again, what failed is tried again.
+A sweep's answers and times are appended to a file as they come. A line that a kill cut short is
+passed over, and the answers behind the others are not asked for again, failures and those of
+another machine's workers included, which the store of captures does not have. A sweep that ends
+takes its journal away: asked again, what failed is tried again.
 """
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self, TypeAlias
 
 import msgspec
 
 from irlens.artifacts import memo, store
-from irlens.capturing.planning import Plan
+from irlens.capturing.planning import Plan, PlannedVariant
 from irlens.capturing.request import compiler_environment
+from irlens.model.sweep import Timing
 from irlens.sweeping.found import Found
 
 #: Journals that nobody has gone on with for so long, in seconds, are thrown away: 30 days.
 _ABANDONED = 30 * 24 * 3600.0
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _Answer(msgspec.Struct, frozen=True, tag="answer"):
     number: int
     found: Found
+
+
+class _Time(msgspec.Struct, frozen=True, tag="time"):
+    number: int
+    timing: Timing
+    bench: str
+
+
+_Line: TypeAlias = _Answer | _Time
 
 
 class Journal:
@@ -32,64 +43,93 @@ class Journal:
 
     Args:
         plan: What the sweep comes to, the state of its source files included.
-        numbers: Of the plan's variants, those that are tried out.
+        variants: Those of the plan that are tried out. The journal knows them by their numbers in
+            this order.
     """
 
-    def __init__(self, plan: Plan, numbers: Sequence[int]) -> None:
+    def __init__(self, plan: Plan, variants: Sequence[PlannedVariant]) -> None:
         key = store.digest(
             [
                 memo.program().hex(),
-                plan.triton_version,
                 plan.dependencies,
                 compiler_environment(),
-                [plan.variants[number].request for number in numbers],
+                [(each.request, each.triton) for each in variants],
             ]
         )
-        self._path = store.root() / "sweeps" / f"{key}.jsonl"
-        self._file: BinaryIO | None = None
+        self._path = folder() / f"{key}.jsonl"
+        self._file: int | None = None
 
     def __enter__(self) -> Self:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             _clean(self._path.parent)
-            self._file = self._path.open("ab")
-            self._file.write(b"\n")  # the line before it may have been cut short
+            self._file = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o666)
+            store.share(self._file)
+            os.write(self._file, b"\n")  # the line before it may have been cut short
         except OSError:
-            self._file = None  # then an interrupted sweep starts over
+            self._close()  # then an interrupted sweep starts over
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._close()
 
-    def read(self) -> dict[int, Found]:
-        """Return what is known already, by the number of the variant."""
-        try:
-            lines = self._path.read_bytes().splitlines()
-        except OSError:
-            return {}
-        known = {}
-        for line in lines:
-            try:
-                entry = msgspec.json.decode(line, type=_Line)
-            except msgspec.DecodeError:
-                continue
-            known[entry.number] = entry.found
-        return known
+    def found(self) -> dict[int, Found]:
+        """Return the answers that are known already, by the number of the variant."""
+        return {each.number: each.found for each in self._lines() if isinstance(each, _Answer)}
+
+    def times(self) -> dict[str, dict[int, Timing]]:
+        """Return the times that were taken already, by bench and number of the variant.
+
+        A bench is what ``Device.bench`` tells: times of different ones cannot be compared.
+        """
+        found: dict[str, dict[int, Timing]] = {}
+        for each in self._lines():
+            if isinstance(each, _Time):
+                found.setdefault(each.bench, {})[each.number] = each.timing
+        return found
 
     def note(self, number: int, found: Found) -> None:
         """Remember an answer."""
-        if self._file is None:
-            return
-        try:
-            self._file.write(msgspec.json.encode(_Line(number, found)) + b"\n")
-            self._file.flush()
-        except OSError:  # a full disk
-            self._file = None
+        self._write(_Answer(number, found))
+
+    def note_time(self, number: int, timing: Timing, bench: str) -> None:
+        """Remember a time."""
+        self._write(_Time(number, timing, bench))
 
     def forget(self) -> None:
         """Take the journal away: the sweep is complete."""
         self._path.unlink(missing_ok=True)
+
+    def _lines(self) -> list[_Line]:
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except OSError:
+            return []
+        known: list[_Line] = []
+        for line in lines:
+            try:
+                known.append(msgspec.json.decode(line, type=_Line))
+            except msgspec.DecodeError:
+                continue
+        return known
+
+    def _write(self, line: _Line) -> None:
+        if self._file is None:
+            return
+        try:
+            os.write(self._file, msgspec.json.encode(line) + b"\n")
+        except OSError:  # a full disk
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def folder() -> Path:
+    """Return where journals are kept."""
+    return store.root() / "sweeps"
 
 
 def _clean(folder: Path) -> None:

@@ -6,11 +6,14 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.capturing import Device, Request, describe, find_device
+from irlens.capturing import Device, Request, describe, environments, find_device
+from irlens.capturing.device import bench
+from irlens.capturing.request import installed_triton
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import Trial
+from irlens.model.sweep import Timing, Trial
 from irlens.sweeping.constraints import passes, waits_for_time
 from irlens.sweeping.crew import Death, LocalCrew, answers
+from irlens.sweeping.journal import Journal
 from irlens.sweeping.work import Timed, order, read, take_time
 
 Tell: TypeAlias = Callable[[int, int], None]
@@ -20,7 +23,8 @@ def require_device(requests: Sequence[Request]) -> Device:
     """Return the GPU to measure on.
 
     Raises:
-        IrlensError: There is none, or no PyTorch to launch with, or no request is for it.
+        IrlensError: There is none, or no PyTorch to launch with, or no request is for it, or one
+            is for another Triton than this process's.
     """
     device = find_device()
     if device is None:
@@ -35,10 +39,46 @@ def require_device(requests: Sequence[Request]) -> Device:
     arch = device.target.arch
     if all(request.target.arch != arch for request in requests):
         raise IrlensError(
-            f"--measure: nothing is compiled for the GPU here, {device.name or arch}",
+            f"--measure: nothing is compiled for the GPU here, {device.called}",
             hint=f"ask for --target {arch}, too",
         )
+    here = installed_triton()
+    for triton in dict.fromkeys(request.triton for request in requests):
+        if triton is not None and environments.identify(triton) != here:
+            raise IrlensError(
+                f"--measure launches with the Triton that is installed here, {here}, "
+                f"and not with {triton}",
+                hint="leave one of the two out",
+            )
     return device
+
+
+class Known:
+    """The times that are in a sweep's journal and may stand beside new ones.
+
+    Args:
+        journal: The sweep's.
+        device: The GPU: only its own times count, and only those under the same driver.
+
+    Attributes:
+        times: They, by the number of the trial.
+        elsewhere: Where there are others that do not count: the GPU and driver that each was
+            taken with.
+        lasting: Whether new times will count if this run is interrupted, too: not where the
+            driver does not say which it is.
+    """
+
+    def __init__(self, journal: Journal, device: Device) -> None:
+        taken = journal.times()
+        self._journal, self._bench = journal, bench(device)
+        self.lasting = self._bench is not None
+        self.times = taken.pop(self._bench, {}) if self._bench is not None else {}
+        self.elsewhere = sorted(taken)
+
+    def add(self, number: int, timing: Timing | None) -> None:
+        """Write down a time, if it was possible to take it."""
+        if timing is not None and self._bench is not None:
+            self._journal.note_time(number, timing, self._bench)
 
 
 def measured(
@@ -46,6 +86,7 @@ def measured(
     filters: Sequence[str],
     kernel: str,
     device: Device,
+    known: Known,
     tell: Tell = lambda *_: None,
 ) -> list[Trial]:
     """Return the trials, with a time where they fit on the device and the filters leave them.
@@ -58,7 +99,8 @@ def measured(
         filters: Constraints on results; those that speak of the time cannot be held yet.
         kernel: The kernel as it was named.
         device: The GPU.
-        tell: Is told how many are done, of how many.
+        known: The times that an interrupted run has taken, and where those of this one go.
+        tell: Is told how many are done, those included, of how many.
 
     Raises:
         IrlensError: No configuration fits, or none could be launched.
@@ -75,11 +117,15 @@ def measured(
             hint="look at the table without --measure",
         )
     timed = list(trials)
+    for index in there:
+        timed[index] = msgspec.structs.replace(trials[index], timing=known.times.get(index))
+    left = [index for index in there if timed[index].timing is None]
     stopwatch = _Stopwatch(kernel, device)
-    tell(0, len(there))
+    tell(len(there) - len(left), len(there))
     try:
-        for done, index in enumerate(there, 1):
+        for done, index in enumerate(left, len(there) - len(left) + 1):
             timed[index] = stopwatch.time(trials[index])
+            known.add(index, timed[index].timing)
             tell(done, len(there))
     finally:
         stopwatch.stop()

@@ -1,12 +1,15 @@
 """A sweep from its requests to its records."""
 
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 import msgspec
 
 from irlens import arch
 from irlens.capturing import KernelSource, Request, describe
 from irlens.capturing.planning import Plan, PlannedVariant
+from irlens.capturing.request import version_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
@@ -48,11 +51,14 @@ class Tried(msgspec.Struct, frozen=True):
         kernel: The kernel function's name.
         trials: Every result, in the order asked for.
         excluded: Configurations that the constraints left out.
+        journal: Where they are written down, for times to be added. It is the caller's to close,
+            and to forget when nothing more is to come.
     """
 
     kernel: str
     trials: list[Trial]
     excluded: int
+    journal: Journal
 
 
 def try_all(
@@ -78,23 +84,21 @@ def try_all(
     plan = _plan(source, requests, crew)
     request = plan.variants[0].request
     check(wishes.filters, {*request.settings, *request.args, *FIGURE_NAMES}, "--filter")
-    numbers = [
-        number
-        for number, variant in enumerate(plan.variants)
-        if allows(wishes.where, _names(variant), "--where")
-    ]
-    if not numbers:
+    variants = [each for each in plan.variants if allows(wishes.where, _names(each), "--where")]
+    if not variants:
         raise IrlensError(
             f"--where leaves none of the {len(plan.variants)} configurations",
             hint="; ".join(wishes.where),
         )
-    with Journal(plan, numbers) as journal:
-        found = _find(source, plan, numbers, crew, journal, tell)
-        journal.forget()
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(plan, variants))
+        found = _find(source, variants, crew, journal, tell)
+        stack.pop_all()  # it stays open for the caller
     return Tried(
         kernel=plan.function,
-        trials=_trials(plan, numbers, found),
-        excluded=len(plan.variants) - len(numbers),
+        trials=_trials(variants, found),
+        excluded=len(plan.variants) - len(variants),
+        journal=journal,
     )
 
 
@@ -134,17 +138,16 @@ def _plan(source: KernelSource, requests: Sequence[Request], crew: Crew) -> Plan
 
 def _find(
     source: KernelSource,
-    plan: Plan,
-    numbers: Sequence[int],
+    variants: Sequence[PlannedVariant],
     crew: Crew,
     journal: Journal,
     tell: Tell,
 ) -> dict[int, Found]:
     """Return what became of each variant, by its number."""
-    found = journal.read()
-    tell(len(found), len(numbers))
-    left = [number for number in numbers if number not in found]
-    orders = [order(source, [plan.variants[number].request]) for number in left]
+    found = journal.found()
+    tell(len(found), len(variants))
+    left = [number for number in range(len(variants)) if number not in found]
+    orders = [order(source, [variants[number].request]) for number in left]
     troubles: list[IrlensError] = []
     for index, answer in answers(crew, try_out, orders):
         number = left[index]
@@ -157,24 +160,39 @@ def _find(
             except IrlensError as error:
                 troubles.append(error)
                 found[number] = from_error(error)
-        tell(len(found), len(numbers))
-    if len(troubles) == len(numbers):
+        tell(len(found), len(variants))
+    if len(troubles) == len(variants):
         raise troubles[0]  # what all have in common is not the configuration's
     return found
 
 
-def _trials(plan: Plan, numbers: Sequence[int], found: dict[int, Found]) -> list[Trial]:
-    requests = [plan.variants[number].request for number in numbers]
+def _trials(variants: Sequence[PlannedVariant], found: dict[int, Found]) -> list[Trial]:
+    requests = [each.request for each in variants]
     named = labels([{**request.settings, **request.args} for request in requests])
+    tritons = _tritons(variants)
     return [
         Trial(
-            label=label,
-            target=request.target,
-            settings=request.settings,
-            args=request.args,
+            label=" ".join(filter(None, (triton and f"Triton {triton}", label))),
+            target=each.request.target,
+            settings=each.request.settings,
+            args=each.request.args,
+            triton_version=version_of(each.triton),
+            triton=triton,
             **msgspec.structs.asdict(found[number]),
         )
-        for number, request, label in zip(numbers, requests, named, strict=True)
+        for number, (each, label, triton) in enumerate(zip(variants, named, tritons, strict=True))
+    ]
+
+
+def _tritons(variants: Sequence[PlannedVariant]) -> list[str | None]:
+    """Return what each variant's Triton is called beside the others; ``None`` if there is one."""
+    identities = {each.triton for each in variants}
+    if len(identities) == 1:
+        return [None] * len(variants)
+    versions = Counter(map(version_of, identities))
+    return [
+        version if versions[version := version_of(each.triton)] == 1 else each.request.triton
+        for each in variants
     ]
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from irlens.artifacts import memo
 from irlens.capturing import Request, capture, describe
+from irlens.capturing.interpreters import CompilerDiedError
 from irlens.capturing.planning import Plan, plan
 from irlens.capturing.timing import measure
 from irlens.inspection import inspect
@@ -152,6 +153,8 @@ def _check(order: Order) -> None:
 def _try_out(request: Request) -> Found:
     try:
         made = capture(request)
+    except CompilerDiedError as error:
+        return Found(outcome="died", reason=error.message, hint=error.hint or "")
     except CaptureError as error:
         return from_error(error)
     if len(made) != 1:

@@ -1,5 +1,6 @@
 """Knowing every variant without compiling any."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from irlens.capturing import Request, capture, is_stored
 from irlens.capturing.planning import Plan, plan
+from irlens.capturing.request import triton_version
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError
 
@@ -116,3 +118,33 @@ def test_a_function_that_a_configuration_sets_is_meant_by_its_name(
     assert variant.request.settings["ACT"] == "double"
     (made,) = capture(variant.request)
     assert made.config.constexprs["ACT"] == "double"
+
+
+def test_each_triton_plans_its_own(
+    write: Callable[..., Path], sm_90: Target, other_triton: Path
+) -> None:
+    path = write("""
+        NEWER = triton.__version__ == "3.99.0"
+
+        @triton.autotune(
+            [triton.Config({"BLOCK": size}) for size in ((64, 128) if NEWER else (32,))], key=["n"]
+        )
+        @triton.jit
+        def tuned(x_ptr, n, BLOCK: tl.constexpr, SCALE: tl.constexpr = 1):
+            tl.store(x_ptr + tl.arange(0, BLOCK), SCALE)
+    """)
+    args: dict[str, ConstexprValue] = {"x_ptr": "fp16[1024]", "n": 1024}
+    tritons = (str(other_triton), None, triton_version())
+    asked = [Request(kernel=str(path), target=sm_90, args=args, triton=each,
+                     settings={"SCALE": math.inf}) for each in tritons]  # fmt: skip
+    found = plan(asked)
+    assert [
+        (each.triton, each.request.triton, each.request.settings["BLOCK"])
+        for each in found.variants
+    ] == [
+        ("3.99.0", str(other_triton), 64),
+        ("3.99.0", str(other_triton), 128),
+        (triton_version(), None, 32),
+    ]  # fmt: skip
+    assert {each.request.settings["SCALE"] for each in found.variants} == {math.inf}
+    assert list(found.dependencies) == [str(path)]

@@ -15,6 +15,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import irlens
+from irlens.capturing.request import triton_version
+from irlens.model.capture import Capture
 from irlens.model.sweep import Sweep
 
 DEADLY = """
@@ -30,6 +33,19 @@ def deadly(args):
 @triton.heuristics({"EVEN": deadly})
 @triton.jit
 def fill(x_ptr, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
+
+IRLENS_KERNELS = {"fill": {"args": {"x_ptr": "fp32[4096]"}, "grid": [1]}}
+"""
+
+CHOOSY = """
+import triton, triton.language as tl
+
+OTHER = tl.constexpr(triton.__version__ == "3.99.0")
+
+@triton.jit
+def fill(x_ptr, BLOCK: tl.constexpr):
+    tl.static_assert(BLOCK < 128 or not OTHER, "is not for this version")
     tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
 
 IRLENS_KERNELS = {"fill": {"args": {"x_ptr": "fp32[4096]"}, "grid": [1]}}
@@ -62,6 +78,10 @@ def sweep(*arguments: str) -> Ran:
     process = start(*arguments)
     out, err = process.communicate()
     return Ran(process.returncode, out, err)
+
+
+def stored(store: Path) -> list[Capture]:
+    return list(irlens.load(store / "captures"))
 
 
 def captures(store: Path) -> dict[str, int]:
@@ -192,6 +212,139 @@ def test_an_interrupted_sweep_says_how_far_it_came(store: Path) -> None:
     gone(workers)
 
 
+def test_tritons_are_an_axis(store: Path, other_triton: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "fitting.json"
+    arguments = ("softmax", "-t", "sm_80", "--num-stages", "2,3", "--python", str(other_triton),
+                 "--triton", triton_version())  # fmt: skip
+    ran = sweep(*arguments, "--format", "json", "--prune-list", str(listed))
+    assert ran.code == 0, ran.err
+    trials = ran.sweep().trials
+    assert {trial.label for trial in trials} == {
+        f"Triton {version} num_stages={stages}"
+        for version in ("3.99.0", triton_version()) for stages in (2, 3)
+    }  # fmt: skip
+    assert all(trial.triton == trial.triton_version for trial in trials)
+    assert len(captures(store)) == 4
+    made = {report.triton_version for report in map(irlens.inspect, stored(store))}
+    assert made == {"3.99.0", triton_version()}
+    fitting = json.loads(listed.read_text())
+    assert sorted(entry["num_stages"] for entry in fitting) == [2, 3]
+    table = sweep(*arguments).out
+    assert "\nTriton  stages" in table
+    rows = list(csv.DictReader(io.StringIO(sweep(*arguments, "--format", "csv").out)))
+    assert {row["triton"] for row in rows} == {"3.99.0", triton_version()}
+
+
+def test_what_fits_with_one_triton_only_is_no_config(tmp_path: Path, other_triton: Path) -> None:
+    path, listed = tmp_path / "choosy.py", tmp_path / "fitting.json"
+    path.write_text(CHOOSY)
+    ran = sweep(str(path), "-t", "sm_80", "--set", "BLOCK=64,128", "--python", str(other_triton),
+                "--triton", triton_version(), "--prune-list", str(listed))  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert [entry["kwargs"] for entry in json.loads(listed.read_text())] == [{"BLOCK": 64}]
+    assert "Triton 3.99.0 BLOCK=128" in ran.out
+    assert "is not for this version" in ran.out
+
+
+def test_one_triton_by_two_names_is_one(store: Path) -> None:
+    ran = sweep("vector_add", "-t", "sm_80", "--triton", triton_version(), "--python",
+                sys.executable, "--format", "json")  # fmt: skip
+    assert ran.code == 0, ran.err
+    (trial,) = ran.sweep().trials
+    assert (trial.label, trial.triton, trial.triton_version) == ("", None, triton_version())
+
+
+def test_a_compiler_that_dies_elsewhere_is_a_row(tmp_path: Path, other_triton: Path) -> None:
+    path = tmp_path / "deadly.py"
+    path.write_text(DEADLY)
+    ran = sweep(str(path), "-t", "sm_80", "--set", "BLOCK=64,128", "--python", str(other_triton),
+                "--format", "json")  # fmt: skip
+    assert ran.code == 0, ran.err
+    found = {trial.settings["BLOCK"]: trial for trial in ran.sweep().trials}
+    assert {block: trial.outcome for block, trial in found.items()} == {64: "fits", 128: "died"}
+    assert "was stopped by SIGSEGV while it worked with its Triton" in found[128].reason
+    assert found[128].triton_version == "3.99.0"
+
+
+def test_another_triton_s_answers_are_not_gone_on_with(store: Path, other_triton: Path) -> None:
+    process = start(*GRID, "--python", str(other_triton))
+    until(lambda: len(captures(store)) >= 2, process)
+    workers = children(process.pid)
+    process.kill()
+    process.communicate()
+    gone(workers)
+    (journal,) = (store / "sweeps").glob("*.jsonl")
+    kept = journal.read_bytes()
+    ran = sweep(*GRID, "--format", "json")
+    assert ran.code == 0, ran.err
+    assert {trial.triton_version for trial in ran.sweep().trials} == {triton_version()}
+    assert journal.read_bytes() == kept
+
+
+#: irlens with a GPU that takes no time to time, and is interrupted at the third configuration.
+WITH_A_GPU = """
+import os, signal, sys
+import msgspec
+from irlens.capturing import Device, device
+from irlens.model.config import Target
+from irlens.model.sweep import Timing
+from irlens.sweeping import measuring
+
+uuid, log = sys.argv[1:3]
+sys.argv[1:3] = []
+
+class Stopwatch:
+    def __init__(self, kernel, device): pass
+    def stop(self): pass
+    def time(self, trial):
+        with open(log, "a") as file:
+            print(uuid, trial.label, file=file)
+        with open(log) as file:
+            if len(file.readlines()) == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+        return msgspec.structs.replace(trial, timing=Timing(median_ms=2, fast_ms=1, slow_ms=3))
+
+here = Device(Target(vendor="nvidia", arch="sm_80", warp_size=32), 108, "NVIDIA A100", uuid)
+device.nvidia_driver = lambda: "570.1"
+measuring.find_device, measuring._Stopwatch = lambda: here, Stopwatch
+measuring.find_spec = lambda name: name  # PyTorch is here, too
+import irlens.cli
+irlens.cli.main()
+"""
+
+
+@pytest.mark.parametrize("again", ["GPU-1", "GPU-2"])
+def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
+    store: Path, tmp_path: Path, again: str
+) -> None:
+    log = tmp_path / "log"
+    log.touch()
+
+    def measure(uuid: str) -> "subprocess.CompletedProcess[str]":
+        arguments = ("vector_add", "-t", "sm_80", "--num-warps", "1,2,4,8", "--measure",
+                     "--set", "BLOCK_SIZE=64", "--format", "json")  # fmt: skip
+        command = [sys.executable, "-c", WITH_A_GPU, uuid, str(log), "sweep", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    first = measure("GPU-1")
+    assert first.returncode == 130, first.stderr
+    assert "irlens: 2 of 4 are timed; the same command goes on from there" in first.stderr
+    assert len(list((store / "sweeps").iterdir())) == 1
+    second = measure(again)
+    assert second.returncode == 0, second.stderr
+    found = msgspec.json.decode(second.stdout, type=Sweep)
+    assert all(trial.timing is not None for trial in found.trials)
+    warps = [int(line.rpartition("=")[2]) for line in log.read_text().splitlines()]
+    if again == "GPU-1":
+        assert warps == [1, 2, 4, 4, 8]
+        assert "timing again" not in second.stderr
+    else:
+        assert warps == [1, 2, 4, 1, 2, 4, 8]
+        told = "timing again what was timed on another GPU or driver: NVIDIA A100, GPU-1, driver"
+        assert told in second.stderr
+    assert not list((store / "sweeps").iterdir())
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -202,7 +355,14 @@ def test_an_interrupted_sweep_says_how_far_it_came(store: Path) -> None:
         (("softmax", "--set", "BLOK_SIZE=4"), "BLOCK_SIZE"),
         (("softmax", "--measure"), "--measure needs a GPU"),
         (("softmax", "--jobs", "2", "--cluster", "tcp://localhost:1"), "--jobs has no effect"),
+        (("softmax", "--triton", "3.6", "--cluster", "tcp://localhost:1"), "compile with theirs"),
+        (("softmax", "--triton", "3.1"), "Triton 3.1: irlens compiles with 3.4 or newer"),
+        (("softmax", "--python", "no-such-python"), "no such interpreter: no-such-python"),
         (("softmax", "--cluster", "tcp://localhost:1"), "no Dask scheduler answers"),
+        (
+            ("softmax", "--num-warps", "1..1000", "--num-stages", "0..50", "--triton", "3.6,3.7"),
+            "that makes 102,000 configurations",
+        ),
         (
             ("softmax", "--num-warps", "1..1000", "--num-stages", "1..1000"),
             "that makes 1,000,000 configurations",

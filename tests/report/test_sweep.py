@@ -116,6 +116,39 @@ def test_everything_has_its_place() -> None:
     )
 
 
+def test_several_tritons_are_told_apart() -> None:
+    older, newer = (
+        msgspec.structs.replace(trial(64), triton=version, label=f"Triton {version}")
+        for version in ("3.6.0", "3.9.0")
+    )
+    died = msgspec.structs.replace(trial(64, "died", reason="no memory"), triton="3.4.0")
+    found = sweep(older, newer, died)
+    assert (
+        "        occu-  regis-  shared\n"
+        "Triton  pancy    ters       B  stages  limited by\n"
+        " 3.6.0   50 %      64  32,768     3/4  registers, shared\n"
+        " 3.9.0   50 %      64  32,768     3/4  registers, shared\n"
+    ) in text(found)
+    assert "BLOCK=64" not in text(sweep(older, newer)).splitlines()[-1]
+    rows = csv.DictReader(io.StringIO(load_writer("csv", "sweep").render(found, View())))
+    assert [row["triton"] for row in rows] == ["3.6.0", "3.9.0", "3.4.0"]
+
+
+def test_a_constexpr_that_is_called_like_the_compiler_is_told_apart() -> None:
+    trials = [
+        msgspec.structs.replace(
+            trial(64), triton=version, settings={"Triton": value, "triton": value}
+        )
+        for version, value in (("3.6.0", 1), ("3.9.0", 2))
+    ]  # fmt: skip
+    told = text(sweep(*trials)).splitlines()
+    assert told[4].split()[:4] == ["Triton", "Triton", "triton", "pancy"]
+    assert told[5].split()[:3] == ["3.6.0", "1", "1"]
+    written = load_writer("csv", "sweep").render(sweep(*trials), View())
+    row = next(csv.DictReader(io.StringIO(written)))
+    assert (row["triton"], row["setting triton"], row["Triton"]) == ("3.6.0", "1", "1")
+
+
 def test_local_memory_has_a_column_where_there_is_some() -> None:
     shown = text(sweep(trial(64), trial(128, local_bytes=1024)))
     assert "no local memory" not in shown

@@ -3,6 +3,8 @@
 import math
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -12,13 +14,14 @@ import msgspec
 from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, ConfigOptions, asked_configs, config_options
-from irlens.cli.progress import progress
+from irlens.cli.progress import Tell, progress
 from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 
 if TYPE_CHECKING:  # they load what compiles
-    from irlens.capturing import Request
+    from irlens.capturing import Device, Request
+    from irlens.model.sweep import Trial
     from irlens.sweeping.crew import Crew
     from irlens.sweeping.run import Tried, Wishes
 
@@ -27,7 +30,7 @@ _HELP = """Compile a grid of configurations of KERNEL and show which fit.
 KERNEL is what `irlens inspect` compiles: a sample's name, path/file.py:kernel or
 package.module:kernel. Every option with several values is an axis; of an autotuned kernel
 what they leave open is taken from its own configurations. Ranges: 1..5, 0..64..16,
-16..256..x2.
+16..256..x2. With --triton 3.6.0,3.9.0 each is compiled by both.
 
 --where chooses what to compile. It may use every constexpr, compile option, size and
 argument, and what is known of the target: arch, sm_count, registers_per_sm, shared_per_sm,
@@ -40,7 +43,7 @@ time_ms. What is unknown meets no condition. Without --sort: what fits first, th
 fastest, the least local memory, the highest occupancy, the deepest pipeline.
 
 What is compiled is stored. A sweep that is interrupted goes on where it was when the same
-command is given again.
+command is given again; times go on only on the same GPU under the same driver.
 
 Exits with 0 if some configuration fits, 1 if none does.
 
@@ -111,8 +114,8 @@ def command(
     **options: Unpack[_Options],
 ) -> Exit:
     """Sweep one kernel."""
-    from irlens.cli.subject import find_requests, is_compiled
-    from irlens.sweeping.measuring import measured, require_device
+    from irlens.cli.subject import find_requests, is_compiled, require_triton
+    from irlens.sweeping.measuring import require_device
     from irlens.sweeping.pruning import prune_list as fitting
     from irlens.sweeping.run import Wishes, assemble
 
@@ -123,17 +126,24 @@ def command(
         )
     if cluster is not None and jobs is not None:
         raise click.UsageError("--jobs has no effect beside --cluster, which has its own workers")
-    wishes = Wishes(where=where, filters=filters, sort=sort)
     asked = asked_configs(options)
+    if cluster is not None and asked.tritons:
+        raise click.UsageError(
+            "--triton and --python have no effect beside --cluster: its workers compile with theirs"
+        )
+    wishes = Wishes(where=where, filters=filters, sort=sort)
     _check_number(asked)
     requests = list(find_requests(kernel, asked))
     device = require_device(requests) if measure else None
+    for triton in asked.tritons:
+        require_triton(triton)
     tried = _try_all(requests, wishes, cluster, jobs)
-    if device is not None:
-        with progress("measuring") as tell:
-            trials = measured(tried.trials, filters, kernel, device, tell)
-        tried = msgspec.structs.replace(tried, trials=trials)
-    found = assemble(tried, wishes, (device.name or device.target.arch) if device else None)
+    with tried.journal:
+        if device is not None:
+            trials = _measure_all(tried, filters, kernel, device)
+            tried = msgspec.structs.replace(tried, trials=trials)
+        tried.journal.forget()
+    found = assemble(tried, wishes, device.called if device else None)
     if prune_list is not None:
         entries = msgspec.json.encode(fitting(tried.trials, found.trials))
         output.write(msgspec.json.format(entries, indent=2) + b"\n", prune_list)
@@ -143,7 +153,8 @@ def command(
 
 
 def _check_number(asked: Asked) -> None:
-    axes = [asked.targets or (None,), *(values for _, values in (*asked.settings, *asked.args))]
+    compilers = [asked.targets or (None,), asked.tritons or (None,)]
+    axes = [*compilers, *(values for _, values in (*asked.settings, *asked.args))]
     number = math.prod(len(values) for values in axes)
     if number > _MOST:
         raise IrlensError(
@@ -158,24 +169,55 @@ def _try_all(
     from irlens.sweeping.run import try_all
 
     crew = _crew(cluster, jobs)
+    try:
+        with _interruptible("compiling", "done") as tell:
+            return try_all(requests, crew, wishes, tell)
+    finally:
+        crew.stop()
+
+
+def _measure_all(
+    tried: "Tried", filters: Sequence[str], kernel: str, device: "Device"
+) -> "list[Trial]":
+    from irlens.sweeping.measuring import Known, measured
+
+    known = Known(tried.journal, device)
+    if known.elsewhere:
+        others = "; ".join(known.elsewhere)
+        output.note(f"irlens: timing again what was timed on another GPU or driver: {others}")
+    try:
+        with _interruptible("measuring", "timed", resumes=known.lasting) as tell:
+            return measured(tried.trials, filters, kernel, device, known, tell)
+    except IrlensError:
+        tried.journal.forget()  # it came to its end, if to no time
+        raise
+
+
+@contextmanager
+def _interruptible(label: str, word: str, *, resumes: bool = True) -> Iterator[Tell]:
+    """Show progress, and say how far it came if it is interrupted.
+
+    Args:
+        label: What goes on: "compiling".
+        word: What is said of those that are done: "timed".
+        resumes: Whether the same command goes on from there.
+    """
     reached = (0, 0)
     try:
-        with progress("compiling") as show:
+        with progress(label) as show:
 
             def tell(done: int, total: int) -> None:
                 nonlocal reached
                 reached = done, total
                 show(done, total)
 
-            return try_all(requests, crew, wishes, tell)
+            yield tell
     except KeyboardInterrupt:
-        done, total = reached
+        number, total = reached
         if total:
-            told = f"{done} of {total} are done; the same command goes on from there"
-            output.note(f"irlens: {told}")
+            goes_on = "; the same command goes on from there" if resumes else ""
+            output.note(f"irlens: {number} of {total} are {word}{goes_on}")
         raise
-    finally:
-        crew.stop()
 
 
 def _crew(cluster: str | None, jobs: int | None) -> "Crew":

@@ -15,6 +15,7 @@ def _row(trial: Trial, sweep: Sweep) -> dict[str, Field]:
         "kernel": sweep.kernel,
         "arch": trial.target.arch,
         "product": trial.target.product,
+        "triton": trial.triton or trial.triton_version,
     }
     chosen = {name: None for each in sweep.trials for name in (*each.settings, *each.args)}
     # A constexpr may be called like a column of ours: then it is told apart.
