@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from irlens.analyze.graph import Successors
+from irlens.analyze.graph import Successors, reverse_postorder
 from irlens.parse.sass import Instruction, Section
 
 _BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
@@ -64,6 +64,19 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
 def build(section: Section) -> Flow:
     """Find the basic blocks of a section and how they follow each other."""
     return _Builder(section).build()
+
+
+def with_far_jumps(flow: Flow) -> Successors:
+    """Return the successors with calls that never return leading to what they call.
+
+    ptxas for sm_80 leaves a loop that way, for code that is far away.
+    """
+    returns = set(flow.returns)
+    found = list(flow.successors)
+    for call in flow.calls:
+        if returns.isdisjoint(reverse_postorder(flow.successors, call.entry)):
+            found[call.block] = tuple(dict.fromkeys((*found[call.block], call.entry)))
+    return tuple(found)
 
 
 class _Builder:

@@ -76,7 +76,8 @@ class _Finder:
         # Where control flow is not known, each block is one that nothing leads to.
         self._shift = 1 if self._flow.unknown else 0
         unrelated = ((),) * (len(self._flow.blocks) + 1)
-        self._successors = unrelated if self._flow.unknown else self._flow.successors
+        known = sass_flow.with_far_jumps(self._flow)
+        self._successors = unrelated if self._flow.unknown else known
         self._forest = find_loops(self._successors)
         self._blocks = {n: b for b, inside in enumerate(self._flow.blocks) for n in inside}
         self._originals = {

@@ -13,7 +13,7 @@ from irlens.analyze import sass_source
 from irlens.inspection import inspect
 from irlens.listing import list_stage
 from irlens.model.capture import Capture
-from irlens.model.listing import PipelineMark, StageListing
+from irlens.model.listing import PipelineMark, PipelineRole, StageListing
 from irlens.parse import ptx, sass
 
 DATA = Path(__file__).parents[1] / "data" / "marks"
@@ -82,6 +82,10 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> list[Both]:
     return [read(capture) for capture in irlens.load(folder)]
 
 
+def is_product(both: Both, mark: PipelineMark) -> bool:
+    return PRODUCTS.match(both.code(mark)) is not None
+
+
 def same_lines(both: Both) -> None:
     """Everything that PTX does stands in the machine code where ptxas says, and nothing else.
 
@@ -102,7 +106,7 @@ def same_lines(both: Both) -> None:
         own = both.made_from[mark.line]
         if asks and not both.text(own).startswith("mbarrier.t"):
             tries.setdefault(asks["barrier"], []).append(mark)
-        elif not PRODUCTS.match(both.code(mark)):
+        elif not is_product(both, mark):
             found.add((own, mark.role))
     assert found == expected
     repeated = [mark for mark in both.sass.marks if TRY.match(both.code(mark))]
@@ -112,6 +116,25 @@ def same_lines(both: Both) -> None:
         assert all(not mark.partners or mark.partners in ends for mark in first)
 
 
+def same_partners(both: Both) -> None:
+    """What belongs together in PTX does so in the machine code, and nothing else does.
+
+    Nothing can be followed past a call of code outside the cubin.
+    """
+    expected = {(mark.line, mark.role): set(mark.partners) for mark in both.ptx.marks}
+    found: dict[tuple[int, PipelineRole], set[int]] = {}
+    for mark in both.sass.marks:
+        line = both.made_from[mark.line]
+        if line is not None and (line, mark.role) in expected and not is_product(both, mark):
+            partners = [both.made_from[partner] for partner in mark.partners]
+            known = {each for each in partners if each and role_of(both.text(each)) is not None}
+            found.setdefault((line, mark.role), set()).update(known)
+    for place, together in found.items():
+        lost = not together and "code outside that CALL" in both.sass.problem
+        if not lost and not both.text(place[0]).startswith("tcgen05.ld"):
+            assert together == expected[place], both.text(place[0])
+
+
 def same_products(both: Both) -> bool:
     """As many products, commits and waits; whether ptxas lets the products overlap."""
     wanted = Counter(
@@ -119,7 +142,7 @@ def same_products(both: Both) -> bool:
         for mark in both.ptx.marks
         if both.text(mark.line).startswith("wgmma")
     )
-    marks = [mark for mark in both.sass.marks if PRODUCTS.match(both.code(mark))]
+    marks = [mark for mark in both.sass.marks if is_product(both, mark)]
     found = Counter(mark.role for mark in marks)
     assert found["copy"] + found["commit"] == wanted["copy"]
     if found["copy"] == 0 and found["commit"] > wanted["commit"]:
@@ -150,6 +173,7 @@ KERNELS = ["matmul_tma", "flash_attention", "softmax", f"{DATA / 'persistent.py'
 def test_what_is_compiled_here(kernel: str, target: str) -> None:
     both = read(irlens.capture(kernel, target=target))
     same_lines(both)
+    same_partners(both)
     assert same_products(both)
     all_of_it_is_marked(both)
 
@@ -159,12 +183,14 @@ def test_samples(name: str) -> None:
     (capture,) = irlens.load(SAMPLES / name)
     both = read(capture)
     same_lines(both)
+    same_partners(both)
     assert same_products(both)
 
 
 def test_what_triton_3_6_made(older: list[Both]) -> None:
     for both in older:
         same_lines(both)
+        same_partners(both)
         assert same_products(both)
         all_of_it_is_marked(both)
     opcodes = {
@@ -187,5 +213,6 @@ def test_products_that_ptxas_serialises_are_told(h200_cache: Path) -> None:
     for capture in irlens.load(h200_cache):
         both = read(capture)
         same_lines(both)
+        same_partners(both)
         overlap[same_products(both)] += 1
     assert overlap == {True: 28, False: 3}
