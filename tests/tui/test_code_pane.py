@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from irlens.model.listing import PipelineMark, StageListing
 from irlens.model.source import SourceLocation
 from irlens.tui.code.document import Document, stage_document
-from irlens.tui.code.searching import pattern_for
+from irlens.tui.code.searching import query_for
 from irlens.tui.themes import DEFAULTS, THEMES
 from irlens.tui.widgets.code_pane import CodePane
 
@@ -164,19 +164,28 @@ async def test_linked_lines_and_the_cursor_have_a_sign() -> None:
 
 async def test_search_goes_around() -> None:
     async with showing(document()) as (pane, pilot):
-        pane.search(pattern_for("%r[57],"))
-        assert pane.hits == [5, 6, 7, 8]
-        lines = []
-        for _ in range(5):
+        pane.search(query_for("%r[57]\\b"))
+        assert pane.told_of_search == "searching …"
+        await pilot.app.workers.wait_for_complete()
+        assert {line for line, _ in pane.hits} == {5, 6, 7, 8}
+        places = []
+        for _ in pane.hits:
             assert pane.find(1)
-            lines.append(pane.line)
-        assert lines == [5, 6, 7, 8, 5]
+            places.append(pane.position)
+        assert places == pane.hits
+        assert pane.told_of_search == f"match {len(places)}/{len(places)}"
+        assert pane.find(1)
+        assert pane.position == places[0]
         assert pane.find(-1)
-        assert (pane.line, pane.column) == (8, 17)
-        pane.search(pattern_for("nowhere"))
+        assert pane.position == places[-1]
+        await pilot.press("k")
+        assert pane.told_of_search == f"{len(places)} matches"
+        pane.search(query_for("nowhere"))
+        await pilot.app.workers.wait_for_complete()
         assert not pane.find(1)
+        assert pane.told_of_search == "no match"
         await pilot.press("escape")
-        assert pane.pattern is None
+        assert pane.sought is None
 
 
 async def test_lines_without_code_are_left_out_until_one_is_gone_to() -> None:
@@ -234,7 +243,7 @@ async def test_every_key_is_safe_where_there_is_nothing(act: Callable[[CodePane]
             for key in binding.key.split(","):  # type: ignore[union-attr]
                 await pilot.press(key)
         await pilot.click(CodePane, offset=(20, 3))
-        pane.search(pattern_for("x"))
+        pane.search(query_for("x"))
         pane.link([1, 2], follow=True)
         assert "\x1b" not in drawn(pane, 0)
         assert pane.word == ""

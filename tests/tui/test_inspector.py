@@ -12,20 +12,14 @@ from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
 from irlens.model.source import SourceLocation, Span
 from irlens.tui.app import Lens
+from irlens.tui.code.searching import Hit, Query
 from irlens.tui.screens.inspector import View
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.workbench import Workbench
+from tests.tui.waiting import settle
 
 SIZE = (120, 40)
 LOAD = "row = tl.load("
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until everything that was asked has been answered and drawn."""
-    for _ in range(3):
-        await pilot.pause()
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 @asynccontextmanager
@@ -174,7 +168,7 @@ async def test_a_commit_leads_to_its_wait_and_back(bench: Workbench) -> None:
         ("right_curly_bracket", "tells of no loops"),
         ("m", "belongs to a pipelined group"),
         ("d", "known in stages, not in Python"),
-        ("ctrl+o ctrl+o", "no jump to return from"),
+        ("ctrl+o ctrl+o", "no jump to go back from"),
         ("colon x enter", "neither a line nor"),
         ("slash q q enter", "no match for qq"),
         ("0 Y", "no name under the cursor"),
@@ -239,6 +233,39 @@ async def test_a_name_leads_to_its_definition_and_its_uses(bench: Workbench) -> 
         assert pane.line == defined
 
 
+async def test_jumps_are_gone_back_and_forward(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab")
+        pane, places = active(view), []
+        for keys in ("p", "right_parenthesis", "right_curly_bracket", "colon 1 0 0 enter"):
+            places.append(pane.position)
+            await press(pilot, keys)
+        places.append(pane.position)
+        assert len(set(places)) == 5
+        for back, place in zip(("ctrl+o", "alt+left", "ctrl+o"), places[-2::-1], strict=False):
+            await press(pilot, back)
+            assert pane.position == place
+        for forward, place in zip(("ctrl+n", "alt+right"), places[2:], strict=False):
+            await press(pilot, forward)
+            assert pane.position == place
+        await press(pilot, "g k p ctrl+n")
+        assert "forward" in [*pilot.app._notifications][-1].message, "a jump begins anew"
+
+
+async def test_going_back_shows_what_was_shown(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab p")
+        pane = active(view)
+        place = pane.position
+        await press(pilot, "colon 4 0 enter s")
+        other = pane.showing, pane.position
+        assert pane.showing != "ptx"
+        await press(pilot, "ctrl+o")
+        assert (pane.showing, pane.position) == ("ptx", place)
+        await press(pilot, "ctrl+n")
+        assert (pane.showing, pane.position) == other
+
+
 async def test_search_shows_what_is_found_while_typing_and_cancelling_returns(
     bench: Workbench,
 ) -> None:
@@ -246,19 +273,64 @@ async def test_search_shows_what_is_found_while_typing_and_cancelling_returns(
         await press(pilot, "tab g slash m a x")
         pane = active(view)
         assert "max" in pane.line_text
-        found = pane.line
+        found = pane.position
         await press(pilot, "escape")
         assert pane.has_focus
         assert pane.line == 1
         await press(pilot, "slash m a x enter n")
-        assert pane.line > found
+        assert pane.position > found
         assert pane.border_subtitle is not None
-        assert "matching" in str(pane.border_subtitle)
+        assert str(pane.border_subtitle).startswith("match 2/")
         await press(pilot, "N")
-        assert pane.line == found
+        assert pane.position == found
         await press(pilot, "escape")
-        assert pane.pattern is None
+        assert pane.sought is None
         assert pilot.app.screen is view
+
+
+async def test_a_search_counts_while_it_is_typed(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab g slash c o m m i t _ g r o u p")
+        pane = active(view)
+        assert pane.document is not None
+        text = "\n".join(pane.document.text.shown)
+        total = text.count("commit_group")
+        assert str(pane.border_subtitle).startswith(f"match 1/{total} ")
+        await press(pilot, "enter n n")
+        assert str(pane.border_subtitle).startswith(f"match 3/{total} ")
+        await press(pilot, "N")
+        assert str(pane.border_subtitle).startswith(f"match 2/{total} ")
+        await press(pilot, "slash c o m m i t left_parenthesis enter")
+        told = [*pilot.app._notifications][-1].message
+        assert "no match for commit(" in told
+        assert "no regular expression: missing )" in told
+
+
+async def test_no_key_waits_for_a_search_and_escape_ends_it(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = []
+
+    def endless(self: Query, lines: object, stop: threading.Event) -> list[Hit]:
+        stopped.append(stop.wait(30))
+        return [(1, 0)]
+
+    monkeypatch.setattr(Query, "hits", endless)
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab colon 5 0 enter")
+        pane = active(view)
+        await pilot.press("slash", "x", "y")
+        assert "searching" in str(pane.border_subtitle)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert stopped == [True, True]
+        assert (pane.sought, pane.line) == (None, 50)
+        await pilot.press("slash", "x", "enter", "j", "n")
+        assert pane.line == 51, "what is not found yet is not gone to"
+        assert "searching" in str(pane.border_subtitle)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert (pane.sought, pane.line) == (None, 51)
 
 
 async def test_n_without_a_search_asks_for_one(bench: Workbench) -> None:

@@ -81,7 +81,8 @@ class LensScreen(Screen[None]):
         """Return what does nothing while the screen is being taken apart."""
 
         def tell(answer: T) -> None:
-            if self.display:
+            app = self.app
+            if self.display and (self in app.screen_stack or app.is_screen_installed(self)):
                 then(answer)
 
         return tell

@@ -9,10 +9,11 @@ from textual.containers import VerticalScroll
 from irlens.model.errors import IrlensError
 from irlens.model.source import Span
 from irlens.model.text import printable_line
-from irlens.tui.code.searching import pattern_for
 from irlens.tui.outside import show_outside
+from irlens.tui.screens.searching import SearchingScreen
 from irlens.tui.screens.sides import SidesScreen
 from irlens.tui.widgets.prompt import Prompt
+from irlens.tui.widgets.searched import SearchedText
 
 #: Columns from which the sides stand beside each other, and lines from which all that moved is
 #: listed, unless the user has chosen.
@@ -20,7 +21,7 @@ _WIDE, _TALL = 150, 32
 _YES_OR_NO = {True: "yes", False: "no"}
 
 
-class Compare(SidesScreen):
+class Compare(SidesScreen, SearchingScreen):
     """What moved from one entry to another."""
 
     HELP_TEXT = """\
@@ -53,10 +54,6 @@ registers, labels, source locations and addresses are no difference.
         Binding("2", "view('inspector')", "Inspector", show=False, id="compare.inspector"),
         Binding("escape,b", "back", "Back", id="compare.back"),
     ]
-
-    def __init__(self, before: str, after: str) -> None:
-        super().__init__(before, after)
-        self._searched_from = 0
 
     def on_resize(self) -> None:
         """Use the room there is, as far as the user has not chosen."""
@@ -127,46 +124,25 @@ registers, labels, source locations and addresses are no difference.
 
     # What is asked for at the prompt.
 
-    def action_search(self) -> None:
-        """Ask what to search for, and go there while it is typed."""
-        self._searched_from = self.diff.row
-        self._prompt.open("search", "text or a regular expression")
+    @property
+    def searched(self) -> SearchedText:
+        """The code."""
+        return self.diff
 
-    def action_find(self, step: int) -> None:
-        """Go to the next (-1: previous) match."""
-        if self.diff.pattern is None:
-            self.action_search()
-        elif not self.diff.find(step):
-            self._miss_match()
+    @property
+    def searched_name(self) -> str:
+        """What of it is searched."""
+        return f"what is shown of {self.stage}"
 
     def action_line(self) -> None:
         """Ask which line to go to."""
         self._prompt.open("line", "line of the second side")
 
-    @property
-    def _prompt(self) -> Prompt:
-        return self.query_one(Prompt)
-
-    @on(Prompt.Changed)
-    def _typed(self, event: Prompt.Changed) -> None:
-        if self._prompt.purpose == "search":
-            self.diff.search(pattern_for(event.value))
-            if not self.diff.find(1, self._searched_from - 1):
-                self.diff.go_to(self._searched_from)
-
     @on(Prompt.Submitted)
     def _answered(self, event: Prompt.Submitted) -> None:
-        self._prompt.close()
         if self._prompt.purpose == "line":
+            self._prompt.close()
             self._go_to_line(event.value.strip())
-        elif self.diff.pattern is not None and not self.diff.find(1, self._searched_from - 1):
-            self._miss_match()
-
-    @on(Prompt.Cancelled)
-    def _cancelled(self) -> None:
-        if self._prompt.purpose == "search":
-            self.diff.search(None)
-            self.diff.go_to(self._searched_from)
 
     def _go_to_line(self, answer: str) -> None:
         numbers = [line.after.number if line.after else 0 for line in self.diff.lines]
@@ -175,9 +151,6 @@ registers, labels, source locations and addresses are no difference.
         elif numbers:
             wanted = int(answer)
             self.diff.go_to(min(range(len(numbers)), key=lambda at: abs(numbers[at] - wanted)))
-
-    def _miss_match(self) -> None:
-        self.notify(f"nothing that is shown of {self.stage} matches", severity="warning")
 
     # What leaves the screen.
 

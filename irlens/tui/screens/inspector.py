@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
-import msgspec
 from textual import on
 from textual.binding import Binding, BindingType
 
@@ -14,24 +13,19 @@ from irlens.model.source import SourceLocation
 from irlens.model.text import printable_line
 from irlens.tui.code.document import Document, following
 from irlens.tui.code.jumps import LANDMARKS, other, partner
-from irlens.tui.code.searching import pattern_for
+from irlens.tui.code.searching import Hit
 from irlens.tui.code.text import spans_of
 from irlens.tui.outside import show_outside
 from irlens.tui.screens.base import Place
 from irlens.tui.screens.panes import PanesScreen
+from irlens.tui.screens.searching import SearchingScreen
+from irlens.tui.screens.trail import Position, Trail, position_of
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.prompt import Prompt
+from irlens.tui.widgets.searched import SearchedText
 
 
-class _Position(msgspec.Struct, frozen=True):
-    """Where a cursor was."""
-
-    pane: LinkedPane
-    showing: str
-    at: tuple[int, int]
-
-
-class View(PanesScreen):
+class View(PanesScreen, SearchingScreen):
     """The text of an entry's stages beside its Python."""
 
     HELP_TEXT = """\
@@ -68,7 +62,10 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         Binding("d", "definition", "Definition", id="inspector.definition"),
         Binding("u", "use(1)", "Uses", id="inspector.next_use"),
         Binding("U", "use(-1)", "Previous use", show=False, id="inspector.previous_use"),
-        Binding("ctrl+o", "return", "Where I was", show=False, id="inspector.return"),
+        Binding("ctrl+o,alt+left", "back_in_jumps", "Back in jumps", show=False,
+                id="inspector.return"),
+        Binding("ctrl+n,alt+right", "forward_in_jumps", "Forward in jumps", show=False,
+                id="inspector.forward"),
         Binding("slash", "search", "Search", id="inspector.search"),
         Binding("n", "find(1)", "Next match", show=False, id="inspector.next_match"),
         Binding("N", "find(-1)", "Previous match", show=False, id="inspector.previous_match"),
@@ -81,8 +78,7 @@ Of machine code, lines with nothing but debug information are left out; `i` show
 
     def __init__(self, key: str, at: Place | None = None) -> None:
         super().__init__(key, at)
-        self._history: list[_Position] = []
-        self._searched_from = (1, 0)
+        self._trail = Trail()
 
     # Jumps, which remember where they came from.
 
@@ -113,15 +109,22 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         """Go to the next (-1: previous) use of the name under the cursor."""
         self._look_up("use", lambda found: found.uses, step)
 
-    def action_return(self) -> None:
+    def action_back_in_jumps(self) -> None:
         """Go back to where the last jump came from."""
-        while self._history:
-            last = self._history.pop()
-            if last.pane.is_attached:
-                self.show(last.pane, last.showing, last.at)
-                last.pane.focus()
-                return
-        self.notify("there is no jump to return from")
+        self._follow(self._trail.back, "there is no jump to go back from")
+
+    def action_forward_in_jumps(self) -> None:
+        """Go to where the last step back came from."""
+        self._follow(self._trail.forward, "there is no jump to go forward to")
+
+    def _follow(self, step: Callable[[Position], Position | None], missing: str) -> None:
+        for pane, _ in self._in_use():
+            position = step(position_of(pane))
+            if position is None:
+                self._miss(missing)
+            else:
+                self.show(position.pane, position.showing, position.at)
+                position.pane.focus()
 
     def _look_up(self, what: str, lines: Callable[[Occurrences], Sequence[int]], step: int) -> None:
         for pane, document in self._in_use():
@@ -157,7 +160,7 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         if line is None:
             self._miss(missing)
             return
-        self._history.append(_Position(pane, pane.showing, (pane.line, pane.column)))
+        self._trail.leave(position_of(pane))
         pane.go_to(line, column)
 
     def _miss(self, sentence: str) -> None:
@@ -171,58 +174,32 @@ Of machine code, lines with nothing but debug information are left out; `i` show
 
     # What is asked for at the prompt.
 
-    def action_search(self) -> None:
-        """Ask what to search for, and go there while it is typed."""
-        for pane, _ in self._in_use():
-            self._searched_from = pane.line, pane.column
-            self._prompt.open("search", "text or a regular expression")
+    @property
+    def searched(self) -> SearchedText | None:
+        """The pane in use."""
+        return next((pane for pane, _ in self._in_use()), None)
 
-    def action_find(self, step: int) -> None:
-        """Go to the next (-1: previous) match."""
-        for pane, _ in self._in_use():
-            if pane.pattern is None:
-                self.action_search()
-            elif not pane.find(step):
-                self._miss(f"{pane.showing} has no match")
-            pane.describe()
+    @property
+    def searched_name(self) -> str:
+        """What that shows."""
+        return self.linked.active.showing if self.linked.active else ""
+
+    def sought(self, text: SearchedText, start: Hit) -> None:
+        """Remember where a search came from."""
+        if isinstance(text, LinkedPane):
+            self._trail.leave(Position(text, text.showing, start))
 
     def action_line(self) -> None:
         """Ask which line to go to."""
         if any(self._in_use()):
             self._prompt.open("line", "line, or file.py:line")
 
-    @property
-    def _prompt(self) -> Prompt:
-        return self.query_one(Prompt)
-
-    @on(Prompt.Changed)
-    def _typed(self, event: Prompt.Changed) -> None:
-        """Show what is found so far."""
-        for pane, _ in self._in_use():
-            if self._prompt.purpose == "search":
-                pane.search(pattern_for(event.value))
-                if not pane.find(1, self._searched_from[0] - 1):
-                    pane.go_to(*self._searched_from)
-                pane.describe()
-
     @on(Prompt.Submitted)
     def _answered(self, event: Prompt.Submitted) -> None:
-        self._prompt.close()
-        for pane, _ in self._in_use():
-            if self._prompt.purpose == "line":
+        if self._prompt.purpose == "line":
+            self._prompt.close()
+            for pane, _ in self._in_use():
                 self._go_to_line(pane, event.value.strip())
-            elif pane.pattern is not None and not pane.hits:
-                self._miss(f"{pane.showing} has no match for {event.value}")
-            else:
-                self._history.append(_Position(pane, pane.showing, self._searched_from))
-
-    @on(Prompt.Cancelled)
-    def _cancelled(self) -> None:
-        for pane, _ in self._in_use():
-            if self._prompt.purpose == "search":
-                pane.search(None)
-                pane.go_to(*self._searched_from)
-                pane.describe()
 
     def _go_to_line(self, pane: LinkedPane, answer: str) -> None:
         file, _, number = answer.rpartition(":")

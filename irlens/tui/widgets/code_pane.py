@@ -1,15 +1,14 @@
 """A text with a cursor that the keys and the mouse move."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from irlens.tui.code.document import Document, following, nearest
-from irlens.tui.code.searching import spans
+from irlens.tui.code.document import Document, nearest
+from irlens.tui.code.searching import Hit
 from irlens.tui.code.text import column_at, word_starts
 from irlens.tui.widgets.code_view import CodeView
 
@@ -63,7 +62,6 @@ class CodePane(CodeView):
         self._goal = 0
         self._anchor: int | None = None
         self._links: Sequence[int] = ()
-        self._hits: Sequence[int] = ()
         self._dragging = False
         #: How the cursor comes into sight once there is something to see.
         self._unseen: _Reveal = "centre"
@@ -72,7 +70,7 @@ class CodePane(CodeView):
         """Show a text, with the cursor at its beginning."""
         self._goal, self._anchor, self._links = 0, None, ()
         super().show(document)
-        self.search(self.pattern)
+        self.search(self.sought)
 
     def annotate(self, document: Document) -> None:
         """Show the same text with more known of it, the cursor where it is."""
@@ -127,35 +125,22 @@ class CodePane(CodeView):
         """The first line of each run of linked lines."""
         return self.document.runs(self._links) if self.document else []
 
-    def search(self, pattern: re.Pattern[str] | None) -> None:
-        """Show where a pattern stands."""
-        self.pattern = pattern
-        shown = self.document.text.shown if self.document and pattern else []
-        self._hits = [
-            line for line, text in enumerate(shown, 1) if pattern and spans(pattern, text)
-        ]
-        self.refresh()
+    @property
+    def searched_lines(self) -> Iterable[tuple[int, str]]:
+        """The lines, those that are left out, too."""
+        return enumerate(self.document.text.shown if self.document else (), 1)
 
     @property
-    def hits(self) -> Sequence[int]:
-        """The lines where the pattern stands."""
-        return self._hits
+    def position(self) -> Hit:
+        """The cursor's line and column."""
+        return self.line, self.column
 
-    def find(self, step: int, start: int | None = None) -> bool:
-        """Go to the next (-1: previous) line with the pattern, around the ends.
+    def go_to_position(self, position: Hit) -> None:
+        """Move the cursor, and tell of it."""
+        self.go_to(*position)
 
-        Args:
-            step: In which direction.
-            start: From where; the cursor's line unless told.
-
-        Returns:
-            Whether there is one.
-        """
-        line = following(self._hits, self.line if start is None else start, step)
-        if line is None or self.document is None or self.pattern is None:
-            return False
-        self.go_to(line, spans(self.pattern, self.document.text.shown[line - 1])[0][0])
-        return True
+    def describe(self) -> None:
+        """Say nothing: what a pane shows is known to those that have a title."""
 
     @property
     def copied(self) -> str:
@@ -212,7 +197,7 @@ class CodePane(CodeView):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave escape to the screen where there is nothing to unselect."""
-        return action != "unselect" or self.selected is not None or self.pattern is not None
+        return action != "unselect" or self.selected is not None or self.sought is not None
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Go where the mouse points."""

@@ -1,6 +1,5 @@
 """A text drawn line by line as it is looked at, with gutters beside it and marks in it."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -17,9 +16,8 @@ from irlens.tui.code.colours import Colours
 from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import gutters_for
 from irlens.tui.code.painting import Highlight, Painter
-from irlens.tui.code.searching import spans
 from irlens.tui.code.text import cell_at, spans_of, word_at
-from irlens.tui.widgets.painted import PaintedText
+from irlens.tui.widgets.searched import SearchedText
 
 _LINES = ("cursor", "linked", "selected")
 _STYLES = (*gutters.STYLES, "link", "match")
@@ -27,7 +25,7 @@ _UNDERLINED, _REVERSED = Style(underline=True), Style(reverse=True)
 _LINK_SIGN, _CURSOR_SIGN = "▌", "▶"
 
 
-class CodeView(PaintedText):
+class CodeView(SearchedText):
     """Shows a document; where its cursor is and what is marked is for others to say.
 
     Attributes:
@@ -36,7 +34,6 @@ class CodeView(PaintedText):
         column: Its column in the drawn line, from 0.
         linked: Lines that belong to what another pane's cursor is at.
         selected: The first and the last selected line.
-        pattern: What is searched for.
         folded: Whether lines without code are left out.
     """
 
@@ -70,7 +67,6 @@ class CodeView(PaintedText):
         self.line, self.column = 1, 0
         self.linked: frozenset[int] = frozenset()
         self.selected: tuple[int, int] | None = None
-        self.pattern: re.Pattern[str] | None = None
         self.folded = True
         self._note = ""
         self._colours: Colours | None = None
@@ -166,14 +162,14 @@ class CodeView(PaintedText):
 
     def _highlights(self, line: int) -> Iterator[Highlight]:
         document, focused = self.document, self.has_focus
-        if document is None or not (focused or self.pattern):
+        if document is None or not (focused or self.sought):
             return
         text, palette = document.text.shown[line - 1], self.palette("")
         if focused:
             for first, last in spans_of(self.word, text, document.stage):
                 yield first, last, _UNDERLINED
-        if self.pattern is not None:
-            for first, last in spans(self.pattern, text):
+        if self.sought is not None:
+            for first, last in self.sought.spans(text):
                 yield first, last, palette["match"]
         if focused and line == self.line:
             yield self.column, self.column + 1, _REVERSED

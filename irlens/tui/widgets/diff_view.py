@@ -1,6 +1,5 @@
 """What moved in a stage's text, drawn line by line as it is looked at."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
@@ -16,8 +15,8 @@ from irlens.model.text import count, plural, printable_line
 from irlens.tui.code.difference import Difference, DiffLine, Half
 from irlens.tui.code.document import following
 from irlens.tui.code.painting import Highlight, Painter, Palette
-from irlens.tui.code.searching import spans
-from irlens.tui.widgets.painted import PaintedText
+from irlens.tui.code.searching import Hit, Query
+from irlens.tui.widgets.searched import SearchedText
 
 _LINES = ("cursor", "removed", "added", "missing", "heading")
 _STYLES = ("match", "line-number", "minus", "plus", "tilde", "removed-word", "added-word", "place")
@@ -27,14 +26,13 @@ _CURSOR_SIGN = "▶"
 _CONTEXT, _CELLS = 3, 8
 
 
-class DiffView(PaintedText):
+class DiffView(SearchedText):
     """Shows a difference, with a cursor.
 
     Attributes:
         difference: What is shown, ``None`` where there is only a sentence to show.
         split: Whether the sides stand beside each other.
         row: The line of the drawing at which the cursor is, from 0.
-        pattern: What is searched for.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -79,12 +77,10 @@ class DiffView(PaintedText):
         self.difference: Difference | None = None
         self.split = False
         self.row = 0
-        self.pattern: re.Pattern[str] | None = None
         self._painter: Painter | None = None
         self._note = ""
-        #: Rows where a hunk's first line that moved is, and where the pattern stands.
+        #: Rows where a hunk's first line that moved is.
         self._hunks: Sequence[int] = ()
-        self._hits: Sequence[int] = ()
 
     def show(self, difference: Difference) -> None:
         """Show a difference, with the cursor at the first line that moved."""
@@ -96,7 +92,8 @@ class DiffView(PaintedText):
     def show_note(self, note: str) -> None:
         """Show a sentence instead: that nothing moved, or why that is not known."""
         self.difference = self._painter = None
-        self._hunks, self._hits = (), ()
+        self._hunks = ()
+        self.search(self.sought)
         self._note = printable_line(note)
         self.border_subtitle = ""
         self.virtual_size = Size(0, 0)
@@ -125,22 +122,27 @@ class DiffView(PaintedText):
             )
             self._go(next(found, 0))
 
-    def search(self, pattern: re.Pattern[str] | None) -> None:
-        """Show where a pattern stands."""
-        self.pattern = pattern
-        self._hits = [
-            row
-            for row, line in enumerate(self.lines)
-            if pattern and any(spans(pattern, half.text) for half in line.halves)
-        ]
-        self.refresh()
+    @property
+    def searched_lines(self) -> Iterable[tuple[int, str]]:
+        """The rows of the drawing; one with both sides is there twice."""
+        return ((row, half.text) for row, line in enumerate(self.lines) for half in line.halves)
 
-    def find(self, step: int, start: int | None = None) -> bool:
-        """Go to the next (-1: previous) match, around the ends, and say whether there is one."""
-        row = following(self._hits, self.row if start is None else start, step)
-        if row is not None:
-            self._go(row)
-        return row is not None
+    @property
+    def position(self) -> Hit:
+        """The cursor's row, and no column."""
+        return self.row, 0
+
+    def go_to_position(self, position: Hit) -> None:
+        """Put the cursor on a row."""
+        self._go(position[0])
+
+    def describe(self) -> None:
+        """Say in the border at which change and at which match the cursor is."""
+        if self.difference is not None:
+            at = bisect_right(self._hunks, self.row)
+            moved = f"{count(at)} of {plural(len(self._hunks), 'change')}"
+            told = [self.told_of_search, moved if self._hunks else "no difference"]
+            self.border_subtitle = " · ".join(filter(None, told))
 
     def go_to(self, row: int) -> None:
         """Put the cursor on a line of the drawing."""
@@ -233,6 +235,9 @@ class DiffView(PaintedText):
             else:
                 yield from self._code(half, palette, moved, left, room)
 
+    def _found(self, query: Query, hits: list[Hit]) -> None:
+        super()._found(query, sorted({(row, 0) for row, _ in hits}))
+
     def _code(
         self, half: Half, palette: Palette, moved: str, left: int, room: int
     ) -> Iterable[Segment]:
@@ -246,8 +251,8 @@ class DiffView(PaintedText):
         if moved:
             word: Style = plain[f"{moved}-word"]
             yield from ((first, last, word) for first, last in half.moved)
-        if self.pattern is not None:
-            yield from ((*found, plain["match"]) for found in spans(self.pattern, half.text))
+        if self.sought is not None:
+            yield from ((*found, plain["match"]) for found in self.sought.spans(half.text))
 
     def _number(self, half: Half | None) -> str:
         digits = self.difference.digits if self.difference else 0
@@ -271,7 +276,7 @@ class DiffView(PaintedText):
             for row, line in enumerate(self.lines)
             if line.mark not in " @" and self.lines[row - 1].mark in " @"
         ]
-        self.search(self.pattern)
+        self.search(self.sought)
         width = self.scrollable_content_region.width
         room = self._room(width) if self.split else width - self._beside
         hidden = max(self.difference.width + 1 - room, 0)
@@ -287,7 +292,4 @@ class DiffView(PaintedText):
             top = round(self.scroll_y)
             top += min(self.row - top - margin, 0) + max(self.row - top - height + 1 + margin, 0)
             self.scroll_to(y=top, animate=False, immediate=True)
-        if self.difference is not None:
-            at = bisect_right(self._hunks, self.row)
-            told = plural(len(self._hunks), "change")
-            self.border_subtitle = f"{count(at)} of {told}" if self._hunks else "no difference"
+        self.describe()

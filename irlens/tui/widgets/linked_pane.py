@@ -89,8 +89,8 @@ class LinkedPane(CodePane):
         known = [f"{self.line}/{count}"]
         if places := len(self.places):
             known.append("1 place" if places == 1 else f"{places} places")
-        if self.hits:
-            known.append(f"{len(self.hits)} matching")
+        if told := self.told_of_search:
+            known.insert(0, told)
         if hidden := count - len(self.rows):
             known.append(f"{hidden} left out")
         if not self.complete:

@@ -1,10 +1,14 @@
 """What a query finds."""
 
+import re
+from collections.abc import Iterator
+from threading import Event
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from irlens.tui.code.searching import pattern_for, spans
+from irlens.tui.code.searching import Query, query_for
 
 
 @pytest.mark.parametrize(
@@ -17,20 +21,54 @@ from irlens.tui.code.searching import pattern_for, spans
         ("ADD", "ADD add", ["ADD"]),
         ("x*", "abc", []),
         (r"\d+", "a1 b22", ["1", "22"]),
+        ("é+", "aéé", ["éé"]),
+        ("a(?=b)", "ab a(?=b)", ["a(?=b)"]),
     ],
 )
 def test_found(query: str, line: str, found: list[str]) -> None:
-    pattern = pattern_for(query)
-    assert pattern is not None
-    assert [line[first:last] for first, last in spans(pattern, line)] == found
+    assert [line[first:last] for first, last in Query(query).spans(line)] == found
 
 
 def test_nothing_finds_nothing() -> None:
-    assert pattern_for("") is None
+    assert query_for("") is None
 
 
 @given(st.text(min_size=1), st.text(), st.text())
 def test_a_query_finds_itself(query: str, before: str, after: str) -> None:
-    pattern = pattern_for(query)
-    assert pattern is not None
-    assert pattern.search(before + query + after)
+    assert Query(query).spans(before + query + after)
+
+
+@given(st.text("abA.*?|()", min_size=1), st.text("abAB.*|() "))
+def test_finds_what_python_finds(query: str, line: str) -> None:
+    flags = re.NOFLAG if query != query.lower() else re.IGNORECASE
+    found = Query(query)
+    pattern = re.escape(query) if found.problem else f"{re.escape(query)}|(?:{query})"
+    oracle = re.compile(pattern, flags)
+    assume(not oracle.match(""))  # where nothing matches the engines go on in different places
+    assert found.spans(line) == [match.span() for match in oracle.finditer(line)]
+
+
+@pytest.mark.parametrize("query", ["(a+)+$", "(a|a)*b", "(a*)*c", "(?:a?){200}a{200}b"])
+def test_no_pattern_takes_for_ever(query: str) -> None:
+    """Python's engine would not be done with the first of them before the sun is."""
+    hits = Query(query).hits([(1, "a" * 10_000 + "!"), (2, "aaa")], Event())
+    assert hits in ([], [(2, 0)])
+
+
+def test_why_it_is_no_regular_expression() -> None:
+    assert Query("ld.*").problem == ""
+    assert "missing )" in Query("ld(").problem
+    assert "(?=" in Query("(?=a)").problem
+
+
+def test_matches_are_found_until_it_is_stopped() -> None:
+    lines = [(7, "ab ab"), (9, ""), (12, "b")]
+    stop = Event()
+    assert Query("b").hits(lines, stop) == [(7, 1), (7, 4), (12, 0)]
+
+    def stopping() -> Iterator[tuple[int, str]]:
+        yield lines[0]
+        stop.set()
+        yield lines[2]
+
+    assert Query("b").hits(stopping(), stop) == [(7, 1), (7, 4)]
