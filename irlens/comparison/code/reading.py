@@ -18,6 +18,9 @@ from irlens.model.errors import ArtifactError, UnknownNameError
 
 _Read: TypeAlias = Callable[[str], Code]
 
+_KERNEL = "kernel"
+#: A directive of an assembly, and of AMD's metadata the lines that name the kernel.
+_DIRECTIVE = re.compile(r"(?:- )?\.(?:(?:name|symbol): |(?!\w++: ))")
 #: The module of this package that reads each stage.
 _READERS = {
     "source": "mlir",
@@ -129,14 +132,34 @@ def alike(one: ReadStage, other: ReadStage) -> tuple[Code, Code]:
 
 
 def _renamed(stage: ReadStage) -> Code:
-    kernel = stage.capture.kernel
-    # As a whole name, or in front of "_param_0".
-    name = re.compile(rf"(?<![\w.$]){re.escape(kernel)}(?![\w$]*(?<!_param_)[A-Za-z$])")
+    rename = _Renaming(stage.capture.kernel)
     code = stage.code
     return replace(
         code,
-        statements=[replace(s, skeleton=name.sub("kernel", s.skeleton)) for s in code.statements],
+        statements=[replace(s, skeleton=rename.in_statement(s.skeleton)) for s in code.statements],
         functions=[
-            replace(f, name="kernel" if f.name == kernel else f.name) for f in code.functions
+            replace(f, name=_KERNEL if f.name == stage.capture.kernel else f.name)
+            for f in code.functions
         ],
     )
+
+
+class _Renaming:
+    """Calls a kernel "kernel" where it is meant: of one called "add" no addition is its name."""
+
+    def __init__(self, kernel: str) -> None:
+        name = re.escape(kernel)
+        # "@f" of MLIR and LLVM, PTX's parameters, SASS's "`(f)", a value in Triton's metadata.
+        self._symbol = re.compile(
+            rf"(?<=@){name}(?![\w$.-])|(?<![\w.$]){name}(?=_param_\d++\b)"
+            rf'|(?<=`\(){name}(?=\))|(?<=": "){name}(?=")'
+        )
+        self._word = re.compile(
+            rf"(?:(?<![\w.$])|(?<=\.text\.)|(?<=\.constant\d\.)){name}(?![\w$])"
+        )
+
+    def in_statement(self, skeleton: str) -> str:
+        """Return a statement with the kernel called so."""
+        if _DIRECTIVE.match(skeleton) or skeleton.endswith(":"):
+            skeleton = self._word.sub(_KERNEL, skeleton)
+        return self._symbol.sub(_KERNEL, skeleton)
