@@ -34,7 +34,8 @@ def capture(
     Args:
         kernel: A sample's name, "path/file.py:kernel" or "package.module:kernel".
         target: A GPU: "sm_90", "h100", "gfx942", "mi300x", ...
-        args: Run-time arguments and sizes over the kernel's own: 781, or "fp16[1024, 1024]".
+        args: Run-time arguments and sizes over the kernel's own: 781, "fp16[1024, 1024]", or
+            "fp16[1024, 1024]:block[128, 64]" for a descriptor made on the host.
         run: Also launch it on the GPU of this machine.
         triton: Compile with another Triton than the installed one: a version ("3.7.1"), installed
             apart if need be, or the path of an interpreter that has one.

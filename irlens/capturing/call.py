@@ -8,6 +8,7 @@ from irlens.capturing.describe import Description
 from irlens.capturing.request import Request
 from irlens.capturing.values import (
     Argument,
+    Descriptor,
     UnknownSizeError,
     evaluate,
     parse_argument,
@@ -34,7 +35,7 @@ class Call(msgspec.Struct, frozen=True):
     """A call of a kernel, before any autotuner has had its say.
 
     Attributes:
-        args: Run-time arguments.
+        args: Run-time arguments; the block of a descriptor is still to be evaluated.
         defaults: Constexprs and options of the description: a configuration may replace them.
         overrides: Constexprs and options of the user: nothing may.
         sizes: Names that the grid may use.
@@ -90,6 +91,7 @@ def resolve(
         if name in runtime:
             shape_of = args.get(name)
             args[name] = parse_argument(value, names, f"--arg {name}", shape_of=shape_of)
+    args = {name: _partly_bound(value, sizes, name) for name, value in args.items()}
     grid = request.grid or described.grid
     return Call(args, defaults, dict(request.settings), sizes, grid)
 
@@ -112,6 +114,19 @@ def require(
             f"{kernel} needs a value for {', '.join(p.name for p in missing)}",
             hint="for example " + " ".join(map(_example, missing)),
         )
+
+
+def bind(call: Call, settings: dict[str, ConstexprValue]) -> dict[str, Argument]:
+    """Return the arguments of one variant, which its settings may have a say in.
+
+    Raises:
+        CaptureError: A descriptor's block cannot be evaluated.
+    """
+    names = {**call.sizes, **settings}
+    return {
+        name: value.bound(names, name) if isinstance(value, Descriptor) else value
+        for name, value in call.args.items()
+    }
 
 
 def evaluate_grid(call: Call, settings: dict[str, ConstexprValue]) -> tuple[int, int, int] | None:
@@ -159,6 +174,14 @@ def _check_names(
             raise UnknownNameError("argument", name, runtime | set(described.sizes))
 
 
+def _partly_bound(value: Argument, sizes: dict[str, ConstexprValue], where: str) -> Argument:
+    """Evaluate a descriptor's block, if no configuration has a say in it."""
+    try:
+        return value.bound(sizes, where) if isinstance(value, Descriptor) else value
+    except UnknownSizeError:
+        return value
+
+
 def _number(value: ConstexprValue) -> ConstexprValue:
     """Return the number that an ``--arg`` value is, or its text where it is something else."""
     if not isinstance(value, str):
@@ -174,5 +197,7 @@ def _example(parameter: Parameter) -> str:
     """Return an option that would give the parameter a value."""
     if parameter.constexpr:
         return f"--set {parameter.name}=128"
-    tensor = "ptr" in parameter.name.lower()
-    return f"--arg {parameter.name}={'fp32[1024]' if tensor else '1024'}"
+    examples = {"ptr": "fp32[1024]", "desc": "fp16[1024,1024]:block[128,64]"}
+    lowered = parameter.name.lower()
+    value = next((text for part, text in examples.items() if part in lowered), "1024")
+    return f"--arg {parameter.name}={value}"

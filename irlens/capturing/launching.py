@@ -64,7 +64,13 @@ class Bench:
         """
         values = self.tensors(args)
         with triton_door.scratch_from(self._scratch):
-            compiled = triton_door.compile_variant(kernel, values, settings, grid, launch=True)
+            compiled = triton_door.compile_variant(
+                kernel,
+                triton_door.with_descriptors(values, args),
+                settings,
+                grid,
+                launch=True,
+            )
         if compiled.refusal is not None:
             return compiled, None
         self._torch.cuda.synchronize()

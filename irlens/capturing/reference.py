@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from irlens.capturing.describe import Description
-from irlens.capturing.values import Argument, Tensor
+from irlens.capturing.values import Argument, Tensor, tensor_of
 from irlens.model.errors import CaptureError
 
 _SEED = 0
@@ -52,12 +52,13 @@ class Reference:
         generator = torch.Generator(self._device).manual_seed(_SEED)
         values: dict[str, Any] = {}
         for name, argument in args.items():
-            if not isinstance(argument, Tensor):
+            tensor = tensor_of(argument)
+            if tensor is None:
                 values[name] = argument
             elif name in self._description.outputs and name not in self._reads:
-                values[name] = self._unwritten(argument)
+                values[name] = self._unwritten(tensor)
             else:
-                values[name] = self._random(argument, generator)
+                values[name] = self._random(tensor, generator)
         return values
 
     def expected(self, known: Mapping[str, Any]) -> list[Any] | None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from irlens.capturing import describe
-from irlens.capturing.call import evaluate_grid, resolve
+from irlens.capturing.call import bind, evaluate_grid, resolve
 from irlens.capturing.loading import loaded
 from irlens.capturing.make import ONE_AT_A_TIME, not_interpreted
 from irlens.capturing.messages import held_back
@@ -35,9 +35,12 @@ def measure(request: Request) -> Timing:
             kernel = triton_door.find(vars(module), source.function)
             options = triton_door.option_defaults(request.target)
             call = resolve(request, source.description, kernel.parameters(), options)
-            args = bench.tensors(call.args)
+            tensors = bench.tensors(call.args)
+            args = triton_door.with_descriptors(tensors, call.args)
             settings, *more = triton_door.variants(kernel, args, call.defaults, call.overrides)
-            grid = evaluate_grid(call, triton_door.plain(settings))
+            chosen = triton_door.plain(settings)
+            grid = evaluate_grid(call, chosen)
+            args = triton_door.with_descriptors(tensors, bind(call, chosen))
             if more or grid is None:
                 raise CaptureError(f"{kernel.name}: its configuration or grid is left open")
             return bench.time(kernel, args, settings, grid)

@@ -1,7 +1,8 @@
 """Argument values: how they are written, and the arithmetic that relates them.
 
 A value is written the same way in a kernel's description and after ``--arg`` or ``--set``:
-``781``, ``0.5``, ``true``, ``none``, ``fp16`` (a dtype) and ``fp16[1024, 1024]`` (a tensor).
+``781``, ``0.5``, ``true``, ``none``, ``fp16`` (a dtype), ``fp16[1024, 1024]`` (a tensor) and
+``fp16[1024, 1024]:block[128, 64]`` (a descriptor of one, made on the host).
 """
 
 import ast
@@ -16,6 +17,7 @@ import simpleeval
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 from irlens.model.lists import split_list
+from irlens.model.text import plural
 
 
 class Dtype(msgspec.Struct, frozen=True):
@@ -82,10 +84,37 @@ class Tensor(msgspec.Struct, frozen=True):
         return math.prod(self.shape) * self.dtype.size
 
 
-Argument: TypeAlias = Tensor | bool | int | float | None
+class Descriptor(msgspec.Struct, frozen=True):
+    """A tensor that is passed by a ``TensorDescriptor``, made on the host.
+
+    Attributes:
+        tensor: The tensor, whole.
+        block: What one load or store moves: extents, or expressions over what may depend on an
+            autotuner's configuration.
+    """
+
+    tensor: Tensor
+    block: tuple[int | str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.tensor}:block[{', '.join(map(str, self.block))}]"
+
+    def bound(self, names: "Names", where: str) -> "Descriptor":
+        """Evaluate the block.
+
+        Raises:
+            CaptureError: An extent cannot be evaluated or is not a whole number.
+        """
+        return Descriptor(self.tensor, tuple(_extent(each, names, where) for each in self.block))
+
+
+Argument: TypeAlias = Tensor | Descriptor | bool | int | float | None
 Names: TypeAlias = Mapping[str, ConstexprValue]
 
-_TENSOR = re.compile(r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*")
+_TENSOR = re.compile(
+    r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*"
+    r"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*)?"
+)
 _WORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}
 _LONGEST_EXPRESSION = 400  # characters; Python's parser recurses on nested brackets
 
@@ -122,9 +151,16 @@ def written(value: ConstexprValue) -> str:
 
 def recorded(value: Argument) -> int | float | str:
     """Return an argument as a manifest has it: a number, or "fp32[4096, 1024]", "True", "None"."""
-    if value is None or isinstance(value, bool | Tensor):
+    if value is None or isinstance(value, bool | Tensor | Descriptor):
         return str(value)
     return value
+
+
+def tensor_of(value: Argument) -> Tensor | None:
+    """Return the tensor that an argument is or describes; ``None`` if it has none."""
+    if isinstance(value, Descriptor):
+        return value.tensor
+    return value if isinstance(value, Tensor) else None
 
 
 def dtype_of(value: ConstexprValue) -> Dtype | None:
@@ -196,8 +232,8 @@ def parse_argument(
     """Return the argument that a description or ``--arg NAME=value`` means.
 
     Args:
-        value: A number, or its text: a number, an expression, a dtype with a shape, or a dtype
-            alone where ``shape_of`` is a tensor.
+        value: A number, or its text: a number, an expression, a dtype with a shape, and with a
+            block if it is a descriptor, or a dtype alone where ``shape_of`` is a tensor.
         names: What expressions may use.
         where: What to call it in an error.
         shape_of: The argument that is being replaced.
@@ -209,11 +245,12 @@ def parse_argument(
         return value
     match = _TENSOR.fullmatch(value)
     if match:
-        return _tensor(match, names, where)
+        return _tensor(match, names, where, shape_of)
     parsed = parse_value(value)
     dtype = dtype_of(parsed)
-    if dtype and isinstance(shape_of, Tensor):
-        return Tensor(dtype, shape_of.shape)
+    replaced = tensor_of(shape_of)
+    if dtype and replaced is not None:
+        return _like(Tensor(dtype, replaced.shape), shape_of)
     if dtype:
         raise CaptureError(f"{where}: '{value}' has no shape", hint=f"write {value}[1024, 1024]")
     if isinstance(parsed, str):
@@ -226,21 +263,42 @@ def parse_argument(
     return parsed
 
 
-def _tensor(match: re.Match[str], names: Names, where: str) -> Tensor:
-    """Build the tensor that ``match`` of ``_TENSOR`` describes."""
+def _tensor(
+    match: re.Match[str], names: Names, where: str, shape_of: Argument
+) -> Tensor | Descriptor:
+    """Build the tensor, or its descriptor, that ``match`` of ``_TENSOR`` describes."""
     dtype = DTYPES.get(match["dtype"])
     if dtype is None:
         raise CaptureError(
             f"{where}: unknown dtype '{match['dtype']}'",
             hint=f"known: {', '.join(dtype.name for dtype in _DTYPES)}",
         )
-    shape = []
-    for text in filter(None, split_list(match["shape"])):
-        extent = evaluate(text, names, where)
-        if not isinstance(extent, int) or isinstance(extent, bool) or extent < 0:
-            raise CaptureError(f"{where}: the extent '{text}' is not a whole number")
-        shape.append(extent)
-    return Tensor(dtype, tuple(shape))
+    extents = filter(None, split_list(match["shape"]))
+    tensor = Tensor(dtype, tuple(_extent(text, names, where) for text in extents))
+    if match["block"] is None:
+        return _like(tensor, shape_of)
+    block = tuple(filter(None, split_list(match["block"])))
+    if len(block) != len(tensor.shape):
+        raise CaptureError(
+            f"{where}: the block [{', '.join(block)}] has {plural(len(block), 'dimension')} and the"
+            f" tensor {len(tensor.shape)}"
+        )
+    return Descriptor(tensor, block)
+
+
+def _like(tensor: Tensor, replaced: Argument) -> Tensor | Descriptor:
+    """Return a tensor, by a descriptor with the same block if that is what it replaces."""
+    if isinstance(replaced, Descriptor) and len(replaced.block) == len(tensor.shape):
+        return Descriptor(tensor, replaced.block)
+    return tensor
+
+
+def _extent(written: int | str, names: Names, where: str) -> int:
+    """Return the extent of a dimension."""
+    extent = evaluate(written, names, where)
+    if not isinstance(extent, int) or isinstance(extent, bool) or extent < 0:
+        raise CaptureError(f"{where}: the extent '{written}' is not a whole number")
+    return extent
 
 
 def _cdiv(a: int, b: int) -> int:

@@ -7,7 +7,7 @@ from types import ModuleType
 import msgspec
 
 from irlens.capturing import launching, triton_door
-from irlens.capturing.call import evaluate_grid, require, resolve
+from irlens.capturing.call import bind, evaluate_grid, require, resolve
 from irlens.capturing.describe import Description
 from irlens.capturing.request import Request
 from irlens.capturing.triton_door import Kernel
@@ -52,18 +52,24 @@ def make_variants(
     made: list[Variant] = []
     with nullcontext() if bench else triton_door.compile_only(request.target):
         args = bench.tensors(call.args) if bench else triton_door.stand_ins(call.args)
-        for settings in triton_door.variants(kernel, args, call.defaults, call.overrides):
+        described = triton_door.with_descriptors(args, call.args)
+        for settings in triton_door.variants(kernel, described, call.defaults, call.overrides):
             require(kernel.name, kernel.parameters(), call, settings)
-            grid = evaluate_grid(call, triton_door.plain(settings))
+            chosen = triton_door.plain(settings)
+            grid, bound = evaluate_grid(call, chosen), bind(call, chosen)
             if bench is None:
                 compiled = triton_door.compile_variant(
-                    kernel, args, settings, grid or (1, 1, 1), launch=False
+                    kernel,
+                    triton_door.with_descriptors(args, bound),
+                    settings,
+                    grid or (1, 1, 1),
+                    launch=False,
                 )
                 result = None
             elif grid is None:
                 raise CaptureError(f"{kernel.name} cannot be launched: its grid is not known")
             else:
-                compiled, result = bench.launch(kernel, call.args, settings, grid)
+                compiled, result = bench.launch(kernel, bound, settings, grid)
             if all(compiled.entry != variant.entry for variant in made):
                 made.append(Variant(compiled.entry, compiled.constexprs, call.args, grid, result))
     # An autotuner passes over configurations that the GPU cannot take, and so does a run.

@@ -84,10 +84,12 @@ def find(facts: Facts) -> Iterator[Finding]:
         stages = asked.get(load.loop_line)
         if load.state != "in place" or stages is None or stages < 2:
             continue
-        if load.source is None or load.source in reported:
+        if load.source is None:
             continue
-        reported.add(load.source)
         reason = _reason(load, facts)
+        if (str(load.source), reason) in reported:
+            continue
+        reported.add((str(load.source), reason))
         yield Finding(
             code=CODE,
             severity=SEVERITY,

@@ -130,6 +130,8 @@ def _complaint(facts: Facts, access: Access, tile: _Tile, layout: Blocked) -> st
     if access.element_bytes in known or symbol is None or len(spread) > len(known) + 1:
         return None
     name = symbol.removeprefix("%")
+    if facts.config.args and name not in facts.config.args:
+        return None  # a part of an argument, such as the stride of a host's descriptor: 1
     return f"neighbours in the tile are {name} elements apart, which is not known to be 1"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens.capturing import Request, capture_entries, is_stored
+from irlens.capturing import Request, capture, capture_entries, is_stored
 from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError
@@ -257,3 +257,39 @@ def test_amd_pointers_are_32_bit_only_within_2_gb(
         Request(kernel=str(path), target=gfx942, args={"x_ptr": tensor, "n": 3})
     )
     assert ("tt.pointer_range" in (entry / "k.ttir").read_text()) is expected
+
+
+DESCRIBED = Path(__file__).parents[1] / "data" / "findings" / "described.py"
+
+
+def test_host_side_descriptors_are_given_to_triton_with_each_configurations_block(
+    sm_90: Target,
+) -> None:
+    captures = capture(Request(kernel=str(DESCRIBED), target=sm_90))
+    assert len(captures) == 2
+    for found in captures:
+        assert found.manifest is not None
+        tile = found.manifest.constexprs["BM"]
+        ttir = found.stages["ttir"].text()
+        assert f"%a_desc: !tt.tensordesc<{tile}x64xf16>" in ttir
+        assert "%b_desc: !tt.tensordesc<64x128xf16>" in ttir
+        assert "make_tensor_descriptor" not in ttir
+        assert "cp.async.bulk.tensor.2d.shared" in found.stages["ptx"].text()
+        assert found.manifest.args["a_desc"] == "fp16[4096, 4096]:block[BM, BK]"
+        assert found.manifest.args["c_desc"] == "fp16[4096, 4096]:block[BM, 128]"
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [
+        ("fp16[4096, 4096]:block[48, 64]", "must be a power of 2"),
+        ("fp16[4096, 4095]:block[64, 64]", "16-byte aligned"),
+        ("fp16[4096, 4096]:block[64]", "the block [64] has 1 dimension and the tensor 2"),
+    ],
+)
+def test_a_descriptor_that_the_hardware_does_not_take_is_named(
+    sm_90: Target, argument: str, told: str
+) -> None:
+    with pytest.raises(CaptureError, match=re.escape(told)) as caught:
+        capture(Request(kernel=str(DESCRIBED), target=sm_90, args={"a_desc": argument}))
+    assert "a_desc: " in caught.value.message

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from irlens.capturing.values import (
     DTYPES,
+    Descriptor,
     Tensor,
     dtype_of,
     evaluate,
@@ -82,7 +83,28 @@ def test_a_dtype_alone_keeps_the_shape_of_the_tensor_it_replaces() -> None:
         parse_argument("bf16", {}, "x")
 
 
-@pytest.mark.parametrize("text", ["fp17[4]", "fp16[-1]", "fp16[M]", "fp16[1.5]", "hello", "''"])
+def test_a_descriptor_has_a_block_that_is_evaluated_last() -> None:
+    found = parse_argument("fp16[M, 64]:block[BM, 32]", {"M": 4}, "x")
+    assert isinstance(found, Descriptor)
+    assert found == Descriptor(Tensor(DTYPES["fp16"], (4, 64)), ("BM", "32"))
+    assert recorded(found) == "fp16[4, 64]:block[BM, 32]"
+    assert found.bound({"BM": 2}, "x").block == (2, 32)
+    with pytest.raises(CaptureError, match="needs a value of 'BM'"):
+        found.bound({}, "x")
+    assert parse_argument(str(found), {}, "x") == found
+
+
+def test_what_replaces_a_descriptor_is_one_with_the_same_block() -> None:
+    before = parse_argument("fp16[4, 64]:block[2, 32]", {}, "x")
+    assert str(parse_argument("fp32", {}, "x", shape_of=before)) == "fp32[4, 64]:block[2, 32]"
+    assert str(parse_argument("fp16[8, 8]", {}, "x", shape_of=before)) == "fp16[8, 8]:block[2, 32]"
+    other = parse_argument("fp16[8, 8] : block [4, 4]", {}, "x", shape_of=before)
+    assert str(other) == "fp16[8, 8]:block[4, 4]"
+
+
+@pytest.mark.parametrize(
+    "text", ["fp17[4]", "fp16[-1]", "fp16[M]", "fp16[1.5]", "hello", "''", "fp16[4]:block[2, 2]"]
+)
 def test_what_is_no_argument_is_an_error_that_names_the_place(text: str) -> None:
     with pytest.raises(CaptureError, match="--arg x"):
         parse_argument(text, {}, "--arg x")

@@ -44,3 +44,8 @@ def test_silent_on_indices_that_were_loaded(look: Look) -> None:
 def test_silent_on_tiles_of_rows(look: Look) -> None:
     assert look(CODE, "dots.py") == []
     assert look(CODE, "short_rows.py", M=8) == []
+
+
+def test_silent_on_the_strides_of_a_hosts_descriptor(look: Look) -> None:
+    """sm_80 gets pointers and strides instead, and the last stride of a descriptor is 1."""
+    assert look(CODE, "described.py", "a100", BM=64) == []

@@ -6,6 +6,7 @@ the driver underneath is replaced by one that answers for a GPU that need not be
 """
 
 from irlens.capturing.triton_door.absent_gpu import compile_only, option_defaults, stand_ins
+from irlens.capturing.triton_door.descriptors import with_descriptors
 from irlens.capturing.triton_door.kernels import Kernel, Values, find, plain, variants
 from irlens.capturing.triton_door.running import (
     Compiled,
@@ -29,4 +30,5 @@ __all__ = [
     "stand_ins",
     "times",
     "variants",
+    "with_descriptors",
 ]

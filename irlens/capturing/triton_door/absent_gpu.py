@@ -15,7 +15,7 @@ from triton.compiler.compiler import make_backend
 
 from irlens.capturing.stand_in import StandIn
 from irlens.capturing.triton_door.kernels import Values
-from irlens.capturing.values import Argument, Tensor
+from irlens.capturing.values import Argument, tensor_of
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError, UnknownNameError
 
@@ -47,9 +47,10 @@ def stand_ins(args: Mapping[str, Argument]) -> Values:
     torch = sys.modules.get("torch")
     values: Values = {}
     for name, value in args.items():
-        if isinstance(value, Tensor):
-            dtype = getattr(torch, value.dtype.torch or "", None)
-            values[name] = StandIn(value, dtype or getattr(tl, value.dtype.language))
+        tensor = tensor_of(value)
+        if tensor is not None:
+            dtype = getattr(torch, tensor.dtype.torch or "", None)
+            values[name] = StandIn(tensor, dtype or getattr(tl, tensor.dtype.language))
         else:
             values[name] = value
     return values
