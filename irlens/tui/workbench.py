@@ -51,12 +51,17 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: "num_stages", "BLOCK_SIZE", "target", ...
         value: What it is now, as ``--set`` takes it.
-        choices: What it can be, in order, if that is a closed set.
+        choices: What it can be, in order, if that is a closed set; of a tensor what it was and
+            the dtypes that it could have in the same shape.
+        follows: The expression by which it follows from other settings unless it is chosen.
+        is_argument: Whether it is a run-time argument, or a size that arguments follow from.
     """
 
     name: str
     value: str
     choices: tuple[str, ...] = ()
+    follows: str = ""
+    is_argument: bool = False
 
 
 class Workbench(Protocol):

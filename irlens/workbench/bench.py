@@ -216,7 +216,8 @@ class Bench:
         from irlens.workbench.recompiling import settings_of
 
         capture = self._capture_of(key)
-        return settings_of(capture) if capture and self._source(key, capture) else ()
+        source = self._source(key, capture) if capture else None
+        return settings_of(capture, source) if capture and source else ()
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
         """Compile again, with some settings changed."""

@@ -7,6 +7,7 @@ two captures comes from what was chosen.
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens import arch
 from irlens.capturing import Request, find_kernel, known_files, parse_value
@@ -16,6 +17,13 @@ from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, UnknownNameError
 from irlens.tui.workbench import Setting
+from irlens.workbench.arguments import (
+    Recipe,
+    argument_settings,
+    arguments_of,
+    following,
+    recipe_of,
+)
 
 _MOST_THREADS = 1024
 _TRITON, _TARGET = "triton", "target"
@@ -57,8 +65,24 @@ def source_of(capture: Capture, named: str | None) -> str | None:
     return None
 
 
-def settings_of(capture: Capture) -> list[Setting]:
-    """Return what can be chosen anew, with what was chosen; empty where the target is unknown."""
+def settings_of(capture: Capture, kernel: str) -> list[Setting]:
+    """Return what can be chosen anew, with what was chosen; empty where the target is unknown.
+
+    Args:
+        capture: The capture.
+        kernel: Its source, see ``source_of``.
+    """
+    recipe = recipe_of(capture, find_kernel(kernel).description)
+    chosen = {each.name: each for each in (*_compile_settings(capture, recipe), *_tritons(capture))}
+    if _TARGET not in chosen:
+        return []
+    # An argument that is called like an option stays as it was.
+    arguments = argument_settings(capture, recipe)
+    return [*chosen.values(), *(each for each in arguments if each.name not in chosen)]
+
+
+def _compile_settings(capture: Capture, recipe: Recipe) -> list[Setting]:
+    """Return the options, the constexprs and the target."""
     config, target = capture.config, capture.target
     if target is None:
         return []
@@ -71,14 +95,17 @@ def settings_of(capture: Capture) -> list[Setting]:
         *([_setting("maxnreg", config.maxnreg)] if nvidia else []),
     ]
     constexprs = [
-        _setting(name, value, ("false", "true") if isinstance(value, bool) else ())
+        replace(
+            _setting(name, value, ("false", "true") if isinstance(value, bool) else ()),
+            follows=recipe.follows.get(name, ""),
+        )
         for name, value in config.constexprs.items()
     ]
     gpus = tuple(gpu.name for gpu in arch.gpus())
     target_setting = Setting(name=_TARGET, value=target.product or target.arch, choices=gpus)
     # A constexpr may be called like an option; then it is what decides.
     named = {each.name: each for each in (*options, *constexprs, target_setting)}
-    return [*named.values(), *_tritons(capture)]
+    return list(named.values())
 
 
 def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Request:
@@ -93,17 +120,27 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
         UnknownNameError: There is no such setting or target.
         CaptureError: What it was compiled for is not known.
     """
-    settings = {setting.name: setting.value for setting in settings_of(capture)}
+    offered = {setting.name: setting for setting in settings_of(capture, kernel)}
     for name in changes:
-        if name not in settings:
-            raise UnknownNameError("setting", name, settings)
-    if _TARGET not in settings:
+        if name not in offered:
+            raise UnknownNameError("setting", name, offered)
+    if _TARGET not in offered:
         raise CaptureError("what it was compiled for is not known")
-    chosen = {**settings, **changes}
+    chosen = {
+        name: changes.get(name, setting.value)
+        for name, setting in offered.items()
+        if not setting.is_argument
+    }
     gpu = arch.find(chosen.pop(_TARGET))
     triton = chosen.pop(_TRITON, None)
     values = {name: parse_value(value) for name, value in chosen.items()}
     same_compiler = changes.keys().isdisjoint((_TARGET, _TRITON))
+    description = find_kernel(kernel).description
+    recipe = recipe_of(capture, description)
+    others = {name: changes[name] for name in changes if offered[name].is_argument}
+    args = arguments_of(capture, recipe, others)
+    machine = {"sm_count": gpu.sm_count} if gpu.sm_count is not None else {}
+    values |= following(recipe, description, args, {**values, **machine}, changes)
     return Request(
         kernel=kernel,
         target=gpu.target,
@@ -113,7 +150,9 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
             # What was not chosen then is not chosen now.
             **{n: v for n, v in values.items() if v is not None or n in capture.config.constexprs},
         },
-        args=dict(capture.config.args),
+        args=args,
+        # Where it is not known how the grid came about, it stays as it was.
+        grid=() if recipe.grid else capture.config.grid or (),
         triton=None if triton == _installed() else triton,
     )
 

@@ -109,6 +109,14 @@ class FakeWorkbench:
             Setting(name="BLOCK_SIZE", value="1024"),
             Setting(name="PRECISE", value="false", choices=("false", "true")),
             Setting(name="target", value="h100", choices=("sm_80", "sm_90", "a100", "h100", "t4")),
+            Setting(name="n_cols", value="1024", is_argument=True),
+            Setting(
+                name="input_ptr",
+                value="fp32[4096, 1024]",
+                is_argument=True,
+                choices=("fp32[4096, 1024]", "fp16", "bf16"),
+                follows="fp32[n_rows, n_cols]",
+            ),
         ]
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:

@@ -100,13 +100,29 @@ async def test_values_can_be_typed_and_completed(bench: "FakeWorkbench") -> None
         form = await open_form(pilot)
         await pilot.press("tab", "tab", "tab", *"2048", "up", "down", "down", "right")
         await pilot.press("tab", "a", "1")
-        target = form.query(Field).last()
+        target = next(field for field in form.query(Field) if field.setting.name == "target")
         await until(pilot, lambda: target._suggestion == "a100")
         assert "a100" in str(form.query_one("#choices", Static).content)
         await pilot.press("right", "enter")
         await settle(pilot)
         ((_, changes),) = bench.recompiled
         assert changes == {"BLOCK_SIZE": "2048", "PRECISE": "true", "target": "a100"}
+
+
+async def test_arguments_are_below_with_what_they_follow_from(bench: "FakeWorkbench") -> None:
+    async with opened(bench) as (_, pilot):
+        form = await open_form(pilot)
+        columns, tensor = list(form.query(Field))[-2:]
+        assert columns.parent is not None
+        assert tensor.parent is not None
+        beside = tensor.parent.query_one(".-was", Static)
+        assert str(beside.content) == "= fp32[n_rows, n_cols]"
+        await pilot.press("up", "right")
+        assert tensor.value == "fp16", "a dtype alone keeps the shape"
+        assert str(beside.content) == "● was fp32[4096, 1024]"
+        await pilot.press("up", *"781", "enter")
+        await settle(pilot)
+        assert bench.recompiled == [("softmax-h100", {"n_cols": "781", "input_ptr": "fp16"})]
 
 
 async def test_the_form_can_be_reset_and_left(bench: "FakeWorkbench") -> None:

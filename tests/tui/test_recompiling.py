@@ -58,7 +58,7 @@ def test_what_is_written_is_read_as_the_same(value: ConstexprValue) -> None:
 
 
 def test_the_settings_are_those_that_were_chosen_each_once() -> None:
-    settings = {setting.name: setting for setting in settings_of(sample("softmax-h100"))}
+    settings = {setting.name: setting for setting in settings_of(sample("softmax-h100"), "softmax")}
     told = {name: setting.value for name, setting in settings.items()}
     assert told["num_warps"] == "8"
     assert told["num_stages"] == "4"
@@ -67,7 +67,7 @@ def test_the_settings_are_those_that_were_chosen_each_once() -> None:
     assert told["target"] == "h100"
     assert {"sm_80", "h200", "mi300x"} <= set(settings["target"].choices)
     assert settings["num_warps"].choices[-1] == "32"
-    amd = {setting.name for setting in settings_of(sample("softmax-mi300x"))}
+    amd = {setting.name for setting in settings_of(sample("softmax-mi300x"), "softmax")}
     assert not {"maxnreg", "num_ctas"} & amd
 
 
@@ -119,6 +119,27 @@ def test_softmax_with_other_stages_is_compiled_and_compared() -> None:
     assert not bench.compare(key, four.key).different, "and back again it is as it was"
     assert {entry.key for entry in bench.entries()} == {key, two.key, four.key}
     assert bench.code(two.key, four.key, "ptx").different
+
+
+def test_another_size_changes_what_follows_from_it_as_on_the_command_line() -> None:
+    bench, key = compiled_here()
+    settings = {setting.name: setting for setting in bench.settings(key)}
+    assert settings["input_row_stride"].follows == "n_cols"
+    assert settings["n_cols"].is_argument
+    assert not settings["n_cols"].follows
+    made = bench.recompile(key, {"n_cols": "2001", "output_ptr": "fp16"})
+    assert made.config is not None
+    assert made.config.constexprs["BLOCK_SIZE"] == 2048
+    gpu = arch.find("h100")
+    asked = Request(
+        kernel="softmax", target=gpu.target, sm_count=gpu.sm_count,
+        settings={"num_stages": 4}, args={"n_cols": "2001", "output_ptr": "fp16"},
+    )  # fmt: skip
+    (same,) = Compiler().compile(asked)
+    assert made.config == same.config
+    kept = bench.recompile(key, {"n_cols": "2001", "BLOCK_SIZE": "4096"})
+    assert kept.config is not None
+    assert kept.config.constexprs["BLOCK_SIZE"] == 4096, "what is chosen does not follow"
 
 
 def test_what_the_compiler_refuses_is_told() -> None:

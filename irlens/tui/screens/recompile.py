@@ -34,6 +34,10 @@ What to choose anew before the kernel is compiled again; everything else stays a
 
 * Arrow keys step through values, or type one; what is empty stays as it was.
 * `●` marks what is not as it was compiled.
+* Below the settings stand the kernel's arguments. A tensor is written as `fp16[1024, 1024]`; a
+  dtype alone keeps its shape.
+* `= n_cols` is how a value follows from others in the kernel's description: it changes with them
+  unless it is changed itself.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Cancel", id="form.cancel"),
@@ -51,8 +55,9 @@ What to choose anew before the kernel is compiled again; everything else stays a
         width = max(len(printable_line(setting.name)) for setting in self._settings)
         with Vertical():
             with VerticalScroll(can_focus=False):
-                for setting in self._settings:
-                    with Horizontal():
+                for at, setting in enumerate(self._settings):
+                    begins = at and setting.is_argument > self._settings[at - 1].is_argument
+                    with Horizontal(classes="-arguments" if begins else ""):
                         name = Static(printable_line(setting.name), classes="-name", markup=False)
                         name.styles.width = width + 3
                         yield name
@@ -90,11 +95,12 @@ What to choose anew before the kernel is compiled again; everything else stays a
         self.dismiss({field.setting.name: field.chosen for field in fields if field.is_changed})
 
     def _mark(self, field: Field) -> None:
-        """Say what it was, beside a setting that is not what it was."""
+        """Say beside a setting what it was, if it is not, or else what it follows from."""
         if field.parent is not None:
-            was = printable_line(field.setting.value)
-            told = Content.assemble(("● ", WARN), (f"was {was}", DIM))
-            told = told if field.is_changed else Content("")
+            was, follows = map(printable_line, (field.setting.value, field.setting.follows))
+            told = Content.styled(f"= {follows}" if follows else "", DIM)
+            if field.is_changed:
+                told = Content.assemble(("● ", WARN), (f"was {was}", DIM))
             field.parent.query_one(".-was", Static).update(told)
 
     def _tell(self) -> None:

@@ -23,7 +23,7 @@ class Field(Input):
 
     DEFAULT_CSS = """
     Field {
-        width: 20;
+        width: 24;
         height: 1;
         border: none;
         padding: 0 1;

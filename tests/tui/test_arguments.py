@@ -1,0 +1,90 @@
+"""Arguments that can be chosen anew: what a kernel's description makes of its sizes."""
+
+from msgspec.structs import replace
+
+from irlens.capturing import Description
+from irlens.model.capture import Capture
+from irlens.model.config import Config, Target
+from irlens.workbench.arguments import (
+    Recipe,
+    argument_settings,
+    arguments_of,
+    following,
+    recipe_of,
+)
+
+DESCRIPTION = Description(
+    sizes={"rows": 64, "cols": 1024},
+    args={"x": "fp16[rows, cols]", "n": "rows * cols", "one": 1, "flag": True},
+    constexprs={"BLOCK": "next_power_of_2(cols)", "HALF": "BLOCK // 2", "MODE": "'fast'"},
+    grid=("cdiv(rows * cols, BLOCK)",),
+)
+CAPTURE = Capture(
+    kernel="k",
+    target=Target(vendor="nvidia", arch="sm_90", warp_size=32),
+    config=Config(
+        num_warps=4, num_stages=3, num_ctas=1, maxnreg=None,
+        constexprs={"BLOCK": 128, "HALF": 64, "MODE": "fast"},
+        args={"x": "fp16[32, 100]", "n": 3200, "one": 1, "flag": "True"},
+        grid=(25, 1, 1),
+    ),
+    stages={},
+)  # fmt: skip
+
+
+def with_config(**changes: object) -> Capture:
+    return replace(CAPTURE, config=replace(CAPTURE.config, **changes))
+
+
+def test_sizes_are_read_off_the_extents_that_they_were_given_to() -> None:
+    recipe = recipe_of(CAPTURE, DESCRIPTION)
+    assert recipe.sizes == {"rows": 32, "cols": 100}
+    assert recipe.grid
+    assert recipe.follows == {
+        "x": "fp16[rows, cols]",
+        "n": "rows * cols",
+        "BLOCK": "next_power_of_2(cols)",
+        "HALF": "BLOCK // 2",
+    }
+
+
+def test_without_a_description_everything_stays_as_it_was() -> None:
+    recipe = recipe_of(CAPTURE, None)
+    assert recipe == Recipe()
+    changed = arguments_of(CAPTURE, recipe, {"x": "bf16", "n": "7"})
+    assert changed == {"x": "bf16[32, 100]", "n": 7, "one": 1, "flag": "True"}
+    assert following(recipe, None, changed, {}, {}) == {}
+
+
+def test_what_is_not_as_described_does_not_follow() -> None:
+    capture = with_config(
+        args={**CAPTURE.config.args, "n": 17}, constexprs={"BLOCK": 256, "HALF": 64, "MODE": "fast"}
+    )
+    recipe = recipe_of(capture, DESCRIPTION)
+    assert recipe.follows == {"x": "fp16[rows, cols]"}
+    assert not recipe.grid, "25 programs are not what it says for blocks of 256"
+    assert arguments_of(capture, recipe, {})["n"] == 17
+
+
+def test_what_follows_is_left_to_the_description_unless_it_is_chosen() -> None:
+    recipe = recipe_of(CAPTURE, DESCRIPTION)
+    changes = {"cols": "500", "x": "fp32"}
+    args = arguments_of(CAPTURE, recipe, changes)
+    assert args == {"rows": 32, "cols": 500, "one": 1, "flag": "True", "x": "fp32"}
+    constexprs = dict(CAPTURE.config.constexprs)
+    made = following(recipe, DESCRIPTION, args, constexprs, changes)
+    assert made == {"BLOCK": 512, "HALF": 256}
+    chosen = {"BLOCK": "1024"}
+    made = following(recipe, DESCRIPTION, args, constexprs | {"BLOCK": 1024}, changes | chosen)
+    assert made == {"HALF": 512}
+
+
+def test_the_settings_tell_sizes_arguments_and_dtypes() -> None:
+    settings = {
+        each.name: each for each in argument_settings(CAPTURE, recipe_of(CAPTURE, DESCRIPTION))
+    }
+    assert list(settings) == ["rows", "cols", "x", "n", "one", "flag"]
+    assert settings["x"].choices[:2] == ("fp16[32, 100]", "fp64")
+    assert "int32" not in settings["x"].choices
+    assert settings["n"].follows == "rows * cols"
+    assert settings["flag"].choices == ()
