@@ -24,6 +24,8 @@ class Compared(Protocol):
         """What it was asked for."""
 
 
+A = TypeVar("A")
+B = TypeVar("B")
 C = TypeVar("C", bound=Compared)
 #: A key, and whether one must be the only one with its key to be matched.
 Key: TypeAlias = tuple[Callable[[C], Hashable], bool]
@@ -43,7 +45,7 @@ def match_by(
     pairs: list[tuple[C, C]] = []
     keys: tuple[Key[C], ...] = ((same, False), (asked, True), (built, True), (named, True))
     for key, alone in keys:
-        pairs += _take(left, right, key, alone=alone)
+        pairs += take(left, right, key, key, alone=alone)
     return pairs, left, right
 
 
@@ -64,15 +66,29 @@ def named(one: Compared) -> Hashable:
     return one.kernel
 
 
-def _take(
-    left: list[C], right: list[C], key: Callable[[C], Hashable], *, alone: bool
-) -> list[tuple[C, C]]:
-    """Move those with the same key out of both lists, in pairs."""
-    groups: dict[Hashable, tuple[list[C], list[C]]] = {}
-    for index, each in enumerate((left, right)):
-        for one in each:
-            groups.setdefault(key(one), ([], []))[index].append(one)
-    pairs: list[tuple[C, C]] = []
+def take(
+    left: list[A],
+    right: list[B],
+    key: Callable[[A], Hashable],
+    other_key: Callable[[B], Hashable],
+    *,
+    alone: bool,
+) -> list[tuple[A, B]]:
+    """Move those with the same key out of both lists, in pairs.
+
+    Args:
+        left: One list.
+        right: The other.
+        key: What its elements are matched by.
+        other_key: The same of the other's.
+        alone: Whether an element must be the only one with its key.
+    """
+    groups: dict[Hashable, tuple[list[A], list[B]]] = {}
+    for one in left:
+        groups.setdefault(key(one), ([], []))[0].append(one)
+    for other in right:
+        groups.setdefault(other_key(other), ([], []))[1].append(other)
+    pairs: list[tuple[A, B]] = []
     left.clear()
     right.clear()
     for ours, theirs in groups.values():

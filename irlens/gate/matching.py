@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from irlens.comparison.matching import take
 from irlens.gate.baseline import Entry, Recipe, entry
 from irlens.model.report import Report
 
@@ -53,8 +54,12 @@ def match(entries: Sequence[Entry], made: Sequence[Made]) -> Matched:
     right = [Candidate(report, entry(report, one.recipe)) for one in made for report in one.reports]
     pairs: list[tuple[Entry, Candidate]] = []
     for key, alone in _KEYS:
-        pairs += _take(left, right, key, alone=alone)
+        pairs += take(left, right, key, _of_entry(key), alone=alone)
     return Matched(pairs, right, left)
+
+
+def _of_entry(key: _Key) -> Callable[[Candidate], Hashable]:
+    return lambda one: key(one.entry)
 
 
 def _twin(one: Entry) -> Hashable:
@@ -91,24 +96,3 @@ _KEYS: tuple[tuple[_Key, bool], ...] = (
     (_found, True),
     (_remade, True),
 )
-
-
-def _take(
-    left: list[Entry], right: list[Candidate], key: _Key, *, alone: bool
-) -> list[tuple[Entry, Candidate]]:
-    """Move what has the same key out of both lists, in pairs."""
-    groups: dict[Hashable, tuple[list[Entry], list[Candidate]]] = {}
-    for one in left:
-        groups.setdefault(key(one), ([], []))[0].append(one)
-    for other in right:
-        groups.setdefault(key(other.entry), ([], []))[1].append(other)
-    pairs: list[tuple[Entry, Candidate]] = []
-    left.clear()
-    right.clear()
-    for ours, theirs in groups.values():
-        certain = not alone or len(ours) == len(theirs) == 1
-        matched = min(len(ours), len(theirs)) if certain else 0
-        pairs += zip(ours[:matched], theirs[:matched], strict=True)
-        left += ours[matched:]
-        right += theirs[matched:]
-    return pairs

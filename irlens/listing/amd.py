@@ -6,7 +6,7 @@ from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.analyze.pipelines.drafts import Draft, Key, by_header, finish, join
 from irlens.analyze.pipelines.loops import loop_source
-from irlens.listing.columns import Content, live_by_line, loop_range
+from irlens.listing.columns import Content, loop_range, of_assembly
 from irlens.model.listing import LoopRange, PipelineMark
 from irlens.model.report import Pipeline, Report
 from irlens.parse import amdgcn
@@ -32,14 +32,8 @@ def read_amdgcn(text: str, report: Report) -> Content:
     if pressure is None or len(pressure.curve) != len(flow.instructions):
         pressure = amdgcn_liveness.analyze(kernel, flow)
     lines = [each.line for each in flow.instructions]
-    known = pressure.peak is not None
-    return Content(
-        chains=chains,
-        live=live_by_line(lines, pressure.curve) if known else None,
-        loops=_loops(flow),
-        marks=_marks(kernel, report.pipelines),
-        problem=pressure.reason,
-    )
+    marks = _marks(kernel, report.pipelines)
+    return of_assembly(chains, lines, pressure, _loops(flow), marks)
 
 
 def _loops(flow: amdgcn_cfg.Cfg) -> list[LoopRange]:

@@ -6,6 +6,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.pressure import StagePressure
 from irlens.model.source import SourceLocation
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
@@ -28,6 +29,32 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
     loops: Sequence[LoopRange] = ()
     marks: Sequence[PipelineMark] = ()
     problem: str = ""
+
+
+def of_assembly(
+    chains: Iterable[tuple[int, int, Chain]],
+    lines: Iterable[int],
+    pressure: StagePressure,
+    loops: Sequence[LoopRange],
+    marks: Sequence[PipelineMark],
+) -> Content:
+    """Return what is known of an assembly.
+
+    Args:
+        chains: As ``Content`` has them.
+        lines: Of the kernel's instructions, one each.
+        pressure: Live registers at the same instructions.
+        loops: The kernel's.
+        marks: The kernel's.
+    """
+    known = pressure.peak is not None
+    return Content(
+        chains=chains,
+        live=live_by_line(lines, pressure.curve) if known else None,
+        loops=loops,
+        marks=marks,
+        problem=pressure.reason,
+    )
 
 
 def live_by_line(lines: Iterable[int], counts: Iterable[int]) -> dict[int, int]:

@@ -6,7 +6,7 @@ from irlens.analyze.graph import find_loops
 from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, loop_source
 from irlens.analyze.pipelines.marks import find_marks
-from irlens.listing.columns import Content, live_by_line, loop_range
+from irlens.listing.columns import Content, live_by_line, loop_range, of_assembly
 from irlens.model.capture import Capture
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
@@ -33,14 +33,9 @@ def read_ptx(text: str, report: Report) -> Content:
     if pressure is None or len(pressure.curve) != len(kernel.instructions):
         pressure = ptx_liveness.analyze(kernel, flow)
     lines = [each.line for each in kernel.instructions]
-    known = pressure.peak is not None
-    return Content(
-        chains=chains,
-        live=live_by_line(lines, pressure.curve) if known else None,
-        loops=_ptx_loops(analyze_loops(kernel, flow)),
-        marks=find_marks(kernel, flow, report.pipelines),
-        problem=pressure.reason,
-    )
+    loops = _ptx_loops(analyze_loops(kernel, flow))
+    marks = find_marks(kernel, flow, report.pipelines)
+    return of_assembly(chains, lines, pressure, loops, marks)
 
 
 def read_sass(text: str, report: Report, capture: Capture) -> Content:

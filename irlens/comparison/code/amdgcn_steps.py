@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from irlens.analyze import amdgcn_cfg, amdgcn_liveness, amdgcn_registers
-from irlens.comparison.code.registers import Followed, Step, Use, by_name, follow
+from irlens.comparison.code.registers import by_name, follow
+from irlens.comparison.code.steps import Followed, Step, Use
 from irlens.model.errors import ArtifactError
 from irlens.parse import amdgcn
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from irlens.comparison.code import sass_steps
-from irlens.comparison.code.registers import Values, names
+from irlens.comparison.code.registers import names
 from irlens.comparison.code.statements import (
     Code,
     Flow,
@@ -20,6 +20,7 @@ from irlens.comparison.code.statements import (
     count_lines,
     numbered,
 )
+from irlens.comparison.code.steps import Values
 from irlens.parse import sass
 
 _LEXICON = Lexicon(

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from irlens.analyze import sass_flow, sass_registers, sass_widths
 from irlens.analyze.graph import Successors
 from irlens.analyze.sass_flow import Flow
-from irlens.comparison.code.registers import Followed, Register, Step, Use, by_name, follow
+from irlens.comparison.code.registers import by_name, follow
+from irlens.comparison.code.steps import Followed, Register, Step, Use
 from irlens.model.errors import ParseError
 from irlens.parse import sass
 

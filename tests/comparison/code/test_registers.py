@@ -1,7 +1,8 @@
 """Which instructions may have written what a register holds."""
 
-from irlens.comparison.code.registers import Step, Use, Written, follow
+from irlens.comparison.code.registers import follow
 from irlens.comparison.code.statements import Itself
+from irlens.comparison.code.steps import Step, Use, Written
 
 R4, R5, P0 = ("R", 4), ("R", 5), ("P", 0)
 
