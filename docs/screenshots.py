@@ -17,7 +17,7 @@ IMAGES = ROOT / "docs" / "images"
 
 #: Name of each picture: the size, the capture that is opened ("" lists all), and the keys.
 PICTURES: dict[str, tuple[tuple[int, int], str, tuple[str, ...]]] = {
-    "browser": ((120, 30), "", ("r", "j", "j")),
+    "browser": ((120, 30), "", ("o", "r", "j", "j")),
     "overview": ((140, 44), "softmax-h100", ()),
     "what-if": ((120, 46), "matmul-a100", ("left_square_bracket",)),
     "inspector": ((160, 44), "softmax-h100", ("2", "colon", "5", "0", "enter")),

@@ -32,7 +32,8 @@ from irlens.model.lists import split_list
 from irlens.tui.workbench import Setting
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_TENSOR = re.compile(r"(?P<dtype>\w+)\[(?P<shape>.*)\]")
+#: A tensor; a descriptor of one has its block behind it.
+_TENSOR = re.compile(r"\s*(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\](?P<block>.*)")
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -146,7 +147,7 @@ def _read(text: str, was: float | str | None) -> ConstexprValue:
     value = parse_value(text)
     dtype, tensor = dtype_of(value), _TENSOR.fullmatch(str(was))
     if dtype is not None and tensor is not None:
-        return f"{dtype.name}[{tensor['shape']}]"
+        return f"{dtype.name}[{tensor['shape']}]{tensor['block']}"
     return text.strip() if isinstance(value, str) else value
 
 
@@ -156,7 +157,7 @@ def _bound(
     """Yield the names that are an argument or an extent of it, with the values they have there."""
     if not isinstance(expression, str) or value is None:
         return
-    said, had = _TENSOR.fullmatch(expression.strip()), _TENSOR.fullmatch(str(value))
+    said, had = _TENSOR.fullmatch(expression), _TENSOR.fullmatch(str(value))
     if said is None or had is None:
         yield expression, value
         return

@@ -15,7 +15,13 @@ from irlens.workbench.arguments import (
 
 DESCRIPTION = Description(
     sizes={"rows": 64, "cols": 1024},
-    args={"x": "fp16[rows, cols]", "n": "rows * cols", "one": 1, "flag": True},
+    args={
+        "x": "fp16[rows, cols]",
+        "desc": "fp16[cols, rows]:block[BLOCK, 64]",
+        "n": "rows * cols",
+        "one": 1,
+        "flag": True,
+    },
     constexprs={"BLOCK": "next_power_of_2(cols)", "HALF": "BLOCK // 2", "MODE": "'fast'"},
     grid=("cdiv(rows * cols, BLOCK)",),
 )
@@ -25,7 +31,10 @@ CAPTURE = Capture(
     config=Config(
         num_warps=4, num_stages=3, num_ctas=1, maxnreg=None,
         constexprs={"BLOCK": 128, "HALF": 64, "MODE": "fast"},
-        args={"x": "fp16[32, 100]", "n": 3200, "one": 1, "flag": "True"},
+        args={
+            "x": "fp16[32, 100]", "desc": "fp16[100, 32]:block[BLOCK, 64]",
+            "n": 3200, "one": 1, "flag": "True",
+        },
         grid=(25, 1, 1),
     ),
     stages={},
@@ -42,6 +51,7 @@ def test_sizes_are_read_off_the_extents_that_they_were_given_to() -> None:
     assert recipe.grid
     assert recipe.follows == {
         "x": "fp16[rows, cols]",
+        "desc": "fp16[cols, rows]:block[BLOCK, 64]",
         "n": "rows * cols",
         "BLOCK": "next_power_of_2(cols)",
         "HALF": "BLOCK // 2",
@@ -51,8 +61,11 @@ def test_sizes_are_read_off_the_extents_that_they_were_given_to() -> None:
 def test_without_a_description_everything_stays_as_it_was() -> None:
     recipe = recipe_of(CAPTURE, None)
     assert recipe == Recipe()
-    changed = arguments_of(CAPTURE, recipe, {"x": "bf16", "n": "7"})
-    assert changed == {"x": "bf16[32, 100]", "n": 7, "one": 1, "flag": "True"}
+    changed = arguments_of(CAPTURE, recipe, {"x": "bf16", "desc": "fp32", "n": "7"})
+    assert changed == {
+        "x": "bf16[32, 100]", "desc": "fp32[100, 32]:block[BLOCK, 64]",
+        "n": 7, "one": 1, "flag": "True",
+    }  # fmt: skip
     assert following(recipe, None, changed, {}, {}) == {}
 
 
@@ -61,7 +74,7 @@ def test_what_is_not_as_described_does_not_follow() -> None:
         args={**CAPTURE.config.args, "n": 17}, constexprs={"BLOCK": 256, "HALF": 64, "MODE": "fast"}
     )
     recipe = recipe_of(capture, DESCRIPTION)
-    assert recipe.follows == {"x": "fp16[rows, cols]"}
+    assert recipe.follows.keys() == {"x", "desc"}
     assert not recipe.grid, "25 programs are not what it says for blocks of 256"
     assert arguments_of(capture, recipe, {})["n"] == 17
 
@@ -83,7 +96,7 @@ def test_the_settings_tell_sizes_arguments_and_dtypes() -> None:
     settings = {
         each.name: each for each in argument_settings(CAPTURE, recipe_of(CAPTURE, DESCRIPTION))
     }
-    assert list(settings) == ["rows", "cols", "x", "n", "one", "flag"]
+    assert list(settings) == ["rows", "cols", "x", "desc", "n", "one", "flag"]
     assert settings["x"].choices[:2] == ("fp16[32, 100]", "fp64")
     assert "int32" not in settings["x"].choices
     assert settings["n"].follows == "rows * cols"
