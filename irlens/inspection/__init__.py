@@ -1,43 +1,26 @@
 """From a capture to its report: the one path that everything takes."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable
 
 import msgspec
 
 from irlens import checks
 from irlens.analyze import cfg, mix, ptx_liveness, shared_memory, ttgir_loads
 from irlens.analyze.facts import Facts
-from irlens.analyze.kernels import Named, by_name
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.pipelines import find_pipelines
 from irlens.analyze.residency import find_gpu, find_occupancy
 from irlens.analyze.resources import Demand, read_demand
 from irlens.arch import Gpu
+from irlens.inspection.parsed import Parsed, parse
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import SCHEMA, InstructionMix, Occupancy, Pipeline, Report, StageSize
 from irlens.model.source import SourceLocation
 from irlens.model.spills import SpillSite
-from irlens.parse import mlir, ptx
-
-if TYPE_CHECKING:  # only what a capture holds is loaded
-    from irlens.parse import amdgcn, sass
-
-N = TypeVar("N", bound=Named)
-
-
-class Parsed(msgspec.Struct, frozen=True, kw_only=True):
-    """The stages of a capture that facts are read from; ``None`` is "not in this capture"."""
-
-    ttir: mlir.Module | None
-    ttgir: mlir.Module | None
-    ptx: ptx.Function | None
-    amdgcn: "amdgcn.Function | None"
-    sass: "sass.Section | None"
 
 
 def inspect(capture: Capture, *, sass: bool = False) -> Report:
@@ -56,7 +39,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     ledger = Ledger()
     gpu = find_gpu(capture, ledger)
     demand = read_demand(capture, gpu, ledger)
-    parsed = _parse(capture, ledger, sass=sass)
+    parsed = parse(capture, ledger, sass=sass)
     occupancy = find_occupancy(capture, gpu, demand, ledger)
     loads = _loads(capture, parsed)
     pipelines = [
@@ -126,59 +109,6 @@ def _size(stage: Stage) -> StageSize:
     content = stage.read()
     lines = None if stage.name in BINARY_STAGES else len(content.splitlines())
     return StageSize(lines=lines, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-
-
-def _parse(capture: Capture, ledger: Ledger, *, sass: bool) -> Parsed:
-    function = _ptx(capture, ledger)
-    return Parsed(
-        ttir=_mlir(capture, "ttir"),
-        ttgir=_mlir(capture, "ttgir"),
-        ptx=function,
-        amdgcn=_amdgcn(capture, ledger),
-        sass=_sass(capture, function, ledger) if sass else None,
-    )
-
-
-def _mlir(capture: Capture, name: str) -> mlir.Module | None:
-    stage = capture.stages.get(name)
-    return mlir.parse(stage.text(), stage=name) if stage is not None else None
-
-
-def _ptx(capture: Capture, ledger: Ledger) -> ptx.Function | None:
-    if "ptx" not in capture.stages:
-        return None
-    kernels = ptx.parse(capture.stages["ptx"].text()).kernels
-    return _the_kernel(kernels, "ptx", capture, ledger)
-
-
-def _amdgcn(capture: Capture, ledger: Ledger) -> "amdgcn.Function | None":
-    if "amdgcn" not in capture.stages:
-        return None
-    from irlens.parse import amdgcn
-
-    kernels = amdgcn.parse(capture.stages["amdgcn"].text()).kernels
-    return _the_kernel(kernels, "amdgcn", capture, ledger)
-
-
-def _sass(capture: Capture, function: ptx.Function | None, ledger: Ledger) -> "sass.Section | None":
-    if "cubin" not in capture.stages:
-        return None
-    from irlens.analyze import sass_source
-    from irlens.artifacts.tools import disassemble
-    from irlens.parse import sass
-
-    sections = sass.parse(disassemble(capture.stages["cubin"].read())).sections
-    section = _the_kernel(sections, "sass", capture, ledger)
-    instructions = function.instructions if function is not None else ()
-    ptx_chains = {instruction.line: instruction.locations for instruction in instructions}
-    return sass_source.trace(section, ptx_chains) if section is not None else None
-
-
-def _the_kernel(kernels: Sequence[N], stage: str, capture: Capture, ledger: Ledger) -> N | None:
-    kernel = by_name(kernels, capture.kernel)
-    if kernel is None:
-        ledger.missing(f"the {stage} holds no kernel named {capture.kernel}", "pipelines", "mix")
-    return kernel
 
 
 def _pipelines(
