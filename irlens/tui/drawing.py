@@ -80,10 +80,41 @@ def labelled(label: str, *parts: Content | str | tuple[str, str], width: int = 1
     return Content.assemble((label.ljust(width), DIM), *parts)
 
 
+def flowing(first: Content, items: Sequence[Content], gap: str, width: int) -> Content:
+    """Return items one after the other, in a column of its own beside ``first``.
+
+    A line ends between two of them, never within one that has room in a line.
+
+    Args:
+        first: What stands before the column.
+        items: What to lay out.
+        gap: Between two of them in a line.
+        width: Cells, those of ``first`` included.
+    """
+    indent = first.cell_length
+    rows = [first]
+    for item in items:
+        last = rows[-1]
+        if last.cell_length <= indent:
+            rows[-1] = last + item
+        elif last.cell_length + len(gap) + item.cell_length <= width:
+            rows[-1] = Content.assemble(last, (gap, DIM), item)
+        else:
+            rows.append(Content(" " * indent) + item)
+    return lines(rows)
+
+
+def cut(text: str, width: int) -> str:
+    """Return as much of a text as there is room for, with a sign where some is left out."""
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
+
+
 def hanging(first: Content, text: str, style: str, width: int) -> Content:
     """Return text that goes on where it began: in a column of its own beside ``first``."""
     indent = first.cell_length
-    wrapped = textwrap.wrap(text, max(width - indent, 8)) or [""]
+    # A number keeps its per cent sign: textwrap ends no line at a no-break space.
+    wrapped = textwrap.wrap(text.replace(" %", "\xa0%"), max(width - indent, 8)) or [""]
+    wrapped = [row.replace("\xa0%", " %") for row in wrapped]
     rows = [first + Content.styled(wrapped[0], style)]
     rows += [Content.assemble(" " * indent, (row, style)) for row in wrapped[1:]]
     return lines(rows)

@@ -1,5 +1,6 @@
 """The overview: its drawings, and its keys."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,10 +8,13 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.content import Content
 
+from irlens.model.curve import OccupancyCurve
 from irlens.model.report import Pipeline, Report
+from irlens.model.words import Words
 from irlens.tui.app import Lens
-from irlens.tui.drawing import bar, peak_column, profile
+from irlens.tui.drawing import bar, flowing, peak_column, profile
 from irlens.tui.panels import facts, memory, mix, occupancy, pipelines, pressure
 from irlens.tui.screens import load_view
 from irlens.tui.screens.reading import Reading
@@ -21,6 +25,7 @@ from irlens.tui.workbench import Workbench
 from tests.tui.waiting import settle
 
 SIZE = (120, 60)
+FIGURE = re.compile(r"\d[\d,.]*")
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 
 
@@ -117,8 +122,76 @@ def test_every_sample_can_be_drawn_in_any_width(path: Path, width: int) -> None:
 
 def test_a_memory_map_gives_every_buffer_room() -> None:
     report = report_of("matmul-b200")  # 16 bytes of barriers beside 24,576 of data
-    strip = str(memory.draw(report, 40)).split("\n")[1]
+    strip = next(row for row in str(memory.draw(report, 40)).split("\n") if row[0] == "█")
     assert strip == "█" + "▓" * 19 + "▒" * 20
+
+
+def test_a_memory_map_tells_what_it_draws_apart() -> None:
+    report = report_of("matmul_tma-h100")  # three buffers at the peak, one at another time
+    rows = str(memory.draw(report, 100)).split("\n")
+    signs = [row[0] for row in rows[2:]]
+    assert signs == ["█", "▓", "▒", " "]
+    assert rows[-1].endswith("not alive at the peak")
+
+
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_figure_is_one_of_the_text_report(path: Path) -> None:
+    report = report_of(path.stem)
+    told = set(FIGURE.findall(path.with_suffix(".txt").read_text()))
+    panels = (
+        occupancy.draw(report, report.occupancy, 120),
+        facts.draw(report, 120),
+        memory.draw(report, 120),
+    )
+    # A buffer that does not count is told of with --memory only.
+    rows = [row for panel in panels for row in str(panel).split("\n") if "not alive" not in row]
+    figures = {figure for row in rows for figure in FIGURE.findall(row)}
+    assert len(figures) > 10
+    assert figures <= told
+
+
+def test_words_are_the_vendor_s() -> None:
+    report = report_of("softmax-mi300x")
+    assert memory.title(report) == "LDS"
+    assert memory.title(report_of("softmax-h100")) == "Shared memory"
+    told = "\n".join(
+        str(panel)
+        for panel in (
+            occupancy.draw(report, report.occupancy, 76),
+            *(module.draw(report, 76) for module in (facts, memory, mix, pipelines, pressure)),
+        )
+    )
+    for word in ("warps", "CTA", "block", "shared", "thread", "SM", "B local", "tensor core"):
+        assert not re.search(rf"(?<!num_)\b{word}\b", told), word
+
+
+@given(st.lists(st.text("ab ", min_size=1), max_size=12), st.integers(10, 60), st.integers(0, 9))
+def test_what_flows_keeps_its_items_whole(items: list[str], width: int, indent: int) -> None:
+    drawn = flowing(Content(" " * indent), [Content(item) for item in items], "|", width)
+    rows = str(drawn).split("\n")
+    assert all(row.startswith(" " * indent) for row in rows)
+    parts = [part for row in rows for part in row[indent:].split("|")]
+    assert parts == (items or [""])
+    longest = max(map(len, items), default=0)
+    assert all(len(row) <= max(width, indent + longest) for row in rows)
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=6, unique=True), st.data())
+def test_a_curve_marks_what_the_amount_itself_admits(
+    cliffs: list[int], data: st.DataObject
+) -> None:
+    """A cliff between two columns once made the marked one that of its neighbour."""
+    starts = sorted(cliffs)
+    steps = [(start, len(starts) - number) for number, start in enumerate(starts)]
+    at = data.draw(st.integers(starts[0], starts[-1] + 50))
+    curve = OccupancyCurve(
+        resource="registers", unit="registers/thread", at=at, last=starts[-1] + 50, steps=steps
+    )
+    words = Words(report_of("softmax-h100"))
+    drawn = str(occupancy.draw_curve(curve, at, words, 40, len(steps))).split("\n")
+    admitted = next(blocks for start, blocks in reversed(steps) if start <= at)
+    column = drawn[-1].index("▲")
+    assert sum(row[column : column + 1] == "█" for row in drawn[1:-1]) == admitted
 
 
 async def test_draws_a_report(bench: Workbench) -> None:

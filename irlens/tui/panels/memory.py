@@ -1,6 +1,7 @@
 """Where the shared memory of a CTA goes, drawn to scale."""
 
 from collections.abc import Iterator
+from itertools import cycle
 
 from textual.content import Content
 
@@ -8,13 +9,19 @@ from irlens.model.memory import SharedMemory
 from irlens.model.report import Report
 from irlens.model.text import size
 from irlens.model.words import Words, describe_buffer
-from irlens.tui.drawing import DIM, MAIN, WARN, lines
+from irlens.tui.drawing import DIM, MAIN, WARN, flowing, hanging, lines
 
 TITLE = "Shared memory"
 
 #: Neighbours differ in how they are filled, not only in colour.
 _FILLS = ("█", "▓", "▒")
 _REST = "░"
+
+
+def title(report: Report) -> str:
+    """Return the title in the vendor's words."""
+    words = Words(report)
+    return TITLE if words.shared_memory == TITLE.lower() else words.shared_memory
 
 
 def draw(report: Report, width: int) -> Content:
@@ -29,7 +36,8 @@ def draw(report: Report, width: int) -> Content:
             told.append(f"{size(held.shared_static_bytes)} static")
         if held.shared_reserved_bytes:
             told.append(f"{size(held.shared_reserved_bytes)} reserved by the system")
-        rows.append(Content.assemble((f"per {words.cta}  ", DIM), " + ".join(told)))
+        items = [Content(f"{'+ ' if number else ''}{part}") for number, part in enumerate(told)]
+        rows.append(flowing(Content.styled(f"per {words.cta}  ", DIM), items, " ", width))
     if memory is not None:
         rows += _map(memory, width)
     return lines(rows)
@@ -37,20 +45,23 @@ def draw(report: Report, width: int) -> Content:
 
 def _map(memory: SharedMemory, width: int) -> Iterator[Content]:
     total, rest = memory.total_bytes, memory.remainder_bytes
+    fills = cycle(_FILLS)
+    # Only what is alive at the peak is in the strip.
     parts = [
-        (buffer.bytes or 0, _FILLS[number % len(_FILLS)], describe_buffer(buffer), buffer.at_peak)
-        for number, buffer in enumerate(memory.buffers)
+        (buffer, next(fills) if buffer.at_peak and buffer.bytes else " ")
+        for buffer in memory.buffers
     ]
     if total and memory.peak_bytes is not None:
-        alive = [(amount, fill) for amount, fill, _, at_peak in parts if at_peak and amount]
+        alive = [(buffer.bytes or 0, fill) for buffer, fill in parts if fill != " "]
         yield Content.styled(_scaled([*alive, (rest or 0, _REST)], total, width), MAIN)
-    for _, fill, told, at_peak in parts:
-        note = "" if at_peak else "  not alive at the peak"
-        yield Content.assemble((fill * 2, MAIN), f" {told}", (note, DIM))
+    for buffer, fill in parts:
+        note = [] if buffer.at_peak else [Content.styled("not alive at the peak", DIM)]
+        told = [Content(describe_buffer(buffer)), *note]
+        yield flowing(Content.styled(f"{fill * 2} ", MAIN), told, "  ", width)
     if rest:
         yield Content.assemble((_REST * 2, MAIN), f" {size(rest)} scratch and gaps")
     if memory.reason:
-        yield Content.styled(memory.reason, DIM)
+        yield hanging(Content(""), memory.reason, DIM, width)
 
 
 def _scaled(parts: list[tuple[int, str]], total: int, width: int) -> str:

@@ -8,7 +8,18 @@ from irlens.model.curve import OccupancyCurve
 from irlens.model.report import LimitName, Occupancy, Report
 from irlens.model.text import count, percent, plural
 from irlens.model.words import Words, describe_waves
-from irlens.tui.drawing import BAD, DIM, MAIN, WARN, bar, lines, occupancy_style
+from irlens.tui.drawing import (
+    BAD,
+    DIM,
+    MAIN,
+    WARN,
+    bar,
+    cut,
+    flowing,
+    hanging,
+    lines,
+    occupancy_style,
+)
 
 TITLE = "Occupancy"
 
@@ -16,6 +27,7 @@ _LIMITS: tuple[LimitName, ...] = ("registers", "shared_memory", "warps", "barrie
 _LABEL = 15
 _NUMBER = 5
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
+_THIN = "━"
 
 
 def draw(report: Report, shown: Occupancy | None, width: int) -> Content:
@@ -39,9 +51,11 @@ def _rows(report: Report, shown: Occupancy, words: Words, width: int) -> Iterato
         limits = ", ".join(words.resource(name) for name in shown.limited_by)
         yield Content.assemble(told, (" · limited by ", DIM), limits)
     for refusal in shown.refusals:
-        yield Content.styled(words.refusal(refusal), BAD)
+        yield hanging(Content(""), words.refusal(refusal), BAD, width)
+    for step in shown.next_step:
+        yield hanging(Content(""), words.step(step, shown), "", width)
     if shown is report.occupancy and (waves := describe_waves(shown)):
-        yield Content.styled(", ".join(waves), DIM)
+        yield flowing(Content(""), [Content.styled(told, DIM) for told in waves], ", ", width)
     yield Content("")
     yield Content.styled(f"{words.block}s/{words.sm} that each would allow", DIM)
     yield from _limits(shown, words, width)
@@ -69,11 +83,12 @@ def _limits(shown: Occupancy, words: Words, width: int) -> Iterator[Content]:
         if limit is None:
             continue
         decides = name in shown.limited_by
+        drawn = bar(limit / max(most, 1), room).rstrip()
         yield Content.assemble(
             (words.resource(name).ljust(_LABEL), "" if decides else DIM),
             f"{limit:>{_NUMBER}} ",
-            (bar(limit / max(most, 1), room), MAIN if decides else DIM),
-            (" ◀", MAIN) if decides else "",
+            # The shortest decides: the others are not to outshine it.
+            (f"{drawn} ◀", MAIN) if decides else (_THIN * len(drawn), DIM),
         )
 
 
@@ -95,7 +110,9 @@ def draw_curve(curve: OccupancyCurve, at: int, words: Words, width: int, height:
     tops = [
         _blocks(curve, first + round(span * column / (columns - 1))) for column in range(columns)
     ]
-    rows = []
+    tops[here] = _blocks(curve, at)  # exactly: a cliff may be between two columns
+    told = f"{words.block}s/{words.sm} over {words.unit(curve.unit)}"
+    rows = [Content.styled(cut(told, width), DIM)]
     for row in range(height - 1, -1, -1):
         drawn = "".join(
             _HEIGHTS[min(max(round(top / most * height * 8) - row * 8, 0), 8)] for top in tops

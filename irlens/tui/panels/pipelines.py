@@ -11,7 +11,7 @@ from textual.content import Content
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import printable_line
 from irlens.model.words import Words, describe_cover, describe_prefetch
-from irlens.tui.drawing import DIM, GOOD, MAIN, WARN, lines
+from irlens.tui.drawing import DIM, GOOD, MAIN, WARN, cut, flowing, hanging, lines
 from irlens.tui.widgets.entry_summary import verdict
 
 TITLE = "Pipelines"
@@ -41,13 +41,15 @@ def draw(report: Report, width: int) -> Content:
 def _rows(pipeline: Pipeline, report: Report, words: Words, width: int) -> Iterator[Content]:
     place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
     code = printable_line(report.code.get(place, ""))
-    yield Content.assemble((place, "bold"), "  ", (code, DIM))
-    yield Content(" · ").join([verdict(pipeline), *map(Content, describe_prefetch(pipeline))])
+    room = width - len(place) - 2
+    yield Content.assemble((place, "bold"), "  ", (cut(code, room), DIM))
+    ahead = [verdict(pipeline), *map(Content, describe_prefetch(pipeline))]
+    yield flowing(Content(""), ahead, " · ", width)
     if pipeline.reason:
-        yield Content.styled(pipeline.reason, DIM)
-    if traffic := words.traffic(pipeline):
-        cover = describe_cover(pipeline)
-        yield Content.styled(" · ".join([*traffic, *([cover] if cover else [])]), DIM)
+        yield hanging(Content(""), pipeline.reason, DIM, width)
+    traffic = filter(None, [*words.traffic(pipeline), describe_cover(pipeline)])
+    if moved := [Content.styled(told, DIM) for told in traffic]:
+        yield flowing(Content(""), moved, " · ", width)
     if drawn := timeline(pipeline, width):
         yield Content("")
         yield from drawn

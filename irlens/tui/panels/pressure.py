@@ -7,7 +7,17 @@ from textual.content import Content
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
 from irlens.model.text import count, plural, printable_line
-from irlens.tui.drawing import DIM, MAIN, WARN, bar, lines, peak_column, profile
+from irlens.tui.drawing import (
+    DIM,
+    MAIN,
+    WARN,
+    bar,
+    cut,
+    flowing,
+    lines,
+    peak_column,
+    profile,
+)
 
 TITLE = "Live registers"
 
@@ -31,13 +41,13 @@ def draw(report: Report, width: int) -> Content:
 
 def _rows(stage: str, found: StagePressure, report: Report, width: int) -> Iterator[Content]:
     peak = found.peak or 0
-    place = str(found.source) if found.source else ""
-    yield Content.assemble(
-        (f"{peak}", "bold"),
-        f" live in {stage}",
-        (f" at {place}" if place else "", DIM),
-        (f"  {report.resources.registers} allocated" if _is_real(stage, report) else "", DIM),
-    )
+    at = f"at {found.source}" if found.source else ""
+    told = [
+        Content.assemble((f"{peak}", "bold"), f" live in {stage}", (f" {at}" if at else "", DIM))
+    ]
+    if _is_real(stage, report):
+        told.append(Content.styled(f"{report.resources.registers} allocated", DIM))
+    yield flowing(Content(""), told, "  ", width)
     if found.curve:
         yield from _curve(found, peak, max(width - _LABEL, 8))
     yield Content("")
@@ -79,5 +89,5 @@ def _lines(found: StagePressure, report: Report, width: int) -> Iterator[Content
         yield Content.assemble(
             figures,
             (bar(line.peak / max(found.peak or 1, 1), _BAR), MAIN),
-            (f" {code[:room]}", DIM),
+            (f" {cut(code, room)}", DIM),
         )

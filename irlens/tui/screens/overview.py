@@ -143,6 +143,7 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         self.query_one(Heading).show(title_of(report), views_with("overview"))
         self.query_one(WhatIf).tell(report, self._what_if)
         self.query_one(Findings).tell(report.findings)
+        self.query_one("#memory", Panel).border_title = memory.title(report)
         for name, draw in _PANELS.items():
             self.query_one(f"#{name}", Panel).show(partial(draw, report))
 

@@ -170,7 +170,7 @@ class WhatIf(Panel):
     def _headline(self, shown: Occupancy, words: Words) -> Content:
         before = self._report.occupancy if self._report is not None else None
         if before is None or self.demand == self._compiled:
-            return Content.styled("what if?  ← → change  [ ] to the next cliff", DIM)
+            return Content.styled("what if?  ↑ ↓ choose  ← → change  [ ] next cliff", DIM)
         more = shown.theoretical - before.theoretical
         style = GOOD if more > 0 else BAD if more < 0 else DIM
         moved = f"{percent(before.theoretical)} → {percent(shown.theoretical)}"
@@ -180,7 +180,7 @@ class WhatIf(Panel):
     def _rows(self, words: Words) -> Iterator[Content]:
         titles = (
             f"registers/{words.thread}",
-            f"shared B/{words.cta}",
+            f"{words.shared_memory} B/{words.cta}",
             f"{words.warp}s/{words.cta}",
         )
         for number, (name, title) in enumerate(zip(Demand.__struct_fields__, titles, strict=True)):
@@ -190,7 +190,7 @@ class WhatIf(Panel):
             moved = f"  {signed(value - compiled)}" if value != compiled else ""
             yield Content.assemble(
                 ("▸ " if here else "  ", MAIN),
-                (title.ljust(20), "" if here else DIM),
+                (title.ljust(22), "" if here else DIM),
                 (
                     f"{'◂' if here else ' '} {count(value):>9} {'▸' if here else ' '}",
                     MAIN if here else "",
