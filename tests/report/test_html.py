@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from irlens.comparison.sets import match
 from irlens.model.listing import Listing
 from irlens.model.report import Report
 from irlens.model.text import printable
@@ -21,6 +22,7 @@ from irlens.report.html._markup import Markup, escape, join, tag
 from irlens.report.html._tokens import MOST_COLOURED_LINES, coloured
 
 REPORTS = load_writer("html", "reports")
+COMPARISONS = load_writer("html", "comparisons")
 BENIGN = "harmless"
 VOID = frozenset({"meta", "col", "br"})
 #: Python's parser closes what these hold by itself.
@@ -215,3 +217,14 @@ def test_several_reports_do_not_share_ids(samples: Samples) -> None:
     ids = list(page.values("id"))
     assert len(ids) == len(set(ids))
     assert {href.removeprefix("#") for href in page.values("href")} <= set(ids)
+
+
+def test_a_finding_that_changed_says_which_is_which(samples: Samples) -> None:
+    one, two = (samples.find(f"layer_norm-b200-{each}")[0] for each in ("3.6", "3.7"))
+    found = match([one], [two])
+    (delta,) = found.pairs[0].findings
+    assert delta.before is not None
+    assert delta.after is not None
+    text = " ".join("".join(Page(COMPARISONS.render(found, View())).text).split())
+    was, now = (text.index(each.message) for each in (delta.before, delta.after))
+    assert text.rindex("was", 0, was) < was < text.index("now", was) < now

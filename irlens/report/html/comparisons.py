@@ -137,12 +137,12 @@ def _findings(pair: Comparison) -> Markup | None:
 
 def _finding(found: FindingDelta, pair: Comparison, places: Places) -> Markup:
     state = finding_state(found)
-    told = join([badge(_STATES[state], state), " "])
-    before = finding(found.before, places, pair.code, before=told) if found.before else None
-    if found.after is None:
-        return before or Markup("")
-    now = finding(found.after, places, pair.code, before=told)
-    return join([now, before])
+    named = ("was", "now") if state == "changed" else (state, state)
+    return join(
+        finding(each, places, pair.code, before=join([badge(_STATES[state], name), " "]))
+        for name, each in zip(named, (found.before, found.after), strict=True)
+        if each is not None
+    )
 
 
 def _loads(pair: Comparison) -> Markup | None:
