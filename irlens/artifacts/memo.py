@@ -6,17 +6,30 @@ kept under everything it depends on: each byte of the capture, and irlens itself
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from irlens.artifacts import store
+from irlens.artifacts import kept, store
 from irlens.model.capture import PYTHON_FOLDER, Capture
 from irlens.model.report import Report
 
-#: Reports kept; when there are more, the older half goes.
+#: Reports kept; when there are more, the half goes that was not used for longest.
 _MOST = 2000
+_TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.json\.(?P<pid>\d+)\.tmp")
+
+
+def _name(path: Path) -> str | None:
+    """Return what a file among the reports is, ``None`` if it is none of them."""
+    temporary = _TEMPORARY.fullmatch(path.name)
+    if temporary is not None:
+        return kept.UNFINISHED if store.is_abandoned(path, int(temporary["pid"])) else None
+    return kept.keyed(path, ".json")
+
+
+REPORTS = kept.Kind("reports", folder="reports", name=_name)
 
 
 def key(capture: Capture, *, sass: bool) -> str:
@@ -50,20 +63,23 @@ def report_of(capture: Capture, make: Callable[[], Report], *, sass: bool = Fals
     Raises:
         ArtifactError: An artifact is gone, unreadable or broken.
     """
-    kept = key(capture, sass=sass)
-    report = recall(kept)
+    known_as = key(capture, sass=sass)
+    report = recall(known_as)
     if report is None:
         report = make()
-        keep(kept, report)
+        keep(known_as, report)
     return report
 
 
 def recall(key: str) -> Report | None:
     """Return the report that is kept under a key, ``None`` if there is none."""
+    path = _path(key)
     try:
-        return msgspec.json.decode(_path(key).read_bytes(), type=Report)
+        report = msgspec.json.decode(path.read_bytes(), type=Report)
     except (OSError, msgspec.DecodeError):
         return None
+    store.touch(path)
+    return report
 
 
 def keep(key: str, report: Report) -> None:
@@ -80,7 +96,7 @@ def keep(key: str, report: Report) -> None:
 
 
 def _path(key: str) -> Path:
-    return store.root() / "reports" / f"{key}.json"
+    return store.root() / REPORTS.folder / f"{key}.json"
 
 
 def program() -> bytes:
@@ -112,8 +128,8 @@ def _python(capture: Capture) -> Iterator[tuple[str, bytes]]:
 
 def _thin(folder: Path) -> None:
     with os.scandir(folder) as children:
-        kept = [child for child in children if child.name.endswith(".json")]
-    if len(kept) > _MOST:
-        kept.sort(key=lambda child: child.stat().st_mtime)
-        for child in kept[: len(kept) // 2]:
+        there = [child for child in children if child.name.endswith(".json")]
+    if len(there) > _MOST:
+        there.sort(key=lambda child: child.stat().st_mtime)
+        for child in there[: len(there) // 2]:
             Path(child.path).unlink(missing_ok=True)

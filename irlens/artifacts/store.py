@@ -14,19 +14,25 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
+from irlens.artifacts import locks
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
 
 ROOT_VARIABLE = "IRLENS_CACHE_DIR"
+#: The folder of the captures.
+CAPTURES = "captures"
 
 #: A workspace younger than this, in seconds, is left alone even if its process seems to be gone:
 #: process ids mean nothing across the machines or containers that may share a directory.
 STALE_AFTER = 3600.0
+
+#: Locks that are held until the process ends, by their files.
+_held: dict[Path, int] = {}
 
 _WORKSPACE = re.compile(r"\.irlens-tmp-(?P<pid>\d+)-[0-9a-f]+")
 
@@ -55,7 +61,7 @@ def digest(request: object) -> str:
 
 def path_for(key: str) -> Path:
     """Return where the capture of ``key`` lies, or will lie."""
-    return root() / "captures" / key
+    return captures() / key
 
 
 @contextmanager
@@ -79,15 +85,37 @@ def workspace(destination: Path) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def share(file: int) -> None:
-    """Keep ``irlens cache clean`` from what an open file stands for, until it is closed.
+def captures() -> Path:
+    """Return where captures are kept."""
+    return root() / CAPTURES
 
-    Raises:
-        OSError: The file system has no locks.
+
+def captures_lock() -> Path:
+    """Return the file that whoever uses the store's captures shares."""
+    return root() / f"{CAPTURES}.lock"
+
+
+def hold() -> None:
+    """Keep the store's captures from being cleaned away as long as this process lives.
+
+    Their artifacts are read when somebody asks for them, which may be hours after they were found.
     """
-    import fcntl  # not on Windows
+    lock = captures_lock()
+    if lock in _held:
+        return
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(lock, os.O_CREAT | os.O_RDONLY, 0o666)
+        locks.share(file)
+        _held[lock] = file
+    except OSError:
+        return  # what this process may not write, or lock, others will hardly clean
 
-    fcntl.flock(file, fcntl.LOCK_SH)
+
+def touch(path: Path) -> None:
+    """Write down that something of the store was used now."""
+    with suppress(OSError):
+        os.utime(path)
 
 
 def publish(build: Path, destination: Path, *, replace: bool = False) -> None:
@@ -139,11 +167,26 @@ def clean(directory: Path, *, min_age: float = STALE_AFTER) -> int:
         return 0
     removed = 0
     for path in paths:
-        match = _WORKSPACE.fullmatch(path.name)
-        if match and _age(path) >= min_age and not _alive(int(match["pid"])):
+        if is_left_behind(path, min_age=min_age):
             shutil.rmtree(path, ignore_errors=True)
             removed += 1
     return removed
+
+
+def is_left_behind(path: Path, *, min_age: float = STALE_AFTER) -> bool:
+    """Whether a path is the workspace of a process that was killed; see ``clean``."""
+    match = _WORKSPACE.fullmatch(path.name)
+    return match is not None and is_abandoned(path, int(match["pid"]), min_age=min_age)
+
+
+def is_abandoned(path: Path, pid: int, *, min_age: float = STALE_AFTER) -> bool:
+    """Whether what a process was writing is still there and the process is not."""
+    return is_old(path, min_age=min_age) and not _alive(pid)
+
+
+def is_old(path: Path, *, min_age: float = STALE_AFTER) -> bool:
+    """Whether a path is there and was not written to for so long, in seconds."""
+    return _age(path) >= min_age
 
 
 def _move(build: Path, destination: Path, *, replace: bool) -> None:
@@ -155,7 +198,7 @@ def _move(build: Path, destination: Path, *, replace: bool) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
-        if not _holds_captures(destination):
+        if not holds_captures(destination):
             if not destination.exists():
                 continue  # another publisher has just moved the old one aside
             raise ArtifactError(
@@ -173,7 +216,7 @@ def _move(build: Path, destination: Path, *, replace: bool) -> None:
                 continue
 
 
-def _holds_captures(path: Path) -> bool:
+def holds_captures(path: Path) -> bool:
     """Whether ``path`` is a capture, or a directory of nothing but captures."""
     if (path / MANIFEST_NAME).is_file():
         return True

@@ -6,6 +6,7 @@ The Triton wheel carries them; they are run from its directory without importing
 import gzip
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from irlens.artifacts import store
+from irlens.artifacts import kept, store
 from irlens.model.errors import ToolError
 
 #: Seconds. A cubin of 2 MB (59,000 instructions) takes nvdisasm one.
@@ -22,6 +23,19 @@ TIMEOUT = 300.0
 
 #: Code sections only, with the line table and the inlining that led to each line.
 _DISASSEMBLE = ("-c", "-gi", "-gp")
+
+
+_TEMPORARY = re.compile(r"\.\w{8}\.tmp")
+
+
+def _name(path: Path) -> str | None:
+    """Return what a file among the answers is, ``None`` if it is none of them."""
+    if _TEMPORARY.fullmatch(path.name):
+        return kept.UNFINISHED if store.is_old(path) else None
+    return kept.keyed(path, ".gz")
+
+
+DISASSEMBLY = kept.Kind("disassembly", folder="sass", name=_name)
 
 
 def find(name: str) -> Path:
@@ -111,14 +125,14 @@ def disassemble(cubin: bytes) -> str:
     tool = find("nvdisasm")
     made_by = "\0".join((version(tool), *_DISASSEMBLE)).encode()
     key = hashlib.sha256(hashlib.sha256(cubin).digest() + made_by).hexdigest()
-    kept = store.root() / "sass" / f"{key}.gz"
-    text = _read_kept(kept)
+    path = store.root() / DISASSEMBLY.folder / f"{key}.gz"
+    text = _read_kept(path)
     if text is None:
         with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
             # A relative name, so that no temporary directory shows in what the tool says.
             Path(directory, "kernel.cubin").write_bytes(cubin)
             text = run(tool, [*_DISASSEMBLE, "kernel.cubin"], directory=Path(directory))
-        _keep(kept, text)
+        _keep(path, text)
     return text
 
 
@@ -139,10 +153,11 @@ def _complaint(stderr: bytes, stdout: bytes, code: int) -> str:
 
 def _read_kept(path: Path) -> str | None:
     try:
-        # gzip takes an empty file for an empty text.
-        return gzip.decompress(path.read_bytes()).decode() or None
+        text = gzip.decompress(path.read_bytes()).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         return None  # absent, unreadable or damaged: it is made again, and replaced
+    store.touch(path)
+    return text or None  # gzip takes an empty file for an empty text
 
 
 def _keep(path: Path, text: str) -> None:

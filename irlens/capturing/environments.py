@@ -15,7 +15,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from irlens.artifacts import store
+import msgspec
+
+from irlens.artifacts import locks, store
+from irlens.artifacts.kept import Kind
 from irlens.capturing import interpreters
 from irlens.capturing.interpreters import Interpreter
 from irlens.capturing.request import OLDEST_TRITON, installed_triton, is_too_old
@@ -23,6 +26,8 @@ from irlens.model.errors import CaptureError, UnknownNameError
 
 _VERSION = re.compile(r"\d[\w.+!-]*")
 _COMPLETE = "complete"
+#: An ABI as ``SOABI`` has it: "cpython-311-x86_64-linux-gnu".
+_FOLDER = re.compile(r"triton-(?P<version>\d[\w.+!-]*?)-(?P<abi>[a-z]+-?\d.*)")
 
 #: What pip says of the versions that there are, and of an index that it cannot reach.
 _OFFERED = re.compile(r"\(from versions: ([^)]*)\)")
@@ -101,7 +106,29 @@ def _executable(name: str) -> Path:
 def _folder(version: str) -> Path:
     """Return where the environment of a version is, or will be."""
     abi = sysconfig.get_config_var("SOABI") or sys.implementation.cache_tag
-    return store.root() / "environments" / f"triton-{version}-{abi}"
+    return store.root() / ENVIRONMENTS.folder / f"triton-{version}-{abi}"
+
+
+def _lock(folder: Path) -> Path:
+    """Return the file that whoever uses an environment shares, and who makes it holds alone."""
+    return folder.with_name(f"{folder.name}.lock")
+
+
+def _name(path: Path) -> str | None:
+    """Return what a folder among the environments is, ``None`` if it is none of them."""
+    named = _FOLDER.fullmatch(path.name)
+    if named is None or not path.is_dir() or not _lock(path).is_file():
+        return None
+    return f"Triton {named['version']} for {named['abi']}"
+
+
+ENVIRONMENTS = Kind(
+    "environments",
+    folder="environments",
+    name=_name,
+    stamp=lambda folder: folder / _COMPLETE,
+    guard=lambda folder: locks.alone(_lock(folder)),
+)
 
 
 def _python(folder: Path) -> Path:
@@ -120,7 +147,8 @@ def _environment(version: str) -> Interpreter:
         with _locked(folder) as lock:
             if not _is_complete(folder):
                 _install(version, folder, lock)
-    return interpreters.examine(_python(folder))
+    store.touch(folder / _COMPLETE)
+    return msgspec.structs.replace(interpreters.examine(_python(folder)), lock=_lock(folder))
 
 
 def _install(version: str, folder: Path, lock: int) -> None:
@@ -196,7 +224,7 @@ def _locked(folder: Path) -> Iterator[int]:
 
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = folder.with_name(f"{folder.name}.lock").open("w")
+        lock = _lock(folder).open("w")
     except OSError as error:
         raise CaptureError(
             f"cannot write {folder.parent}: {error.strerror}",

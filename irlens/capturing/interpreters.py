@@ -9,13 +9,14 @@ import os
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from irlens.artifacts import store
+from irlens.artifacts import locks, store
 from irlens.capturing.request import OLDEST_TRITON, Request, is_too_old, triton_identity
 from irlens.model.errors import CaptureError
 
@@ -70,11 +71,13 @@ class Interpreter(msgspec.Struct, frozen=True):
         path: The executable.
         triton: What tells its Triton from another, see ``request.triton_identity``.
         lent: The modules that it gets from here, by name: their files.
+        lock: What it shares while it works, see ``locks.share``; ``None`` where it is a user's own.
     """
 
     path: Path
     triton: str
     lent: dict[str, str]
+    lock: Path | None = None
 
     def carry_out(self, work: str, requests: Sequence[Request]) -> str:
         """Do something with its Triton.
@@ -95,7 +98,8 @@ class Interpreter(msgspec.Struct, frozen=True):
                 msgspec.to_builtins(msgspec.structs.replace(each, triton=None)) for each in requests
             ],
         }
-        answer = _ask(self.path, order, _Outcome)
+        with _shared(self.lock) as held:
+            answer = _ask(self.path, order, _Outcome, held)
         if answer.done is not None:
             return answer.done
         hint = answer.hint
@@ -146,8 +150,27 @@ def _file(module: str) -> str:
     return spec.origin
 
 
-def _ask(path: Path, order: dict[str, object], answer: type[T]) -> T:
-    """Give an interpreter an order, and return its answer. What it prints goes to stderr."""
+@contextmanager
+def _shared(lock: Path | None) -> Iterator[list[int]]:
+    """Share a lock, and hand out its descriptor: none where there is no lock to be had."""
+    if lock is None:
+        yield []
+        return
+    with ExitStack() as stack:
+        held: list[int] = []
+        with suppress(OSError):
+            file = os.open(lock, os.O_RDONLY)
+            stack.callback(os.close, file)
+            locks.share(file)
+            held.append(file)
+        yield held
+
+
+def _ask(path: Path, order: dict[str, object], answer: type[T], held: Sequence[int] = ()) -> T:
+    """Give an interpreter an order, and return its answer. What it prints goes to stderr.
+
+    It holds the locks with these descriptors, too: it may outlive this process.
+    """
     # -E: a PYTHONPATH or PYTHONHOME of this environment is not the other one's.
     command = [str(path), "-E", str(_GUEST)]
     try:
@@ -158,6 +181,7 @@ def _ask(path: Path, order: dict[str, object], answer: type[T]) -> T:
             stderr=None if order else subprocess.DEVNULL,
             env=os.environ | {store.ROOT_VARIABLE: str(store.root())},
             timeout=None if order else _PATIENCE,
+            pass_fds=held,
             check=False,
         )
     except OSError as error:

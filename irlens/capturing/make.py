@@ -60,10 +60,13 @@ def capture(request: Request) -> list[Capture]:
 
 def capture_entries(request: Request) -> list[Path]:
     """Do what ``capture`` does, and return the captures' directories instead."""
+    store.hold()
     source = describe.find_kernel(request.kernel)
     triton = environments.identify(request.triton)
     destination = store.path_for(key(request, source, triton))
-    if request.run or not _is_current(destination):
+    if not request.run and _is_current(destination):
+        store.touch(destination)
+    else:
         other = environments.find(request.triton)
         if other is None:
             destination = compile_here(request, triton)

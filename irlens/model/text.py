@@ -39,6 +39,16 @@ def size(value: int) -> str:
     return f"{value:,} B"
 
 
+def rounded_size(value: int) -> str:
+    """Return a number of bytes as people say it: "702 MB", "1.4 GB"; decimal units."""
+    if value < 1000:
+        return f"{value} B"
+    scaled, units = value / 1000, ["kB", "MB", "GB", "TB"]
+    while scaled >= 999.5 and len(units) > 1:
+        scaled, units = scaled / 1000, units[1:]
+    return f"{scaled:.0f} {units[0]}" if scaled >= 9.95 else f"{scaled:.1f} {units[0]}"
+
+
 def signed(value: int) -> str:
     """Return a change with its sign, a real minus for negative ones: "+3", "−1,024"."""
     return f"{value:+,}".replace("-", "−")

@@ -14,7 +14,7 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from irlens.artifacts import memo, store
+from irlens.artifacts import kept, locks, memo, store
 from irlens.capturing.planning import Plan, PlannedVariant
 from irlens.capturing.request import compiler_environment
 from irlens.model.sweep import Timing
@@ -56,7 +56,7 @@ class Journal:
                 [(each.request, each.triton) for each in variants],
             ]
         )
-        self._path = folder() / f"{key}.jsonl"
+        self._path = store.root() / SWEEPS.folder / f"{key}.jsonl"
         self._file: int | None = None
 
     def __enter__(self) -> Self:
@@ -64,7 +64,7 @@ class Journal:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             _clean(self._path.parent)
             self._file = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o666)
-            store.share(self._file)
+            locks.share(self._file)
             os.write(self._file, b"\n")  # the line before it may have been cut short
         except OSError:
             self._close()  # then an interrupted sweep starts over
@@ -127,9 +127,12 @@ class Journal:
             self._file = None
 
 
-def folder() -> Path:
-    """Return where journals are kept."""
-    return store.root() / "sweeps"
+SWEEPS = kept.Kind(
+    "sweeps",
+    folder="sweeps",
+    name=lambda path: kept.keyed(path, ".jsonl"),
+    guard=locks.alone,
+)
 
 
 def _clean(folder: Path) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.artifacts import store
 from irlens.artifacts.load import Broken, load
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError
@@ -47,6 +48,7 @@ class Compiler:
         if not self._lock.acquire(blocking=False):
             raise CaptureError("another kernel is being compiled", hint="wait, or cancel it")
         self._cancelled = False
+        store.hold()
         try:
             entries = self._ask(request)
         finally:

@@ -33,13 +33,27 @@ def imported(*arguments: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "command",
-    ["", "inspect", "diff", "sweep", "check", "tui", "kernels", "targets", "schema", "completion"],
+    [
+        "",
+        "inspect",
+        "diff",
+        "sweep",
+        "check",
+        "tui",
+        "kernels",
+        "targets",
+        "schema",
+        "completion",
+        "cache",
+    ],
 )
 def test_help_loads_nothing_heavy(command: str) -> None:
     assert not imported(*([command] if command else []), "--help") & HEAVY
 
 
-@pytest.mark.parametrize("arguments", [("kernels",), ("targets",), ("schema",), ("--version",)])
+@pytest.mark.parametrize(
+    "arguments", [("kernels",), ("targets",), ("schema",), ("cache",), ("--version",)]
+)
 def test_lists_load_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert not imported(*arguments) & HEAVY
 

@@ -88,7 +88,8 @@ def captures(store: Path) -> dict[str, int]:
     """Return when each stored capture was made, by its name."""
     folder = store / "captures"
     paths = folder.iterdir() if folder.is_dir() else []
-    return {p.name: p.stat().st_mtime_ns for p in paths if not p.name.startswith(".")}
+    made = {p.name: p / "000" / "irlens.json" for p in paths if not p.name.startswith(".")}
+    return {name: manifest.stat().st_mtime_ns for name, manifest in made.items()}
 
 
 def children(pid: int) -> list[int]:

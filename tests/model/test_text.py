@@ -23,6 +23,25 @@ def test_changes_carry_a_real_minus_sign() -> None:
     assert units.signed(3) == "+3"
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (9949, "9.9 kB"),
+        (9950, "10 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1.0 MB"),
+        (702_000_000, "702 MB"),
+        (1_400_000_000, "1.4 GB"),
+        (5_000_000_000_000_000, "5000 TB"),
+    ],
+)
+def test_a_size_as_people_say_it(value: int, text: str) -> None:
+    assert units.rounded_size(value) == text
+
+
 def test_plural() -> None:
     assert units.plural(1, "line") == "1 line"
     assert units.plural(2048, "line") == "2,048 lines"

@@ -119,7 +119,7 @@ def _bench(kernel: str | None, asked: Asked) -> "Bench":
     if kernel is None:
         if asked != Asked():
             raise IrlensError("--target, --set and the like need a KERNEL to compile")
-        return Bench("all kernels", _everything, asking=asking, root=store.root() / "captures")
+        return Bench("all kernels", _everything, asking=asking, root=store.captures())
     if is_compiled(kernel):
         refuse_options(kernel, asked)
         saved = saved_reports(kernel)
@@ -127,7 +127,7 @@ def _bench(kernel: str | None, asked: Asked) -> "Bench":
         find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
         return Bench(kernel, find, asking=asking, root=path)
     captures = find_captures(kernel, asked)
-    root = store.root() / "captures"
+    root = store.captures()
     return Bench(kernel, lambda: iter(captures), asking=asking, kernel=kernel, root=root)
 
 
@@ -136,7 +136,8 @@ def _everything() -> Iterator["Found"]:
     from irlens.capturing.describe import known_files
     from irlens.workbench.bench import Uncompiled
 
+    store.hold()
     with suppress(ArtifactError):  # nothing has been compiled yet
-        yield from load(store.root() / "captures")
+        yield from load(store.captures())
     for name in sorted(known_files()):
         yield Uncompiled(name)
