@@ -1,5 +1,6 @@
 """What a row of the browser tells of an entry: words with styles, and what to sort them by."""
 
+import re
 from typing import TypeAlias
 
 from irlens.model.comparison import Side
@@ -17,7 +18,9 @@ from irlens.tui.drawing import (
 )
 from irlens.tui.workbench import Entry
 
-Rank: TypeAlias = tuple[float, ...] | str | None
+#: What puts texts in order by the numbers in them.
+Natural: TypeAlias = tuple[tuple[int, int, str], ...]
+Rank: TypeAlias = tuple[float, ...] | Natural | None
 #: Words with the style of each; and the rank of the whole, ``None`` if it is not known.
 Made: TypeAlias = tuple[list[tuple[str, str]], Rank]
 
@@ -128,6 +131,14 @@ def searched(entry: Entry) -> str:
     return " ".join(words)
 
 
+def natural(text: str) -> Natural:
+    """Return what puts texts in order by the numbers in them: sm_90 before sm_100."""
+    return tuple(
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"([0-9]{1,18})", text)
+    )
+
+
 def mark(entry: Entry) -> str:
     """Return the sign of an entry, "" for one without."""
     if entry.problem or (entry.occupancy is not None and not entry.occupancy.launchable):
@@ -145,7 +156,7 @@ def _mark(entry: Entry) -> Made:
 
 def _word(text: str) -> Made:
     shown = printable_line(text)
-    return [(shown, "")], shown or None
+    return [(shown, "")], natural(shown) if shown else None
 
 
 def _number(value: int | None, style: str = "") -> Made:
@@ -202,4 +213,4 @@ def _settings(entry: Entry, apart: str) -> Made:
     first = printable_line(apart)
     rest = " ".join(each for each in told if f" {each} " not in f" {first} ")
     pieces = [(first, ""), (" " if first and rest else "", ""), (rest, DIM)]
-    return pieces, f"{first} {rest}".strip() or None
+    return pieces, natural(f"{first} {rest}")

@@ -23,7 +23,7 @@ _LEAST_TELLING = (
 )  # fmt: skip
 #: Of the settings at least this much is shown, or none of them; and at most this much of what
 #: sets entries apart is worth a column of figures.
-_LEAST_SETTINGS, _MOST_APART = 12, 36
+_LEAST_SETTINGS, _MOST_APART = 12, 26
 
 
 class Needs(msgspec.Struct, frozen=True):

@@ -4,22 +4,29 @@ Thousands of entries come twice or three times each while a cache is read, so th
 is made once for each time, and nothing is drawn here.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import TypeAlias
 
 from rich.cells import cell_len
 
 from irlens.model.label import labels
-from irlens.tui.entry_cells import NOT_YET, TITLES, Made, cells, searched, side_of
+from irlens.tui.entry_cells import (
+    NOT_YET,
+    TITLES,
+    Made,
+    Natural,
+    cells,
+    natural,
+    searched,
+    side_of,
+)
 from irlens.tui.entry_columns import Needs
 from irlens.tui.workbench import Entry
 
-Natural: TypeAlias = tuple[tuple[int, int, str], ...]
-
 #: Cells for "▾" beside the title of the column that is sorted by.
 _ARROW = 1
+#: Who caps the registers of one entry does not want to hear of it in all others.
+_NOTHING_ASKED = "maxnreg=None"
 #: Columns that begin with A; who asks for registers wants to see the most of them.
 _FROM_THE_LEAST = frozenset({"kernel", "target", "settings"})
 
@@ -122,7 +129,8 @@ class EntryRows:
         for kernel in kernels:
             sides = {key: side_of(self.entries[key], None) for key in self._by_kernel[kernel]}
             known = {key: side for key, side in sides.items() if side is not None}
-            for key, apart in zip(known, labels(list(known.values())), strict=True):
+            for key, label in zip(known, labels(list(known.values())), strict=True):
+                apart = " ".join(label.replace(_NOTHING_ASKED, "").split())
                 if self._apart.get(key) != apart:
                     self._apart[key] = apart
                     changed.append(key)
@@ -150,14 +158,6 @@ class EntryRows:
         text = searched(entry)
         lower = text.lower()
         return all(word in (text if is_exact(word) else lower) for word in self.wanted)
-
-
-def natural(text: str) -> Natural:
-    """Return what puts texts in order by the numbers in them: sm_90 before sm_100."""
-    return tuple(
-        (0, int(part), "") if part.isdecimal() else (1, 0, part)
-        for part in re.split(r"([0-9]+)", text)
-    )
 
 
 def _text(pieces: Iterable[tuple[str, str]]) -> str:

@@ -11,6 +11,7 @@ from irlens.tui.app import Lens
 from irlens.tui.entry_cells import TITLES
 from irlens.tui.entry_rows import EntryRows
 from irlens.tui.screens.browser import BrowserScreen
+from irlens.tui.screens.compare import Compare
 from irlens.tui.screens.dialogue import Dialogue
 from irlens.tui.screens.inspector import View as Inspector
 from irlens.tui.screens.overview import View
@@ -382,6 +383,40 @@ async def test_recompiles_the_entry_under_the_cursor(bench: FakeWorkbench) -> No
         assert bench.recompiled == [("softmax-h100", {"num_stages": "3"})] * 2
         assert isinstance(app.screen, BrowserScreen)
         assert current(app) == "softmax-t4", "the cursor is on what has been compiled"
+
+
+async def test_what_was_compiled_from_here_is_compared_with_its_origin(
+    bench: FakeWorkbench,
+) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        app.screen.query_one(EntryTable).select("softmax-h100")
+        await pilot.press("r")
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        await pilot.press("c")
+        await settle(pilot)
+        assert isinstance(app.screen, Compare)
+        assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
+
+
+async def test_a_row_whose_entry_is_gone_says_so_once_it_is_looked_at(
+    bench: Workbench, delete: Callable[[str], None]
+) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        delete("spill-h100")
+        await pilot.press("G")
+        await settle(pilot)
+        spill = rows(app).index("spill_kernel")
+        assert rows(app, "mark")[spill] == "✗"
+        assert "cannot read spill-h100" in rows(app, "settings")[spill]
+        await pilot.press("enter")
+        await settle(pilot)
+        assert isinstance(app.screen, BrowserScreen)
 
 
 async def test_numbers_open_the_views(bench: Workbench) -> None:

@@ -2,10 +2,12 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from irlens.model.config import Config
 from irlens.model.report import Resources
+from irlens.tui.entry_cells import natural
 from irlens.tui.entry_line import elided
 from irlens.tui.entry_rows import EntryRows
 from irlens.tui.workbench import Entry
@@ -70,6 +72,29 @@ def test_a_long_name_keeps_both_ends(name: str, width: int) -> None:
     short = elided(name, width)
     assert cell_len(short) <= max(width, 3)
     assert short == name or "…" in short
+
+
+def test_settings_are_sorted_by_their_numbers() -> None:
+    def warps(number: int) -> Entry:
+        config = replace(CONFIG, num_warps=number, maxnreg=8 if number == 16 else None)
+        return Entry(key=str(number), kernel="k", config=config)
+
+    rows = EntryRows()
+    rows.add(map(warps, (16, 2, 8)))
+    assert rows.shown == ["2", "8", "16"]
+    rows.choose("settings")
+    assert rows.shown == ["2", "8", "16"]
+    told = ["".join(text for text, _ in rows.cells_of(key)["settings"][0]) for key in rows.shown]
+    assert told == [
+        "num_warps=2 num_stages=2", "num_warps=8 num_stages=2",
+        "num_warps=16 maxnreg=8 num_stages=2",
+    ]  # fmt: skip
+
+
+@given(st.text())
+def test_any_name_has_a_place(name: str) -> None:
+    assert natural(name) <= natural(f"{name}1")
+    assert natural("9" * 9999) > natural("sm_100"[3:])
 
 
 def test_names_that_differ_at_the_end_still_do() -> None:

@@ -77,6 +77,14 @@ class LensScreen(Screen[None]):
             group="settings",
         )
 
+    def compare(self, key: str) -> None:
+        """Compare an entry with what it was compiled from, or else with what the user picks."""
+        origin = self.lens.recompiling.origins.get(key)
+        if origin is not None:
+            self.lens.show_comparison(origin.key, key)
+        else:
+            self.lens.pick(key, lambda other: self.lens.show_comparison(key, other))
+
     def _unless_gone(self, then: Callable[[T], None]) -> Callable[[T], None]:
         """Return what does nothing while the screen is being taken apart."""
 
@@ -121,11 +129,7 @@ class EntryScreen(LensScreen):
 
     def action_compare(self) -> None:
         """Compare with what this was compiled from, or else with what the user picks."""
-        origin = self.lens.recompiling.origins.get(self.key)
-        if origin is not None:
-            self.lens.show_comparison(origin.key, self.key)
-        else:
-            self.lens.pick(self.key, lambda other: self.lens.show_comparison(self.key, other))
+        self.compare(self.key)
 
     def action_recompile(self) -> None:
         """Ask what to choose anew, and compile again."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.command import Provider
@@ -160,11 +161,10 @@ class BrowserScreen(LensScreen):
         self.lens.remembered.layout["browser.summary"] = shown
 
     def action_compare(self) -> None:
-        """Pick what the entry under the cursor is compared with."""
+        """Compare the entry under the cursor."""
         entry = self._current()
         if entry is not None:
-            key = entry.key
-            self.lens.pick(key, lambda other: self.lens.show_comparison(key, other))
+            self.compare(entry.key)
 
     def action_recompile(self) -> None:
         """Ask what to choose anew for the entry under the cursor, and compile it again."""
@@ -235,7 +235,11 @@ class BrowserScreen(LensScreen):
             if current is not None and current.key == entry.key:
                 self.query_one(EntrySummary).tell(current, report)
 
-        self.ask(lambda: self.bench.report(entry.key), tell, lambda _: None, group="summary")
+        def fail(error: IrlensError) -> None:
+            if entry.key in self.table.rows.entries:  # and it could be read a moment ago
+                self.add([replace(entry, problem=error.message)])
+
+        self.ask(lambda: self.bench.report(entry.key), tell, fail, group="summary")
 
     def _current(self) -> Entry | None:
         key = self.table.current

@@ -32,10 +32,25 @@ _LEAST = 27
 class EntrySummary(Static):
     """A few lines; more of them once the report is there."""
 
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._told: tuple[Entry, Report | None] | None = None
+        self._drawn_for = 0
+
     def tell(self, entry: Entry | None, report: Report | None) -> None:
         """Show an entry, ``None`` for none."""
-        width = max(self.size.width, _LEAST)
-        self.update(Content("") if entry is None else lines(list(_rows(entry, report, width))))
+        self._told = (entry, report) if entry is not None else None
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Draw it for the width there is."""
+        if self.size.width != self._drawn_for:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._drawn_for = self.size.width
+        width = max(self._drawn_for, _LEAST)
+        self.update(lines(list(_rows(*self._told, width))) if self._told else Content(""))
 
 
 def _rows(entry: Entry, report: Report | None, width: int) -> Iterator[Content]:
