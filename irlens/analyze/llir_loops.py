@@ -7,6 +7,7 @@ import re
 
 import msgspec
 
+from irlens.analyze.graph import LoopForest, Successors
 from irlens.analyze.graph import find_loops as find_in_graph
 from irlens.model.source import SourceLocation
 from irlens.parse.llir import Function, Instruction
@@ -35,15 +36,29 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     location: tuple[SourceLocation, ...]
 
 
-class _Block(msgspec.Struct):
+class Block(msgspec.Struct):
     """A basic block: the line it begins on, and its instructions."""
 
     line: int
     instructions: list[Instruction]
 
 
-def find_loops(function: Function, lines: list[str]) -> list[Loop]:
-    """Return the loops of a function, outer ones before those inside.
+class Flow(msgspec.Struct, frozen=True):
+    """A function's basic blocks, how they follow each other, and its loops."""
+
+    blocks: list[Block]
+    successors: Successors
+    forest: LoopForest
+
+    def location(self, loop: int) -> tuple[SourceLocation, ...]:
+        """Where a loop's branch back is, innermost frame first; empty if that is unknown."""
+        latches = [self.blocks[n].instructions[-1:] for n in self.forest.loops[loop].latches]
+        chains = (each.locations for latch in latches for each in latch if each.locations)
+        return next(chains, ())
+
+
+def build(function: Function, lines: list[str]) -> Flow:
+    """Find the basic blocks of a function, and its loops.
 
     Args:
         function: One of the module's.
@@ -54,26 +69,28 @@ def find_loops(function: Function, lines: list[str]) -> list[Loop]:
         tuple(dict.fromkeys(named[name] for name in _targets(block, lines) if name in named))
         for block in blocks
     ]
-    forest = find_in_graph(successors)
+    return Flow(blocks, successors, find_in_graph(successors))
+
+
+def list_loops(flow: Flow) -> list[Loop]:
+    """Return the loops of a function, outer ones before those inside."""
     found = []
-    for index, loop in enumerate(forest.loops):
-        body = [each for node in forest.body(index) for each in blocks[node].instructions]
-        latches = [blocks[latch].instructions[-1:] for latch in loop.latches]
-        chains = [each.locations for latch in latches for each in latch if each.locations]
+    for index, loop in enumerate(flow.forest.loops):
+        body = [each for n in flow.forest.body(index) for each in flow.blocks[n].instructions]
         found.append(
             Loop(
-                header=blocks[loop.header].line,
+                header=flow.blocks[loop.header].line,
                 lines=tuple(line for each in body for line in (each.line, each.end_line)),
                 depth=loop.depth,
-                location=chains[0] if chains else (),
+                location=flow.location(index),
             )
         )
     return found
 
 
-def _blocks(function: Function, lines: list[str]) -> tuple[list[_Block], dict[str, int]]:
+def _blocks(function: Function, lines: list[str]) -> tuple[list[Block], dict[str, int]]:
     """Cut a function at its labels and terminators."""
-    blocks: list[_Block] = []
+    blocks: list[Block] = []
     named: dict[str, int] = {}
     before = function.line
     for instruction in function.instructions:
@@ -82,19 +99,19 @@ def _blocks(function: Function, lines: list[str]) -> tuple[list[_Block], dict[st
             label = _LABEL.match(lines[number - 1])
             if label:
                 named[label["name"]] = len(blocks)
-                blocks.append(_Block(number, []))
+                blocks.append(Block(number, []))
         if not blocks or _ended(blocks[-1]):
-            blocks.append(_Block(instruction.line, []))
+            blocks.append(Block(instruction.line, []))
         blocks[-1].instructions.append(instruction)
         before = instruction.end_line
     return blocks, named
 
 
-def _ended(block: _Block) -> bool:
+def _ended(block: Block) -> bool:
     return bool(block.instructions) and block.instructions[-1].opcode in _TERMINATORS
 
 
-def _targets(block: _Block, lines: list[str]) -> list[str]:
+def _targets(block: Block, lines: list[str]) -> list[str]:
     """The labels that a block's last instruction can lead to."""
     if not _ended(block):
         return []

@@ -10,8 +10,7 @@ import msgspec
 
 from irlens.analyze import sass_flow
 from irlens.analyze.graph import find_loops
-from irlens.analyze.pipelines import tcgen05, tma
-from irlens.analyze.pipelines.barriers import awaited, expects_bytes
+from irlens.analyze.pipelines import streams, tcgen05
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
 from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import loop_source
@@ -94,14 +93,14 @@ class _Finder:
 
     def groups(self) -> None:
         """Add what forms groups, and follow these."""
-        streams: dict[Stream, list[StreamEvent]] = {}
+        found: dict[Stream, list[StreamEvent]] = {}
         for each in stream_events(self._section, self._originals):
             if each.stream is None:
                 self._add(each.index, "wait", None)
             else:
-                streams.setdefault(each.stream, []).append(each)
-        for stream, found in streams.items():
-            self._follow(stream, found)
+                found.setdefault(each.stream, []).append(each)
+        for stream, events in found.items():
+            self._follow(stream, events)
 
     def _follow(self, stream: Stream, found: Sequence[StreamEvent]) -> None:
         kind = _KINDS.get(stream)
@@ -169,12 +168,7 @@ class _Finder:
 
 def _goes_by_barrier(original: ptx.Instruction) -> bool:
     """Whether an instruction signals a barrier, or asks one."""
-    return (
-        tma.completes_at_barrier(original)
-        or expects_bytes(original)
-        or tcgen05.barrier_of(original) is not None
-        or awaited(original) is not None
-    )
+    return streams.at_barrier(original) is not None or tcgen05.barrier_of(original) is not None
 
 
 #: What the marks of a role lead to.

@@ -1,14 +1,12 @@
 """What is known of each line of AMDGPU assembly."""
 
-from irlens.analyze import amdgcn_cfg, amdgcn_liveness
+from irlens.analyze import amdgcn_cfg, amdgcn_liveness, amdgcn_marks
 from irlens.analyze.graph import find_loops
 from irlens.analyze.kernels import by_name
-from irlens.analyze.pipelines.amdgcn import trace_loads
-from irlens.analyze.pipelines.drafts import Draft, Key, by_header, finish, join
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.listing.columns import Content, loop_range, of_assembly
-from irlens.model.listing import LoopRange, PipelineMark
-from irlens.model.report import Pipeline, Report
+from irlens.model.listing import LoopRange
+from irlens.model.report import Report
 from irlens.parse import amdgcn
 
 
@@ -32,7 +30,7 @@ def read_amdgcn(text: str, report: Report) -> Content:
     if pressure is None or len(pressure.curve) != len(flow.instructions):
         pressure = amdgcn_liveness.analyze(kernel, flow)
     lines = [each.line for each in flow.instructions]
-    marks = _marks(kernel, report.pipelines)
+    marks = amdgcn_marks.find_marks(kernel, flow, report.pipelines)
     return of_assembly(chains, lines, pressure, _loops(flow), marks)
 
 
@@ -46,14 +44,3 @@ def _loops(flow: amdgcn_cfg.Cfg) -> list[LoopRange]:
         source = loop_source(flow.instructions[back[-1]].locations) if back else None
         found.append(loop_range(lines, flow.blocks[loop.header].line, loop.depth, source))
     return found
-
-
-def _marks(kernel: amdgcn.Function, pipelines: list[Pipeline]) -> list[PipelineMark]:
-    drafts: dict[Key, Draft] = {}
-    for load in trace_loads(kernel):
-        loops = ((load.header, load.kind),)
-        drafts[load.line, "copy"] = Draft(load.line, loops=loops)
-        if load.wait is not None:
-            drafts.setdefault((load.wait, "wait"), Draft(load.wait, loops=loops))
-            join(drafts, (load.line, "copy"), (load.wait, "wait"))
-    return finish(drafts, by_header(pipelines, "amdgcn"))

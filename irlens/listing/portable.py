@@ -1,6 +1,6 @@
 """What is known of each line of the stages that both vendors have: MLIR and LLVM IR."""
 
-from irlens.analyze import llir_loops, mlir_loops, ttgir_marks
+from irlens.analyze import llir_loops, llir_marks, mlir_loops, ttgir_marks
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.listing.columns import Content, loop_range
 from irlens.model.listing import LoopRange
@@ -34,14 +34,11 @@ def read_mlir(stage: str, text: str, report: Report) -> Content:
     return Content(chains=chains, loops=loops, marks=marks)
 
 
-def read_llir(text: str) -> Content:
-    """Read LLVM IR.
-
-    Raises:
-        ArtifactError: It is broken.
-    """
+def read_llir(text: str, report: Report) -> Content:
+    """Read LLVM IR."""
     functions = llir.parse(text).functions
     lines = text.split("\n")
+    flows = [llir_loops.build(function, lines) for function in functions]
     return Content(
         chains=(
             (each.line, each.end_line, each.locations)
@@ -50,7 +47,10 @@ def read_llir(text: str) -> Content:
         ),
         loops=[
             loop_range(loop.lines, loop.header, loop.depth, loop_source(loop.location))
-            for function in functions
-            for loop in llir_loops.find_loops(function, lines)
+            for flow in flows
+            for loop in llir_loops.list_loops(flow)
+        ],
+        marks=[
+            mark for flow in flows for mark in llir_marks.find_marks(flow, lines, report.pipelines)
         ],
     )

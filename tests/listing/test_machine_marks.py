@@ -1,4 +1,7 @@
-"""Marks of machine code against those of PTX, by ptxas's own table of which became which."""
+"""Marks of one stage against those of the next: LLVM IR, PTX, machine code.
+
+For machine code ptxas's own table says which line of PTX an instruction was made from.
+"""
 
 import re
 import tarfile
@@ -216,3 +219,66 @@ def test_products_that_ptxas_serialises_are_told(h200_cache: Path) -> None:
         same_partners(both)
         overlap[same_products(both)] += 1
     assert overlap == {True: 28, False: 3}
+
+
+def place(listing: StageListing, mark: PipelineMark) -> tuple[tuple[str, int], ...]:
+    chain = listing.chain[mark.line - 1]
+    return tuple((frame.file, frame.line) for frame in listing.chains[chain] if chain >= 0)
+
+
+def same_in_llvm(capture: Capture) -> None:
+    """As much of everything from each line, with as many partners; barriers are not followed."""
+    report = inspect(capture)
+    counts = []
+    for listing in (list_stage(capture, stage, report) for stage in ("llir", "ptx")):
+        found = Counter[object]()
+        for mark in listing.marks:
+            text = listing.lines[mark.line - 1]
+            ahead = [listing.lines[line - 1] for line in (mark.line, *mark.partners)]
+            if listing.stage == "ptx" and any(re.match(r"\s*(@!?%\w+ )?ld\.", t) for t in ahead):
+                continue  # it runs ahead in registers
+            barrier = re.search(r"mbarrier\.[at]|tcgen05\.commit", text) is not None
+            shape = () if barrier else (mark.pipeline, len(mark.partners))
+            found[mark.role, place(listing, mark), *shape] += 1
+        counts.append(found)
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_llvm_ir_and_ptx(kernel: str, target: str) -> None:
+    same_in_llvm(irlens.capture(kernel, target=target))
+
+
+def test_llvm_ir_and_ptx_of_triton_3_6(h200_cache: Path) -> None:
+    for capture in irlens.load(h200_cache):
+        same_in_llvm(capture)
+
+
+def retired(listing: StageListing) -> Counter[int]:
+    """How many copies each wait retires, directly or by their groups; waits for none aside."""
+    marks = {(mark.line, mark.role): mark for mark in listing.marks}
+    copies = [mark for mark in listing.marks if mark.role == "copy"]
+    found = []
+    for wait in (mark for mark in listing.marks if mark.role == "wait"):
+        ends = {line for line in wait.partners if (line, "commit") in marks}
+        direct = [copy for copy in copies if wait.line in copy.partners]
+        found.append(len(direct) + sum(not ends.isdisjoint(copy.partners) for copy in copies))
+    return Counter(count for count in found if count)
+
+
+@pytest.mark.parametrize("target", ["gfx950", "gfx1250"])
+@pytest.mark.parametrize("kernel", ["matmul_tma", "flash_attention"])
+def test_amds_copies_to_lds_are_retired_as_llvm_ir_says(kernel: str, target: str) -> None:
+    capture = irlens.capture(kernel, target=target, num_stages=2)
+    report = inspect(capture)
+    llvm, code = (list_stage(capture, stage, report) for stage in ("llir", "amdgcn"))
+    if not llvm.marks:  # a Triton that copies through registers
+        pytest.skip(f"this Triton has no copies to LDS on {target}")
+    assert retired(llvm) == retired(code)
+    assert sum(retired(llvm).values()) >= 2
+    out = [mark for mark in code.marks if "from_lds" in code.lines[mark.line - 1]]
+    assert all(mark.pipeline is None and len(mark.partners) == 1 for mark in out)
+    into = [mark for mark in code.marks if mark.role == "copy" and mark not in out]
+    assert into
+    assert {mark.pipeline for mark in into} == {0}

@@ -5,23 +5,15 @@ before and after the loops included.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.pipelines import cp_async, registers, tcgen05, tma, wgmma
-from irlens.analyze.pipelines.barriers import (
-    Issues,
-    Ring,
-    RingReading,
-    arrives_for_copies,
-    awaited,
-    expects_bytes,
-)
+from irlens.analyze.pipelines import registers, tcgen05, tma
+from irlens.analyze.pipelines.barriers import Issues, Ring, RingReading
 from irlens.analyze.pipelines.describe import innermost
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_header, finish, join
-from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, is_bulk_load
+from irlens.analyze.pipelines.streams import STREAMS, Stream, announced, at_barrier
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 from irlens.parse.ptx import Function, Instruction
@@ -36,11 +28,8 @@ def find_marks(function: Function, cfg: Cfg, pipelines: Sequence[Pipeline]) -> l
         pipelines: What the report says of its loops.
     """
     finder = _Finder(analyze_loops(function, cfg))
-    finder.groups("cp.async", cp_async.events_of)
-    finder.groups("wgmma", wgmma.events_of)
-    finder.groups(None, tma.group_events, empty=False)
-    finder.groups(None, partial(tcgen05.move_events, direction="ld"))
-    finder.groups(None, partial(tcgen05.move_events, direction="st"))
+    for stream in STREAMS:
+        finder.groups(stream)
     finder.barriers()
     finder.registers()
     return finish(finder.drafts, by_header(pipelines, "ptx"))
@@ -55,45 +44,35 @@ class _Finder:
         self._starts = [block.start for block in loops.cfg.blocks]
         self._origins = {i.start: i.locations or None for i in loops.function.instructions}
 
-    def groups(
-        self,
-        kind: PipelineKind | None,
-        events_of: Callable[[tuple[Instruction, ...]], Iterable[Event]],
-        *,
-        empty: bool = True,
-    ) -> None:
+    def groups(self, stream: Stream) -> None:
         """Add what collects copies into groups."""
         loops = self._loops
         events = {
             block: found
             for block in range(len(loops.cfg.blocks))
-            if (found := tuple(events_of(loops.block(block))))
+            if (found := tuple(stream.events_of(loops.block(block))))
         }
-        keys = {block: self._keys(block, kind) for block in events}
+        keys = {block: self._keys(block, stream.kind) for block in events}
         homes = {each.at: block for block, found in events.items() for each in found}
-        origins = {at: self._origin(at, kind) for at in homes}
+        origins = {at: self._origin(at, stream.kind) for at in homes}
         add_groups(
             self.drafts,
             loops.cfg.successors,
             events,
-            origins=origins if kind is not None else {},
+            origins=origins if stream.kind is not None else {},
             loops={at: keys[block] for at, block in homes.items()},
-            empty=empty,
+            empty=stream.empty,
         )
 
     def barriers(self) -> None:
         """Add what goes by barriers: bulk copies, and the tensor core of sm_100."""
-        # A tcgen05.commit takes up all products before it; what waits for it asks the barrier.
-        self.groups("tcgen05", tcgen05.issue_events)
         for index, instruction in enumerate(self._loops.function.instructions):
-            if tma.completes_at_barrier(instruction):
-                self._add(index, "copy", "tma")
-            elif expects_bytes(instruction):
-                self._add(index, "commit", "tma")
-            elif awaited(instruction):
-                self._add(index, "wait", None)
-            elif arrives_for_copies(instruction):
-                self._add(index, "commit", "cp.async")
+            found = at_barrier(instruction)
+            if found is not None:
+                self._add(index, *found)
+        for block in range(len(self._loops.cfg.blocks)):
+            for copy, announcement in announced(self._loops.block(block)):
+                self.drafts[copy.start, "copy"].partners.add((announcement.start, "commit"))
         for reading in self._rings(is_bulk_load, tma.barrier_of):
             self._add_ring(reading)
         for reading in self._rings(tcgen05.multiplies, tcgen05.barrier_of):
