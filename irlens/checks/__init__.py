@@ -47,8 +47,16 @@ def checks() -> tuple[Check, ...]:
 
 
 def run(facts: Facts) -> list[Finding]:
-    """Return what all checks find: the most severe first, then by code and place."""
-    return sorted((found for check in checks() for found in check.find(facts)), key=_rank)
+    """Return what all checks find: the most severe first, then by code and place.
+
+    What the copies of one loop have in common, where the compiler made several of it, is said
+    once, of the first.
+    """
+    ranked = sorted((found for check in checks() for found in check.find(facts)), key=_rank)
+    first: dict[tuple[object, ...], Finding] = {}
+    for found in ranked:
+        first.setdefault((found.code, found.message, found.hint, found.source), found)
+    return list(first.values())
 
 
 def find_check(name: str) -> Check:

@@ -128,7 +128,7 @@ def _pipelines(
         found = amd_pipelines.find_pipelines(
             parsed.amdgcn, threads_per_cta=threads, requested=requested
         )
-        return against_source(found, loads)
+        return against_source(found, loads, parsed.ttgir)
     if parsed.ptx is None:
         ledger.missing("there is no ptx and no amdgcn in this capture", "pipelines")
         return []

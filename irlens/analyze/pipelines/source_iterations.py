@@ -4,24 +4,44 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from irlens.analyze.mlir_loops import find_loops, user_line
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
+from irlens.model.source import SourceLocation
+from irlens.parse.mlir import Module
 
 
-def against_source(pipelines: Sequence[Pipeline], loads: Iterable[LoopLoad]) -> list[Pipeline]:
+def against_source(
+    pipelines: Sequence[Pipeline], loads: Iterable[LoopLoad], ttgir: Module | None
+) -> list[Pipeline]:
     """Return the pipelines of AMD's machine code that are the source's own.
 
-    Loops that nothing in the source leads to belong to the run-time library, such as those of a
+    Loops where the source has none belong to the run-time library, such as those of a
     ``device_print``, and are left out. Of a loop that LLVM unrolled, one iteration runs several
     of the source: how far those run ahead is not what was read, and so it is unknown.
 
     Args:
         pipelines: As read from amdgcn.
         loads: What the ttgir's loops load, by iterations of the source.
+        ttgir: What tells where the source has loops.
     """
-    sourced = [pipeline for pipeline in pipelines if pipeline.source is not None]
     expected = _bytes_by_loop(loads)
-    return [_by_iteration(pipeline, expected) for pipeline in sourced or pipelines]
+    return [_by_iteration(pipeline, expected) for pipeline in _own(pipelines, ttgir)]
+
+
+def _own(pipelines: Sequence[Pipeline], ttgir: Module | None) -> Sequence[Pipeline]:
+    sourced = [pipeline for pipeline in pipelines if pipeline.source is not None]
+    # What became branches before the ttgir may be a loop without saying so.
+    if ttgir is None or any(ttgir.named("cf.br", "cf.cond_br")):
+        return sourced or pipelines
+    loops = {_place(user_line(ttgir.operations[index])) for index in find_loops(ttgir)}
+    own = [pipeline for pipeline in sourced if _place(pipeline.source) in loops]
+    # LLVM may have moved the place of a loop's branch.
+    return own or (sourced or pipelines if loops else [])
+
+
+def _place(source: SourceLocation | None) -> tuple[str, int] | None:
+    return (source.file, source.line) if source is not None else None
 
 
 def _bytes_by_loop(loads: Iterable[LoopLoad]) -> dict[tuple[str, int], int | None]:

@@ -1,11 +1,13 @@
 """AMD loops that LLVM unrolled, and loops that are not the user's."""
 
 import msgspec
+import pytest
 
 from irlens.analyze.pipelines.source_iterations import against_source
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
 from irlens.model.source import SourceLocation
+from irlens.parse.mlir import parse
 
 FOR, LOAD = SourceLocation("kernel.py", 6), SourceLocation("kernel.py", 7)
 PIPELINE = Pipeline(
@@ -26,20 +28,46 @@ def load(amount: int | None) -> LoopLoad:
 
 
 def test_an_unrolled_loop_is_not_judged_by_iterations_of_the_machine() -> None:
-    (found,) = against_source([PIPELINE], [load(4096)])
+    (found,) = against_source([PIPELINE], [load(4096)], None)
     assert found.verdict == "unknown"
     assert (found.achieved_stages, found.prefetch_iterations) == (None, None)
     assert "loads what 2 iterations of the source do" in found.reason
 
 
 def test_a_loop_as_it_stands_in_the_source_keeps_its_reading() -> None:
-    assert against_source([PIPELINE], [load(8192)]) == [PIPELINE]
-    assert against_source([PIPELINE], [load(4096), load(4096)]) == [PIPELINE]
-    assert against_source([PIPELINE], [load(4096), load(None)]) == [PIPELINE]
-    assert against_source([PIPELINE], []) == [PIPELINE]
+    assert against_source([PIPELINE], [load(8192)], None) == [PIPELINE]
+    assert against_source([PIPELINE], [load(4096), load(4096)], None) == [PIPELINE]
+    assert against_source([PIPELINE], [load(4096), load(None)], None) == [PIPELINE]
+    assert against_source([PIPELINE], [], None) == [PIPELINE]
 
 
 def test_loops_of_the_run_time_library_are_left_out_where_others_have_a_source() -> None:
     foreign = msgspec.structs.replace(PIPELINE, source=None)
-    assert against_source([foreign, PIPELINE, foreign], []) == [PIPELINE]
-    assert against_source([foreign], []) == [foreign]
+    assert against_source([foreign, PIPELINE, foreign], [], None) == [PIPELINE]
+    assert against_source([foreign], [], None) == [foreign]
+
+
+LOOP = """
+module {
+  tt.func public @k(%n: i32) {
+    BODY
+    tt.return
+  }
+}
+"""
+SCF = """scf.for %i = %n to %n step %n : i32 {
+    } loc("kernel.py":6:3)"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [(SCF, ["at its for"]), ("", []), ("cf.br ^bb1\n  ^bb1:", ["elsewhere", "at its for"])],
+)
+def test_the_ttgir_says_where_the_source_has_loops(body: str, kept: list[str]) -> None:
+    """RDNA 4's device_print has loops whose branches claim to be of its line."""
+    elsewhere = msgspec.structs.replace(
+        PIPELINE, loop="elsewhere", source=SourceLocation("kernel.py", 9)
+    )
+    own = msgspec.structs.replace(PIPELINE, loop="at its for")
+    ttgir = parse(LOOP.replace("BODY", body))
+    assert [each.loop for each in against_source([elsewhere, own], [], ttgir)] == kept
