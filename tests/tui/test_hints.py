@@ -63,6 +63,19 @@ async def test_a_narrow_inspector_keeps_what_matters_most(bench: Workbench) -> N
         assert "Add pane" not in drawn(pilot)
 
 
+async def test_no_hint_is_text_while_something_is_typed(bench: Workbench) -> None:
+    async with Lens(bench).run_test(size=(120, 40)) as pilot:
+        await open_place(pilot, "inspector")
+        await pilot.press("slash")
+        await pilot.pause()
+        assert "esc Cancel" in drawn(pilot)
+        assert "/ Search" not in drawn(pilot)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "/ Search" in drawn(pilot)
+        assert "esc Back" in drawn(pilot)
+
+
 async def test_a_click_does_what_the_hint_says(bench: Workbench) -> None:
     async with Lens(bench).run_test(size=(120, 40)) as pilot:
         await open_place(pilot, "overview")

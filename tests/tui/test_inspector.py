@@ -86,7 +86,7 @@ async def test_opens_python_beside_what_is_nearest_to_the_machine(
 async def test_opens_where_the_kernel_begins(
     bench: Workbench, key: str, size: tuple[int, int]
 ) -> None:
-    async with inspecting(bench, key, size) as (view, _):
+    async with inspecting(bench, key, size) as (view, pilot):
         python, *stages = view.linked.panes
         assert python.line_text.startswith(f"def {bench.kernel(key)}(")
         for pane in view.linked.panes:
@@ -96,6 +96,12 @@ async def test_opens_where_the_kernel_begins(
         for pane in stages:
             assert pane.linked
             assert pane.line in pane.linked
+        await press(pilot, "tab")
+        for stage in bench.stages(key)[:-1]:
+            pane = active(view)
+            assert pane.document is not None
+            assert pane.line == pane.document.begin, stage
+            await press(pilot, "s")
 
 
 async def test_a_line_of_python_brings_every_stage_to_its_lines(bench: Workbench) -> None:

@@ -5,6 +5,7 @@ for some, such as ``(a+)+$``, and lets no other thread run meanwhile.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from threading import Event
 from typing import TypeAlias
 
@@ -12,6 +13,10 @@ import re2
 
 #: A line, as its owner counts them, and the column (from 0) where a match begins.
 Hit: TypeAlias = tuple[int, int]
+
+
+#: Matches after which a search ends: nobody goes through as many, and they take memory.
+MOST_HITS = 100_000
 
 
 class Query:
@@ -47,8 +52,8 @@ class Query:
         return [(first, last) for first, last in found if first < last]
 
     def hits(self, lines: Iterable[tuple[int, str]], stop: Event) -> list[Hit]:
-        """Return every match in some lines, as far as it is not stopped by another thread."""
-        return list(self._hits(lines, stop))
+        """Return the matches in some lines, as far as it is not stopped by another thread."""
+        return list(islice(self._hits(lines, stop), MOST_HITS))
 
     def _hits(self, lines: Iterable[tuple[int, str]], stop: Event) -> Iterator[Hit]:
         for number, line in lines:

@@ -65,12 +65,18 @@ class Hints(Static):
         active = self.screen.active_bindings
         by_action: dict[str, ActiveBinding] = {}
         for hint in active.values():
-            if hint.binding.show:
+            if hint.binding.show and not self._is_typed(hint):
                 by_action.setdefault(hint.binding.action, hint)
         if palette := active.get(self.app.COMMAND_PALETTE_BINDING):
             by_action[palette.binding.action] = palette
         self.shown = self._fitting(list(by_action.values()))
         self.update(Content("").join(map(self._drawn, self.shown)))
+
+    def _is_typed(self, hint: ActiveBinding) -> bool:
+        """Whether the key is text to what has the focus."""
+        focused, sign = self.screen.focused, self.app.get_key_display(hint.binding)
+        key = hint.binding.key
+        return focused is not None and len(sign) == 1 and focused.check_consume_key(key, sign)
 
     def _fitting(self, hints: list[ActiveBinding]) -> list[ActiveBinding]:
         *rest, last = [hint.binding.action for hint in hints] or [""]

@@ -72,13 +72,22 @@ class LinkedPanes(Horizontal):
         if event.at is not None or (event.pane is self.active and not self._chain):
             self.link(event.pane)
         else:
-            self._bring(event.pane, follow=True)
+            # A kernel's definition may belong to nothing but its end, far from where it begins.
+            self._bring(event.pane, follow=not self._is_definition)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Follow the pane that is used now."""
         if isinstance(event.widget, LinkedPane):
             self._active = event.widget
             self.link(event.widget)
+
+    @property
+    def _is_definition(self) -> bool:
+        """Whether the panes are at the line of Python that defines the kernel."""
+        return any(
+            pane.document is not None and self._place == (pane.showing, pane.document.begin)
+            for pane in self.panes
+        )
 
     def _place_of(self, chain: tuple[SourceLocation, ...]) -> Place | None:
         """The line of Python that a chain stands for.

@@ -10,7 +10,7 @@ from textual.message import Message
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.tui.asking import ask
-from irlens.tui.code.searching import Hit, Query
+from irlens.tui.code.searching import MOST_HITS, Hit, Query
 from irlens.tui.widgets.painted import PaintedText
 
 
@@ -78,6 +78,7 @@ class SearchedText(PaintedText):
             ask(self, find, partial(self._found, query), _ignore, group="search")
         self.describe()
         self.refresh()
+        self.refresh_bindings()  # escape ends a search
 
     def find(self, step: int, start: Hit | None = None) -> bool:
         """Go to the next (-1: previous) match, around the ends.
@@ -106,8 +107,13 @@ class SearchedText(PaintedText):
             return "searching …" if self.searching else "no match"
         at = bisect_left(self.hits, self.position)
         if self.hits[at : at + 1] == [self.position]:
-            return f"match {count(at + 1)}/{count(len(self.hits))}"
-        return "1 match" if len(self.hits) == 1 else f"{count(len(self.hits))} matches"
+            return f"match {count(at + 1)}/{self._how_many}"
+        return "1 match" if len(self.hits) == 1 else f"{self._how_many} matches"
+
+    @property
+    def _how_many(self) -> str:
+        """How many matches there are, or that there are more than are kept."""
+        return f"{count(len(self.hits))}{'+' if len(self.hits) == MOST_HITS else ''}"
 
     def _found(self, query: Query, hits: list[Hit]) -> None:
         if query is self.sought:

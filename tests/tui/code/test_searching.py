@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from itertools import count
 from threading import Event
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from irlens.tui.code.searching import Query, query_for
+from irlens.tui.code.searching import MOST_HITS, Query, query_for
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,11 @@ def test_why_it_is_no_regular_expression() -> None:
     assert Query("ld.*").problem == ""
     assert "missing )" in Query("ld(").problem
     assert "(?=" in Query("(?=a)").problem
+
+
+def test_a_search_ends_after_very_many_matches() -> None:
+    lines = ((line, "a" * 1000) for line in count(1))
+    assert len(Query("a").hits(lines, Event())) == MOST_HITS
 
 
 def test_matches_are_found_until_it_is_stopped() -> None:
