@@ -5,8 +5,15 @@ import msgspec
 from irlens.model.errors import ArtifactError
 from irlens.parse.amdgcn import Function, Instruction, Label
 
-#: Behind these control does not go on.
-_ENDS = frozenset({"s_branch", "s_endpgm", "s_endpgm_saved", "s_setpc_b64", "s_trap", "s_rfe_b64"})
+#: Behind these control does not go on. gfx1250 has names of its own for those with an address.
+_ENDS = frozenset(
+    {
+        "s_branch", "s_endpgm", "s_endpgm_saved", "s_rfe_b64", "s_rfe_i64", "s_setpc_b64",
+        "s_set_pc_i64", "s_trap",
+    }
+)  # fmt: skip
+#: These lead to an address in a register, or to another function.
+_LEADS_AWAY = ("s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call", "s_rfe")
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -109,7 +116,7 @@ def _target(branch: Instruction) -> str:
 def _unknown(instructions: tuple[Instruction, ...]) -> str:
     """What leads elsewhere: through a register to where no label says, or to another function."""
     for each in instructions:
-        if each.mnemonic.startswith(("s_setpc", "s_swappc", "s_call", "s_rfe")):
+        if each.mnemonic.startswith(_LEADS_AWAY):
             return f"where {each.mnemonic} on line {each.line} leads"
     return ""
 

@@ -18,8 +18,8 @@ _CLASSES = {
     " s_fmac s_fmamk s_lshl s_lshl1 s_lshl2 s_lshl3 s_lshl4 s_lshr s_max s_maximum s_min"
     " s_minimum s_mul s_mulk s_nand s_nor s_not s_or s_orn1 s_orn2 s_pack s_quadmask s_rndne"
     " s_sext s_sub s_subb s_trunc s_wqm s_xnor s_xor",
-    "scalar move": "s_cmov s_cmovk s_getpc s_getreg s_mov s_movk s_movreld s_movrels s_setreg"
-    " s_version s_set_vgpr_msb",
+    "scalar move": "s_cmov s_cmovk s_get_pc s_getpc s_getreg s_mov s_movk s_movreld s_movrels"
+    " s_setreg s_version s_set_vgpr_msb",
     "execution mask": "s_and_saveexec s_and_not0_saveexec s_and_not1_saveexec s_and_not0_wrexec"
     " s_and_not1_wrexec s_andn1_saveexec s_andn2_saveexec s_andn1_wrexec s_andn2_wrexec"
     " s_nand_saveexec s_nor_saveexec s_or_not0_saveexec s_or_not1_saveexec s_or_saveexec"
@@ -30,9 +30,9 @@ _CLASSES = {
     "barrier": "s_barrier",
     "control": "s_branch s_call s_cbranch s_clause s_code_end s_decperflevel s_denorm_mode"
     " s_endpgm s_icache s_incperflevel s_inst_prefetch s_rfe s_round_mode s_sendmsg"
-    " s_sendmsghalt s_set_gpr_idx s_set_inst_prefetch_distance s_sethalt s_setkill s_setpc"
-    " s_setprio s_swappc s_trap s_ttracedata s_monitor_sleep s_wakeup s_memtime s_memrealtime"
-    " s_alloc_vgpr s_dealloc_vgpr s_get_shader_cycles_u64",
+    " s_sendmsghalt s_set_gpr_idx s_set_inst_prefetch_distance s_sethalt s_setkill s_set_pc"
+    " s_setpc s_setprio s_swap_pc s_swappc s_trap s_ttracedata s_monitor_sleep s_wakeup s_memtime"
+    " s_memrealtime s_alloc_vgpr s_dealloc_vgpr s_get_shader_cycles_u64",
     "cache control": "s_dcache s_gl1_inv s_prefetch buffer_gl0_inv buffer_gl1_inv buffer_inv"
     " buffer_wbinvl1 buffer_wbl2 buffer_invl2 global_inv global_wb global_wbinv global_prefetch"
     " flat_prefetch",

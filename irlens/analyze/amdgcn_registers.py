@@ -47,7 +47,7 @@ _ATOMIC = frozenset({"buffer atomic", "flat atomic", "global atomic"})
 _RETURNS = re.compile(r"glc|sc0|th:TH_ATOMIC_(?:\w+_)?RETURN\w*")
 
 _NOTHING_WRITTEN = re.compile(
-    r"s_(?:cmp|cmpk|bitcmp[01]|setreg|setprio|set_|setpc|sethalt|setkill)(?:_|\b)\w*|v_nop"
+    r"s_(?:cmp|cmpk|bitcmp[01]|setreg|setprio|set_|setpc|set_pc|sethalt|setkill)(?:_|\b)\w*|v_nop"
 )
 #: Instructions of the class "control" with a destination.
 _CONTROL_WRITES = re.compile(r"s_(?:mem(?:real)?time|get_shader_cycles_u64)")
@@ -68,7 +68,7 @@ _READS_VCC = re.compile(
     r"|s_cbranch_cdbg\w*"
 )
 #: Where the registers depend on a value that only the machine knows.
-_INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:swappc|call|rfe)\w*")
+_INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:swappc|swap_pc|call|rfe)\w*")
 
 
 class Access(msgspec.Struct, frozen=True, gc=False):

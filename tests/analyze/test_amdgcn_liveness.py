@@ -269,7 +269,13 @@ def test_what_the_corpus_does_not_have(text: str, reads: str, writes: str, kills
 
 
 @pytest.mark.parametrize(
-    "text", ["v_movrels_b32_e32 v0, v1", "s_new_op s0, s1", "s_swappc_b64 s[0:1], s[2:3]"]
+    "text",
+    [
+        "v_movrels_b32_e32 v0, v1",
+        "s_new_op s0, s1",
+        "s_swappc_b64 s[0:1], s[2:3]",
+        "s_swap_pc_i64 s[0:1], s[2:3]",  # gfx1250's name of it
+    ],
 )
 def test_what_is_not_known_is_not_guessed(text: str) -> None:
     assert access(_instruction(text), 64) is None

@@ -39,7 +39,7 @@ _TYPE = re.compile(r"\s*+\.type\s++(?P<name>[^,\s]++),\s*+[@%]function")
 _FUNCTION = re.compile(r"(?P<name>[\w.$@]++):")
 _END = re.compile(r"\.Lfunc_end\d++:")
 _LABEL = re.compile(r"\.LBB[0-9_]++:")
-_JUMP = re.compile(r"\s*+(?:s_branch|s_endpgm\w*|s_setpc_b64)\b")
+_JUMP = re.compile(r"\s*+(?:s_branch|s_endpgm\w*|s_setpc_b64|s_set_pc_i64)\b")
 _BRANCH = re.compile(r"\s*+s_cbranch_")
 
 
