@@ -1,31 +1,94 @@
 """Between KERNEL and options on a command line, and what a baseline keeps to ask the same again."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from irlens.capturing.describe import known_files
+from irlens.capturing.describe import KernelSource, find_kernel, known_files
 from irlens.cli.options import Asked
 from irlens.cli.subject import find_reports, is_compiled
-from irlens.gate.baseline import Recipe
+from irlens.gate.baseline import Baseline, Entry, Recipe
 from irlens.gate.matching import Made
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 
 
-def recipes(kernel: str, asked: Asked, root: Path) -> Iterator[Recipe]:
+class Spellings:
+    """Which names mean the same kernel: ``mine``, ``kernels/mine.py`` and ``kernels/mine.py:f``.
+
+    Of a kernel's names the one that was met first stands for it. What is found nowhere is a kernel
+    of its own.
+
+    Args:
+        root: The project's folder, which a path in a name is relative to.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._first: dict[Hashable, str] = {}
+
+    def first(self, name: str) -> str:
+        """Return the name that stands for the kernel of another; this one, if it is the first."""
+        return self._first.setdefault(self._kernel(name), name)
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return a kernel's name, and the others that it could be asked for by."""
+        source = self._source(name)
+        if source is None:
+            return (name,)
+        places = [stem for stem, path in known_files().items() if path.resolve() == source.path]
+        root = self.root.resolve()  # as a source's path is
+        if source.path.is_relative_to(root):
+            places.append(_path(str(source.path.relative_to(root))))
+        others = [each for place in places for each in (place, f"{place}:{source.function}")]
+        kernel = self._kernel(name)
+        return (name, *(each for each in others if each != name and self._kernel(each) == kernel))
+
+    def _kernel(self, name: str) -> Hashable:
+        source = self._source(name)
+        return (source.path, source.function) if source is not None else name
+
+    def _source(self, name: str) -> KernelSource | None:
+        """Return where a kernel is, ``None`` for what is compiled or is found nowhere."""
+        here = to_here(name, self.root)
+        if is_compiled(here):
+            return None
+        try:
+            return find_kernel(here)
+        except IrlensError:
+            return None
+
+
+def with_one_name(baseline: Baseline, spellings: Spellings) -> Baseline:
+    """Return a baseline in which each kernel has one name, and one entry for the same under two.
+
+    Before irlens knew that two names are one kernel, it kept an entry for each.
+    """
+    entries: list[Entry] = []
+    met: dict[bytes, str] = {}
+    for one in baseline.entries:
+        recipe = msgspec.structs.replace(one.recipe, kernel=spellings.first(one.recipe.kernel))
+        named = msgspec.structs.replace(one, recipe=recipe)
+        same = msgspec.json.encode(msgspec.structs.replace(named, triton_version=None))
+        # Twins under the same name are as many captures that were asked for alike.
+        if met.setdefault(same, one.recipe.kernel) == one.recipe.kernel:
+            entries.append(named)
+    return msgspec.structs.replace(baseline, entries=entries)
+
+
+def recipes(kernel: str, asked: Asked, spellings: Spellings) -> Iterator[Recipe]:
     """Yield a recipe for each combination of what the options ask for.
 
     Args:
         kernel: KERNEL.
         asked: The options.
-        root: The project's folder.
+        spellings: The names of kernels in the project.
     """
     if kernel == "-":
         raise IrlensError("a check cannot be made again from stdin", hint="name a file")
-    portable = from_root(kernel, root)
+    portable = spellings.first(from_root(kernel, spellings.root))
     if is_compiled(kernel):
         if asked != Asked():
             find_reports(kernel, asked)  # says that options have no effect there
@@ -35,18 +98,18 @@ def recipes(kernel: str, asked: Asked, root: Path) -> Iterator[Recipe]:
         yield Recipe(kernel=portable, target=_named(target), settings=settings, args=args)
 
 
-def make(recipe: Recipe, root: Path, by: Asked) -> Made:
+def make(recipe: Recipe, spellings: Spellings, by: Asked) -> Made:
     """Return what a recipe makes.
 
     Args:
         recipe: The recipe. Where it names no target that of what it makes is written down.
-        root: The folder that its path is relative to.
+        spellings: The names of kernels in the project.
         by: With which Triton, and whether to launch it: it is not without being told to.
 
     Raises:
         IrlensError: It makes nothing.
     """
-    kernel = to_here(recipe.kernel, root)
+    kernel = to_here(recipe.kernel, spellings.root)
     compiled = is_compiled(kernel)
     asked = Asked()
     if not compiled:
@@ -60,7 +123,7 @@ def make(recipe: Recipe, root: Path, by: Asked) -> Made:
     reports = tuple(find_reports(kernel, asked))
     if not compiled and recipe.target is None:
         recipe = msgspec.structs.replace(recipe, target=_target(reports[0]))
-    return Made(recipe=recipe, reports=reports)
+    return Made(recipe=recipe, names=spellings.all(recipe.kernel), reports=reports)
 
 
 def is_gone(recipe: Recipe, root: Path) -> bool:

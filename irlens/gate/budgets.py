@@ -1,6 +1,6 @@
 """Holding budgets against a report. What is unknown never counts as held."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -29,17 +29,17 @@ class Known(NamedTuple):
     comparison: Comparison
 
 
-def speaks_of(budget: Budget, report: Report, asked: str) -> bool:
+def speaks_of(budget: Budget, report: Report, names: Sequence[str]) -> bool:
     """Whether a budget's patterns match a kernel and its target.
 
     Args:
         budget: The budget.
         report: The kernel's report.
-        asked: KERNEL as it was asked for.
+        names: KERNEL in every way that it may be asked for.
     """
     target = report.target
     targets = [target.arch, target.product] if target else [""]
-    return any(fnmatchcase(name, budget.kernel) for name in (report.kernel, asked)) and any(
+    return any(fnmatchcase(name, budget.kernel) for name in (report.kernel, *names)) and any(
         fnmatchcase(name.lower(), budget.target.lower()) for name in targets if name is not None
     )
 

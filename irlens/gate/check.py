@@ -79,11 +79,10 @@ def _checked(candidate: Candidate, entry: Entry | None, named: Side, rules: Rule
         moved = movements(comparison, entry, report, strict=rules.strict)
         if rules.update:
             moved = [msgspec.structs.replace(one, fails=False) for one in moved]
-    name = candidate.entry.recipe.kernel
     verdicts = [
         verdict
         for budget in rules.budgets
-        if speaks_of(budget, report, name)
+        if speaks_of(budget, report, candidate.names)
         for verdict in hold(budget, report, known)
     ]
     findings = _new_findings(report, entry)
@@ -91,7 +90,7 @@ def _checked(candidate: Candidate, entry: Entry | None, named: Side, rules: Rule
     told = {str(source) for source in [*sources, *(one.source for one in findings)]}
     return CheckedKernel(
         side=named,
-        asked=name,
+        asked=candidate.entry.recipe.kernel,
         outcome=_outcome(moved, verdicts, findings),
         in_baseline=entry is not None,
         movements=moved,

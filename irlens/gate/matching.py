@@ -15,20 +15,23 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         recipe: It.
+        names: What its kernel may be asked for by; empty for the recipe's name alone.
         reports: Of every capture that it made.
         failure: Why it made none; ``None`` where it did.
     """
 
     recipe: Recipe
+    names: tuple[str, ...] = ()
     reports: tuple[Report, ...] = ()
     failure: str | None = None
 
 
 class Candidate(NamedTuple):
-    """A report, and what a baseline would keep of it."""
+    """A report, what a baseline would keep of it, and what it may be asked for by."""
 
     report: Report
     entry: Entry
+    names: tuple[str, ...]
 
 
 class Matched(NamedTuple):
@@ -51,7 +54,11 @@ def match(entries: Sequence[Entry], made: Sequence[Made]) -> Matched:
     they lie.
     """
     left = list(entries)
-    right = [Candidate(report, entry(report, one.recipe)) for one in made for report in one.reports]
+    right = [
+        Candidate(report, entry(report, one.recipe), one.names or (one.recipe.kernel,))
+        for one in made
+        for report in one.reports
+    ]
     pairs: list[tuple[Entry, Candidate]] = []
     for key, alone in _KEYS:
         pairs += take(left, right, key, _of_entry(key), alone=alone)

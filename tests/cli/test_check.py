@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from irlens.capturing import find_kernel
-from irlens.gate.baseline import Baseline
+from irlens.cli.recipes import Spellings, with_one_name
+from irlens.gate.baseline import BASELINE_SCHEMA, Baseline, Entry, written
 from irlens.model.check import Check
 from irlens.model.report import Report
 
@@ -146,6 +147,96 @@ def test_the_project_names_what_to_check(captured: Path) -> None:
     kept = msgspec.json.decode((captured / "b.json").read_bytes(), type=Baseline)
     assert [one.recipe.kernel for one in kept.entries] == ["./captured"]
     assert irlens(captured, "check", "--strict").code == 0
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> Path:
+    """A project whose kernel has a name, and budgets that call it by different ones."""
+    (tmp_path / "kernels").mkdir()
+    shutil.copy(find_kernel("vector_add").path, tmp_path / "kernels" / "mine.py")
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.irlens]\nkernels = "kernels"\n'
+        '[tool.irlens.budgets]\nmine = "launchable"\n"kernels/*" = "local_bytes == 0"\n'
+    )
+    return tmp_path
+
+
+SPELLINGS = ("mine", "mine:vector_add_kernel", "kernels/mine.py", "./kernels/../kernels/mine.py",
+             "kernels/mine.py:vector_add_kernel")  # fmt: skip
+
+
+def entries(project: Path) -> list[Entry]:
+    return msgspec.json.decode((project / NAME).read_bytes(), type=Baseline).entries
+
+
+def write_entries(project: Path, found: list[Entry]) -> None:
+    (project / NAME).write_bytes(written(Baseline(schema=BASELINE_SCHEMA, entries=found)))
+
+
+def spelled(one: Entry, kernel: str, **changes: object) -> Entry:
+    recipe = msgspec.structs.replace(one.recipe, kernel=kernel)
+    return msgspec.structs.replace(one, recipe=recipe, **changes)
+
+
+@pytest.mark.parametrize("first", ["mine", "kernels/mine.py:vector_add_kernel"])
+def test_a_kernel_has_one_entry_whatever_it_is_called(named: Path, first: str) -> None:
+    assert irlens(named, "check", first, "-t", "h100", "--update").code == 0
+    absolute = str(named / "kernels" / "mine.py")
+    for spelling in (*SPELLINGS, absolute):
+        ran = irlens(named, "check", spelling, "-t", "h100", "--update")
+        assert (ran.code, ran.err) == (0, "")
+        assert f"wrote {NAME}: 1 unchanged" in ran.out
+        assert "as in the baseline, 2 budgets held" in ran.out
+    assert irlens(named / "kernels", "check", "mine.py").out.count("as in the baseline") == 1
+    both = irlens(named, "check", *SPELLINGS, "-t", "h100,a100", "--update")
+    assert f"wrote {NAME}: 1 added, 1 unchanged" in both.out
+    assert {one.recipe.kernel for one in entries(named)} == {first}
+    assert len(entries(named)) == 2
+
+
+def test_a_kernel_that_an_old_baseline_has_under_two_names_counts_once(named: Path) -> None:
+    assert irlens(named, "check", "mine", "-t", "h100", "--update").code == 0
+    (one,) = entries(named)
+    path = "kernels/mine.py:vector_add_kernel"
+    write_entries(named, [spelled(one, path, triton_version="3.6.0"), one])
+    ran = irlens(named, "check")
+    assert ran.code == 0, ran
+    assert ran.out.startswith("check passed: 1 configuration\n")
+    assert "irlens: under mine the baseline has kernels that it has under another name" in ran.err
+    assert irlens(named, "check", "--update").code == 0
+    assert [each.recipe.kernel for each in entries(named)] == [path]
+    assert irlens(named, "check", "--strict").err == "", "and it is told no more"
+
+
+def test_of_two_names_with_other_figures_one_is_out_of_date(named: Path) -> None:
+    assert irlens(named, "check", "mine", "-t", "h100", "--update").code == 0
+    (one,) = entries(named)
+    stale = {**one.resources, "registers": one.resources["registers"] + 1}
+    write_entries(named, [spelled(one, "kernels/mine.py", resources=stale), one])
+    ran = irlens(named, "check")
+    assert ran.code == 1, ran
+    told = " ".join(ran.out.split())
+    assert "the baseline has it 2 times, kernels/mine.py makes 1 of it" in told
+    assert irlens(named, "check", "--update").code == 0
+    assert [each.resources for each in entries(named)] == [one.resources]
+    assert irlens(named, "check", "--strict").code == 0
+
+
+def test_captures_that_were_asked_for_alike_stay_as_many(named: Path) -> None:
+    assert irlens(named, "check", "mine", "-t", "h100", "--update").code == 0
+    (one,) = entries(named)
+    twins = Baseline(schema=BASELINE_SCHEMA, entries=[one, one, spelled(one, "mine.py")])
+    assert with_one_name(twins, Spellings(named)) == twins
+
+
+def test_the_target_that_is_chosen_for_a_kernel_is_no_other_one(named: Path) -> None:
+    with (named / "pyproject.toml").open("a") as file:
+        file.write('[tool.irlens.check]\nkernels = ["mine"]\n')
+    for told in ("1 added", "1 unchanged"):
+        ran = irlens(named, "check", "--update")
+        assert ran.code == 0, ran
+        assert f"wrote {NAME}: {told}\n" in ran.out
+    assert len(entries(named)) == 1
 
 
 class TestTrouble:

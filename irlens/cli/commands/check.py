@@ -15,6 +15,7 @@ from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError, UnknownNameError
 
 if TYPE_CHECKING:  # help needs none of it
+    from irlens.cli.recipes import Spellings
     from irlens.gate.baseline import Baseline, Recipe
     from irlens.gate.matching import Made
     from irlens.gate.project import Project
@@ -76,6 +77,7 @@ def command(
     **options: Unpack[_Options],
 ) -> Exit:
     """Check what the command line or the project names."""
+    from irlens.cli.recipes import Spellings, with_one_name
     from irlens.gate import project as projects
     from irlens.gate.baseline import NAME, read, written
     from irlens.gate.check import check
@@ -88,7 +90,10 @@ def command(
         raise IrlensError(
             f"there is no {os.path.relpath(path)}", hint="`irlens check KERNEL --update` makes it"
         )
-    made = _make(kernels, asked(options), baseline, project, update=update)
+    spellings = Spellings(project.root)
+    if baseline is not None:
+        baseline = _named_once(baseline, with_one_name(baseline, spellings))
+    made = _make(kernels, asked(options), baseline, project, spellings, update=update)
     result, renewed = check(
         made,
         Rules(
@@ -111,6 +116,7 @@ def _make(
     wanted: Asked,
     baseline: "Baseline | None",
     project: "Project",
+    spellings: "Spellings",
     *,
     update: bool,
 ) -> "list[Made]":
@@ -130,11 +136,12 @@ def _make(
         targeted = Asked(targets=project.targets)
         for named in project.kernels:
             kernel = to_here(named, project.root)
-            chosen += recipes(kernel, Asked() if is_compiled(kernel) else targeted, project.root)
+            chosen += recipes(kernel, Asked() if is_compiled(kernel) else targeted, spellings)
     for kernel in kernels:
-        known = [one for one in kept if one.kernel == from_root(kernel, project.root)]
+        name = spellings.first(from_root(kernel, project.root))
+        known = [one for one in kept if one.kernel == name]
         again = known and not chooses
-        chosen += known if again else recipes(kernel, wanted, project.root)
+        chosen += known if again else recipes(kernel, wanted, spellings)
     if not chosen:
         raise IrlensError(
             "nothing names a kernel to check",
@@ -148,11 +155,22 @@ def _make(
         )
     if any(one.target is not None for one in chosen):
         require_triton(wanted.tritons[0] if wanted.tritons else None)
-    return [_made(one, kept, project, wanted, update=update) for one in _unique(chosen)]
+    made: list[Made] = []
+    for recipe in chosen:
+        if all(recipe != one.recipe for one in made):
+            one = _made(recipe, kept, spellings, wanted, update=update)
+            # A recipe learns its target when it is made, and may be one of the others then.
+            made += [one] if all(one.recipe != other.recipe for other in made) else []
+    return made
 
 
 def _made(
-    recipe: "Recipe", kept: "Sequence[Recipe]", project: "Project", wanted: Asked, *, update: bool
+    recipe: "Recipe",
+    kept: "Sequence[Recipe]",
+    spellings: "Spellings",
+    wanted: Asked,
+    *,
+    update: bool,
 ) -> "Made":
     """Make one recipe.
 
@@ -163,16 +181,23 @@ def _made(
     from irlens.gate.matching import Made
 
     try:
-        return make(recipe, project.root, wanted)
+        return make(recipe, spellings, wanted)
     except IrlensError as error:
-        gone = isinstance(error, UnknownNameError) or is_gone(recipe, project.root)
+        gone = isinstance(error, UnknownNameError) or is_gone(recipe, spellings.root)
         if recipe not in kept or (update and not gone):
             raise
         return Made(recipe=recipe, failure=error.message)
 
 
-def _unique(found: "Sequence[Recipe]") -> "list[Recipe]":
-    return [one for index, one in enumerate(found) if one not in found[:index]]
+def _named_once(before: "Baseline", after: "Baseline") -> "Baseline":
+    """Tell that entries of a baseline are of one kernel, and return it with one name for each."""
+    dropped = len(before.entries) - len(after.entries)
+    if dropped:
+        names = {one.recipe.kernel for one in before.entries}
+        twice = sorted(names - {one.recipe.kernel for one in after.entries})
+        told = f"under {', '.join(twice)} the baseline has kernels that it has under another name"
+        output.note(f"irlens: {told}, too: each counts once")
+    return after
 
 
 def _replace(path: Path, content: bytes) -> None:
