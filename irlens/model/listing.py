@@ -19,10 +19,12 @@ class PipelineMark(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         line: 1-based line of the stage.
-        role: What it does. A "copy" is whatever goes on by itself: an asynchronous copy, a load
-            that runs ahead, a matrix product of wgmma or tcgen05. Of a TMA pipeline "commit" is
+        role: What it does. A "copy" is whatever goes on by itself: an asynchronous copy into
+            shared memory or out of it, a load that runs ahead, a matrix product of wgmma or
+            tcgen05, a load from tensor memory or a store to it. Of a TMA pipeline "commit" is
             the barrier's expectation of bytes; of NVIDIA's loads to registers, which nothing
-            waits for explicitly, "wait" is the first use.
+            waits for explicitly, "wait" is the first use. What goes on and closes its group in
+            one (``HGMMA`` with gsb0; bulk stores and products in ttgir) is a "commit".
         pipeline: Which of ``Report.pipelines`` it belongs to, from 0; ``None`` where it belongs
             to none that the report tells of, or it is not known to which.
         partners: 1-based lines, ascending: of a copy the commits that close its group (the waits

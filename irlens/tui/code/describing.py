@@ -23,7 +23,7 @@ def facts(document: Document, line: int) -> list[str]:
     ]
     mark = document.mark(line)
     if mark is not None:
-        found.append(f"{ROLE_SIGNS[mark.role]} {_marked(mark)}")
+        found.append(f"{ROLE_SIGNS[mark.role]} {_marked(document, mark)}")
     live = document.live(line)
     if live is not None:
         most, where = (
@@ -37,17 +37,22 @@ def facts(document: Document, line: int) -> list[str]:
     return found
 
 
-def _marked(mark: PipelineMark) -> str:
+def _marked(document: Document, mark: PipelineMark) -> str:
+    role = document.role(mark)
     if not mark.partners:
-        return mark.role
+        return role
     lines = _lines(sorted(mark.partners))
+    partners = (document.mark(line) for line in mark.partners)
+    committed = any(other is not None and other.role == "commit" for other in partners)
     match mark.role:
-        case "copy":
-            return f"copy, its group is committed at {lines}"
-        case "commit":
-            return f"commit, waited for at {lines}"
-        case "wait":
+        case "copy" if committed:
+            return f"{role}, its group is committed at {lines}"
+        case "wait" if committed:
             return f"wait for what is committed at {lines}"
+        case "wait":
+            return f"wait for what begins at {lines}"
+        case _:
+            return f"{role}, waited for at {lines}"
 
 
 def _lines(lines: Sequence[int]) -> str:

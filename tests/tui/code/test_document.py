@@ -85,6 +85,18 @@ def test_what_is_said_of_a_line() -> None:
     assert describing.facts(document(), 1) == []
 
 
+def test_what_nothing_commits_is_waited_for() -> None:
+    marks = [
+        PipelineMark(line=7, role="copy", pipeline=0, partners=(9,)),
+        PipelineMark(line=9, role="wait", pipeline=0, partners=(7,)),
+    ]
+    found = document()
+    listing = msgspec.structs.replace(found.listing, marks=marks)
+    found = Document("amdgcn", listing, {}, "amdgcn")
+    assert describing.facts(found, 7)[0] == "↓ copy, waited for at 9"
+    assert describing.facts(found, 9)[0] == "○ wait for what is copied at 7"
+
+
 def test_landmarks_and_partners() -> None:
     lines = {name: list(mark.lines(document())) for name, mark in LANDMARKS.items()}
     assert lines == {"finding": [5], "peak": [5, 7], "loop": [3, 5], "mark": [7, 8, 9]}
