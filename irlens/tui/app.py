@@ -16,6 +16,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable, printable_line
 from irlens.tui import memory
 from irlens.tui.commands import KeyedActions
+from irlens.tui.drawing import cut
 from irlens.tui.recompiling import Recompiling
 from irlens.tui.screens import VIEWS, load_view
 from irlens.tui.screens.base import EntryScreen, Place
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 #: Columns and lines from which a screen has a class, so that it can lay itself out for them.
 _WIDTHS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (100, "-medium"), (180, "-wide")]
 _HEIGHTS = [(0, "-flat"), (LEAST_HEIGHT, "-short"), (32, "-tall")]
+#: Cells of a copied line that are told.
+_COPIED = 60
 
 
 class Lens(App[None]):
@@ -106,7 +109,7 @@ class Lens(App[None]):
         """Copy text to the clipboard of the user's own terminal (OSC 52), also over ssh."""
         self.copy_to_clipboard(text)
         number = text.count("\n") + 1
-        told = plural(number, "line") if number > 1 else printable_line(text)
+        told = plural(number, "line") if number > 1 else cut(printable_line(text.strip()), _COPIED)
         self.notify(f"copied {told}", timeout=2, markup=False)
 
     def show_browser(self) -> None:

@@ -211,6 +211,34 @@ async def test_jumps_lead_to_what_is_worth_a_look(
             assert pane.document.live(pane.line) == pane.document.listing.peak
 
 
+@pytest.mark.parametrize(
+    ("key", "code", "word"),
+    [
+        ("matmul_tma-h100", "wgmma.mma_async", "product"),
+        ("matmul-b200", "tcgen05.mma", "product"),
+        ("softmax-mi300x", "buffer_load", "load"),
+        ("softmax-h100", "cp.async.cg", "copy"),
+    ],
+)
+async def test_what_goes_on_by_itself_is_called_what_it_is(
+    bench: Workbench, key: str, code: str, word: str
+) -> None:
+    async with inspecting(bench, key) as (view, _):
+        document = view.linked.panes[1].document
+        assert document is not None
+        marked = [mark for line, mark in document.marks.items() if mark.role == "copy"]
+        words = {
+            document.role(mark) for mark in marked if code in document.text.lines[mark.line - 1]
+        }
+        assert words == {word}
+
+
+async def test_what_is_no_name_is_told(bench: Workbench) -> None:
+    async with inspecting(bench) as (_, pilot):
+        await press(pilot, "tab p d")
+        assert "is no register, value or label" in [*pilot.app._notifications][-1].message
+
+
 async def test_jumps_back_are_the_other_way_round(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab right_parenthesis right_parenthesis")

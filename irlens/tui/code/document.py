@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from irlens.model.listing import LoopRange, PipelineMark, StageListing
 from irlens.model.pressure import Pressure
-from irlens.model.report import Finding, Report
+from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.source import SourceLocation
 from irlens.tui.code.text import CodeText
 
@@ -23,6 +23,11 @@ _ASIDES = {
 _COMPILED = re.compile(
     r"^[ \t]*@(?:\w+\.)*jit\b.*\n(?:[ \t]*(?:@|\)).*\n)*[ \t]*def ", re.MULTILINE
 )
+
+#: What goes on by itself in pipelines that do not copy.
+_UNDER_WAY: dict[str | None, str] = {
+    "wgmma": "product", "tcgen05": "product", "register": "load",
+}  # fmt: skip
 
 #: A line of Python without its column: what the panes are linked by.
 Place = tuple[str, int]
@@ -38,6 +43,7 @@ class Document:
         findings: What the report finds, by line.
         live_in: The stage whose registers are counted.
         begin: The line where the kernel begins.
+        pipelines: Those that marks belong to.
     """
 
     def __init__(
@@ -47,6 +53,7 @@ class Document:
         findings: Mapping[int, Sequence[Finding]],
         live_in: str,
         begin: int = 1,
+        pipelines: Sequence[Pipeline] = (),
     ) -> None:
         self.name = name
         self.listing = listing
@@ -54,6 +61,7 @@ class Document:
         self.findings = findings
         self.live_in = live_in
         self.begin = begin
+        self.pipelines = pipelines
 
     def __len__(self) -> int:
         return len(self.text)
@@ -94,6 +102,12 @@ class Document:
     def mark(self, line: int) -> PipelineMark | None:
         """Return what a line does in a software pipeline."""
         return self.marks.get(line)
+
+    def role(self, mark: PipelineMark) -> str:
+        """Return what a mark's line does, in a word: "product" for a copy that is none."""
+        known = mark.pipeline is not None and mark.pipeline < len(self.pipelines)
+        kind = self.pipelines[mark.pipeline or 0].kind if known else None
+        return _UNDER_WAY.get(kind, mark.role) if mark.role == "copy" else mark.role
 
     @cached_property
     def marks(self) -> dict[int, PipelineMark]:
@@ -154,7 +168,8 @@ def stage_document(listing: StageListing, report: Report | None) -> Document:
             findings[finding.line].append(finding)
     # What stands before the first line that comes from Python declares.
     begin = next((line for line, number in enumerate(listing.chain, 1) if number >= 0), 1)
-    return Document(listing.stage, listing, findings, listing.stage, begin)
+    pipelines = report.pipelines if report else ()
+    return Document(listing.stage, listing, findings, listing.stage, begin, pipelines)
 
 
 def python_document(file: str, text: str, kernel: str, report: Report | None) -> Document:

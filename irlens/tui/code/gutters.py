@@ -107,7 +107,7 @@ class PipelineGutter:
         self._lanes = brackets.lanes(document.listing.marks)
         self._lanes = self._lanes[: 1 if room < _NARROW else 3]
         self._words = room >= _WIDE
-        self.width = len(self._lanes) + (len("● commit ") if self._words else 2)
+        self.width = len(self._lanes) + (len("● product ") if self._words else 2)
 
     def cells(self, line: int, cursor: int) -> list[Cell]:
         """Return the brackets and the mark."""
@@ -116,7 +116,7 @@ class PipelineGutter:
         rest = self.width - len(drawn)
         if mark is None:
             return [(drawn, "bracket"), (" " * rest, "")]
-        sign = ROLE_SIGNS[mark.role] + (f" {mark.role}" if self._words else "")
+        sign = ROLE_SIGNS[mark.role] + (f" {self._document.role(mark)}" if self._words else "")
         other = self._document.mark(cursor)
         together = cursor in mark.partners or (other is not None and line in other.partners)
         style = "partner" if together else mark.role

@@ -33,8 +33,9 @@ The cursor's line of Python is marked in every pane, and each of them comes to i
 go through its places in a pane.
 
 Beside the code, from the left: findings (`✗` error, `▲` warning, `•` note), the line's number, its
-live registers as a bar (only the peak fills it), pipelined copies `↓`, commits `●` and waits `○`
-with a bracket around those that belong together, and a rail for every loop.
+live registers as a bar (only the peak fills it), pipelined copies, loads and matrix products `↓`,
+commits `●` and waits `○` with a bracket around those that belong together, and a rail for every
+loop.
 
 Of machine code, lines with nothing but debug information are left out; `i` shows them.
 """
@@ -152,7 +153,9 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         line = other(sorted(lines(found)), pane.line, step)
         spans = spans_of(found.name, document.text.shown[line - 1], document.stage) if line else []
         column = spans[0][0] if spans else None
-        self._jump(pane, line, f"{found.name} has no other {what}", column)
+        known = found.definitions or found.uses
+        missing = f"has no other {what}" if known else "is no register, value or label"
+        self._jump(pane, line, f"{found.name} {missing}", column)
 
     def _jump(
         self, pane: LinkedPane, line: int | None, missing: str, column: int | None = None

@@ -25,6 +25,8 @@ from irlens.tui.widgets.prompt import Prompt
 
 #: The stage to begin with: the one that is nearest to the machine and text in every capture.
 _FIRST = ("ptx", "amdgcn")
+#: The stages that a new pane shows, what is most often wanted first.
+_NEXT = ("ttgir", *_FIRST, "llir", "ttir")
 _THREE_PANES = 160
 _LAYOUT = "inspector.panes"
 
@@ -213,13 +215,14 @@ class PanesScreen(EntryScreen):
             self._keep_layout()
 
     async def action_add_pane(self) -> None:
-        """Put up a pane with the first stage that is not shown."""
+        """Put up a pane with what tells most of what is not shown."""
         shown = {pane.showing for pane in self.linked.panes}
         if not self.linked.room:
             self.notify("no room for another pane; x closes one", severity="warning")
         elif names := self.names:
             pane = await self.linked.add()
-            self.show(pane, next((name for name in names if name not in shown), names[0]))
+            wanted = [name for name in (*_NEXT, *names) if name in names and name not in shown]
+            self.show(pane, next(iter(wanted), names[0]))
             pane.focus()
             self._keep_layout()
 

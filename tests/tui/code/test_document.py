@@ -94,7 +94,7 @@ def test_what_nothing_commits_is_waited_for() -> None:
     listing = msgspec.structs.replace(found.listing, marks=marks)
     found = Document("amdgcn", listing, {}, "amdgcn")
     assert describing.facts(found, 7)[0] == "↓ copy, waited for at 9"
-    assert describing.facts(found, 9)[0] == "○ wait for what is copied at 7"
+    assert describing.facts(found, 9)[0] == "○ wait for what begins at 7"
 
 
 def test_landmarks_and_partners() -> None:

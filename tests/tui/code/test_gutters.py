@@ -69,7 +69,7 @@ def test_marks_are_told_by_signs_and_where_there_is_room_by_words() -> None:
     narrow = gutters_for(document(), 40)[3]
     wide = gutters_for(document(), 100)[3]
     assert [drawn(narrow, line) for line in (3, 4, 5, 8, 9)] == ["┏↓ ", "┃  ", "┣● ", "┗○ ", "   "]
-    assert drawn(wide, 5) == "┣● commit "
+    assert drawn(wide, 5) == "┣● commit  "
 
 
 def test_the_partners_of_the_cursor_s_mark_stand_out() -> None:
