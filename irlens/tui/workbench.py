@@ -78,6 +78,9 @@ class Workbench(Protocol):
     def entries(self) -> Iterator[Entry]:
         """Yield what there is to look at, as it is found, and again as more of it is known."""
 
+    def entry(self, key: str) -> Entry:
+        """Return an entry anew, with all that is known of it by now; nothing is compiled."""
+
     def report(self, key: str, *, sass: bool = False) -> Report:
         """Return a report; with ``sass`` the machine code is disassembled, too.
 

@@ -5,9 +5,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from irlens.artifacts.load import Broken
 from irlens.model.capture import Capture
@@ -19,6 +17,7 @@ from irlens.model.report import Occupancy, Report
 from irlens.tui.workbench import Entry, Setting
 from irlens.workbench import reading
 from irlens.workbench.compiling import Compiler
+from irlens.workbench.found import Found, Uncompiled, key_of
 
 # The interface is on the screen before it asks for anything, and sooner without these.
 if TYPE_CHECKING:
@@ -28,15 +27,6 @@ if TYPE_CHECKING:
 
 #: Reports kept at hand; each may hold a pressure curve of a hundred thousand points.
 _REPORTS_AT_HAND = 16
-
-
-class Uncompiled(msgspec.Struct, frozen=True):
-    """A kernel that can be compiled by its name."""
-
-    name: str
-
-
-Found: TypeAlias = Capture | Broken | Report | Uncompiled
 
 
 class Bench:
@@ -79,7 +69,7 @@ class Bench:
         listed: set[str] = set()
         made = (capture for capture, _ in list(self._made.values()))
         for number, found in enumerate(itertools.chain(self._find(), made)):
-            key = self._key(found, number)
+            key = key_of(found, number)
             if key in listed:
                 continue
             listed.add(key)
@@ -88,8 +78,9 @@ class Bench:
                 yield Entry(key=key, kernel=found.path.name, problem=found.reason, place=place)
                 continue
             if isinstance(found, Uncompiled):
-                self._subjects.setdefault(key, found)  # it may be compiled by now
-                yield Entry(key=key, kernel=found.name)
+                # It may be compiled by now: then it is listed as what came of it.
+                if self._subjects.setdefault(key, found) == found:
+                    yield Entry(key=key, kernel=found.name)
                 continue
             self._subjects[key] = found
             if isinstance(found, Report):
@@ -107,6 +98,15 @@ class Bench:
         from irlens.workbench.background import read_all
 
         yield from read_all(readable)
+
+    def entry(self, key: str) -> Entry:
+        """Return an entry with all that is known of it."""
+        subject = self._subject(key)
+        if isinstance(subject, Uncompiled):
+            return Entry(key=key, kernel=subject.name)
+        if isinstance(subject, Report):
+            return reading.entry_of(key, subject, "")
+        return reading.read_entry(key, subject, self._place(subject))
 
     def report(self, key: str, *, sass: bool = False) -> Report:
         """Return an entry's report."""
@@ -142,7 +142,7 @@ class Bench:
         (only,) = found
         if isinstance(only, Broken):
             raise ArtifactError(f"{only.path}: {only.reason}")
-        key = self._key(only, 0)
+        key = key_of(only, 0)
         self._subjects[key] = only
         return key
 
@@ -228,7 +228,7 @@ class Bench:
         if capture is None or source is None:
             raise CaptureError("the kernel's source is not known")
         made = self._compile(source, request_of(capture, source, changes))
-        key = self._key(made, 0)
+        key = key_of(made, 0)
         return reading.read_entry(key, made, self._place(made))
 
     def cancel(self) -> None:
@@ -268,7 +268,7 @@ class Bench:
         """Compile a kernel, and list what comes of it."""
         made = self._compiler.compile(request)
         for capture in made:
-            key = self._key(capture, 0)
+            key = key_of(capture, 0)
             self._subjects[key] = capture
             self._made[key] = (capture, kernel)
         return made[0]
@@ -282,16 +282,6 @@ class Bench:
 
         made = self._made.get(key)
         return source_of(capture, made[1] if made else self._kernel)
-
-    def _key(self, found: Found, number: int) -> str:
-        if isinstance(found, Broken):
-            return str(found.path)
-        if isinstance(found, Uncompiled):
-            return found.name
-        if isinstance(found, Report):
-            return f"report {number}"
-        paths = [stage.path for stage in found.stages.values() if stage.path is not None]
-        return f"{paths[0] if paths else number}:{found.kernel}"
 
     def _place(self, capture: Capture) -> str:
         alone = next(iter(capture.stages.values())).path if capture.stages else None

@@ -57,6 +57,9 @@ class FakeWorkbench:
             yield entry_of(key, report, f"captures/{key}")
         yield from self.broken
 
+    def entry(self, key: str) -> Entry:
+        return entry_of(key, self.report(key), f"captures/{key}")
+
     def report(self, key: str, *, sass: bool = False) -> Report:
         if key in self.deleted or key not in self.reports:
             raise ArtifactError(f"cannot read {key}: No such file or directory")

@@ -419,6 +419,23 @@ async def test_a_row_whose_entry_is_gone_says_so_once_it_is_looked_at(
         assert isinstance(app.screen, BrowserScreen)
 
 
+async def test_what_was_compiled_by_opening_it_is_told_on_return(
+    bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = Entry(key="softmax-h100", kernel="softmax")
+    monkeypatch.setattr(bench, "entries", lambda: iter([named]))
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        assert rows(app, "settings") == ["not compiled yet"]
+        await pilot.press("enter")
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert rows(app) == ["softmax_kernel"]
+        assert rows(app, "registers") == ["30"]
+
+
 async def test_numbers_open_the_views(bench: Workbench) -> None:
     app = Lens(bench)
     async with app.run_test(size=SIZE) as pilot:

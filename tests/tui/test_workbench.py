@@ -17,8 +17,9 @@ from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
-from irlens.workbench.bench import Bench, Found, Uncompiled
+from irlens.workbench.bench import Bench
 from irlens.workbench.compiling import Compiler
+from irlens.workbench.found import Found, Uncompiled
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 
@@ -152,8 +153,13 @@ def test_a_kernel_is_compiled_when_it_is_opened(monkeypatch: pytest.MonkeyPatch)
     bench = Bench("all", find, asking=lambda _: softmax())
     (entry,) = bench.entries()
     assert (entry.config, entry.resources, asked) == (None, None, [])
+    assert bench.entry(entry.key) == entry
+    assert asked == []
     assert bench.report(entry.key).kernel == "softmax_kernel"
-    assert len(list(bench.entries())) > 1, "what was compiled is listed beside its source"
+    assert bench.entry(entry.key).config == capture.config
+    listed = list(bench.entries())
+    assert {each.kernel for each in listed} == {"softmax_kernel"}, "no longer as not compiled"
+    assert entry.key not in {each.key for each in listed}
     assert bench.listing(entry.key, "ptx").text
     assert asked == [softmax()], "once is enough"
 

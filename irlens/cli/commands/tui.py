@@ -18,7 +18,8 @@ from irlens.model.errors import ArtifactError, IrlensError
 
 if TYPE_CHECKING:
     from irlens.capturing import Request
-    from irlens.workbench.bench import Bench, Found
+    from irlens.workbench.bench import Bench
+    from irlens.workbench.found import Found
 
 _HELP = """Look around in KERNEL, in a terminal.
 
@@ -134,7 +135,7 @@ def _bench(kernel: str | None, asked: Asked) -> "Bench":
 def _everything() -> Iterator["Found"]:
     """Yield what irlens has compiled before, then the kernels that it can compile."""
     from irlens.capturing.describe import known_files
-    from irlens.workbench.bench import Uncompiled
+    from irlens.workbench.found import Uncompiled
 
     store.hold()
     with suppress(ArtifactError):  # nothing has been compiled yet

@@ -14,10 +14,11 @@ from textual.widgets import Input
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
-from irlens.model.text import count, plural, printable_line
+from irlens.model.text import printable_line
 from irlens.tui.asking import stream
-from irlens.tui.drawing import BAD, DIM, WARN
-from irlens.tui.entry_cells import MARKS, mark
+from irlens.tui.drawing import DIM
+from irlens.tui.entry_cells import MARKS
+from irlens.tui.entry_tally import tally
 from irlens.tui.screens.base import LensScreen
 from irlens.tui.screens.sorting import SortCommands, Sorting
 from irlens.tui.widgets.entry_summary import EntrySummary
@@ -29,6 +30,8 @@ from irlens.tui.workbench import Entry
 
 #: Seconds for which the cursor rests on an entry before its report is asked for.
 _REST = 0.12
+#: Columns from which the summary stands beside the table, and not below it.
+_WIDE = 110
 
 
 class BrowserScreen(LensScreen):
@@ -94,6 +97,13 @@ class BrowserScreen(LensScreen):
         self._tell()
         # A thread that reads would keep the interpreter from drawing.
         self.call_after_refresh(self.action_reload)
+
+    def on_screen_resume(self) -> None:
+        """Tell what has been found out about the entry while it was open: it may be compiled."""
+        entry = self._current()
+        if entry is not None and entry.config is None and not entry.problem:
+            key = entry.key
+            self.ask(lambda: self.bench.entry(key), lambda now: self.add([now]), group="entry")
 
     @property
     def is_resting(self) -> bool:
@@ -170,6 +180,9 @@ class BrowserScreen(LensScreen):
         """Ask what to choose anew for the entry under the cursor, and compile it again."""
         entry = self._current()
         if entry is not None:
+            if entry.config is None and not entry.problem:
+                told = f"compiling {printable_line(entry.kernel)} once, to see what it has"
+                self.notify(told, timeout=3, markup=False)
             self.recompile(entry.key)
 
     def action_view(self, name: str) -> None:
@@ -214,6 +227,10 @@ class BrowserScreen(LensScreen):
     def on_entry_table_highlighted(self) -> None:
         """Tell of the entry under the cursor, in full once the cursor rests there."""
         self._summarize()
+
+    def on_resize(self) -> None:
+        """Put the summary where there is room for it."""
+        self.set_class(self.size.width < _WIDE, "-stacked")
 
     def _summarize(self) -> None:
         entry = self._current()
@@ -269,26 +286,8 @@ class BrowserScreen(LensScreen):
     def _tell(self) -> None:
         rows = self.table.rows
         entries = rows.entries.values()
-        shown, all_of_them = len(rows.shown), len(entries)
-        number = plural(all_of_them, "entry" if all_of_them == 1 else "entrie")
-        told = [f"{count(shown)} of {number}" if shown < all_of_them else number]
-        if self._listing:
-            known = sum(1 for entry in entries if entry.findings is not None)
-            told.append(f"{count(known)} read")
-        right = Content(" · ".join(told))
-        unreadable = sum(1 for entry in entries if entry.problem)
-        failing = sum(1 for entry in entries if mark(entry) == "✗") - unreadable
-        spilling = sum(1 for entry in entries if mark(entry) == "!")
-        for number_of, meaning, style in (
-            (unreadable, "✗ unreadable", BAD),
-            (failing, "✗ cannot launch", BAD),
-            (spilling, "! spill", WARN),
-        ):
-            if number_of:
-                right += Content.assemble(" · ", (f"{count(number_of)} {meaning}", style))
-        title = printable_line(self.bench.title)
-        words = " ".join(rows.wanted)
-        left = Content.assemble(("irlens  ", "bold"), title)
-        if words:
+        right = tally(entries, shown=len(rows.shown), listing=self._listing)
+        left = Content.assemble(("irlens  ", "bold"), printable_line(self.bench.title))
+        if words := " ".join(rows.wanted):
             left += Content.assemble(("  /", DIM), words)
         self.query_one(Heading).show(left, right)

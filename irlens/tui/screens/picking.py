@@ -16,7 +16,7 @@ from irlens.model.label import labels
 from irlens.model.text import count, percent, printable_line
 from irlens.tui.asking import stream
 from irlens.tui.drawing import MUTED
-from irlens.tui.entry_cells import searched, side_of
+from irlens.tui.entry_cells import natural, searched, settings, side_of
 from irlens.tui.screens.dialogue import Dialogue
 from irlens.tui.widgets.choices import Choices
 from irlens.tui.widgets.hints import Hints
@@ -102,7 +102,9 @@ before all others; beside each stands what sets it apart.
     def _show(self) -> None:
         """List the entries that have the words, the cursor where it was."""
         words = self.query_one(Prompt).value.lower().split()
-        ranked = sorted(_ranked(self._entries, self._key), key=lambda each: each[:2])
+        ranked = sorted(
+            _ranked(self._entries, self._key), key=lambda each: (each[0], natural(each[1]))
+        )
         shown = [
             (label, entry)
             for _, label, entry in ranked
@@ -111,8 +113,9 @@ before all others; beside each stands what sets it apart.
         options = self.query_one(Choices)
         here = options.highlighted_option.id if options.highlighted_option else None
         width = min(max((len(label) for label, _ in shown), default=0), _LABEL)
+        figures = max((len(_figures(entry)) for _, entry in shown), default=0)
         options.set_options(
-            Option(_row(label, entry, width), id=entry.key) for label, entry in shown
+            Option(_row(label, entry, width, figures), id=entry.key) for label, entry in shown
         )
         keys = [entry.key for _, entry in shown]
         options.highlighted = keys.index(here) if here in keys else (0 if keys else None)
@@ -122,7 +125,7 @@ before all others; beside each stands what sets it apart.
         current = self._entries.get(self._key)
         kernel = printable_line(current.kernel) if current else "it"
         if number:
-            told = f"compare {kernel} with"
+            told = f"compare {' '.join([kernel, *_chosen(current)])} with"
         elif self._listing:
             told = "looking …"
         elif filtered:
@@ -153,10 +156,26 @@ def _vendor(side: Side) -> str:
     return side.target.vendor if side.target else ""
 
 
-def _row(label: str, entry: Entry, width: int) -> Content:
+def _chosen(entry: Entry | None) -> list[str]:
+    """Return what was chosen for an entry, since others are told by what they differ in."""
+    if entry is None or entry.config is None:
+        return []
+    target = [entry.target.arch] if entry.target is not None else []
+    return target + [f"{name}={value}" for name, value in settings(entry.config).items()]
+
+
+def _row(label: str, entry: Entry, width: int, figures: int) -> Content:
     shown = printable_line(label)
     if len(shown) > width:
         shown = f"{shown[: width - 1]}…"
+    return Content.assemble(
+        (f"{shown:<{width}}  ", "bold"),
+        (f"{_figures(entry):<{figures}}  ", MUTED),
+        (printable_line(entry.place), MUTED),
+    )
+
+
+def _figures(entry: Entry) -> str:
     held, occupancy = entry.resources, entry.occupancy
     told = []
     if held is not None and held.registers is not None:
@@ -165,9 +184,4 @@ def _row(label: str, entry: Entry, width: int) -> Content:
         told.append(f"{count(held.shared_dynamic_bytes)} B shared")
     if occupancy is not None:
         told.append(percent(occupancy.theoretical) if occupancy.launchable else "✗ cannot launch")
-    figures = " · ".join(told)
-    return Content.assemble(
-        (f"{shown:<{width}}  ", "bold"),
-        (f"{figures:<38}  ", MUTED),
-        (printable_line(entry.place), MUTED),
-    )
+    return " · ".join(told)
