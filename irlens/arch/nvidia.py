@@ -39,6 +39,9 @@ _SOURCES = {
     "shared_unit": _HEADER + "cudaOccSMemAllocationGranularity",
     "shared_reserved_per_block": _TRAITS + ", reserved_shared_memory_per_block",
 }
+_TENSOR_MEMORY_SOURCE = {
+    "tensor_memory_columns": "PTX ISA, Tensor Memory: 512 columns and 128 rows, on sm_100f"
+}
 _BARRIER_SOURCE = {"barriers_per_sm": _HEADER + "cudaOccMaxBlocksPerSMBlockBarrierLimit"}
 
 _row = partial(
@@ -148,6 +151,8 @@ SM_100 = _hopper(
     shared_per_sm=228 * KIB,
     shared_per_block_optin=227 * KIB,
     barriers_per_sm=64,
+    tensor_memory_columns=512,
+    sources=_SOURCES | _BARRIER_SOURCE | _TENSOR_MEMORY_SOURCE,
 )
 SM_103 = replace(SM_100, name="sm_103")
 SM_110 = _hopper(

@@ -55,6 +55,8 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
             together.
         register_granule: AMD: registers per lane that one granule of a kernel descriptor's
             GRANULATED_WORKITEM_VGPR_COUNT stands for; ``None`` where there is no such thing.
+        tensor_memory_columns: Columns of tensor memory, of 128 lanes and 32 bits, that the CTAs of
+            an SM share; ``None`` where there is none, or no document says how many.
         scalar_registers: The scalar registers of a sub-partition; ``None`` where every warp gets
             a fixed number or there are none.
         shared_per_sm: Shared memory in bytes, at the largest carve-out.
@@ -96,6 +98,7 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
     single_warp_barrier: bool
     sources: dict[str, str]
     register_granule: int | None = None
+    tensor_memory_columns: int | None = None
 
     def __post_init__(self) -> None:
         numbers = {

@@ -1,0 +1,74 @@
+"""An SM holds more CTAs than its tensor memory has room for, and some of them wait.
+
+## What it means
+
+The accumulators of Blackwell's matrix products lie in tensor memory, of which an SM has 512
+columns. A CTA allocates its part when it starts and keeps it until it ends; `tcgen05.alloc` blocks
+where not enough is free. The occupancy, here and as the driver tells it, does not count tensor
+memory: CTAs beyond the number of this finding are resident, but wait for others to end.
+
+## Example
+
+A tile of 128 x 256 in fp32 takes 256 columns: two CTAs compute at once, though registers and
+shared memory may admit four.
+
+## What to do
+
+* Take registers and shared memory up to where as many CTAs fit as compute: larger BLOCK_K, more
+  stages.
+* Or a smaller tile along N, if more CTAs at once are better.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding, Severity
+from irlens.parse.ptx import Function, Immediate, Instruction
+
+CODE = "IRL107"
+NAME = "tensor-memory-limited"
+SEVERITY: Severity = "note"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding where not all resident CTAs can have their tensor memory at once."""
+    occupancy = facts.occupancy
+    if occupancy is None or not occupancy.launchable or facts.gpu is None or facts.ptx is None:
+        return
+    available = facts.gpu.arch.tensor_memory_columns
+    found = _allocation(facts.ptx)
+    if available is None or found is None:
+        return
+    allocation, columns = found
+    at_once = available // columns
+    if at_once >= occupancy.blocks_per_sm:
+        return
+    words = facts.words
+    yield Finding(
+        code=CODE,
+        severity=SEVERITY,
+        message=(
+            f"{columns} of {available} columns of tensor memory per {words.cta}: of the"
+            f" {words.ctas(occupancy.blocks_per_sm)} that an {words.sm} holds {at_once} compute at"
+            " once, and the others wait for room"
+        ),
+        hint="use the room for more stages or a larger BLOCK_K, or make the tile smaller along N",
+        stage="ptx",
+        line=allocation.line,
+        source=None,
+    )
+
+
+def _allocation(function: Function) -> tuple[Instruction, int] | None:
+    """Return the only allocation of a kernel and its columns; ``None`` where that is not known."""
+    found = [
+        each
+        for each in function.instructions
+        if each.opcode == "tcgen05" and each.modifiers[:1] == ("alloc",)
+    ]
+    if len(found) != 1:
+        return None
+    columns = found[0].operands[-1]
+    if not isinstance(columns, Immediate) or not isinstance(columns.value, int):
+        return None
+    return (found[0], columns.value) if columns.value > 0 else None
