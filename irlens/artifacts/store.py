@@ -31,9 +31,6 @@ CAPTURES = "captures"
 #: process ids mean nothing across the machines or containers that may share a directory.
 STALE_AFTER = 3600.0
 
-#: Locks that are held until the process ends, by their files.
-_held: dict[Path, int] = {}
-
 _WORKSPACE = re.compile(r"\.irlens-tmp-(?P<pid>\d+)-[0-9a-f]+")
 
 
@@ -101,15 +98,10 @@ def hold() -> None:
     Their artifacts are read when somebody asks for them, which may be hours after they were found.
     """
     lock = captures_lock()
-    if lock in _held:
-        return
-    try:
+    with suppress(OSError):  # then captures will not be stored either
         lock.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(lock, os.O_CREAT | os.O_RDONLY, 0o666)
-        locks.share(file)
-        _held[lock] = file
-    except OSError:
-        return  # what this process may not write, or lock, others will hardly clean
+        lock.touch()
+    locks.hold(lock)
 
 
 def touch(path: Path) -> None:

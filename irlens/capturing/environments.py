@@ -110,7 +110,7 @@ def _folder(version: str) -> Path:
 
 
 def _lock(folder: Path) -> Path:
-    """Return the file that whoever uses an environment shares, and who makes it holds alone."""
+    """Return the file that who makes an environment holds alone."""
     return folder.with_name(f"{folder.name}.lock")
 
 
@@ -122,12 +122,19 @@ def _name(path: Path) -> str | None:
     return f"Triton {named['version']} for {named['abi']}"
 
 
+@contextmanager
+def _guard(folder: Path) -> Iterator[bool]:
+    """Hold an environment against who makes it and who uses it, if there is nobody."""
+    with locks.alone(_lock(folder)) as made, locks.alone(folder / _COMPLETE) as unused:
+        yield made and unused
+
+
 ENVIRONMENTS = Kind(
     "environments",
     folder="environments",
     name=_name,
     stamp=lambda folder: folder / _COMPLETE,
-    guard=lambda folder: locks.alone(_lock(folder)),
+    guard=_guard,
 )
 
 
@@ -143,12 +150,21 @@ def _is_complete(folder: Path) -> bool:
 def _environment(version: str) -> Interpreter:
     """Return an environment's interpreter; make the environment if it is not there."""
     folder = _folder(version)
-    if not _is_complete(folder):
+    while not _is_held(folder):
         with _locked(folder) as lock:
             if not _is_complete(folder):
                 _install(version, folder, lock)
-    store.touch(folder / _COMPLETE)
-    return msgspec.structs.replace(interpreters.examine(_python(folder)), lock=_lock(folder))
+    complete = folder / _COMPLETE
+    store.touch(complete)
+    return msgspec.structs.replace(interpreters.examine(_python(folder)), lock=complete)
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether an environment is whole, and stays so as long as this process lives."""
+    if not _is_complete(folder):
+        return False
+    locks.hold(folder / _COMPLETE)
+    return _is_complete(folder)  # it may have been cleaned away while the lock was waited for
 
 
 def _install(version: str, folder: Path, lock: int) -> None:

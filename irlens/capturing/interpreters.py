@@ -9,8 +9,7 @@ import os
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -98,8 +97,8 @@ class Interpreter(msgspec.Struct, frozen=True):
                 msgspec.to_builtins(msgspec.structs.replace(each, triton=None)) for each in requests
             ],
         }
-        with _shared(self.lock) as held:
-            answer = _ask(self.path, order, _Outcome, held)
+        held = locks.hold(self.lock) if self.lock is not None else None
+        answer = _ask(self.path, order, _Outcome, held)
         if answer.done is not None:
             return answer.done
         hint = answer.hint
@@ -150,26 +149,10 @@ def _file(module: str) -> str:
     return spec.origin
 
 
-@contextmanager
-def _shared(lock: Path | None) -> Iterator[list[int]]:
-    """Share a lock, and hand out its descriptor: none where there is no lock to be had."""
-    if lock is None:
-        yield []
-        return
-    with ExitStack() as stack:
-        held: list[int] = []
-        with suppress(OSError):
-            file = os.open(lock, os.O_RDONLY)
-            stack.callback(os.close, file)
-            locks.share(file)
-            held.append(file)
-        yield held
-
-
-def _ask(path: Path, order: dict[str, object], answer: type[T], held: Sequence[int] = ()) -> T:
+def _ask(path: Path, order: dict[str, object], answer: type[T], held: int | None = None) -> T:
     """Give an interpreter an order, and return its answer. What it prints goes to stderr.
 
-    It holds the locks with these descriptors, too: it may outlive this process.
+    It holds a lock, too, whose descriptor it gets: it may outlive this process.
     """
     # -E: a PYTHONPATH or PYTHONHOME of this environment is not the other one's.
     command = [str(path), "-E", str(_GUEST)]
@@ -181,7 +164,7 @@ def _ask(path: Path, order: dict[str, object], answer: type[T], held: Sequence[i
             stderr=None if order else subprocess.DEVNULL,
             env=os.environ | {store.ROOT_VARIABLE: str(store.root())},
             timeout=None if order else _PATIENCE,
-            pass_fds=held,
+            pass_fds=[] if held is None else [held],
             check=False,
         )
     except OSError as error:

@@ -231,6 +231,7 @@ def in_use(script: str, *arguments: str) -> "subprocess.Popen[str]":
     [
         (CAPTURES, lambda path: in_use(HOLDS)),
         (ENVIRONMENTS, lambda path: in_use(SHARES, f"{path}.lock")),
+        (ENVIRONMENTS, lambda path: in_use(SHARES, str(path / "complete"))),
         (SWEEPS, lambda path: in_use(SHARES, str(path))),
     ],
     ids=lambda each: each.title if isinstance(each, Kind) else "",

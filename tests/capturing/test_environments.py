@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from irlens.artifacts import locks
+from irlens.artifacts.kept import is_used, remove, survey
 from irlens.capturing import Request, capture_entries, environments, is_stored
 from irlens.capturing.interpreters import examine
 from irlens.capturing.request import triton_identity, triton_version
@@ -171,6 +173,50 @@ def test_an_environment_whose_python_was_removed_is_made_anew(
     python.symlink_to("/nowhere/python")
     assert environments.must_install(VERSION)
     assert environments.find(VERSION) is not None
+
+
+def let_go() -> None:
+    """Do what the end of this process would."""
+    for file in locks._held.values():
+        os.close(file)
+    locks._held.clear()
+
+
+def test_what_was_found_stays_as_long_as_the_process(
+    installed: list[str], private_store: Path
+) -> None:
+    script = (
+        "import sys\n"
+        "from irlens.capturing import environments\n"
+        f"environments.find({VERSION!r})\n"
+        "print(flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    environments.find(VERSION)
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as user:
+        assert user.stdout is not None
+        assert user.stdout.readline() == b"\n"
+        let_go()
+        clean = [sys.executable, "-m", "irlens", "cache", "clean", "--environments"]
+        ran = subprocess.run(clean, capture_output=True, check=True)
+        assert ran.stdout.split()[-1] == b"1", "in use"
+        user.kill()
+    assert environments.find(VERSION) is not None
+    assert installed == ["venv", f"triton=={VERSION}"]
+
+
+def test_what_was_cleaned_away_is_made_anew(installed: list[str], private_store: Path) -> None:
+    environments.find(VERSION)
+    let_go()
+    (found,) = survey(environments.ENVIRONMENTS)
+    assert remove(environments.ENVIRONMENTS, found)
+    again = environments.find(VERSION)
+    assert installed == ["venv", f"triton=={VERSION}"] * 2
+    assert again is not None
+    (found,) = survey(environments.ENVIRONMENTS)
+    assert is_used(environments.ENVIRONMENTS, found), "the new one is held"
 
 
 def test_interrupted_it_leaves_nothing(

@@ -125,6 +125,7 @@ def test_an_environment_that_compiles_stays(store: Path, tmp_path: Path) -> None
     folder.mkdir(parents=True)
     lock = folder.with_name(f"{folder.name}.lock")
     lock.touch()
+    (folder / "complete").touch()
     script = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -135,7 +136,7 @@ def test_an_environment_that_compiles_stays(store: Path, tmp_path: Path) -> None
     slow = tmp_path / "python"
     slow.write_text("#!/bin/sh\necho >&2 started\nexec sleep 600\n")
     slow.chmod(0o755)
-    command = [sys.executable, "-c", script, str(slow), str(lock)]
+    command = [sys.executable, "-c", script, str(slow), str(folder / "complete")]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
