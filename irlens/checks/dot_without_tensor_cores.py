@@ -61,7 +61,7 @@ def find(facts: Facts) -> Iterator[Finding]:
                 f"the dot at {source} of {_written(operands[0])} by {_written(operands[1])} does"
                 f" not use {facts.words.tensor_core}s"
             ),
-            hint=_hint(operands[0], operands[1], original, facts.words.tensor_core),
+            hint=_hint(operands[0], operands[1], original, facts),
             stage=facts.ttgir.stage,
             line=dot.span.line,
             source=source,
@@ -77,11 +77,14 @@ def _written(operand: Shaped) -> str:
     return f"{' x '.join(map(str, operand.shape))} {operand.element}"
 
 
-def _hint(a: Shaped, b: Shaped, dot: Operation, unit: str) -> str:
+def _hint(a: Shaped, b: Shaped, dot: Operation, facts: Facts) -> str:
+    amd = facts.gpu is not None and facts.gpu.arch.vendor == "amd"
     if a.element == "f32" and "inputPrecision" not in dot.attributes:
-        return 'allow input_precision="tf32" where the GPU has it, or cast to fp16 or bf16'
+        cast = "cast to fp16 or bf16"
+        return cast if amd else f'allow input_precision="tf32" where the GPU has it, or {cast}'
     if a.element == "f64":
         return "use a narrower type, if the precision allows it"
     if min(*a.shape[-2:], *b.shape[-2:]) < 16:
         return "make every side of the tile at least 16"
+    unit = facts.words.tensor_core
     return f"the compiler has no {unit} instruction for this type on this GPU: try another"

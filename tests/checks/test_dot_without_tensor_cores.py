@@ -30,3 +30,10 @@ def test_silent_where_fp32_is_rounded(look: Look) -> None:
 def test_silent_on_every_kind_of_tensor_core(look: Look) -> None:
     for target in ("a100", "h100", "b200", "rtx5090"):
         assert look(CODE, "dots.py", target, args=HALVES) == [], target
+
+
+def test_speaks_as_amd_does(look: Look) -> None:
+    """RDNA 3 multiplies no fp32 in its matrix cores, and AMD has no tf32 to allow."""
+    (finding,) = look(CODE, "dots.py", "rx7900xtx", PRECISION="ieee")
+    assert finding.message.endswith("does not use matrix cores")
+    assert finding.hint == "cast to fp16 or bf16"
