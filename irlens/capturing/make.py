@@ -1,8 +1,6 @@
 """From a request to captures: out of the store, or compiled into it."""
 
-import hashlib
 import os
-import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +12,7 @@ import msgspec
 from irlens.artifacts import store
 from irlens.artifacts.load import Broken, load
 from irlens.capturing import describe, environments
+from irlens.capturing.keeping import copy_artifacts, keep_sources, sha256, write_manifest
 from irlens.capturing.loading import loaded
 from irlens.capturing.messages import held_back
 from irlens.capturing.request import Request, key, triton_version
@@ -114,7 +113,7 @@ def _is_current(destination: Path) -> bool:
         ]
         files = {path: digest for m in manifests for path, digest in m.dependencies.items()}
         return bool(manifests) and all(
-            _sha256(Path(path).read_bytes()) == digest for path, digest in files.items()
+            sha256(Path(path).read_bytes()) == digest for path, digest in files.items()
         )
     except (OSError, msgspec.DecodeError):
         return False
@@ -159,8 +158,8 @@ def _write(
     variant: "Variant",
 ) -> None:
     """Make a capture of a compiled variant: its artifacts, its sources, its manifest."""
-    _collect(variant.entry, entry)
-    _keep_sources([source.path, *others], entry / PYTHON_FOLDER)
+    copy_artifacts(variant.entry, entry)
+    keep_sources([source.path, *others], entry / PYTHON_FOLDER)
     manifest = Manifest(
         schema=MANIFEST_SCHEMA,
         irlens_version=VERSION,
@@ -172,10 +171,9 @@ def _write(
         args={name: recorded(value) for name, value in variant.args.items()},
         grid=variant.grid,
         run=variant.run,
-        dependencies={str(path): _sha256(path.read_bytes()) for path in others},
+        dependencies={str(path): sha256(path.read_bytes()) for path in others},
     )
-    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    (entry / MANIFEST_NAME).write_bytes(text + b"\n")
+    write_manifest(manifest, entry)
 
 
 @contextmanager
@@ -187,37 +185,3 @@ def not_interpreted() -> Iterator[None]:
     finally:
         if chosen is not None:
             os.environ["TRITON_INTERPRET"] = chosen
-
-
-def _collect(cache_entry: Path, entry: Path) -> None:
-    """Move a Triton cache entry to its place in the capture.
-
-    Left out are launchers (machine code, which irlens never loads) and Triton's ``__grp__``
-    file, a list of absolute paths that would point into the removed workspace.
-    """
-    shutil.move(cache_entry, entry)
-    for path in entry.iterdir():
-        if path.suffix == ".so" or path.name.startswith("__grp__") or path.name == "lock":
-            path.unlink()
-
-
-def _keep_sources(sources: Sequence[Path], folder: Path) -> None:
-    """Copy the files that may hold kernel code; of two with the same name one goes a level down.
-
-    A kernel's file may import a whole project, of which Triton sees little.
-    """
-    folder.mkdir()
-    for path in sources:
-        content = path.read_bytes()
-        if b"triton" not in content:
-            continue
-        copy = folder / path.name
-        if copy.exists():
-            copy = folder / _sha256(content)[:8] / path.name
-            copy.parent.mkdir(exist_ok=True)
-        copy.write_bytes(content)
-
-
-def _sha256(content: bytes) -> str:
-    """Return the SHA-256 in hex."""
-    return hashlib.sha256(content).hexdigest()

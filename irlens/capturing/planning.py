@@ -3,7 +3,6 @@
 An autotuned kernel's configurations are in its file, which has to be executed to know them.
 """
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +13,7 @@ import msgspec
 from irlens.capturing import describe, environments
 from irlens.capturing.call import require, resolve
 from irlens.capturing.describe import Description
+from irlens.capturing.keeping import sha256
 from irlens.capturing.loading import loaded
 from irlens.capturing.make import ONE_AT_A_TIME, not_interpreted
 from irlens.capturing.request import Request
@@ -126,7 +126,7 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
     return Plan(
         function=source.function,
         variants=variants,
-        dependencies={str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in sources},
+        dependencies={str(p): sha256(p.read_bytes()) for p in sources},
     )
 
 

@@ -1,6 +1,5 @@
 """What to capture, and the name under which the result is kept."""
 
-import hashlib
 import importlib.metadata
 import importlib.util
 import os
@@ -11,6 +10,7 @@ import msgspec
 
 from irlens.artifacts import store
 from irlens.capturing.describe import KernelSource
+from irlens.capturing.keeping import sha256
 from irlens.model.capture import MANIFEST_SCHEMA
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError
@@ -78,7 +78,7 @@ def key(request: Request, source: KernelSource, triton: str) -> str:
             "layout": [LAYOUT, MANIFEST_SCHEMA, VERSION],
             "request": msgspec.structs.replace(request, kernel=source.function, triton=None),
             "path": str(source.path),
-            "content": hashlib.sha256(source.content).hexdigest(),
+            "content": sha256(source.content),
             "triton": triton,
             "environment": compiler_environment(),
         }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from irlens.arch import Gpu
     from irlens.capturing import Device, Request
 
-_DEFAULT_TARGET = "h100"
+DEFAULT_TARGET = "h100"
 _BROKEN_SHOWN = 5
 
 
@@ -182,12 +182,12 @@ def find_requests(kernel: str, asked: Asked) -> "Iterator[Request]":
     from irlens.capturing import Request, find_device
 
     device = find_device()
-    present = _known_gpu(device) if device is not None else None
+    present = known_gpu(device) if device is not None else None
     if device is None and not asked.targets:
-        _tell_default_target()
+        tell_default_target()
     for triton in asked.tritons or (None,):
         for target, settings, args in asked.combinations():
-            gpu = arch.find(target) if target else present or arch.find(_DEFAULT_TARGET)
+            gpu = arch.find(target) if target else present or arch.find(DEFAULT_TARGET)
             here = device is not None and device.target.arch == gpu.arch.name
             # Another Triton's environment has hardly ever a PyTorch.
             can_run = here and triton is None and _has_torch()
@@ -203,11 +203,12 @@ def find_requests(kernel: str, asked: Asked) -> "Iterator[Request]":
 
 
 @cache
-def _tell_default_target() -> None:
-    output.note(f"irlens: no GPU here and no --target: compiling for {_DEFAULT_TARGET}")
+def tell_default_target() -> None:
+    """Say, once, that nobody has named a target."""
+    output.note(f"irlens: no GPU here and no --target: compiling for {DEFAULT_TARGET}")
 
 
-def _known_gpu(device: "Device") -> "Gpu":
+def known_gpu(device: "Device") -> "Gpu":
     """Return the GPU that is present: as the product its driver names, else by architecture."""
     from irlens import arch
 

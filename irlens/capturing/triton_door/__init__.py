@@ -8,6 +8,8 @@ the driver underneath is replaced by one that answers for a GPU that need not be
 from irlens.capturing.triton_door.absent_gpu import compile_only, option_defaults, stand_ins
 from irlens.capturing.triton_door.descriptors import with_descriptors
 from irlens.capturing.triton_door.kernels import Kernel, Values, find, plain, variants
+from irlens.capturing.triton_door.launches import watch_launches
+from irlens.capturing.triton_door.nowhere import LoadedFacts, launch_nowhere
 from irlens.capturing.triton_door.running import (
     Compiled,
     compile_variant,
@@ -19,10 +21,12 @@ from irlens.capturing.triton_door.running import (
 __all__ = [
     "Compiled",
     "Kernel",
+    "LoadedFacts",
     "Values",
     "compile_only",
     "compile_variant",
     "find",
+    "launch_nowhere",
     "option_defaults",
     "plain",
     "private_cache",
@@ -30,5 +34,6 @@ __all__ = [
     "stand_ins",
     "times",
     "variants",
+    "watch_launches",
     "with_descriptors",
 ]

@@ -28,7 +28,7 @@ def compile_only(target: Target) -> Iterator[None]:
     attribute = "_active" if "_active" in vars(config) else "active"
     before = vars(config)[attribute]
     within_2gb = vars(HIPBackend)["is_within_2gb"]
-    config.set_active(_AbsentGpu(_gpu_target(target), before))
+    config.set_active(AbsentGpu(target, before))
     # Up to 3.7 this imports torch before it looks at `ptr_range`, which StandIn always has.
     HIPBackend.is_within_2gb = staticmethod(lambda arg: arg.ptr_range() <= 2**31 - 1)
     try:
@@ -61,7 +61,7 @@ def option_defaults(target: Target) -> Values:
     return dict(make_backend(_gpu_target(target)).parse_options({}).__dict__)
 
 
-class _AbsentGpu(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
+class AbsentGpu(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
     """A driver that answers what compiling asks, and nothing else.
 
     Args:
@@ -69,8 +69,8 @@ class _AbsentGpu(DriverBase):  # type: ignore[misc]  # mypy does not follow trit
         real: The driver that was active before, or ``None``.
     """
 
-    def __init__(self, target: GPUTarget, real: Any) -> None:
-        self.target = target
+    def __init__(self, target: Target, real: Any = None) -> None:
+        self.target = _gpu_target(target)
         self._real = real
 
     @property
@@ -82,24 +82,31 @@ class _AbsentGpu(DriverBase):  # type: ignore[misc]  # mypy does not follow trit
 
     @classmethod
     def is_active(cls) -> bool:
+        """Whether Triton may take it for the active one: that is what it is for."""
         return True
 
     def get_current_target(self) -> GPUTarget:
+        """Return what is compiled for."""
         return self.target
 
     def get_current_device(self) -> int:
+        """Return the number of the only device."""
         return 0
 
     def get_current_stream(self, device: int | None = None) -> int:
+        """Return the default stream's handle."""
         return 0
 
     def map_python_to_cpp_type(self, ty: str) -> str:
+        """Raise ``CaptureError``: that is for launchers."""
         raise self._absent()
 
     def get_active_torch_device(self) -> object:
+        """Raise ``CaptureError``: there is none."""
         raise self._absent()
 
     def get_benchmarker(self) -> object:
+        """Raise ``CaptureError``: nothing can be timed."""
         raise self._absent()
 
     def _absent(self) -> CaptureError:

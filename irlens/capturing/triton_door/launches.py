@@ -1,0 +1,134 @@
+"""Watching what a program launches, by whatever way it comes to Triton's launch."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from triton.runtime.cache import get_cache_manager
+from triton.runtime.jit import JITFunction
+
+from irlens.capturing.launch import Launch
+from irlens.capturing.triton_door.kernels import Values, plain
+from irlens.capturing.values import DTYPES, Descriptor, Tensor, recorded
+
+
+def watch_launches(tell: Callable[[Launch], None]) -> None:
+    """Tell of each variant when it is launched first, from now on and in the whole process.
+
+    One that was only compiled ahead is told of, too, and again when it is launched; and so is one
+    that the GPU refuses to take.
+
+    Args:
+        tell: Receives it when the launch has been given to the GPU.
+    """
+    run = JITFunction.run
+    watch = _Watch(tell)
+
+    def watched(self: JITFunction, *args: Any, **kwargs: Any) -> Any:
+        grid = _Grid(kwargs.get("grid"))
+        kwargs["grid"] = grid.asked
+        try:
+            handle = run(self, *args, **kwargs)
+        except Exception:
+            for refused in _compiled(self):
+                watch.note(self, refused, args, kwargs, grid)
+            raise
+        watch.note(self, handle, args, kwargs, grid)
+        return handle
+
+    JITFunction.run = watched
+
+
+class _Grid:
+    """A launch's grid, and what it comes to if it is a function.
+
+    Attributes:
+        asked: What to give Triton, which alone knows what the function is called with.
+        extents: CTAs in each dimension; ``None`` until they are known.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+        self.asked = self._evaluate if callable(given) else given
+        self.extents = None if callable(given) else given
+
+    def _evaluate(self, bound: Values) -> Any:
+        self.extents = self._given(bound)
+        return self.extents
+
+
+class _Watch:
+    """Remembers which variants have been told of."""
+
+    def __init__(self, tell: Callable[[Launch], None]) -> None:
+        self._tell = tell
+        self._launched: dict[str, bool] = {}
+
+    def note(
+        self, function: JITFunction, handle: Any, args: Any, kwargs: Values, grid: _Grid
+    ) -> None:
+        """Tell of a variant unless there is nothing new about it."""
+        name = getattr(handle, "hash", None)  # a hook may have kept Triton from compiling
+        launched = grid.extents is not None and not kwargs.get("warmup")
+        if not isinstance(name, str):
+            return
+        known = self._launched.get(name)
+        if known is not None and known >= launched:
+            return
+        self._launched[name] = launched
+        self._tell(_launch(function, name, args, kwargs, grid.extents if launched else None))
+
+
+def _compiled(function: JITFunction) -> Iterator[Any]:
+    """Yield what a function has been compiled to, on every device."""
+    for caches in list(function.device_caches.values()):
+        yield from list(caches[0].values())
+
+
+def _launch(function: JITFunction, name: str, args: Any, kwargs: Values, grid: Any) -> Launch:
+    """Describe a launch."""
+    params = {param.name: param for param in function.params}
+    named = {key: value for key, value in kwargs.items() if key in params}
+    bound = function.signature.bind(*args, **named)
+    bound.apply_defaults()
+    constexprs = {key: bound.arguments[key] for key in params if params[key].is_constexpr}
+    return Launch(
+        entry=str(Path(get_cache_manager(name).cache_dir).absolute()),
+        kernel=str(function.fn.__name__),
+        file=str(function.fn.__code__.co_filename),
+        constexprs=plain(constexprs),
+        args={
+            key: _described(bound.arguments[key])
+            for key in params
+            if key not in constexprs and key in bound.arguments
+        },
+        grid=None if grid is None else _three(grid),
+    )
+
+
+def _three(grid: Any) -> tuple[int, int, int]:
+    """Return a grid with all of its dimensions."""
+    x, y, z, *_ = (*map(int, grid), 1, 1)
+    return x, y, z
+
+
+def _described(value: Any) -> int | float | str:
+    """Return an argument as it is recorded: tensors by what they are, whoever made them."""
+    if value is None or isinstance(value, bool | int | float):
+        return recorded(value)
+    if isinstance(value, tuple | list):
+        return f"({', '.join(str(_described(each)) for each in value)})"
+    block = getattr(value, "block_shape", None)
+    tensor = _tensor(value if block is None else value.base)
+    if tensor is not None:
+        return recorded(tensor if block is None else Descriptor(tensor, tuple(block)))
+    return str(getattr(value, "__name__", None) or type(value).__name__)
+
+
+def _tensor(value: Any) -> Tensor | None:
+    """Return what a tensor is; ``None`` of one with a dtype that Triton has no name for."""
+    dtype = DTYPES.get(str(getattr(value, "dtype", None)).removeprefix("torch."))
+    shape = getattr(value, "shape", None)
+    if dtype is None or shape is None:
+        return None
+    return Tensor(dtype, tuple(int(extent) for extent in shape))

@@ -1,0 +1,164 @@
+"""Launching on a GPU that is not there: kernels are compiled, and their launches do nothing."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import triton
+import triton.testing
+from triton import knobs
+from triton.runtime.autotuner import Autotuner
+
+from irlens.capturing.triton_door.absent_gpu import AbsentGpu
+from irlens.model.config import Target
+from irlens.model.errors import CaptureError
+
+
+class LoadedFacts(msgspec.Struct, frozen=True):
+    """What a driver says of a kernel that it has loaded.
+
+    Attributes:
+        registers: Registers per thread (AMD: vector registers per lane).
+        local_bytes: Local memory per thread, bytes.
+    """
+
+    registers: int
+    local_bytes: int
+
+
+#: Reads from a binary, and the kernel's name, what a driver would say.
+Reader = Callable[[bytes, str], LoadedFacts]
+
+
+def launch_nowhere(
+    target: Target, properties: dict[str, int], threads_per_block: int, read: Reader
+) -> None:
+    """Make Triton believe, in the whole process and for good, that the target is the active GPU.
+
+    Its autotuners compile every configuration, and then take the first that fits.
+
+    Args:
+        target: The GPU.
+        properties: What is known of what Triton's drivers call its properties.
+        threads_per_block: The most threads that it takes in one CTA.
+        read: Reads a binary.
+    """
+    knobs.runtime.interpret = False
+    utils = _Utils(target, properties, threads_per_block, read)
+    triton.runtime.driver.set_active(_Nowhere(target, utils))
+    triton.testing.do_bench = triton.testing.do_bench_cudagraph = _timed
+    _tune_by_order()
+
+
+class _Nowhere(AbsentGpu):
+    """A driver that takes every launch and carries out none."""
+
+    def __init__(self, target: Target, utils: "_Utils") -> None:
+        super().__init__(target)
+        self._utils = utils
+
+    @property
+    def utils(self) -> Any:
+        return self._utils
+
+    @property
+    def launcher_cls(self) -> Any:
+        return _no_launcher
+
+    def get_active_torch_device(self) -> Any:
+        import torch
+
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self) -> Any:
+        import torch
+
+        return torch.cuda
+
+    def get_benchmarker(self) -> Any:
+        return _timed
+
+    def get_empty_cache_for_benchmark(self) -> Any:
+        import torch
+
+        return torch.empty(1, dtype=torch.int, device="cuda")
+
+    def clear_cache(self, cache: Any) -> None:
+        """Leave it: nothing is measured."""
+
+
+class _Utils:
+    """What a driver answers of binaries and of its device."""
+
+    def __init__(
+        self, target: Target, properties: dict[str, int], threads_per_block: int, read: Reader
+    ) -> None:
+        self._properties = _Properties(properties)
+        self._properties.target = target
+        self._threads_per_block = threads_per_block
+        self._read = read
+
+    def load_binary(
+        self, name: str, kernel: bytes, shared: int, device: int
+    ) -> tuple[object, object, int, int, int]:
+        """Return stand-ins for module and function, registers, "spills" and threads per CTA."""
+        facts = self._read(kernel, name)
+        # Triton calls the words of local memory spills.
+        spills = facts.local_bytes // 4
+        return object(), object(), facts.registers, spills, self._threads_per_block
+
+    def unload_module(self, module: object) -> None:
+        """Forget it: there is none."""
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        """Return those that are known; asking for another is an error."""
+        return self._properties
+
+    def set_printf_fifo_size(self, size: int) -> None:
+        """Leave it: nothing prints."""
+
+
+class _Properties(dict[str, int]):
+    """Properties of a GPU; what is not known says so instead of being made up."""
+
+    target: Target
+
+    def __missing__(self, name: str) -> int:
+        which = self.target.product or self.target.arch
+        raise CaptureError(
+            f"the program asks for {name} of a GPU that is not there",
+            hint=f"irlens does not know that of {which}; a product such as h100 is known better",
+        )
+
+
+def _no_launcher(source: object, metadata: object) -> Callable[..., None]:
+    """Return what launches a kernel: not at all."""
+    return lambda *args: None
+
+
+def _timed(
+    call: Callable[[], object],
+    *args: object,
+    quantiles: Sequence[float] | None = None,
+    return_mode: str = "mean",
+    **others: object,
+) -> Any:
+    """Call once what would be timed. Its time is not a number: there is none."""
+    call()
+    if quantiles is not None:
+        return [math.nan] * len(quantiles)
+    return [math.nan] if return_mode == "all" else math.nan
+
+
+def _tune_by_order() -> None:
+    """Let autotuners take the first configuration that the GPU can take.
+
+    One that it cannot take has an infinite time, which is no more than what is not a number.
+    """
+    bench = Autotuner._bench
+
+    def _bench(self: Autotuner, *args: Any, **kwargs: Any) -> list[float]:
+        return [0.0 if math.isnan(time) else time for time in bench(self, *args, **kwargs)]
+
+    Autotuner._bench = _bench

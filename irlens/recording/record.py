@@ -1,0 +1,161 @@
+"""Running a program under watch, and making captures of what it has compiled."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import current_thread, main_thread
+
+import msgspec
+
+from irlens.arch import Gpu
+from irlens.artifacts import store
+from irlens.model.errors import CaptureError
+from irlens.recording import keep
+from irlens.recording.order import ENDING, RUNNER, Ending, Order
+
+#: What the user may have set that would keep Triton from compiling, or artifacts from here.
+_HIDDEN = frozenset(
+    {
+        "TRITON_INTERPRET",
+        "TRITON_STORE_BINARY_ONLY",
+        "TRITON_CACHE_MANAGER",
+        "TRITON_REMOTE_CACHE_BACKEND",
+    }
+)
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """A Python program.
+
+    Attributes:
+        name: A script's path, or a module's name.
+        is_module: Whether it is a module's.
+        arguments: What it is given.
+    """
+
+    name: str
+    is_module: bool
+    arguments: tuple[str, ...] = ()
+
+
+class Run(Ending, frozen=True, kw_only=True):
+    """How a run of the program ended.
+
+    Attributes:
+        code: Its exit code: negative is the signal that ended it.
+    """
+
+    code: int
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it.
+
+    Attributes:
+        variants: How many variants of each kernel were compiled, by the kernel's name.
+        runs: How each run ended.
+    """
+
+    variants: dict[str, int]
+    runs: tuple[Run, ...]
+
+
+def record(program: Program, destination: Path, gpus: Sequence[Gpu], *, pretend: bool) -> Recording:
+    """Run a program, and make a capture of each kernel that it compiles.
+
+    Args:
+        program: The program. It has this process's standard streams.
+        destination: Where the captures go: a path that does not exist, or that of an older
+            recording, which is replaced. Nothing is left there if nothing was compiled.
+        gpus: What to compile for, one run for each.
+        pretend: Whether to do without the GPU, and compute nothing. Else the only one is there.
+
+    Raises:
+        CaptureError: The program cannot be started.
+        ArtifactError: The captures cannot be written.
+    """
+    store.clean(destination.absolute().parent)
+    runs = []
+    with store.workspace(destination.absolute()) as work:
+        build = work / "build"
+        build.mkdir()
+        for index, gpu in enumerate(gpus):
+            notes = work / f"run-{index}"
+            notes.mkdir()
+            runs.append(_run(program, notes, gpu if pretend else None))
+            keep.captures(notes, build, gpu.target)
+        names = [keep.kernel_of(entry) for entry in build.iterdir()]
+        if names:
+            store.publish(build, destination, replace=True)
+    variants = dict(sorted(Counter(names).items()))
+    return Recording(variants=variants, runs=tuple(runs))
+
+
+def _run(program: Program, notes: Path, gpu: Gpu | None) -> Run:
+    """Run the program once."""
+    order = Order(
+        program=program.name,
+        is_module=program.is_module,
+        arguments=program.arguments,
+        notes=str(notes),
+        target=gpu.target if gpu else None,
+        sm_count=gpu.sm_count if gpu else None,
+        name=_driver_name(gpu) if gpu else "",
+        pythonpath=os.environ.get("PYTHONPATH"),
+    )
+    # -P, because the working directory need not be trusted with irlens's own modules.
+    command = [sys.executable, "-P", "-m", RUNNER, msgspec.json.encode(order).decode()]
+    try:
+        with (
+            _interrupts_are_the_programs(),
+            subprocess.Popen(command, env=_environment(notes)) as run,
+        ):
+            code = run.wait()
+    except OSError as error:
+        raise CaptureError(f"cannot run {program.name}: {error.strerror}") from error
+    ending = _ending(notes)
+    return Run(code=code, compared=ending.compared, stopped=ending.stopped)
+
+
+def _environment(notes: Path) -> dict[str, str]:
+    """Return the user's environment, with every cache of compiled kernels in a fresh place.
+
+    From a cache that has a kernel already, neither Triton nor TorchInductor would compile it.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _HIDDEN}
+    return kept | {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "TRITON_CACHE_DIR": str(notes / "triton"),
+        "TORCHINDUCTOR_CACHE_DIR": str(notes / "inductor"),
+    }
+
+
+@contextmanager
+def _interrupts_are_the_programs() -> Iterator[None]:
+    """Leave Ctrl-C to the program: what it has compiled until then is kept."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    # Not SIG_IGN, which the program would inherit.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ending(notes: Path) -> Ending:
+    try:
+        return msgspec.json.decode((notes / ENDING).read_bytes(), type=Ending)
+    except (OSError, msgspec.DecodeError):
+        return Ending()  # the process was killed
+
+
+def _driver_name(gpu: Gpu) -> str:
+    """Return what a driver calls a GPU, or what irlens does."""
+    return next(iter(gpu.product.drivers), gpu.name) if gpu.product else gpu.name

@@ -1,0 +1,82 @@
+"""``irlens record`` as a user runs it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys, triton, triton.language as tl
+
+@triton.jit
+def scale(n, BLOCK: tl.constexpr):
+    if tl.program_id(0) > n:
+        tl.device_print("no", n * BLOCK)
+
+for block in map(int, sys.argv[1:]):
+    scale[(1,)](5, BLOCK=block)
+print("done")
+"""
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    ran = subprocess.run(
+        [sys.executable, "-m", "irlens", *arguments], cwd=folder, capture_output=True, text=True
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "broken.py").write_text(PROGRAM + "raise SystemExit(7)")
+    (tmp_path / "idle.py").write_text("print('idle')")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
+    return tmp_path
+
+
+def test_stdout_is_the_programs_and_what_is_kept_can_be_inspected(folder: Path) -> None:
+    code, out, err = run(folder, "record", "-t", "a100", "program.py", "32", "64")
+    assert (code, out) == (0, "done\n")
+    assert "kept 2 variants in irlens-program:  scale 2" in err
+    assert "irlens tui irlens-program" in err
+    code, out, _ = run(folder, "inspect", "irlens-program", "--format", "csv")
+    assert code == 0
+    assert out.count("\nscale,sm_80,a100,") == 2
+
+
+def test_two_recordings_are_compared_kernel_by_kernel(folder: Path) -> None:
+    for place in ("before", "after"):
+        assert run(folder, "record", "-t", "a100", "-o", place, "program.py", "32")[0] == 0
+    assert run(folder, "diff", "before", "after")[0] == 0
+    assert run(folder, "record", "-t", "h100", "-o", "after", "--force", "program.py", "32")[0] == 0
+    assert run(folder, "diff", "before", "after")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("missing.py",), "missing.py is not a file"),
+        (("-t", "h1000", "program.py"), "did you mean"),
+        (("-o", "full", "program.py"), "full exists"),
+        (("-o", "full", "--force", "program.py"), "full is not a recording"),
+        (("-o", "nowhere/kept", "program.py"), "cannot write nowhere/kept"),
+        (("-t", "h100", "idle.py"), "the program compiled no Triton kernel"),
+        (("-t", "h100", "-m", "no_such_module"), "the program ended with code 1"),
+        (("-t", "h100", "broken.py", "32"), "the program ended with code 7"),
+    ],
+)
+def test_mistakes(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    code, _, err = run(folder, "record", *arguments)
+    assert code == 2, err
+    assert complaint in err
+    assert "irlens/" not in err  # no traceback through irlens
+    assert [path.name for path in (folder / "full").iterdir()] == ["thesis.tex"]
+    assert not list(folder.glob(".irlens-tmp-*"))
+
+
+def test_what_a_broken_program_compiled_is_kept(folder: Path) -> None:
+    run(folder, "record", "-t", "h100", "broken.py", "32")
+    assert (folder / "irlens-broken" / "0000-scale" / "irlens.json").is_file()

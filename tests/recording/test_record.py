@@ -1,0 +1,385 @@
+"""Programs are run, and what they compile is kept: held against what a capture is."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import irlens
+from irlens import arch
+from irlens.artifacts.load import load
+from irlens.inspection import inspect
+from irlens.model.capture import Capture
+from irlens.model.report import Occupancy
+from irlens.recording import Program, Recording, record
+
+HEAD = """
+import sys
+import triton, triton.language as tl
+
+@triton.jit
+def scale(n, BLOCK: tl.constexpr):
+    if tl.program_id(0) > n:
+        tl.device_print("no", n * BLOCK)
+"""
+TORCH = """
+import torch
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, at < n) + tl.load(y + at, at < n), at < n)
+
+def added(x, y, BLOCK=256):
+    out = torch.empty_like(x)
+    add[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, y, out, x.numel(), BLOCK)
+    return out
+"""
+H100 = arch.find("h100")
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+
+
+class Recorder:
+    """Runs programs that are given as text."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.place = folder / "kept"
+
+    def write(self, text: str, name: str = "program.py") -> Path:
+        script = self.folder / name
+        script.write_text(HEAD + textwrap.dedent(text))
+        return script
+
+    def run(self, text: str, *arguments: str, gpus: tuple[str, ...] = ("h100",)) -> Recording:
+        program = Program(name=str(self.write(text)), is_module=False, arguments=arguments)
+        return record(program, self.place, [arch.find(name) for name in gpus], pretend=True)
+
+    def kept(self) -> list[Capture]:
+        if not self.place.exists():
+            return []
+        found = list(load(self.place))
+        assert all(isinstance(each, Capture) for each in found)
+        return [each for each in found if isinstance(each, Capture)]
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Recorder:
+    return Recorder(tmp_path)
+
+
+def code(recording: Recording) -> int:
+    (run,) = recording.runs
+    return run.code
+
+
+def occupancy_of(capture: Capture) -> Occupancy:
+    occupancy = inspect(capture).occupancy
+    assert occupancy is not None
+    return occupancy
+
+
+def test_a_launch_is_kept_with_all_that_is_known_of_it(recorder: Recorder) -> None:
+    recording = recorder.run("scale[lambda meta: (7, meta['BLOCK'])](5, BLOCK=32, num_warps=2)")
+    assert (code(recording), recording.variants) == (0, {"scale": 1})
+    (capture,) = recorder.kept()
+    assert capture.target == H100.target
+    assert capture.config.args == {"n": 5}
+    assert capture.config.constexprs == {"BLOCK": 32}
+    assert capture.config.grid == (7, 32, 1)
+    assert capture.config.num_warps == 2
+    assert {"ttir", "ttgir", "llir", "ptx", "cubin"} <= capture.stages.keys()
+    assert capture.python_files == ("program.py",)
+    assert inspect(capture).resources.registers
+
+
+def test_each_variant_is_kept_once_in_the_order_of_the_launches(recorder: Recorder) -> None:
+    recorder.run("for block in (64, 32, 64, 128, 32): scale[(1,)](5, BLOCK=block)")
+    assert [capture.config.constexprs["BLOCK"] for capture in recorder.kept()] == [64, 32, 128]
+
+
+def test_each_gpu_has_a_run_of_its_own(recorder: Recorder) -> None:
+    recorder.run("scale[(1,)](5, BLOCK=32)", gpus=("a100", "mi300x"))
+    kept = [capture.target.product for capture in recorder.kept() if capture.target]
+    assert kept == ["a100", "mi300x"]
+
+
+def test_what_is_only_compiled_ahead_has_no_grid_until_it_is_launched(recorder: Recorder) -> None:
+    recorder.run("scale.warmup(5, BLOCK=32, grid=(3,))")
+    (capture,) = recorder.kept()
+    assert capture.config.grid is None
+    recorder.run("scale.warmup(5, BLOCK=32, grid=(3,)); scale[(4,)](5, BLOCK=32)")
+    (capture,) = recorder.kept()
+    assert capture.config.grid == (4, 1, 1)
+
+
+def test_a_program_runs_as_python_would_run_it(recorder: Recorder) -> None:
+    (recorder.folder / "beside.py").write_text("VALUE = 3\n")
+    recording = recorder.run(
+        """
+        import atexit, os, pathlib, beside
+        here = pathlib.Path(__file__)
+        assert __name__ == "__main__" and sys.modules["__main__"].beside is beside
+        assert sys.argv == [str(here), "--flag", "value"], sys.argv
+        assert sys.path[0] == str(here.parent), sys.path
+        assert os.environ.get("PYTHONPATH") == os.environ.get("EXPECTED")
+        atexit.register(lambda: here.with_name("left").write_text(str(beside.VALUE)))
+        scale[(1,)](5, BLOCK=32)
+        """,
+        "--flag",
+        "value",
+    )
+    assert code(recording) == 0
+    assert (recorder.folder / "left").read_text() == "3"
+
+
+def test_a_module_runs_as_python_would_run_it(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = recorder.folder / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    recorder.write("from . import other\nscale[(other.N,)](5, BLOCK=32)", "package/main.py")
+    (package / "other.py").write_text("N = 2\n")
+    monkeypatch.chdir(recorder.folder)
+    program = Program(name="package.main", is_module=True)
+    recording = record(program, recorder.place, [H100], pretend=True)
+    assert code(recording) == 0
+    (capture,) = recorder.kept()
+    assert capture.config.grid == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("ending", "expected"),
+    [
+        ("sys.exit(3)", 3),
+        ("raise ValueError('x')", 1),
+        ("import os; os._exit(5)", 5),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+    ],
+)
+def test_however_it_ends_what_was_compiled_is_kept(
+    recorder: Recorder, ending: str, expected: int
+) -> None:
+    recording = recorder.run(f"scale[(1,)](5, BLOCK=32)\n{ending}")
+    assert code(recording) == expected
+    assert recording.variants == {"scale": 1}
+    assert len(recorder.kept()) == 1
+
+
+def test_an_exception_is_shown_as_python_shows_it(
+    recorder: Recorder, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recorder.run("def f():\n    raise ValueError('x')\nf()")
+    told = capfd.readouterr().err
+    alone = subprocess.run(
+        [sys.executable, str(recorder.folder / "program.py")], capture_output=True, text=True
+    ).stderr
+    assert told == alone
+
+
+def test_nothing_compiled_leaves_nothing(recorder: Recorder) -> None:
+    recording = recorder.run("print('nothing')")
+    assert (code(recording), recording.variants) == (0, {})
+    assert [path.name for path in recorder.folder.iterdir()] == ["program.py"]
+
+
+def test_a_cache_of_the_users_own_is_neither_asked_nor_changed(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = recorder.folder / "own"
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(own))
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    monkeypatch.setenv("TRITON_STORE_BINARY_ONLY", "1")
+    recorder.run("scale[(1,)](5, BLOCK=32)")
+    assert len(recorder.kept()) == 1
+    assert not own.exists()
+
+
+def test_a_cache_that_the_program_chooses_is_read_and_left_as_it_is(recorder: Recorder) -> None:
+    own = recorder.folder / "own"
+    choose = f"import os; os.environ['TRITON_CACHE_DIR'] = {str(own)!r}\n"
+    recorder.run(f"{choose}scale[(1,)](5, BLOCK=32)")
+    (capture,) = recorder.kept()
+    assert capture.config.args == {"n": 5}
+    assert [each.kernel for each in load(own) if isinstance(each, Capture)] == ["scale"]
+
+
+@needs_torch
+def test_the_code_is_what_a_capture_of_the_kernel_has(recorder: Recorder) -> None:
+    """The same kernel with the same arguments, launched by a program, and described to irlens."""
+    path = Path(__file__).parents[2] / "kernels" / "softmax.py"
+    recorder.run(
+        f"""
+        import importlib.util, torch
+        spec = importlib.util.spec_from_file_location("_irlens_softmax", {str(path)!r})
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        x = torch.randn(4096, 1024, device="cuda")
+        module.softmax_kernel[(1056,)](
+            torch.empty_like(x), x, x.stride(0), x.stride(0), 4096, 1024,
+            BLOCK_SIZE=1024, num_stages=4, num_warps=8,
+        )
+        """
+    )
+    (kept,) = recorder.kept()
+    captured = irlens.capture(f"{path}:softmax_kernel", target="h100", num_stages=4)
+    assert kept.stages["ptx"].text() == captured.stages["ptx"].text()
+    assert kept.config == captured.config
+    assert inspect(kept).resources == inspect(captured).resources
+
+
+@needs_torch
+def test_a_program_sees_the_gpu_that_it_is_told(
+    recorder: Recorder, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recording = recorder.run(
+        TORCH
+        + """
+active = triton.runtime.driver.active
+device = active.get_active_torch_device()
+assert torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
+assert active.utils.get_device_properties(device.index)["multiprocessor_count"] == 132
+x = torch.rand(1000, device="cuda")
+layer = torch.nn.Linear(1000, 16).to(device)
+for tensor in (x, x.cpu().cuda(), x[1:], torch.ones(3).to("cuda:0"), layer(x), x.to(torch.half)):
+    assert tensor.is_cuda and not tensor.is_meta and tensor.device == device, tensor
+assert not torch.ones(3).is_cuda and torch.ones(3).sum().item() == 3
+assert x.to(torch.half).dtype == torch.half
+assert x.to(torch.ones(1, dtype=torch.int8)).dtype == torch.int8
+torch.cuda.synchronize()
+assert torch.allclose(added(x, x), x + x) and torch.equal(x, x)
+torch.testing.assert_close(added(x[1:], x[1:]), x[1:])
+handle = add.warmup(x, x, x, 1000, BLOCK=256, grid=(1,))
+handle._init_handles()
+print(handle.n_regs, handle.n_spills)
+"""
+    )
+    (run,) = recording.runs
+    assert (run.code, run.compared, run.stopped) == (0, 3, None)
+    aligned, shifted = recorder.kept()
+    held = inspect(aligned).resources
+    assert capfd.readouterr().out.split() == [str(held.registers), str(held.local_bytes)]
+    assert aligned.config.args == {
+        "x": "fp32[1000]",
+        "y": "fp32[1000]",
+        "out": "fp32[1000]",
+        "n": 1000,
+    }
+    assert "ld.global.v4" not in shifted.stages["ptx"].text()  # x[1:] is not aligned to 16 bytes
+
+
+@needs_torch
+def test_autotuners_try_everything_and_take_the_first_that_fits(recorder: Recorder) -> None:
+    recording = recorder.run(
+        """
+        import torch
+        configs = [triton.Config({"STAGES": stages}, num_warps=8) for stages in (9, 2, 1)]
+
+        @triton.autotune(configs, key=["n"])
+        @triton.jit
+        def exp(x, out, n, STAGES: tl.constexpr):
+            at = tl.arange(0, 8192)
+            for row in tl.range(tl.program_id(0), n, 100, num_stages=STAGES):
+                tl.store(out + row * 8192 + at, tl.exp(tl.load(x + row * 8192 + at)))
+
+        x = torch.empty(1000, 8192, device="cuda")
+        exp[(100,)](x, x, 1000)
+        assert exp.best_config.kwargs == {"STAGES": 2}, exp.best_config
+        """
+    )
+    assert code(recording) == 0
+    kept = recorder.kept()
+    assert [capture.config.constexprs["STAGES"] for capture in kept] == [9, 2, 1]
+    # Eight buffers of 32 KiB are more than the 227 KiB that a CTA may have.
+    assert [occupancy_of(capture).launchable for capture in kept] == [False, True, True]
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("ask", "what"),
+    [
+        ("x.sum().item()", "torch.Tensor.item"),
+        ("if x.sum() > 0: pass", "torch.Tensor.__bool__"),
+        ("x.cpu().numpy()", "torch.Tensor.numpy"),
+        ("x[x > 0]", "torch.Tensor.__getitem__"),
+        ("with torch.autocast('cuda'): pass", "torch.autocast"),
+    ],
+)
+def test_a_program_that_needs_a_value_stops_at_its_line(
+    recorder: Recorder, ask: str, what: str
+) -> None:
+    recording = recorder.run(f"{TORCH}\nx = torch.rand(8, device='cuda')\nadded(x, x)\n{ask}\n")
+    (run,) = recording.runs
+    last = len((recorder.folder / "program.py").read_text().splitlines())
+    assert run.code == 1
+    assert run.stopped is not None
+    assert run.stopped.startswith(f"{recorder.folder}/program.py:{last}: {what}")
+    assert recording.variants == {"add": 1}
+
+
+@needs_torch
+def test_a_backward_of_the_programs_own_sees_the_gpu_too(recorder: Recorder) -> None:
+    recording = recorder.run(
+        TORCH
+        + """
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return added(x, x)
+    @staticmethod
+    def backward(ctx, gradient):
+        assert gradient.is_cuda
+        return added(gradient, gradient, BLOCK=64)
+
+x = torch.rand(512, device="cuda", requires_grad=True)
+Doubled.apply(x * 2).sum().backward()
+assert x.grad.shape == (512,)
+"""
+    )
+    assert code(recording) == 0
+    assert [capture.config.constexprs["BLOCK"] for capture in recorder.kept()] == [256, 64]
+
+
+@needs_torch
+def test_time_is_no_number_and_takes_none(recorder: Recorder) -> None:
+    recording = recorder.run(
+        TORCH
+        + """
+import math
+x = torch.rand(512, device="cuda")
+calls = []
+assert math.isnan(triton.testing.do_bench(lambda: calls.append(added(x, x))))
+assert len(calls) == 1
+begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+begin.record(); end.record()
+assert math.isnan(begin.elapsed_time(end))
+"""
+    )
+    assert code(recording) == 0
+
+
+def test_an_interrupt_is_the_programs(tmp_path: Path) -> None:
+    script = Recorder(tmp_path).write(
+        "import time\nscale[(1,)](5, BLOCK=32)\nprint('ready', flush=True)\ntime.sleep(600)"
+    )
+    running = subprocess.Popen(
+        [sys.executable, "-m", "irlens", "record", "-t", "h100", "-o", "kept", str(script)],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        text=True,
+    )  # fmt: skip
+    assert running.stdout is not None
+    assert running.stdout.readline() == "ready\n"
+    os.killpg(running.pid, signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 2, told
+    assert "KeyboardInterrupt" in told
+    assert [each.kernel for each in load(tmp_path / "kept") if isinstance(each, Capture)] == [
+        "scale"
+    ]
