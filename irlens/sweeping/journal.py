@@ -9,6 +9,7 @@ takes its journal away: asked again, what failed is tried again.
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -64,7 +65,8 @@ class Journal:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             _clean(self._path.parent)
             self._file = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o666)
-            locks.share(self._file)
+            with suppress(OSError):  # a file system that has no locks
+                locks.share(self._file)
             os.write(self._file, b"\n")  # the line before it may have been cut short
         except OSError:
             self._close()  # then an interrupted sweep starts over
@@ -80,7 +82,7 @@ class Journal:
     def times(self) -> dict[str, dict[int, Timing]]:
         """Return the times that were taken already, by bench and number of the variant.
 
-        A bench is what ``Device.bench`` tells: times of different ones cannot be compared.
+        A bench is what ``device.bench`` tells: times of different ones cannot be compared.
         """
         found: dict[str, dict[int, Timing]] = {}
         for each in self._lines():
