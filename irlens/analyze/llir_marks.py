@@ -1,11 +1,11 @@
 """Where in LLVM IR its pipelines are: copies, commits and waits, and which belong together.
 
 For NVIDIA they are calls that stand for instructions of PTX, and groups are followed as there.
-Which barrier a wait asks is not followed; bulk copies and the announcement of their bytes belong
-together where they name the same value.
+Which barrier a wait asks is followed in the PTX alone. LLVM keeps such calls in order as a rule:
+where the two have the same ones of the same lines, what belongs together there does so here.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from irlens.analyze.llir_ptx import Calls
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
 from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import loop_source
+from irlens.analyze.pipelines.originals import Original, goes_by_barrier, take_over
 from irlens.analyze.pipelines.streams import STREAMS, announced, at_barrier
 from irlens.model.listing import PipelineMark
 from irlens.model.report import Pipeline, PipelineKind
@@ -25,7 +26,10 @@ _MOST_PER_CALL = 1 << 16
 
 
 def find_marks(
-    flow: Flow, lines: Sequence[str], pipelines: Sequence[Pipeline]
+    flow: Flow,
+    lines: Sequence[str],
+    pipelines: Sequence[Pipeline],
+    original: Callable[[], Original],
 ) -> list[PipelineMark]:
     """Return the lines of a function that copy asynchronously, commit or wait for that.
 
@@ -34,20 +38,30 @@ def find_marks(
         lines: The module's text, line by line.
         pipelines: What the report says of the loops in machine-level IR; a loop here is the one
             with the same ``for``.
+        original: Answers with the PTX, if barriers make it necessary.
     """
     finder = _Finder(flow, lines)
     finder.nvidia()
     finder.amd()
+    if finder.signals:
+        found = original()
+        take_over(finder.drafts, _paired(finder.signals, found), found)
     return finish(finder.drafts, by_source(pipelines))
 
 
 class _Finder:
-    """Collects the drafts of one function, by a call's line and what it is the how-manieth of."""
+    """Collects the drafts of one function, by the line of a call and its place in the call.
+
+    Attributes:
+        drafts: What was found.
+        signals: What goes by barriers, in the order of the text.
+    """
 
     def __init__(self, flow: Flow, lines: Sequence[str]) -> None:
         self.drafts: dict[Key, Draft] = {}
         self._flow = flow
         self._lines = lines
+        self.signals: list[ptx.Instruction] = []
         self._origins: dict[int, Hashable] = {}
 
     def nvidia(self) -> None:
@@ -108,6 +122,7 @@ class _Finder:
 
     def _barriers(self, block: int, instructions: Sequence[ptx.Instruction]) -> None:
         """Add what goes by barriers in a block."""
+        self.signals += filter(goes_by_barrier, instructions)
         for each in instructions:
             found = at_barrier(each)
             if found is not None:
@@ -131,3 +146,21 @@ class _Finder:
             found.append((str(loop_source(self._flow.location(loop))), kind))
             loop = self._flow.forest.loops[loop].parent
         return tuple(found)
+
+
+def _paired(signals: Sequence[ptx.Instruction], original: Original) -> dict[int, ptx.Instruction]:
+    """What signals and asks barriers here with what does so in the PTX; none if they differ."""
+    there = [
+        instruction
+        for _, instruction in sorted(original.instructions.items())
+        if goes_by_barrier(instruction)
+    ]
+    if [*map(_place, signals)] != [*map(_place, there)]:
+        return {}
+    return {one.start: other for one, other in zip(signals, there, strict=True)}
+
+
+def _place(instruction: ptx.Instruction) -> Hashable:
+    """What an instruction does at a barrier, and its lines in the source."""
+    lines = tuple((frame.file, frame.line) for frame in instruction.locations)
+    return at_barrier(instruction), lines

@@ -93,7 +93,7 @@ def made_from(instruction: Instruction, original: ptx.Instruction) -> bool:
     """
     if _TCGEN05.fullmatch(instruction.opcode) and instruction.opcode.endswith("MMA"):
         return original.name.startswith("tcgen05.mma.")
-    return original.name.startswith(_MADE_FROM.get(instruction.opcode, ("?",)))
+    return original.name.startswith(_MADE_FROM.get(instruction.opcode, ()))
 
 
 def at_barrier(instruction: Instruction) -> tuple[PipelineRole, PipelineKind | None] | None:

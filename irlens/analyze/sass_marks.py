@@ -4,16 +4,14 @@ Groups are followed in the machine code itself. Which barrier an instruction mea
 registers' contents; that is known of the PTX, and holds for what was made from it.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-
-import msgspec
+from collections.abc import Hashable, Sequence
 
 from irlens.analyze import sass_flow
 from irlens.analyze.graph import find_loops
-from irlens.analyze.pipelines import streams, tcgen05
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
 from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import loop_source
+from irlens.analyze.pipelines.originals import Original, take_over
 from irlens.analyze.sass_asynchronous import (
     Stream,
     StreamEvent,
@@ -24,7 +22,6 @@ from irlens.analyze.sass_asynchronous import (
 from irlens.analyze.sass_tries import first_tries
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
-from irlens.parse import ptx
 from irlens.parse.sass import Section
 
 _KINDS: dict[Stream, PipelineKind] = {
@@ -32,18 +29,6 @@ _KINDS: dict[Stream, PipelineKind] = {
     "wgmma": "wgmma",
     "tcgen05": "tcgen05",
 }
-
-
-class Original(msgspec.Struct, frozen=True):
-    """The PTX that machine code was made from.
-
-    Attributes:
-        instructions: By line.
-        marks: Its marks.
-    """
-
-    instructions: Mapping[int, ptx.Instruction]
-    marks: Sequence[PipelineMark]
 
 
 def find_marks(
@@ -60,17 +45,21 @@ def find_marks(
     finder = _Finder(section, original)
     finder.groups()
     finder.barriers()
-    finder.follow_original()
+    take_over(finder.drafts, finder.originals, original)
     return finish(finder.drafts, by_source(pipelines))
 
 
 class _Finder:
-    """Collects the drafts of one section, by the instruction's offset."""
+    """Collects the drafts of one section, by the instruction's offset.
+
+    Attributes:
+        drafts: What was found.
+        originals: By offset, what instructions of PTX those here were made from.
+    """
 
     def __init__(self, section: Section, original: Original) -> None:
         self.drafts: dict[Key, Draft] = {}
         self._section = section
-        self._marks = {(mark.line, mark.role): mark for mark in original.marks}
         self._flow = sass_flow.build(section)
         # Where control flow is not known, each block is one that nothing leads to.
         self._shift = 1 if self._flow.unknown else 0
@@ -79,7 +68,7 @@ class _Finder:
         self._successors = unrelated if self._flow.unknown else known
         self._forest = find_loops(self._successors)
         self._blocks = {n: b for b, inside in enumerate(self._flow.blocks) for n in inside}
-        self._originals = {
+        self.originals = {
             each.offset: found
             for each in section.instructions
             if each.ptx_line is not None
@@ -87,14 +76,14 @@ class _Finder:
             and made_from(each, found)
         }
         for first, repeated in first_tries(section, self._flow):
-            self._originals.pop(first.offset, None)  # whatever stands before it
-            if repeated.offset in self._originals:
-                self._originals[first.offset] = self._originals[repeated.offset]
+            self.originals.pop(first.offset, None)  # whatever stands before it
+            if repeated.offset in self.originals:
+                self.originals[first.offset] = self.originals[repeated.offset]
 
     def groups(self) -> None:
         """Add what forms groups, and follow these."""
         found: dict[Stream, list[StreamEvent]] = {}
-        for each in stream_events(self._section, self._originals):
+        for each in stream_events(self._section, self.originals):
             if each.stream is None:
                 self._add(each.index, "wait", None)
             else:
@@ -123,26 +112,6 @@ class _Finder:
             if found is not None:
                 self._add(index, *found)
 
-    def follow_original(self) -> None:
-        """Take over what is known of the PTX: barriers, and the pipelines of the report."""
-        made: dict[tuple[int, PipelineRole], list[Key]] = {}
-        for at, role in self.drafts:
-            original = self._originals.get(at)
-            if original is not None and (original.line, role) in self._marks:
-                made.setdefault((original.line, role), []).append((at, role))
-        for place, keys in made.items():
-            mark = self._marks[place]
-            partners = [
-                partner
-                for line in mark.partners
-                for role in _LEADS_TO[mark.role]
-                for partner in made.get((line, role), ())
-            ]
-            for key in keys:
-                self.drafts[key].pipeline = mark.pipeline
-                if _goes_by_barrier(self._originals[key[0]]):
-                    self.drafts[key].partners.update(partners)
-
     def _add(self, index: int, role: PipelineRole, kind: PipelineKind | None) -> None:
         instruction = self._section.instructions[index]
         self.drafts[instruction.offset, role] = Draft(
@@ -164,16 +133,3 @@ class _Finder:
             found.append((str(loop_source(back.source)), kind))
             loop = self._forest.loops[loop].parent
         return tuple(found)
-
-
-def _goes_by_barrier(original: ptx.Instruction) -> bool:
-    """Whether an instruction signals a barrier, or asks one."""
-    return streams.at_barrier(original) is not None or tcgen05.barrier_of(original) is not None
-
-
-#: What the marks of a role lead to.
-_LEADS_TO: dict[PipelineRole, tuple[PipelineRole, ...]] = {
-    "copy": ("commit", "wait"),
-    "commit": ("wait",),
-    "wait": ("commit", "copy"),
-}

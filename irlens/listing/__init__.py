@@ -115,7 +115,7 @@ def _read(stage: str, text: str, report: Report, capture: Capture) -> Content:
         case "llir":
             from irlens.listing.portable import read_llir
 
-            return read_llir(text, report)
+            return read_llir(text, report, capture)
         case "ptx":
             from irlens.listing.nvidia import read_ptx
 

@@ -1,11 +1,14 @@
 """What is known of each line of PTX and of SASS."""
 
+from collections.abc import Sequence
+
 from irlens.analyze import cfg as ptx_cfg
 from irlens.analyze import ptx_liveness, sass_flow, sass_liveness, sass_marks, sass_source
 from irlens.analyze.graph import find_loops
 from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, loop_source
 from irlens.analyze.pipelines.marks import find_marks
+from irlens.analyze.pipelines.originals import Original
 from irlens.listing.columns import Content, live_by_line, loop_range, of_assembly
 from irlens.model.capture import Capture
 from irlens.model.listing import LoopRange
@@ -48,7 +51,6 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
     functions = ptx.parse(stage.text()).functions if stage is not None else ()
     known = {each.line: each.locations for one in functions for each in one.instructions}
     sections = [sass_source.trace(each, known) for each in sass.parse(text).sections]
-    kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
     chains = ((each.line, each.line, each.source) for one in sections for each in one.instructions)
     section = by_name(sections, report.kernel)
     if section is None:
@@ -63,17 +65,18 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
         chains=chains,
         live=live_by_line(lines, counts) if counts else None,
         loops=_sass_loops(section),
-        marks=sass_marks.find_marks(section, report.pipelines, _original(kernel, report)),
+        marks=sass_marks.find_marks(section, report.pipelines, read_original(functions, report)),
         problem=f"not known: {reason}" if reason else "",
     )
 
 
-def _original(kernel: ptx.Function | None, report: Report) -> sass_marks.Original:
-    """What the marks in machine code are to know of the PTX."""
+def read_original(functions: Sequence[ptx.Function], report: Report) -> Original:
+    """Return what marks in other stages are to know of the PTX, if it has the kernel."""
+    kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
     if kernel is None:
-        return sass_marks.Original({}, ())
+        return Original({}, ())
     marks = find_marks(kernel, ptx_cfg.build(kernel), report.pipelines)
-    return sass_marks.Original({each.line: each for each in kernel.instructions}, marks)
+    return Original({each.line: each for each in kernel.instructions}, marks)
 
 
 def _absent(report: Report) -> str:

@@ -1,11 +1,16 @@
 """What is known of each line of the stages that both vendors have: MLIR and LLVM IR."""
 
+from contextlib import suppress
+
 from irlens.analyze import llir_loops, llir_marks, mlir_loops, ttgir_marks
 from irlens.analyze.pipelines.loops import loop_source
+from irlens.analyze.pipelines.originals import Original
 from irlens.listing.columns import Content, loop_range
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
-from irlens.parse import llir, mlir
+from irlens.parse import llir, mlir, ptx
 
 
 def read_mlir(stage: str, text: str, report: Report) -> Content:
@@ -34,8 +39,8 @@ def read_mlir(stage: str, text: str, report: Report) -> Content:
     return Content(chains=chains, loops=loops, marks=marks)
 
 
-def read_llir(text: str, report: Report) -> Content:
-    """Read LLVM IR."""
+def read_llir(text: str, report: Report, capture: Capture) -> Content:
+    """Read LLVM IR; its barriers are told by the PTX, where the capture has it."""
     functions = llir.parse(text).functions
     lines = text.split("\n")
     flows = [llir_loops.build(function, lines) for function in functions]
@@ -51,6 +56,20 @@ def read_llir(text: str, report: Report) -> Content:
             for loop in llir_loops.list_loops(flow)
         ],
         marks=[
-            mark for flow in flows for mark in llir_marks.find_marks(flow, lines, report.pipelines)
+            mark
+            for flow in flows
+            for mark in llir_marks.find_marks(
+                flow, lines, report.pipelines, lambda: _original(capture, report)
+            )
         ],
     )
+
+
+def _original(capture: Capture, report: Report) -> Original:
+    stage = capture.stages.get("ptx")
+    with suppress(ArtifactError):
+        if stage is not None:
+            from irlens.listing.nvidia import read_original
+
+            return read_original(ptx.parse(stage.text()).functions, report)
+    return Original({}, ())

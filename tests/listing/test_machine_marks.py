@@ -226,33 +226,44 @@ def place(listing: StageListing, mark: PipelineMark) -> tuple[tuple[str, int], .
     return tuple((frame.file, frame.line) for frame in listing.chains[chain] if chain >= 0)
 
 
-def same_in_llvm(capture: Capture) -> None:
-    """As much of everything from each line, with as many partners; barriers are not followed."""
+def same_in_llvm(capture: Capture) -> bool:
+    """As much of everything from each line, with as many partners; whether of barriers, too.
+
+    Barriers are followed in the PTX, and LLVM may write blocks in another order.
+    """
     report = inspect(capture)
-    counts = []
+    groups, barriers = list[Counter[object]](), list[Counter[tuple[object, ...]]]()
     for listing in (list_stage(capture, stage, report) for stage in ("llir", "ptx")):
-        found = Counter[object]()
+        by_group, by_barrier = Counter[object](), Counter[tuple[object, ...]]()
         for mark in listing.marks:
             text = listing.lines[mark.line - 1]
             ahead = [listing.lines[line - 1] for line in (mark.line, *mark.partners)]
             if listing.stage == "ptx" and any(re.match(r"\s*(@!?%\w+ )?ld\.", t) for t in ahead):
                 continue  # it runs ahead in registers
-            barrier = re.search(r"mbarrier\.[at]|tcgen05\.commit", text) is not None
-            shape = () if barrier else (mark.pipeline, len(mark.partners))
-            found[mark.role, place(listing, mark), *shape] += 1
-        counts.append(found)
-    assert counts[0] == counts[1]
+            what = (mark.role, place(listing, mark))
+            if re.search(r"mbarrier\.[at]|tcgen05\.commit", text) is None:
+                by_group[*what, mark.pipeline, len(mark.partners)] += 1
+            else:
+                by_group[what] += 1
+                by_barrier[*what, mark.pipeline, len(mark.partners)] += 1
+        groups.append(by_group)
+        barriers.append(by_barrier)
+    assert groups[0] == groups[1]
+    if barriers[0] == barriers[1]:
+        return True
+    assert not any(shape[-1] for shape in barriers[0])
+    return False
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_llvm_ir_and_ptx(kernel: str, target: str) -> None:
-    same_in_llvm(irlens.capture(kernel, target=target))
+    barriers = same_in_llvm(irlens.capture(kernel, target=target))
+    assert barriers or target == "sm_100"
 
 
 def test_llvm_ir_and_ptx_of_triton_3_6(h200_cache: Path) -> None:
-    for capture in irlens.load(h200_cache):
-        same_in_llvm(capture)
+    assert all(same_in_llvm(capture) for capture in irlens.load(h200_cache))
 
 
 def retired(listing: StageListing) -> Counter[int]:
