@@ -41,10 +41,12 @@ class Origin(msgspec.Struct, frozen=True):
 
     Attributes:
         key: The entry that it was compiled from.
+        told: What was chosen anew: "num_stages=2".
         comparison: What moved since; ``None`` where that cannot be told.
     """
 
     key: str
+    told: str
     comparison: Comparison | None
 
 
@@ -118,7 +120,7 @@ class Recompiling:
         self._set_running(None)
         self.last.pop(attempt.key, None)
         if entry.key != attempt.key:
-            self.origins[entry.key] = Origin(attempt.key, comparison)
+            self.origins[entry.key] = Origin(attempt.key, attempt.told, comparison)
         if attempt.key not in self._history:
             self._history = [attempt.key]
         if entry.key not in self._history:

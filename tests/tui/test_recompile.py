@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
@@ -26,6 +27,7 @@ from irlens.tui.screens.reading import Reading
 from irlens.tui.screens.recompile import Recompile
 from irlens.tui.widgets.compiling import CompileStatus, MovedSince
 from irlens.tui.widgets.field import Field, stepped
+from irlens.tui.widgets.hints import Hints
 from irlens.workbench.bench import Bench
 from irlens.workbench.compiling import Compiler
 from tests.tui.waiting import settle, until
@@ -107,6 +109,17 @@ async def test_values_can_be_typed_and_completed(bench: "FakeWorkbench") -> None
         await settle(pilot)
         ((_, changes),) = bench.recompiled
         assert changes == {"BLOCK_SIZE": "2048", "PRECISE": "true", "target": "a100"}
+
+
+async def test_the_form_says_which_keys_it_has(bench: "FakeWorkbench") -> None:
+    async with opened(bench, size=(80, 24)) as (_, pilot):
+        form = await open_form(pilot)
+        for _ in form.query(Field):
+            await pilot.press("down")
+            await settle(pilot)
+            told = str(form.query_one(Hints).content)
+            for what in ("Less", "More", "Compile", "Help", "Cancel", "As compiled"):
+                assert what in told
 
 
 async def test_arguments_are_below_with_what_they_follow_from(bench: "FakeWorkbench") -> None:
@@ -238,6 +251,21 @@ async def test_what_moved_is_told_and_one_key_shows_it_all(bench: "FakeWorkbench
         await settle(pilot)
         assert isinstance(app.screen, Compare)
         assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
+
+
+async def test_what_moved_has_room_however_much_was_chosen(bench: "FakeWorkbench") -> None:
+    async with opened(bench, size=(80, 24)) as (app, pilot):
+        comparison = bench.compare("softmax-h100", "softmax-t4")
+        sides = [comparison.before, comparison.after]
+        long = [replace(side, label=f"{side.label} {'x=1 ' * 30}") for side in sides]
+        comparison = replace(comparison, before=long[0], after=long[1])
+        await open_form(pilot)
+        bench.compare = lambda *_: comparison  # type: ignore[method-assign]
+        await pilot.press("up", "up", *"2", "enter")
+        await settle(pilot)
+        told = str(app.screen.query_one(MovedSince).content)
+        assert told.startswith("n_cols=2")
+        assert "pipelined → not pipelined" in told
 
 
 async def test_the_inspector_stays_at_its_line(bench: "FakeWorkbench") -> None:

@@ -32,6 +32,7 @@ PLACES: dict[str, tuple[str | None, list[str]]] = {
     "browser": (None, ["G"]),
     "search": (None, ["slash", *"soft"]),
     "nothing typed": (None, ["slash"]),
+    "sorting": (None, ["o"]),
     "notification": (None, ["enter"]),
     "palette": (None, ["ctrl+p", "down"]),
     "picking": (None, ["G", "k", "k", "c"]),

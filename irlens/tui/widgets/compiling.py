@@ -92,8 +92,11 @@ class MovedSince(Static):
         if origin is None or origin.comparison is None:
             self.update(Content.styled(where, DIM))
             return
+        sides = deltas.sides(origin.comparison)
+        if sides.cell_length > width // 2:  # a size may change every argument
+            sides = Content(origin.told)
         told = hanging(
-            Content.assemble(deltas.sides(origin.comparison), "  "),
+            sides + "  ",
             deltas.phrases(origin.comparison),
             "bold",
             width - 4,

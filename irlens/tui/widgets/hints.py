@@ -76,7 +76,9 @@ class Hints(Static):
         """Whether the key is text to what has the focus."""
         focused, sign = self.screen.focused, self.app.get_key_display(hint.binding)
         key = hint.binding.key
-        return focused is not None and len(sign) == 1 and focused.check_consume_key(key, sign)
+        # An arrow or Enter has a sign, too, and is no text.
+        is_sign = len(sign) == 1 and sign.isascii()
+        return focused is not None and is_sign and focused.check_consume_key(key, sign)
 
     def _fitting(self, hints: list[ActiveBinding]) -> list[ActiveBinding]:
         *rest, last = [hint.binding.action for hint in hints] or [""]
