@@ -28,7 +28,7 @@ What is kept is a directory of captures: for `irlens tui`, `irlens inspect`, `ir
 \b
 irlens record train.py --epochs 1
 irlens record -t h100,mi300x bench.py
-irlens record -m my_package.bench
+irlens record -m pytest tests/test_kernels.py
 """
 
 
