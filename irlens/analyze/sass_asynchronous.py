@@ -37,7 +37,6 @@ _WGMMA = re.compile(r"[BHIQ]GMMA")
 _TCGEN05 = re.compile(r"UTC(?:\w*MMA|CP|SHIFT)")
 _STORES = frozenset({"UTMASTG", "UTMAREDG", "UBLKRED"})
 
-
 #: How the PTX that an opcode is made from begins.
 _MADE_FROM = {
     "LDGSTS": ("cp.async.ca.", "cp.async.cg."),

@@ -4,6 +4,8 @@ For machine code ptxas's own table says which line of PTX an instruction was mad
 """
 
 import re
+import shutil
+import subprocess
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 import irlens
 from irlens.analyze import sass_source
+from irlens.artifacts import tools
 from irlens.inspection import inspect
 from irlens.listing import list_stage
 from irlens.model.capture import Capture
@@ -188,6 +191,20 @@ def test_samples(name: str) -> None:
     same_lines(both)
     same_partners(both)
     assert same_products(both)
+
+
+@pytest.mark.parametrize(("target", "tool"), [("sm_90a", "ptxas"), ("sm_100a", "ptxas-blackwell")])
+def test_what_triton_does_not_write(target: str, tool: str, tmp_path: Path) -> None:
+    written = tmp_path / "every.ptx"
+    shutil.copy(DATA / f"every_{target}.ptx", written)
+    made = ("-lineinfo", f"-arch={target}", str(written), "-o", str(written.with_suffix(".cubin")))
+    subprocess.run([tools.find(tool), *made], check=True)
+    (capture,) = irlens.load(tmp_path)
+    both = read(capture)
+    same_lines(both)
+    same_partners(both)
+    assert same_products(both)
+    all_of_it_is_marked(both)
 
 
 def test_what_triton_3_6_made(older: list[Both]) -> None:
