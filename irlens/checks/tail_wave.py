@@ -52,7 +52,10 @@ def find(facts: Facts) -> Iterator[Finding]:
             f" {percent(occupancy.tail)} of the GPU, and {percent(1 - occupancy.waves / waves)} of"
             " the launch is lost to it"
         ),
-        hint="choose tiles that make close to a whole number of them, or a persistent kernel",
+        hint=(
+            f"choose tiles that make close to a whole number of {facts.words.wave}s, or a"
+            " persistent kernel"
+        ),
         stage=None,
         line=None,
         source=None,
