@@ -8,6 +8,7 @@ from typing import TypeAlias, TypedDict, TypeVar
 import click
 import msgspec
 
+from irlens.cli import completing
 from irlens.model.config import ConstexprValue
 from irlens.model.lists import split_list
 
@@ -134,6 +135,7 @@ target_option = click.option(
     "--target",
     metavar="GPU,...",
     callback=_values,
+    shell_complete=completing.gpus,
     help="GPUs: sm_90, gfx942, h100, mi300x, ... (see `irlens targets`).",
 )
 _CONFIG_OPTIONS = (

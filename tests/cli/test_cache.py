@@ -188,18 +188,3 @@ def test_mistakes(arguments: tuple[str, ...], complaint: str, store: Path) -> No
     assert (ran.code, ran.out) == (2, "")
     assert complaint in ran.err
     assert "Traceback" not in ran.err
-
-
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        ("irlens ca", "cache"),
-        ("irlens cache cl", "clean"),
-        ("irlens cache clean --env", "--environments"),
-        ("irlens cache clean --older", "--older-than"),
-    ],
-)
-def test_a_shell_completes_it(words: str, offered: str) -> None:
-    number = str(words.count(" "))
-    ran = irlens(_IRLENS_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=number)
-    assert f"plain,{offered}" in ran.out.splitlines(), ran

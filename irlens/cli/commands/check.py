@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 import msgspec
 
-from irlens.cli import output
+from irlens.cli import completing, output
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
 from irlens.cli.writing import WritingOptions, write, writing_options
@@ -57,7 +57,7 @@ class _Options(KernelOptions, WritingOptions):
 
 
 @click.command(help=_HELP, short_help="Fail on regressions and broken budgets.")
-@click.argument("kernels", metavar="[KERNEL]...", nargs=-1)
+@click.argument("kernels", metavar="[KERNEL]...", nargs=-1, shell_complete=completing.kernels)
 @kernel_options
 @click.option("--update", is_flag=True, help="Write the baseline anew, and tell what changed.")
 @click.option(

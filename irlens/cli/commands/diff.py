@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from irlens.cli import completing
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
 from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
@@ -51,8 +52,8 @@ class _Options(KernelOptions, WritingOptions):
 
 
 @click.command(help=_HELP, short_help="Show what moved between two captures.")
-@click.argument("before")
-@click.argument("after", required=False)
+@click.argument("before", shell_complete=completing.kernels)
+@click.argument("after", required=False, shell_complete=completing.kernels)
 @kernel_options
 @click.option("--pressure", is_flag=True, help="Compare live registers in the machine code, too.")
 @click.option("--stage", metavar="NAME,...", help="Compare the code of these stages instead.")

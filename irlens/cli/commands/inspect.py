@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from irlens.cli import output
+from irlens.cli import completing, output
 from irlens.cli.exits import Exit
 from irlens.cli.options import KernelOptions, asked, kernel_options
 from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
@@ -43,7 +43,7 @@ class _Options(KernelOptions, WritingOptions):
 
 
 @click.command(help=_HELP, short_help="Show what the compiler made of a kernel.")
-@click.argument("kernel")
+@click.argument("kernel", shell_complete=completing.kernels)
 @kernel_options
 @click.option("--stage", metavar="NAME", help="Print one stage: ttir, ttgir, llir, ptx, sass, ...")
 @click.option("--interleave", is_flag=True, help="With --stage: print the Python in between.")

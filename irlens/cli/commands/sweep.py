@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 import msgspec
 
-from irlens.cli import output
+from irlens.cli import completing, output
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, ConfigOptions, asked_configs, config_options
 from irlens.cli.progress import Tell, progress
@@ -70,7 +70,7 @@ def _keys(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tu
 
 
 @click.command(help=_HELP, short_help="Compile a grid of configurations and show which fit.")
-@click.argument("kernel")
+@click.argument("kernel", shell_complete=completing.kernels)
 @config_options
 @click.option("--where", metavar="EXPR", multiple=True, help="Compile only what meets this.")
 @click.option(

@@ -12,6 +12,7 @@ import click
 
 from irlens.artifacts import store
 from irlens.artifacts.load import load
+from irlens.cli import completing
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
 from irlens.model.errors import ArtifactError, IrlensError
@@ -42,7 +43,7 @@ class _Options(KernelOptions):
 
 
 @click.command(help=_HELP, short_help="Look around in a kernel, in a terminal.")
-@click.argument("kernel", required=False)
+@click.argument("kernel", required=False, shell_complete=completing.kernels)
 @kernel_options
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 @click.option("--serve", is_flag=True, help="Show it in a web browser instead.")
