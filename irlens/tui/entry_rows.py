@@ -4,6 +4,7 @@ Thousands of entries come twice or three times each while a cache is read, so th
 is made once for each time, and nothing is drawn here.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
@@ -25,6 +26,8 @@ from irlens.tui.workbench import Entry
 
 #: Cells for "▾" beside the title of the column that is sorted by.
 _ARROW = 1
+#: A part of a label: "n_cols=781", "x=fp16[64, 64]".
+_TOLD = re.compile(r"[^\s\[]+\[[^\]]{0,200}\]\S*|\S+")
 #: Who caps the registers of one entry does not want to hear of it in all others.
 _NOTHING_ASKED = "maxnreg=None"
 #: Columns that begin with A; who asks for registers wants to see the most of them.
@@ -130,7 +133,7 @@ class EntryRows:
             sides = {key: side_of(self.entries[key], None) for key in self._by_kernel[kernel]}
             known = {key: side for key, side in sides.items() if side is not None}
             for key, label in zip(known, labels(list(known.values())), strict=True):
-                apart = " ".join(label.replace(_NOTHING_ASKED, "").split())
+                apart = _shortened(label)
                 if self._apart.get(key) != apart:
                     self._apart[key] = apart
                     changed.append(key)
@@ -158,6 +161,12 @@ class EntryRows:
         text = searched(entry)
         lower = text.lower()
         return all(word in (text if is_exact(word) else lower) for word in self.wanted)
+
+
+def _shortened(label: str) -> str:
+    """Return a label with the tensors last: most often they only follow from a size."""
+    told = [each for each in _TOLD.findall(label) if each != _NOTHING_ASKED]
+    return " ".join(sorted(told, key=lambda each: "[" in each))
 
 
 def _text(pieces: Iterable[tuple[str, str]]) -> str:

@@ -91,6 +91,18 @@ def test_settings_are_sorted_by_their_numbers() -> None:
     ]  # fmt: skip
 
 
+def test_tensors_come_last_of_what_sets_entries_apart() -> None:
+    def sized(number: int) -> Entry:
+        args = {"x": f"fp16[{number}, 64]", "n": number}
+        config = replace(CONFIG, args=args, constexprs={"BLOCK": number})
+        return Entry(key=str(number), kernel="k", config=config)
+
+    rows = EntryRows()
+    rows.add(map(sized, (64, 781)))
+    apart, *_ = rows.cells_of("781")["settings"][0]
+    assert apart == ("n=781 BLOCK=781 x=fp16[781, 64]", "")
+
+
 @given(st.text())
 def test_any_name_has_a_place(name: str) -> None:
     assert natural(name) <= natural(f"{name}1")
