@@ -1,6 +1,6 @@
 """How many CTAs fit if one resource changes, as a record."""
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -25,5 +25,5 @@ class OccupancyCurve(msgspec.Struct, frozen=True, kw_only=True):
     resource: CurveName
     unit: str
     at: int
-    steps: list[tuple[int, int]]
+    steps: Annotated[list[tuple[int, int]], msgspec.Meta(min_length=1)]
     last: int

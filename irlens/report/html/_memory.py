@@ -60,7 +60,7 @@ def _map(found: SharedMemory) -> Markup | None:
 
 def _buffer(buffer: SharedBuffer, x: float, width: float) -> list[Markup]:
     """A buffer's part of the bar, a cell for each of its copies."""
-    copies = buffer.copies if buffer.copies <= _MOST_COPIES else 1
+    copies = buffer.copies if 0 < buffer.copies <= _MOST_COPIES else 1
     named = tag("title", describe_buffer(buffer))
     style = "barrier" if buffer.purpose == "barrier" else "buffer"
     cell = width / copies

@@ -14,16 +14,16 @@ def mixes(report: Report) -> Markup:
 
 def _mix(mix: InstructionMix) -> Markup:
     ordered = sorted(mix.classes.items(), key=lambda item: (-item[1], item[0]))
-    most = max([*mix.classes.values(), *mix.unknown.values()], default=1)
+    most = max([1, *mix.classes.values(), *mix.unknown.values()])
     rows: list[list[Content]] = [
-        [name, count(number), percent(number / mix.total), bar(number / most)]
+        [name, count(number), percent(number / max(mix.total, 1)), bar(number / most)]
         for name, number in ordered
     ]
     rows += [
         [
             join([tag("code", name), " ", stated("warn", "unknown opcode")]),
             count(number),
-            percent(number / mix.total),
+            percent(number / max(mix.total, 1)),
             bar(number / most, state="warn"),
         ]
         for name, number in sorted(mix.unknown.items())

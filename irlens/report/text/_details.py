@@ -77,7 +77,7 @@ def _pressure(page: Page, report: Report) -> None:
             continue
         page.line("Pressure", [Cell(name, "bold"), *_peak(found)])
         if found.curve:
-            page.line("", [Cell(_sparkline(found.curve, found.peak or 1), "code")])
+            page.line("", [Cell(_sparkline(found.curve), "code")])
         _by_line(page, report, found)
         for group in found.live:
             place = str(group.source) if group.source else "no source"
@@ -128,15 +128,15 @@ def _by_line(page: Page, report: Report, found: StagePressure) -> None:
         page.line("", [Cell(figures, style), Cell(code, "code")], gap="  ")
 
 
-def _sparkline(curve: Sequence[int], peak: int) -> str:
+def _sparkline(curve: Sequence[int]) -> str:
     """The curve over the instructions, the highest point of each stretch."""
     width = min(_CURVE_WIDTH, len(curve))
     stretches = (
         curve[len(curve) * index // width : len(curve) * (index + 1) // width]
         for index in range(width)
     )
-    top = len(_BLOCKS) - 1
-    return "".join(_BLOCKS[round(max(stretch) / max(peak, 1) * top)] for stretch in stretches)
+    top, peak = len(_BLOCKS) - 1, max([1, *curve])
+    return "".join(_BLOCKS[round(max([0, *stretch]) / peak * top)] for stretch in stretches)
 
 
 def _memory(page: Page, report: Report) -> None:
@@ -166,7 +166,7 @@ def _mix(page: Page, report: Report) -> None:
         page.line("Mix", [f"{mix.stage} {plural(mix.total, 'instruction')}"])
         ordered = sorted(mix.classes.items(), key=lambda item: (-item[1], item[0]))
         for name, number in [*ordered, *sorted(mix.unknown.items())]:
-            share = f"{number / mix.total:>6.1%}"
+            share = f"{number / max(mix.total, 1):>6.1%}"
             unknown = Cell("unknown opcode", "warn") if name in mix.unknown else ""
             page.line("", [f"{count(number):>7} {share}  {name}", unknown])
 
