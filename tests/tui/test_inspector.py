@@ -15,6 +15,7 @@ from irlens.tui.app import Lens
 from irlens.tui.code.searching import Hit, Query
 from irlens.tui.screens.inspector import View
 from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Workbench
 from tests.tui.waiting import settle
 
@@ -427,6 +428,35 @@ async def test_panes_are_made_wider_and_shown_alone(bench: Workbench) -> None:
         assert pane.size.width > 110
         await press(pilot, "z")
         assert pane.size.width < width
+
+
+async def test_a_pane_shown_alone_can_be_searched_and_left(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab z slash m a x")
+        ptx = active(view)
+        assert view.query_one(Prompt).region.height == 1
+        assert str(ptx.border_subtitle).startswith("match ")
+        await press(pilot, "enter tab")
+        assert active(view) is ptx, "there is no other pane to go to"
+        assert facts(view)
+        await press(pilot, "colon s o f t m a x full_stop p y colon 5 0 enter")
+        python = active(view)
+        assert python is not ptx
+        assert python.line == 50
+        assert (python.size.width > 110, ptx.display) == (True, False)
+        await press(pilot, "z")
+        assert all(pane.display for pane in view.linked.panes)
+
+
+async def test_remembered_panes_are_shown_as_far_as_there_is_room(bench: Workbench) -> None:
+    for width, panes in ((80, 2), (120, 3), (250, 5)):
+        app = Lens(bench)
+        app.remembered.layout["inspector.panes"] = "ttir,ttgir,llir,ptx"
+        async with app.run_test(size=(width, 40)) as pilot:
+            app.show_view("inspector", "softmax-h100")
+            await settle(pilot)
+            assert isinstance(app.screen, View)
+            assert len(app.screen.linked.panes) == panes
 
 
 async def test_lines_without_code_come_and_go(bench: Workbench) -> None:

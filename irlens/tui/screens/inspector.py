@@ -125,7 +125,7 @@ Of machine code, lines with nothing but debug information are left out; `i` show
                 self._miss(missing)
             else:
                 self.show(position.pane, position.showing, position.at)
-                position.pane.focus()
+                self.linked.use(position.pane)
 
     def _look_up(self, what: str, lines: Callable[[Occurrences], Sequence[int]], step: int) -> None:
         for pane, document in self._in_use():

@@ -28,6 +28,8 @@ _FIRST = ("ptx", "amdgcn")
 #: The stages that a new pane shows, what is most often wanted first.
 _NEXT = ("ttgir", *_FIRST, "llir", "ttir")
 _THREE_PANES = 160
+#: Panes that are there even where they are narrower than is good.
+_ALWAYS = 2
 _LAYOUT = "inspector.panes"
 
 
@@ -111,7 +113,7 @@ class PanesScreen(EntryScreen):
         pane = self._pane_for(name)
         if pane is not None:  # otherwise nothing is read yet, and this is gone to when it is
             self.show(pane, name, (at.line, 0))
-            pane.focus()
+            self.linked.use(pane)
 
     def _pane_for(self, name: str) -> LinkedPane | None:
         panes = self.linked.panes
@@ -135,7 +137,8 @@ class PanesScreen(EntryScreen):
 
     async def _lay_out(self) -> None:
         for name in self._first_layout():
-            self.show(await self.linked.add(), name)
+            if len(self.linked.panes) < _ALWAYS or self.linked.room:
+                self.show(await self.linked.add(), name)
         if self.linked.panes:
             self.linked.panes[0].focus()
         if self.at is not None:
@@ -240,10 +243,7 @@ class PanesScreen(EntryScreen):
 
     def action_zoom(self) -> None:
         """Show the pane alone, or all again."""
-        if self.maximized:
-            self.minimize()
-        elif pane := self.linked.active:
-            self.maximize(pane)
+        self.linked.zoom(None if self.linked.zoomed else self.linked.active)
 
     def action_all_lines(self) -> None:
         """Show the lines without code, too, or leave them out again."""

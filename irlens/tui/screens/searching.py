@@ -49,7 +49,7 @@ class SearchingScreen(LensScreen):
     @property
     def _is_asking(self) -> bool:
         """Whether the prompt waits for what to search for."""
-        return self._prompt.has_focus and self._prompt.purpose == "search"
+        return self._prompt.has_class("-open") and self._prompt.purpose == "search"
 
     @on(Prompt.Changed)
     def _search_for(self, event: Prompt.Changed) -> None:

@@ -47,16 +47,36 @@ class LinkedPanes(Horizontal):
 
     async def add(self) -> LinkedPane:
         """Put up a pane to the right of the others."""
+        self.zoom(None)
         pane = LinkedPane()
         await self.mount(pane)
         return pane
 
     async def close(self, pane: LinkedPane) -> None:
-        """Take a pane away, and focus its neighbour."""
+        """Take a pane away, and use its neighbour."""
         at = self.panes.index(pane)
         await pane.remove()
         if rest := self.panes:
-            rest[min(at, len(rest) - 1)].focus()
+            self.use(rest[min(at, len(rest) - 1)])
+
+    @property
+    def zoomed(self) -> bool:
+        """Whether one pane is shown alone."""
+        return not all(pane.display for pane in self.panes)
+
+    def zoom(self, alone: LinkedPane | None) -> None:
+        """Show a pane alone, or all of them."""
+        # Textual's maximized view would leave out what says where the cursor is, and the prompt.
+        for pane in self.panes:
+            pane.display = alone is None or pane is alone
+
+    def use(self, pane: LinkedPane) -> None:
+        """Focus a pane; if another one is shown alone, this one is from now on."""
+        if not pane.display:
+            self.zoom(pane)
+            self.call_after_refresh(pane.focus)  # what is not there yet cannot have the focus
+        else:
+            pane.focus()
 
     def link(self, source: LinkedPane) -> None:
         """Bring all panes to what the cursor of one is at."""
@@ -76,8 +96,8 @@ class LinkedPanes(Horizontal):
             self._bring(event.pane, follow=not self._is_definition)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Follow the pane that is used now."""
-        if isinstance(event.widget, LinkedPane):
+        """Follow the pane that is used now; one that was in use before is followed already."""
+        if isinstance(event.widget, LinkedPane) and event.widget is not self._active:
             self._active = event.widget
             self.link(event.widget)
 
