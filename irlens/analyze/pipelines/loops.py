@@ -78,16 +78,18 @@ def _lookups(function: Function) -> frozenset[int]:
 
     libdevice's ``sin`` walks over such a table, in a loop of its own, for large arguments.
     """
+    if not function.tables:
+        return frozenset()
+    addressing = [each for each in function.instructions if each.opcode in _ADDRESSING]
     from_table = set[str]()
     before = -1
-    while function.tables and before < len(from_table):  # until no loop brings more
+    while before < len(from_table):  # until no loop brings more
         before = len(from_table)
-        for instruction in function.instructions:
+        for instruction in addressing:
             found = access(instruction)
-            if found is not None and instruction.opcode in _ADDRESSING:
-                named = any(_names(each, function.tables) for each in instruction.operands)
-                if named or not from_table.isdisjoint(found.reads):
-                    from_table.update(found.writes)
+            named = any(_names(each, function.tables) for each in instruction.operands)
+            if found is not None and (named or not from_table.isdisjoint(found.reads)):
+                from_table.update(found.writes)
     return frozenset(
         instruction.start
         for instruction in function.instructions
