@@ -19,6 +19,7 @@ from irlens.artifacts import tools
 from irlens.inspection import inspect
 from irlens.listing import list_stage
 from irlens.model.capture import Capture
+from irlens.model.errors import CaptureError
 from irlens.model.listing import PipelineMark, PipelineRole, StageListing
 from irlens.parse import ptx, sass
 
@@ -298,7 +299,12 @@ def retired(listing: StageListing) -> Counter[int]:
 @pytest.mark.parametrize("target", ["gfx950", "gfx1250"])
 @pytest.mark.parametrize("kernel", ["matmul_tma", "flash_attention"])
 def test_amds_copies_to_lds_are_retired_as_llvm_ir_says(kernel: str, target: str) -> None:
-    capture = irlens.capture(kernel, target=target, num_stages=2)
+    try:
+        capture = irlens.capture(kernel, target=target, num_stages=2)
+    except CaptureError:
+        if target != "gfx1250":
+            raise
+        pytest.skip("this Triton does not compile for gfx1250")
     report = inspect(capture)
     llvm, code = (list_stage(capture, stage, report) for stage in ("llir", "amdgcn"))
     if not llvm.marks:  # a Triton that copies through registers
