@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, ca
 
 import msgspec
 
-from irlens.model.errors import UnknownNameError
+from irlens.model.errors import IrlensError, UnknownNameError
 
 if TYPE_CHECKING:  # most runs write one kind of thing
     from collections.abc import Callable, Mapping
@@ -91,16 +91,26 @@ def extension(name: str) -> str:
 
 
 def check_format(name: str, kind: Kind) -> None:
-    """Raise ``UnknownNameError`` unless there is a format of this name that can write this."""
-    if name not in format_names(kind):
-        raise UnknownNameError("format", name, format_names(kind))
+    """Complain unless there is a format of this name that can write this.
+
+    Raises:
+        UnknownNameError: There is no such format.
+        IrlensError: It cannot write this.
+    """
+    known = format_names(kind)
+    if name in known:
+        return
+    if name in format_names():
+        raise IrlensError(f"{name} cannot hold {kind}", hint=f"use one of {', '.join(known)}")
+    raise UnknownNameError("format", name, known)
 
 
 def load_writer(name: str, kind: Kind) -> Writer[Any]:
     """Return what writes such a thing in the format of that name.
 
     Raises:
-        UnknownNameError: There is no such format, or it cannot write this.
+        UnknownNameError: There is no such format.
+        IrlensError: It cannot write this.
     """
     check_format(name, kind)
     return cast(Writer[Any], importlib.import_module(f"{__name__}.{name}.{kind}"))

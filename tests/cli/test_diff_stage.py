@@ -88,6 +88,10 @@ class TestBadInput:
         assert "did you mean ttgir or ttir" in self.fails(SOFTMAX, T4, "--stage", "ttgirr")
         assert "unknown stage 'cubin'" in self.fails(SOFTMAX, T4, "--stage", "cubin")
 
+    def test_a_format_that_has_no_place_for_code(self) -> None:
+        told = self.fails(SOFTMAX, T4, "--stage", "ptx", "-f", "sarif")
+        assert "sarif cannot hold code\n  use one of html, json, markdown, text\n" in told
+
     def test_a_stage_that_one_side_has_not(self) -> None:
         assert "no ptx in this capture" in self.fails(SOFTMAX, AMD, "--stage", "ptx")
 

@@ -11,6 +11,7 @@ from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
 from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
 from irlens.model.errors import IrlensError
+from irlens.report import check_format
 
 if TYPE_CHECKING:  # running the command loads it
     from irlens.model.code import CodeComparison, CodeComparisons
@@ -81,6 +82,7 @@ def command(
     if stage is not None:
         if pressure:
             raise click.UsageError("--pressure has no effect beside --stage: leave one of them out")
+        check_format(options["form"], "code")
         code = _code(before, after, asked(options), stage, context)
         write(code, "code", options, side_by_side=side_by_side)
         return Exit.DIFFERENCE if code.different else Exit.OK
