@@ -76,8 +76,7 @@ _SPILLS = (
     Figure("spills.instructions", "count", "much"),
 )
 #: Of a finding's stage those that would have told it: each vendor has its own.
-_ASSEMBLY, _MACHINE_CODE = frozenset({"ptx", "amdgcn"}), frozenset({"cubin", "hsaco"})
-_READ_FROM = {"ptx": _ASSEMBLY, "amdgcn": _ASSEMBLY, "sass": _MACHINE_CODE}
+_ASSEMBLY = frozenset({"ptx", "amdgcn"})
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
@@ -137,8 +136,12 @@ def _untold(finding: Finding | None, other: Report) -> str:
         return ""
     if finding.stage is None:
         return "findings.occupancy" if other.occupancy is None else ""
-    needed = _READ_FROM.get(finding.stage, {finding.stage})
-    return "" if needed & other.stages.keys() else f"findings.{finding.stage}"
+    if finding.stage == "sass":  # which is read where it is asked for
+        known = other.spills is not None
+    else:
+        stages = _ASSEMBLY if finding.stage in _ASSEMBLY else {finding.stage}
+        known = bool(stages & other.stages.keys())
+    return "" if known else f"findings.{finding.stage}"
 
 
 def _by_key(findings: Iterable[tuple[Finding, Place | None]]) -> dict[Hashable, list[Finding]]:

@@ -346,6 +346,16 @@ def test_a_finding_on_occupancy_needs_an_occupancy(reports: dict[str, Report]) -
     assert compare(whole, replace(whole, findings=[])).findings[0].before == whole.findings[0]
 
 
+def test_a_finding_in_machine_code_needs_it_disassembled(reports: dict[str, Report]) -> None:
+    plain = reports["spill-h100"]
+    assert plain.spills is None
+    found = replace(plain.findings[0], code="IRL106", stage="sass", line=7)
+    read = replace(plain, spills=[], findings=[*plain.findings, found])
+    told = compare(read, plain)
+    assert (told.findings, told.not_compared) == ([], ["findings.sass", "spills"])
+    assert compare(read, replace(plain, spills=[])).findings[0].before == found
+
+
 def test_what_one_vendor_reads_from_its_assembly_the_other_does_too(
     reports: dict[str, Report],
 ) -> None:
