@@ -79,7 +79,11 @@ CAPTURES = Kind(
 
 
 def survey(kind: Kind) -> list[Kept]:
-    """Return everything of a kind, what was not used for longest first."""
+    """Return everything of a kind, what was not used for longest first.
+
+    Raises:
+        ArtifactError: The user may not look.
+    """
     return sorted(_survey(kind), key=lambda each: (each.used, each.name))
 
 
@@ -138,6 +142,8 @@ def _survey(kind: Kind) -> Iterator[Kept]:
         paths = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return
+    except OSError as error:
+        raise ArtifactError(f"cannot read {folder}: {error.strerror}") from error
     for path in paths:
         if path.is_symlink():
             continue

@@ -298,6 +298,10 @@ def test_what_may_not_be_removed_is_told(root: Path, monkeypatch: pytest.MonkeyP
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "iterdir", refuse)
+        with pytest.raises(ArtifactError, match=r"cannot read .*reports: Permission denied"):
+            survey(REPORTS)
     monkeypatch.setattr(Path, "unlink", refuse)
     monkeypatch.setattr(Path, "rename", refuse)
     for kind in (REPORTS, CAPTURES):
