@@ -126,6 +126,11 @@ def test_a_memory_map_gives_every_buffer_room() -> None:
     assert strip == "█" + "▓" * 19 + "▒" * 20
 
 
+def test_a_memory_map_gives_little_scratch_room() -> None:
+    rows = str(memory.draw(report_of("softmax-h100"), 60)).split("\n")  # 32 bytes of 12,320
+    assert "█" * 59 + "░" in rows
+
+
 def test_a_memory_map_tells_what_it_draws_apart() -> None:
     report = report_of("matmul_tma-h100")  # three buffers at the peak, one at another time
     rows = str(memory.draw(report, 100)).split("\n")

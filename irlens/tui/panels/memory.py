@@ -66,9 +66,10 @@ def _map(memory: SharedMemory, width: int) -> Iterator[Content]:
 
 def _scaled(parts: list[tuple[int, str]], total: int, width: int) -> str:
     """A strip of ``width`` cells; what is there at all has one of them."""
+    parts = [(amount, fill) for amount, fill in parts if amount]
     drawn, before = "", 0
-    for amount, fill in parts:
+    for later, (amount, fill) in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
         before += amount
-        end = max(round(before / total * width), len(drawn) + (1 if amount else 0))
+        end = min(max(round(before / total * width), len(drawn) + 1), width - later)
         drawn += fill * (end - len(drawn))
     return drawn[:width]
