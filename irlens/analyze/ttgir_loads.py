@@ -2,7 +2,8 @@
 
 The pipeliner leaves the first iterations of what it moves ahead in front of the loop, with the
 place in the source that they had: a read that also stands there, in the block that holds the loop,
-runs ahead by as many iterations as it stands there times. Producers of a warp-specialised loop run
+runs ahead by as many iterations as it stands there times. What is loaded to registers shows it in
+the loop as well, which yields it until it is used. Producers of a warp-specialised loop run
 ahead without that, as far as their buffer has room.
 """
 
@@ -15,6 +16,7 @@ import msgspec
 from irlens.analyze.mlir_loops import Chain, Loop, find_loops, user_line
 from irlens.analyze.mlir_values import Values
 from irlens.analyze.ttgir_buffers import Buffers
+from irlens.analyze.ttgir_carried import Carried
 from irlens.analyze.ttgir_refusals import LoopBody, refusal
 from irlens.analyze.ttgir_types import Shaped, clustered, element_bits, layout_elements, read_shaped
 from irlens.model.memory import LoadState, LoopLoad
@@ -69,6 +71,7 @@ class _Finder:
         self._num_stages = num_stages
         self._values = Values(module)
         self._buffers = Buffers(module, self._values)
+        self._carried = Carried(module, self._values)
         self._loops: dict[int, Loop] = find_loops(module)
         self._bodies: dict[int, LoopBody] = {}
 
@@ -102,6 +105,10 @@ class _Finder:
         tile = _tile(read)
         buffer = self._buffer(read, tile)
         copies = None if buffer is None else self._buffers.copies(buffer)
+        # The copy before the loop may have become one with an equal load of an earlier loop.
+        carried = self._carried.iterations(read, loop) if read.name in _TO_REGISTERS else 0
+        if not twins and carried:
+            twins, alike = carried, 1
         ahead = twins > 0 or (found.concurrent and copies is not None and copies > 1)
         widest = _widest_access(self._module, read, tile)
         state: LoadState = "in place"

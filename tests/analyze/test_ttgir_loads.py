@@ -282,3 +282,23 @@ def test_nothing_that_parses_breaks_an_analysis(tokens: list[str]) -> None:
     assert all(load.reason for load in loads if load.state == "in place")
     memory = shared_memory.explain(module, 0)
     assert memory.peak_bytes is None or memory.peak_bytes <= (memory.buffers_bytes or 0)
+
+
+CARRIED = """
+%first = tt.load %q : POINTERS loc("k.py":2:1)
+%r:3 = scf.for %i = %l to %u step %s iter_args(%a = %z, %b = %first, %c = %first)
+    -> (tensor<256xf32>, tensor<256xf32>, tensor<256xf32>) : i32 {
+  %sum = arith.addf %a, USED : tensor<256xf32>
+  %x = tt.load %p : POINTERS loc("k.py":9:1)
+  scf.yield %sum, %c, %x : tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
+} loc("k.py":1:1)
+"""
+
+
+@pytest.mark.parametrize(("used", "ahead"), [("%b", 2), ("%c", 1), ("%a", 0)])
+def test_a_load_that_the_loop_yields_runs_ahead(used: str, ahead: int) -> None:
+    """Its copies before the loop were the same as the loads of the loop before, and are no more."""
+    body = CARRIED.replace("POINTERS", POINTERS).replace("USED", used)
+    (load,) = ttgir_loads.find(parse(HEAD.format(target="hip:gfx942", text=body)), 2)
+    assert load.iterations_ahead == ahead
+    assert load.state == ("registers" if ahead else "in place")
