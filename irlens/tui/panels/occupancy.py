@@ -128,12 +128,12 @@ def draw_curve(curve: OccupancyCurve, at: int, words: Words, width: int, height:
 
 
 def _mark(curve: OccupancyCurve, at: int, here: int, columns: int, words: Words) -> Content:
-    amount = f"▲ {count(at)} {words.unit(curve.unit)}"
-    left = " " * 4 + " " * min(here, max(columns - len(amount), 0))
-    if here > columns - len(amount):
-        amount = f"{amount[2:]} ▲".rjust(0)
-        left = " " * max(4 + here + 1 - len(amount), 0)
-    return Content.assemble(left, (amount, MAIN))
+    """The mark under a column, with the amount beside it where there is room."""
+    amount, column = f"{count(at)} {words.unit(curve.unit)}", here + 4
+    if here + 2 + len(amount) <= columns:
+        return Content.styled(f"{' ' * column}▲ {amount}", MAIN)
+    before = f"{amount} " if column > len(amount) else ""
+    return Content.styled(f"{before.rjust(column)}▲", MAIN)
 
 
 def _blocks(curve: OccupancyCurve, amount: int) -> int:
