@@ -186,7 +186,9 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
         bytes_per_iteration: Bytes that one thread's instructions copy per iteration, times the
             CTA's threads; of kind "tma" what the barriers are told to expect.
-        bytes_in_flight: Bytes per CTA still in flight during the compute.
+        bytes_in_flight: Bytes per CTA still in flight during the compute; of plain loads only
+            machine code tells, and the ptx does not: ptxas may issue those of several iterations
+            together.
         bytes_in_flight_per_sm: The same for all CTAs that an SM holds.
         bytes_to_cover_latency: What each SM must have in flight, at the least, to keep this GPU's
             memory busy: bandwidth times latency over the number of SMs.
