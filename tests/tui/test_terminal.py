@@ -127,8 +127,10 @@ def test_one_capture_is_opened_at_once(start: Callable[..., Terminal]) -> None:
 def test_a_lost_terminal_ends_it_quietly(start: Callable[..., Terminal], tmp_path: Path) -> None:
     terminal = start(str(CAPTURES))
     terminal.wait_for("spill_kernel")
+    terminal.press("o")
+    terminal.wait_for("Sort by")
     terminal.press("r")
-    terminal.wait_for("regs ▾")
+    terminal.wait_for("regs▾")
     os.kill(terminal.pid(), signal.SIGHUP)
     assert terminal.wait_for_end() == 128 + signal.SIGHUP
     assert "Traceback" not in terminal.shown()
