@@ -49,10 +49,11 @@ def test_stdout_is_the_programs_and_what_is_kept_can_be_inspected(folder: Path) 
 
 def test_two_recordings_are_compared_kernel_by_kernel(folder: Path) -> None:
     for place in ("before", "after"):
-        assert run(folder, "record", "-t", "a100", "-o", place, "program.py", "32")[0] == 0
-    assert run(folder, "diff", "before", "after")[0] == 0
-    assert run(folder, "record", "-t", "h100", "-o", "after", "--force", "program.py", "32")[0] == 0
-    assert run(folder, "diff", "before", "after")[0] == 1
+        assert run(folder, "record", "-t", "a100", "-o", f"new/{place}", "program.py", "32")[0] == 0
+    assert run(folder, "diff", "new/before", "new/after")[0] == 0
+    again = ("-t", "h100", "-o", "new/after", "--force", "program.py", "32")
+    assert run(folder, "record", *again)[0] == 0
+    assert run(folder, "diff", "new/before", "new/after")[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_two_recordings_are_compared_kernel_by_kernel(folder: Path) -> None:
         (("-t", "h1000", "program.py"), "did you mean"),
         (("-o", "full", "program.py"), "full exists"),
         (("-o", "full", "--force", "program.py"), "full is not a recording"),
-        (("-o", "nowhere/kept", "program.py"), "cannot write nowhere/kept"),
+        (("-o", "program.py/kept", "program.py"), "cannot write program.py/kept"),
         (("-t", "h100", "idle.py"), "the program compiled no Triton kernel"),
         (("-t", "h100", "-m", "no_such_module"), "the program ended with code 1"),
         (("-t", "h100", "broken.py", "32"), "the program ended with code 7"),

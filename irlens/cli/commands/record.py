@@ -84,10 +84,9 @@ def _check_place(place: Path, *, force: bool) -> None:
         raise IrlensError(
             f"{place} is not a recording, so it is not replaced", hint="-o names another place"
         )
-    if not os.access(place.absolute().parent, os.W_OK):
-        raise IrlensError(
-            f"cannot write {place}", hint="-o names a place in a directory that exists"
-        )
+    there = next(folder for folder in place.absolute().parents if folder.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise IrlensError(f"cannot write {place}", hint="-o names another place")
 
 
 def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
