@@ -86,10 +86,10 @@ async def test_keys_move_by_lines(keys: str, line: int) -> None:
 @pytest.mark.parametrize(
     ("keys", "column", "word"),
     [
-        ("l", 1, ""), ("right l h", 1, ""), ("left", 0, ""), ("w", 4, "add"),
-        ("w w w", 12, "%r1"), ("w w w w", 17, "%r0"), ("w w w w W", 12, "%r1"),
+        ("l", 1, ""), ("right l h", 1, ""), ("left", 0, ""), ("w", 4, "add.s32"),
+        ("w w", 12, "%r1"), ("w w w", 17, "%r0"), ("w w w W", 12, "%r1"),
         ("dollar_sign", 23, ""),
-        ("end 0", 4, "add"), ("dollar_sign 0 0", 0, ""), ("home", 4, "add"),
+        ("end 0", 4, "add.s32"), ("dollar_sign 0 0", 0, ""), ("home", 4, "add.s32"),
     ],
 )  # fmt: skip
 async def test_keys_move_within_a_line(keys: str, column: int, word: str) -> None:

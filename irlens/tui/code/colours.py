@@ -43,6 +43,12 @@ _KIND_IN: dict[str, dict[_TokenType, str]] = {
     "source": {Name.Decorator: "type"},
 }
 
+#: What names are; SASS's predicates and labels are keywords to its lexer.
+_NAMES = frozenset({"", "value", "function", "label"})
+_NAMES_IN = {"sass": _NAMES | {"keyword"}}
+#: How names begin wherever they stand, in debug information too.
+_SIGNS = tuple("%@^#!$")
+
 # Debug information stands on every line of IR, and is what the panes' links are made of: shown
 # like a comment it does not hide the code.
 _DEBUG_INFORMATION = re.compile(
@@ -100,6 +106,16 @@ class Colours:
             if line == index:
                 known = pieces
         return known or []
+
+    def is_name(self, word: str, index: int, column: int) -> bool:
+        """Whether a word on a line (both from 0) names something: an opcode does not."""
+        if word.startswith(_SIGNS):
+            return True
+        for text, kind in self.pieces(index):
+            column -= len(text)
+            if column < 0:
+                return bool(word) and kind in _NAMES_IN.get(self._stage, _NAMES)
+        return False
 
     def _together(self, index: int) -> tuple[int, int]:
         """Return the lines that have to be read together to understand one, both inclusive."""

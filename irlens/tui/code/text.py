@@ -10,16 +10,17 @@ from irlens.model.text import printable
 
 _TAB = 4
 
-#: Names as each stage writes them, the longest first; elsewhere a word is letters and digits.
+#: Words as each stage writes them, the longest first: an opcode is one with all its parts, a
+#: register has none of what follows its dot. Elsewhere a word is letters and digits.
 _MLIR = r"[%@^#!][\w$.-]*\w|\w[\w.$]*"
 _WORDS = {
     "source": _MLIR,
     "ttir": _MLIR,
     "ttgir": _MLIR,
     "llir": r"[%@!#][\w$.-]*\w|\w[\w.]*",
-    "ptx": r"%[\w$]+|\$?[\w$]+",
-    "sass": r"\bU?[RP]\d+\b|\.L_\w+|\$?[\w$]+",
-    "amdgcn": r"[vsa]\[\d+(?::\d+)?\]|\.?[\w$@]+",
+    "ptx": r"%[\w$]+|(?<![\w$.])\.?[\w$]+(?:(?:\.|::)\w+)*",
+    "sass": r"\bU?[RP]\d+\b|\.L_\w+|(?<![\w$.])[\w$]+(?:\.\w+)*",
+    "amdgcn": r"[vsa]\[\d+(?::\d+)?\]|(?<!\w)\.?[\w$@]+(?:\.\w+)*",
 }
 _WORD = r"\w+"
 
@@ -74,7 +75,7 @@ def column_at(line: str, cell: int) -> int:
 
 
 def word_at(line: str, column: int, stage: str) -> str:
-    """Return the name that covers a column of a drawn line, empty if none does."""
+    """Return the word that covers a column of a drawn line, empty if none does."""
     for match in words_of(stage).finditer(line):
         if match.start() <= column < match.end():
             return match[0]
@@ -84,12 +85,12 @@ def word_at(line: str, column: int, stage: str) -> str:
 
 
 def word_starts(line: str, stage: str) -> list[int]:
-    """Return the columns where names begin."""
+    """Return the columns where words begin."""
     return [match.start() for match in words_of(stage).finditer(line)]
 
 
 def spans_of(word: str, line: str, stage: str) -> list[tuple[int, int]]:
-    """Return where a name stands in a drawn line: columns, the end exclusive."""
+    """Return where a word stands in a drawn line: columns, the end exclusive."""
     if not word or word not in line:
         return []
     return [match.span() for match in words_of(stage).finditer(line) if match[0] == word]
@@ -97,7 +98,7 @@ def spans_of(word: str, line: str, stage: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=16)
 def words_of(stage: str) -> re.Pattern[str]:
-    """Return what a name looks like in a stage."""
+    """Return what a word looks like in a stage."""
     return re.compile(_WORDS.get(stage, _WORD))
 
 

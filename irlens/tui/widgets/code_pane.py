@@ -26,8 +26,8 @@ class CodePane(CodeView):
         Binding("k,up", "move(-1)", "Up", show=False, id="code.up"),
         Binding("h,left", "move_column(-1)", "Left", show=False, id="code.left"),
         Binding("l,right", "move_column(1)", "Right", show=False, id="code.right"),
-        Binding("w", "move_word(1)", "Next name", show=False, id="code.next_word"),
-        Binding("W", "move_word(-1)", "Previous name", show=False, id="code.previous_word"),
+        Binding("w", "move_word(1)", "Next word", show=False, id="code.next_word"),
+        Binding("W", "move_word(-1)", "Previous word", show=False, id="code.previous_word"),
         Binding("0,home", "line_start", "Start of line", show=False, id="code.line_start"),
         Binding("dollar_sign,end", "line_end", "End of line", show=False, id="code.line_end"),
         Binding("ctrl+d", "page(0.5)", "Half a page down", show=False, id="code.half_down"),
@@ -169,7 +169,7 @@ class CodePane(CodeView):
         self._to_column(self.column + step)
 
     def action_move_word(self, step: int) -> None:
-        """Move by names, within the line."""
+        """Move by words, within the line."""
         stage = self.document.stage if self.document else ""
         starts = [at for at in word_starts(self.line_text, stage) if (at - self.column) * step > 0]
         if starts:
@@ -283,7 +283,7 @@ class CodePane(CodeView):
         self.scroll_to(left, top, animate=False, immediate=True, force=True)
 
     def _left(self, width: int) -> int:
-        """How far to scroll sideways so that the name under the cursor can be seen."""
+        """How far to scroll sideways so that the word under the cursor can be seen."""
         left, room = round(self.scroll_x), width - self.gutter_width
         begin, end = self._cells_at_cursor()
         if end + _MARGIN > left + room:

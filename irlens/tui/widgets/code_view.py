@@ -96,9 +96,16 @@ class CodeView(SearchedText):
 
     @property
     def word(self) -> str:
-        """The name under the cursor."""
+        """The word under the cursor."""
         stage = self.document.stage if self.document else ""
         return word_at(self.line_text, self.column, stage)
+
+    @property
+    def _named(self) -> str:
+        """The word under the cursor, if it is a name: the same one is marked wherever it stands."""
+        word, colours = self.word, self._colours
+        names = colours is not None and colours.is_name(word, self.line - 1, self.column)
+        return word if names else ""
 
     @property
     def gutter_width(self) -> int:
@@ -166,7 +173,7 @@ class CodeView(SearchedText):
             return
         text, palette = document.text.shown[line - 1], self.palette("")
         if focused:
-            for first, last in spans_of(self.word, text, document.stage):
+            for first, last in spans_of(self._named, text, document.stage):
                 yield first, last, _UNDERLINED
         if self.sought is not None:
             for first, last in self.sought.spans(text):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irlens.tui.code.colours import KINDS, Colours
-from irlens.tui.code.text import CodeText
+from irlens.tui.code.text import CodeText, words_of
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 STAGES = [
@@ -84,3 +84,23 @@ def test_a_line_without_an_end_is_coloured_in_part_and_shown_whole() -> None:
     pieces = Colours("ptx", [line]).pieces(0)
     assert "".join(text for text, _ in pieces) == line
     assert len(pieces) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("stage", "line", "names"),
+    [
+        ("python", "def scale(x, n=4):  # of n", {"scale", "x", "n"}),
+        ("python", "    for row in tl.range(0, n):", {"row", "tl", "range", "n"}),
+        ("ptx", "    @%p1 ld.global.b32 %r1, [%rd1+16]; // a comment", {"%p1", "%r1", "%rd1"}),
+        ("ptx", "    bra $L__BB0_2;", {"$L__BB0_2"}),
+        ("sass", "/*0010*/ @!P0 IMAD.WIDE R4, R12, 0x4, UR5 ;", {"P0", "R4", "R12", "UR5"}),
+        ("sass", "/*0010*/ @P0 BRA `(.L_x_1) ;", {"P0", ".L_x_1"}),
+        ("amdgcn", "    v_add_u32_e32 v3, s1, v[4:5]", {"v3", "s1", "v[4:5]"}),
+        ("llir", "  %12 = add i32 %.lr.ph, 1, !dbg !7", {"%12", "%.lr.ph", "!dbg", "!7"}),
+        ("ttgir", "%1 = arith.addi %a, %b : i32 loc(#loc5)", {"%1", "%a", "%b", "#loc5"}),
+    ],
+)
+def test_names_are_no_opcodes_keywords_or_numbers(stage: str, line: str, names: set[str]) -> None:
+    words = {(match[0], match.start()) for match in words_of(stage).finditer(line)}
+    colours = Colours(stage, [line])
+    assert {word for word, column in words if colours.is_name(word, 0, column)} == names

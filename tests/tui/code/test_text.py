@@ -82,6 +82,15 @@ def test_the_empty_columns_of_nvdisasm_are_cut_and_all_else_keeps_its_place() ->
         ("ptx", "    mad.lo.s32 %r12, %r1, 4, %r3;", 18, "%r12"),
         ("ptx", "    mad.lo.s32 %r12, %r1, 4, %r3;", 19, ""),
         ("ptx", "    bra $L__BB0_2;", 9, "$L__BB0_2"),
+        ("ptx", "    mad.lo.s32 %r12, %r1, 4, %r3;", 9, "mad.lo.s32"),
+        ("ptx", "    mov.u32 %r1, %ctaid.x;", 18, "%ctaid"),
+        ("ptx", "    .reg .b32 %r<110>;", 10, ".b32"),
+        (
+            "ptx",
+            "    ld.global.L1::evict_last.b32 { %r1 }, [ %rd1 + 0 ];",
+            16,
+            "ld.global.L1::evict_last.b32",
+        ),
         ("ttgir", "%b_50 = tt.splat %K#1 : i32 -> tensor<1x32xi32, #blocked>", 1, "%b_50"),
         ("ttgir", "%b_50 = tt.splat %K#1 : i32 -> tensor<1x32xi32, #blocked>", 52, "#blocked"),
         ("ttgir", "%b_50 = tt.splat %K#1 : i32 -> tensor<1x32xi32, #blocked>", 18, "%K"),
@@ -89,15 +98,19 @@ def test_the_empty_columns_of_nvdisasm_are_cut_and_all_else_keeps_its_place() ->
         ("sass", "/*0010*/ @!P0 IMAD.WIDE R4.64, R12.reuse, UR5", 24, "R4"),
         ("sass", "/*0010*/ @!P0 IMAD.WIDE R4.64, R12.reuse, UR5", 12, "P0"),
         ("sass", "/*0010*/ @!P0 IMAD.WIDE R4.64, R12.reuse, UR5", 43, "UR5"),
+        ("sass", "/*0010*/ @!P0 IMAD.WIDE R4.64, R12.reuse, UR5", 20, "IMAD.WIDE"),
+        ("sass", "/*0010*/ @!P0 IMAD.WIDE R4.64, R12.reuse, UR5", 27, ""),
+        ("sass", "/*0010*/ @P0 BRA `(.L_x_1)", 21, ".L_x_1"),
         ("amdgcn", "    v_add_u32 v3, v[4:5], s1", 18, "v[4:5]"),
+        ("amdgcn", "    v_add_f16 v3.l, v4.h, v5.l", 14, "v3.l"),
         ("python", "    row = tl.load(ptr)", 4, "row"),
     ],
 )
-def test_the_name_under_the_cursor(stage: str, line: str, column: int, word: str) -> None:
+def test_the_word_under_the_cursor(stage: str, line: str, column: int, word: str) -> None:
     assert word_at(line, column, stage) == word
 
 
-def test_a_name_stands_where_it_is_whole() -> None:
+def test_a_word_stands_where_it_is_whole() -> None:
     assert spans_of("%r1", "add %r1, %r12, %r1;", "ptx") == [(4, 7), (15, 18)]
     assert spans_of("", "add", "ptx") == []
-    assert word_starts("add %r1, 2", "ptx") == [0, 4, 9]
+    assert word_starts("add.s32 %r1, %tid.x, 2", "ptx") == [0, 8, 13, 21]
