@@ -97,7 +97,9 @@ def read_stage(capture: Capture, stage: str) -> str:
     if stage == "sass":
         return tools.disassemble(capture.stages["cubin"].read())
     if stage == "metadata":
-        return Stage("metadata", capture.metadata_path).text()
+        from irlens.listing.metadata import in_lines
+
+        return in_lines(Stage("metadata", capture.metadata_path).text())
     return capture.stages[stage].text()
 
 

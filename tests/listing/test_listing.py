@@ -1,5 +1,6 @@
 """A stage's lines with what is known of them, on the samples and on what a user may have."""
 
+import json
 import re
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 import irlens
 from irlens.analyze import sass_liveness
+from irlens.comparison.code import metadata
 from irlens.inspection import inspect
 from irlens.listing import list_capture, list_stage, list_stages, read_stage
+from irlens.listing.metadata import in_lines
 from irlens.model.capture import Capture, Stage
 from irlens.model.errors import UnknownNameError
 from irlens.model.listing import StageListing
@@ -20,6 +23,7 @@ from irlens.model.report import Report
 from irlens.parse import ptx, sass
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+_DEEP = '{"a": ' + "[" * 100_000
 NAMES = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
 
 
@@ -82,6 +86,39 @@ def test_stages_are_in_the_compilers_order() -> None:
     amd = ("source", "ttir", "ttgir", "llir", "amdgcn", "metadata")
     assert list_stages(sample("softmax-h100")[0]) == nvidia
     assert list_stages(sample("softmax-mi300x")[0]) == amd
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_metadata_has_a_key_on_every_line_as_the_comparison_counts_them(name: str) -> None:
+    capture, _ = sample(name)
+    assert capture.metadata_path is not None
+    text = capture.metadata_path.read_text()
+    told = read_stage(capture, "metadata")
+    assert json.loads(told) == json.loads(text)
+    keys = [json.loads(line.strip(" {}").split(": ")[0]) for line in told.splitlines()]
+    assert keys == sorted(json.loads(text))
+    for statement in metadata.read(text).statements:
+        assert statement.text.split(": ")[0] in told.splitlines()[statement.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{}", "{}\n"),
+        (
+            '{"b": 1.50,\n"a":{"x" :\n[1, "\\u00e9"]}}',
+            '{"a": {"x": [1, "\\u00e9"]},\n "b": 1.50}\n',
+        ),
+        ('{"a": "a surrogate \\ud83d alone"}', '{"a": "a surrogate \\ud83d alone"}'),
+        ("[1,2", "[1,2"),
+        ("[1, 2]", "[1, 2]"),
+        pytest.param(_DEEP, _DEEP, id="deep"),
+    ],
+)
+def test_values_of_metadata_are_left_as_they_are_and_all_that_is_no_object(
+    text: str, told: str
+) -> None:
+    assert in_lines(text) == told
 
 
 def test_a_stage_that_is_not_there_is_named() -> None:
