@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
+from textual.widgets import Static
 
 from irlens.model.curve import OccupancyCurve
 from irlens.model.report import Pipeline, Report
@@ -306,6 +307,41 @@ async def test_views_are_changed_by_number(bench: Workbench) -> None:
         await pilot.press("1")
         await settle(pilot)
         assert isinstance(app.screen, load_view("overview"))
+
+
+async def test_an_entry_that_is_gone_says_so(
+    bench: Workbench, delete: Callable[[str], None]
+) -> None:
+    delete("softmax-h100")
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        problem = app.screen.query_one("#problem", Static)
+        assert problem.display
+        assert "cannot read softmax-h100: No such file" in str(problem.content)
+        assert not app.screen.query_one("#overview").display
+        await pilot.press("w", "f", "G", "j", "tab", "y", "c", "r")
+        await settle(pilot)
+
+
+@pytest.mark.parametrize("key", ["softmax-h100", "matmul-b200", "spill-h100"])
+async def test_two_columns_end_as_near_to_each_other_as_the_mix_can_make_them(
+    bench: Workbench, key: str
+) -> None:
+    app = Lens(bench, entry=key)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        mixes = [app.screen.query_one(f"#{name}") for name in ("mix-left", "mix")]
+        left, right = (app.screen.query_one(f"#{name}") for name in ("left", "others"))
+        assert [mix.display for mix in mixes].count(True) == 1
+        (shown,) = (mix for mix in mixes if mix.display)
+        ends = left.outer_size.height, right.outer_size.height
+        by = shown.outer_size.height * (1 if shown is mixes[1] else -1)
+        assert max(ends) <= max(ends[0] + by, ends[1] - by)
+        for width in (200, 80):
+            await pilot.resize_terminal(width, 60)
+            await settle(pilot)
+            assert [mix.display for mix in mixes] == [False, True]
 
 
 async def test_scrolls_and_goes_from_panel_to_panel(bench: Workbench) -> None:

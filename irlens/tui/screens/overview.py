@@ -8,11 +8,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
+from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Occupancy, Report
 from irlens.model.source import Span
-from irlens.model.text import printable_line
+from irlens.model.text import printable, printable_line
 from irlens.tui.drawing import DIM
 from irlens.tui.outside import show_outside
 from irlens.tui.panels import facts, memory, mix, pipelines, pressure
@@ -31,8 +32,11 @@ _PANELS: dict[str, _Drawing] = {
     "pressure": pressure.draw,
     "memory": memory.draw,
     "mix": mix.draw,
+    "mix-left": mix.draw,
     "facts": facts.draw,
 }
+#: The screen has it while two columns end nearer to each other with the mix in the left one.
+_MIX_LEFT = "-mix-left"
 
 
 class View(EntryScreen):
@@ -63,11 +67,13 @@ One kernel in one configuration. Go from panel to panel with `tab`.
     def compose(self) -> ComposeResult:
         """Lay out the panels in columns, as many as there is room for."""
         yield Heading()
+        yield Static(id="problem", markup=False)
         with VerticalScroll(id="overview", can_focus=False), Container(id="columns"):
-            with Vertical(classes="-column"):
+            with Vertical(classes="-column", id="left"):
                 yield WhatIf()
                 yield Panel(memory.TITLE, id="memory")
                 yield Panel(facts.TITLE, id="facts")
+                yield Panel(mix.TITLE, id="mix-left")
             with Container(id="others"):
                 with Vertical(classes="-column"):
                     yield Panel(pipelines.TITLE, id="pipelines")
@@ -146,6 +152,23 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         self.query_one("#memory", Panel).border_title = memory.title(report)
         for name, draw in _PANELS.items():
             self.query_one(f"#{name}", Panel).show(partial(draw, report))
+        self.call_after_refresh(self._balance)
+
+    def on_resize(self) -> None:
+        """Lay the panels out for another width."""
+        self.call_after_refresh(self._balance)
+
+    def _balance(self) -> None:
+        """Put the mix where the longer one of two columns is shorter with it."""
+        is_left = self.has_class(_MIX_LEFT)
+        moved = self._height("mix-left" if is_left else "mix")
+        left = self._height("left") - (moved if is_left else 0)
+        right = self._height("others") - (0 if is_left else moved)
+        better = max(left + moved, right) < max(left, right + moved)
+        self.set_class(better and self.has_class("-medium"), _MIX_LEFT)
+
+    def _height(self, name: str) -> int:
+        return self.query_one(f"#{name}").outer_size.height
 
     def _what_if(self, demand: Demand) -> Occupancy | None:
         return self.bench.what_if(
@@ -158,4 +181,7 @@ One kernel in one configuration. Go from panel to panel with `tab`.
     def _failed(self, error: IrlensError) -> None:
         self.query_one("#overview").display = False
         self.query_one(Heading).show(Content("this cannot be shown"))
-        self.lens.tell_error(error)
+        told = printable("\n".join(filter(None, (error.message, error.hint))))
+        problem = self.query_one("#problem", Static)
+        problem.update(told)
+        problem.display = True

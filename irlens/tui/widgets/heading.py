@@ -41,8 +41,8 @@ def title_of(report: Report) -> Content:
     product = f" ({target.product})" if target is not None and target.product else ""
     return Content.assemble(
         (printable_line(report.kernel), "bold"),
-        f"  {target.arch}{product}" if target is not None else "",
-        (f"  Triton {report.triton_version}" if report.triton_version else "", DIM),
+        printable_line(f"  {target.arch}{product}") if target is not None else "",
+        (printable_line(f"  Triton {report.triton_version}") if report.triton_version else "", DIM),
     )
 
 
