@@ -17,7 +17,7 @@ from irlens.tui.screens.inspector import View
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Workbench
-from tests.tui.waiting import settle
+from tests.tui.waiting import settle, until
 
 SIZE = (120, 40)
 LOAD = "row = tl.load("
@@ -559,14 +559,9 @@ async def test_text_is_shown_while_the_rest_is_found_out_and_no_key_waits(
     app = Lens(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.show_view("inspector", "softmax-h100")
-        for _ in range(500):
-            await pilot.pause(0.05)
-            view = app.screen
-            if isinstance(view, View) and len(view.linked.panes) == 2:
-                pane = view.linked.panes[1]
-                if pane.document is not None and "being analysed" in str(pane.border_subtitle):
-                    break
-        assert "being analysed" in str(pane.border_subtitle)
+        await until(pilot, lambda: len(app.screen.query(LinkedPane)) == 2)
+        pane = list(app.screen.query(LinkedPane))[1]
+        await until(pilot, lambda: "being analysed" in str(pane.border_subtitle))
         await pilot.press("tab", "j", "j", "j")
         line = pane.line
         assert line > 3
@@ -581,9 +576,10 @@ async def test_text_is_shown_while_the_rest_is_found_out_and_no_key_waits(
 async def test_closing_while_something_is_read_is_safe(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go_on = threading.Event()
+    waiting, go_on = threading.Event(), threading.Event()
 
     def slow(key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        waiting.set()
         go_on.wait(30)
         raise ToolError("too late")
 
@@ -591,7 +587,7 @@ async def test_closing_while_something_is_read_is_safe(
     app = Lens(bench)
     async with app.run_test(size=(200, 40)) as pilot:
         app.show_view("inspector", "softmax-h100")
-        await pilot.pause(0.3)
+        await until(pilot, waiting.is_set)
         await pilot.press("tab", "x", "s", "a")
         await pilot.pause()
     go_on.set()
