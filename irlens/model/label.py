@@ -64,10 +64,10 @@ def labels_among(reports: Sequence[Labelled], key: Callable[[Labelled], Hashable
 def _differing(facts: Sequence[dict[str, object]]) -> list[str]:
     """The names of the facts that are not the same everywhere."""
     names = dict.fromkeys(name for each in facts for name in each)
-    found = [name for name in names if len({repr(each.get(name)) for each in facts}) > 1]
-    if "target" in found and "product" in found:
-        found.remove("product")
-    return found
+    kinds = {name: len({repr(each.get(name)) for each in facts}) for name in names}
+    if kinds["target"] > 1:  # products tell more only where one architecture has several
+        del kinds["product" if kinds["product"] == kinds["target"] else "target"]
+    return [name for name, number in kinds.items() if number > 1]
 
 
 def _told(name: str, facts: dict[str, object]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 
+from irlens.model.config import Target
 from irlens.model.label import labels
 from irlens.tui.entry_cells import (
     NOT_YET,
@@ -132,8 +133,10 @@ class EntryRows:
         for kernel in kernels:
             sides = {key: side_of(self.entries[key], None) for key in self._by_kernel[kernel]}
             known = {key: side for key, side in sides.items() if side is not None}
+            products = _products([self.entries[key].target for key in known])
             for key, label in zip(known, labels(list(known.values())), strict=True):
-                apart = _shortened(label)
+                product = products.get(self.entries[key].target, "")
+                apart = f"{product} {_shortened(label)}".strip()
                 if self._apart.get(key) != apart:
                     self._apart[key] = apart
                     changed.append(key)
@@ -161,6 +164,16 @@ class EntryRows:
         text = searched(entry)
         lower = text.lower()
         return all(word in (text if is_exact(word) else lower) for word in self.wanted)
+
+
+def _products(targets: Iterable[Target | None]) -> dict[Target | None, str]:
+    """Return the products of architectures of which there are several."""
+    by_arch: defaultdict[str, set[Target]] = defaultdict(set)
+    for target in targets:
+        if target is not None:
+            by_arch[target.arch].add(target)
+    several = (alike for alike in by_arch.values() if len(alike) > 1)
+    return {target: target.product or target.arch for alike in several for target in alike}
 
 
 def _shortened(label: str) -> str:

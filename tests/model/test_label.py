@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from irlens.model.label import labels
 from irlens.model.report import Report
@@ -29,3 +30,25 @@ def test_that_no_limit_was_asked_for_is_known() -> None:
         whole, config=msgspec.structs.replace(whole.config, maxnreg=64)
     )
     assert labels([whole, limited]) == ["maxnreg=None", "maxnreg=64"]
+
+
+@pytest.mark.parametrize(
+    ("products", "told"),
+    [
+        ([("sm_80", "a100"), ("sm_90", "h100")], ["sm_80", "sm_90"]),
+        ([("sm_90", "h100"), ("sm_90", "h200")], ["h100", "h200"]),
+        ([("sm_80", "a100"), ("sm_90", "h100"), ("sm_90", "h200")], ["a100", "h100", "h200"]),
+        ([("sm_80", None), ("sm_90", None), ("sm_90", "h200")], ["sm_80", "sm_90", "h200"]),
+        ([("sm_90", "h100"), ("sm_90", "h100")], ["", ""]),
+    ],
+)
+def test_products_are_told_where_their_architectures_do_not_tell_them_apart(
+    products: list[tuple[str, str | None]], told: list[str]
+) -> None:
+    report = msgspec.json.decode((REPORTS / "softmax-h100.json").read_bytes(), type=Report)
+    assert report.target is not None
+    targets = [
+        msgspec.structs.replace(report.target, arch=arch, product=product)
+        for arch, product in products
+    ]
+    assert labels([msgspec.structs.replace(report, target=each) for each in targets]) == told

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from irlens.model.config import Config
+from irlens.model.config import Config, Target
 from irlens.model.report import Resources
 from irlens.tui.entry_cells import natural
 from irlens.tui.entry_line import elided
@@ -101,6 +101,22 @@ def test_tensors_come_last_of_what_sets_entries_apart() -> None:
     rows.add(map(sized, (64, 781)))
     apart, *_ = rows.cells_of("781")["settings"][0]
     assert apart == ("n=781 BLOCK=781 x=fp16[781, 64]", "")
+
+
+def test_products_of_one_architecture_are_told_apart() -> None:
+    def made_for(arch: str, product: str | None) -> Entry:
+        target = Target(vendor="nvidia", arch=arch, warp_size=32, product=product)
+        return Entry(key=product or arch, kernel="k", target=target, config=CONFIG)
+
+    def told(key: str) -> str:
+        return rows.cells_of(key)["settings"][0][0][0]
+
+    rows = EntryRows()
+    rows.add([made_for("sm_80", "a100"), made_for("sm_90", "h200")])
+    assert [told(key) for key in rows.shown] == ["", ""], "the column of targets does"
+    rows.add([made_for("sm_90", "h100")])
+    assert rows.shown == ["a100", "h100", "h200"]
+    assert [told(key) for key in rows.shown] == ["", "h100", "h200"]
 
 
 @given(st.text())
