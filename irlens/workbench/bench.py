@@ -18,6 +18,7 @@ from irlens.tui.workbench import Entry, Setting
 from irlens.workbench import reading
 from irlens.workbench.compiling import Compiler
 from irlens.workbench.found import Found, Uncompiled, key_of
+from irlens.workbench.twins import Twins
 
 # The interface is on the screen before it asks for anything, and sooner without these.
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Bench:
         self._subjects: dict[str, Capture | Report | Uncompiled] = {}
         #: What was compiled from here, by key, and from which kernel.
         self._made: dict[str, tuple[Capture, str]] = {}
+        self._twins = Twins()
         self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
         self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
         self._demands: dict[str, Demands | None] = {}
@@ -70,6 +72,8 @@ class Bench:
         made = (capture for capture, _ in list(self._made.values()))
         for number, found in enumerate(itertools.chain(self._find(), made)):
             key = key_of(found, number)
+            if isinstance(found, Capture):
+                key = self._twins.first(key, found)
             if key in listed:
                 continue
             listed.add(key)
@@ -227,9 +231,7 @@ class Bench:
         source = self._source(key, capture) if capture else None
         if capture is None or source is None:
             raise CaptureError("the kernel's source is not known")
-        made = self._compile(source, request_of(capture, source, changes))
-        key = key_of(made, 0)
-        return reading.read_entry(key, made, self._place(made))
+        return self.entry(self._compile(source, request_of(capture, source, changes)))
 
     def cancel(self) -> None:
         """Abandon the compilation that another thread waits for."""
@@ -260,18 +262,19 @@ class Bench:
         with self._compiling:  # what else was asked of it meanwhile waits for the same one
             made = self._made.get(key)
             if made is None:
-                made = self._compile(kernel.name, self._asking(kernel.name)), kernel.name
+                compiled = self._compile(kernel.name, self._asking(kernel.name))
+                made = self._capture(compiled), kernel.name
                 self._made[key], self._subjects[key] = made, made[0]
             return made[0]
 
-    def _compile(self, kernel: str, request: "Request") -> Capture:
-        """Compile a kernel, and list what comes of it."""
-        made = self._compiler.compile(request)
-        for capture in made:
-            key = key_of(capture, 0)
-            self._subjects[key] = capture
-            self._made[key] = (capture, kernel)
-        return made[0]
+    def _compile(self, kernel: str, request: "Request") -> str:
+        """Compile a kernel, list what comes of it, and return the key of the first."""
+        keys = []
+        for capture in self._compiler.compile(request):
+            keys.append(self._twins.first(key_of(capture, 0), capture))
+            self._subjects[keys[-1]] = capture
+            self._made[keys[-1]] = (capture, kernel)
+        return keys[0]
 
     def _capture_of(self, key: str) -> Capture | None:
         """Return an entry's capture, ``None`` for a saved report."""

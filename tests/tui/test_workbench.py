@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from irlens import arch
+from irlens.artifacts import store
 from irlens.artifacts.load import load
 from irlens.capturing import Request
 from irlens.inspection import inspect
@@ -162,6 +163,39 @@ def test_a_kernel_is_compiled_when_it_is_opened(monkeypatch: pytest.MonkeyPatch)
     assert entry.key not in {each.key for each in listed}
     assert bench.listing(entry.key, "ptx").text
     assert asked == [softmax()], "once is enough"
+
+
+def test_what_the_store_holds_twice_is_one_entry(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "cache"))
+    for name in ("asked", "asked-otherwise", "edited", "of-another-file"):
+        shutil.copytree(copy / "softmax-h100", store.captures() / name / "000")
+    (store.captures() / "edited" / "000" / "softmax_kernel.ptx").write_text("// other\n")
+    python = store.captures() / "of-another-file" / "000" / "python" / "softmax.py"
+    python.write_text(f"# more\n{python.read_text()}")
+    found = {each.directory: each for each in load(store.captures()) if isinstance(each, Capture)}
+    assert len(found) == 4
+
+    bench = Bench("all", lambda: iter(found.values()), asking=nothing, kernel="softmax")
+    places = {Path(entry.place).parent.name: entry for entry in bench.entries()}
+    assert set(places) == {"asked", "edited", "of-another-file"}
+
+    otherwise = found[store.captures() / "asked-otherwise" / "000"]
+    monkeypatch.setattr(Compiler, "compile", lambda _, request: [otherwise])
+    assert bench.recompile(places["edited"].key, {}).key == places["asked"].key
+    assert {entry.key for entry in bench.entries()} == {each.key for each in places.values()}
+
+    shutil.rmtree(store.captures() / "asked")
+    del found[store.captures() / "asked" / "000"]
+    places = {Path(entry.place).parent.name: entry for entry in bench.entries()}
+    assert set(places) == {"asked-otherwise", "edited", "of-another-file"}
+
+
+def test_what_others_keep_twice_is_two_entries(copy: Path) -> None:
+    shutil.copytree(copy / "softmax-h100", copy / "twin")
+    kernels = {entry.key: entry.kernel for entry in bench_of(copy).entries()}
+    assert sorted(kernels.values()).count("softmax_kernel") == 3
 
 
 def test_a_kernel_is_compiled_once_for_all_that_ask_meanwhile(
