@@ -10,7 +10,23 @@ class NoValueError(RuntimeError):
         super().__init__(f"{what} needs values, and nothing is computed without a GPU")
 
 
-class Comparisons(msgspec.Struct):
-    """How many comparisons of tensors were taken to hold."""
+class NoGpuError(NoValueError, AttributeError):
+    """What a program gets that asks for what only a GPU's driver could tell; as good as not there.
 
-    number: int = 0
+    Being an ``AttributeError``, it answers ``hasattr`` as the missing thing would.
+    """
+
+    def __init__(self, what: str) -> None:
+        RuntimeError.__init__(self, f"{what} is not known without the GPU")
+
+
+class Liberties(msgspec.Struct):
+    """What was done otherwise than on a GPU.
+
+    Attributes:
+        compared: Comparisons of tensors that were taken to hold.
+        uncompiled: Functions given to ``torch.compile`` that ran as they are.
+    """
+
+    compared: int = 0
+    uncompiled: int = 0

@@ -5,62 +5,53 @@ take no memory, and hold no values. To the program they say that they are on "cu
 a value raises ``NoValueError``; that two outputs are alike is taken for granted, and counted.
 """
 
+import re
 from collections.abc import Callable
-from types import SimpleNamespace
+from functools import wraps
 from typing import Any
 
-import msgspec
 import torch
-from torch.autograd.function import BackwardCFunction
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from irlens.capturing.absent import Comparisons, NoValueError
-from irlens.model.config import Target
+from irlens.capturing.absent import Liberties, NoValueError
+from irlens.capturing.absent_reach import OwnOperators, pretend_everywhere
+from irlens.capturing.absent_runtime import GpuFacts, pretend_runtime
 
 _META = torch.device("meta")
+#: In what PyTorch complains of where a tensor has no values.
+_OF_META = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
 
 
-class GpuFacts(msgspec.Struct, frozen=True):
-    """What a program may ask ``torch.cuda`` of a GPU.
-
-    Attributes:
-        target: What it is.
-        name: The product's name as its driver has it.
-        properties: Those of ``torch.cuda.get_device_properties`` that are known.
-    """
-
-    target: Target
-    name: str
-    properties: dict[str, int]
-
-
-def pretend_gpu(facts: GpuFacts) -> Comparisons:
-    """Make PyTorch believe that there is a GPU, in this thread and for good.
+def pretend_gpu(facts: GpuFacts) -> Liberties:
+    """Make PyTorch believe that there is a GPU, in the whole process and for good.
 
     Returns:
-        What counts the comparisons from now on.
+        What counts, from now on, what is done otherwise than there.
     """
-    compared = Comparisons()
-    _pretend_runtime(facts)
+    liberties = Liberties()
+    pretend_runtime(facts)
+    _number_devices()
     _refuse_autocast()
+    _compile_nothing(liberties)
 
     def alike(*args: object, **kwargs: object) -> None:
-        compared.number += 1
+        liberties.compared += 1
 
     torch.testing.assert_close = alike
     torch.testing.assert_allclose = alike
-    mode = _AbsentTensors(compared)
-    _pretend_in_backward(mode)
+    mode = _AbsentTensors(liberties)
+    pretend_everywhere(mode, _there)
     mode.__enter__()
-    return compared
+    return liberties
 
 
 class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not follow torch
     """Turns "cuda" into "meta" on the way in, and back where a program asks."""
 
-    def __init__(self, compared: Comparisons) -> None:
+    def __init__(self, liberties: Liberties) -> None:
         super().__init__()
-        self._compared = compared
+        self._liberties = liberties
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -75,21 +66,28 @@ class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not 
                 if func in _VALUES:
                     raise NoValueError(_name(func))
                 if func in _COMPARISONS:
-                    self._compared.number += 1
+                    self._liberties.compared += 1
                     return True
             if func == torch.Tensor.cuda:
                 return args[0].to(_META)
             if func == torch.Tensor.pin_memory:  # needs the GPU's runtime
                 return args[0]
+        named = {name: _named(name, value) for name, value in given.items()}
+        # What `Tensor.to` takes without a name are no numbers but devices'.
+        placed = [_named("device", a) if func == torch.Tensor.to else _there(a) for a in args]
         try:
-            return func(
-                *map(_there, args), **{name: _there(value) for name, value in given.items()}
-            )
+            return self._pass_on(func, *placed, **named)
         except (NotImplementedError, RuntimeError) as error:
             # Deeper down it is asked for one: a mask's number of elements, a scalar's truth.
-            if isinstance(error, NotImplementedError) or "meta tensor" in str(error):
+            if _OF_META.search(str(error)) and not isinstance(error, NoValueError):
                 raise NoValueError(_name(func)) from error
             raise
+
+    def _pass_on(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(func, OpOverload | OpOverloadPacket):
+            with OwnOperators(self):
+                return func(*args, **kwargs)
+        return func(*args, **kwargs)
 
 
 def _there(value: Any) -> Any:
@@ -99,6 +97,14 @@ def _there(value: Any) -> Any:
     if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
         return _META
     return value
+
+
+def _named(name: str, value: Any) -> Any:
+    """Return what stands for an argument, which may be a device by its number."""
+    if name == "pin_memory":  # needs the GPU's runtime
+        return False
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return _META if name == "device" and is_number else _there(value)
 
 
 def _to(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
@@ -114,6 +120,11 @@ def _stay(tensor: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor
     return tensor
 
 
+def _shown(tensor: torch.Tensor, *_: object, **__: object) -> str:
+    """Return what is printed of a tensor, in whatever format: no number."""
+    return repr(tensor).replace("device='meta'", "device='cuda:0'")
+
+
 #: What is answered otherwise of a tensor that is not there.
 _ANSWERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.is_cuda.__get__: lambda tensor, *_: True,
@@ -124,6 +135,8 @@ _ANSWERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.cpu: _stay,
     torch.Tensor.cuda: _stay,
     torch.Tensor.pin_memory: _stay,
+    torch.Tensor.__repr__: _shown,
+    torch.Tensor.__format__: _shown,
 }
 
 #: What cannot be answered of it.
@@ -131,7 +144,7 @@ _VALUES = frozenset(
     getattr(torch.Tensor, name)
     for name in (
         "item", "tolist", "numpy", "__bool__", "__int__", "__float__", "__index__", "__complex__",
-        "__array__",
+        "__array__", "__dlpack__", "__dlpack_device__",
     )
 )  # fmt: skip
 
@@ -141,96 +154,6 @@ _COMPARISONS = frozenset({torch.allclose, torch.equal, torch.Tensor.allclose, to
 def _name(function: Any) -> str:
     """Return what a program calls a function of PyTorch's: "torch.Tensor.item"."""
     return str(resolve_name(function) or getattr(function, "__name__", function))
-
-
-def _pretend_in_backward(mode: TorchFunctionMode) -> None:
-    """Pretend in a program's own ``backward``, too: PyTorch calls it where modes are off."""
-    apply = BackwardCFunction.apply
-
-    def pretending(self: Any, *args: Any) -> Any:
-        with mode:
-            return apply(self, *args)
-
-    BackwardCFunction.apply = pretending
-
-
-class _Stream:
-    """A stream, or an event in one, of a GPU that is not there."""
-
-    cuda_stream = 0
-    device = torch.device("cuda", 0)
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        """Take what a real one takes."""
-
-    def __enter__(self) -> "_Stream":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Nothing was entered."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return what does nothing: ``synchronize``, ``wait_stream``, ``record``, ..."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return lambda *args, **kwargs: None
-
-    def query(self) -> bool:
-        """Whether all is done."""
-        return True
-
-    def elapsed_time(self, end: object) -> float:
-        """Return no number: no time has been measured."""
-        return float("nan")
-
-
-def _pretend_runtime(facts: GpuFacts) -> None:
-    """Replace what asks CUDA's or ROCm's runtime."""
-    version = _capability(facts.target)
-    properties = SimpleNamespace(
-        name=facts.name,
-        major=version[0],
-        minor=version[1],
-        gcnArchName=facts.target.arch,
-        warp_size=facts.target.warp_size,
-        **facts.properties,
-    )
-    stream = _Stream()
-    answers: dict[str, Any] = {
-        "is_available": lambda: True,
-        "is_initialized": lambda: True,
-        "init": lambda: None,
-        "device_count": lambda: 1,
-        "current_device": lambda: 0,
-        "set_device": lambda device: None,
-        "get_device_name": lambda device=None: facts.name,
-        "get_device_capability": lambda device=None: version,
-        "get_device_properties": lambda device=None: properties,
-        "is_bf16_supported": lambda including_emulation=True: version >= (8, 0),
-        "synchronize": lambda device=None: None,
-        "empty_cache": lambda: None,
-        "manual_seed": lambda seed: None,
-        "manual_seed_all": lambda seed: None,
-        "Stream": _Stream,
-        "Event": _Stream,
-        "device": _Stream,
-        "stream": lambda stream: stream or _Stream(),
-        "current_stream": lambda device=None: stream,
-        "default_stream": lambda device=None: stream,
-    }
-    for name, answer in answers.items():
-        setattr(torch.cuda, name, answer)
-    if facts.target.vendor == "amd":
-        torch.version.hip = "0.0"
-
-
-def _capability(target: Target) -> tuple[int, int]:
-    """Return major and minor version: 9.0 of sm_90; 9.4 of gfx942, whose 2 is the stepping."""
-    if target.vendor == "nvidia":
-        number = int(target.arch.removeprefix("sm_"))
-        return number // 10, number % 10
-    digits = target.arch.removeprefix("gfx")
-    return int(digits[:-2]), int(digits[-2], 16)
 
 
 def _refuse_autocast() -> None:
@@ -243,3 +166,44 @@ def _refuse_autocast() -> None:
         return enter(self)
 
     torch.autocast.__enter__ = refuse
+
+
+def _number_devices() -> None:
+    """Let ``.to(0)`` mean the GPU, as it does where there is one."""
+    parse = torch._C._nn._parse_to
+
+    def pretending(*args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], int):
+            args = (torch.device("cuda", args[0]), *args[1:])
+        return parse(*args, **kwargs)
+
+    torch._C._nn._parse_to = pretending
+
+
+def _compile_nothing(liberties: Liberties) -> None:
+    """Let ``torch.compile`` leave functions as they are: TorchInductor tunes on a GPU."""
+    compiled = torch.compile
+
+    def leave(model: Any = None, **options: Any) -> Any:
+        if model is None:
+            return lambda function: leave(function, **options)
+        if isinstance(model, torch.nn.Module):
+            liberties.uncompiled += 1
+            return compiled(model, **{**options, "disable": True})
+        return _counted(model, liberties)
+
+    torch.compile = leave
+
+
+def _counted(function: Callable[..., Any], liberties: Liberties) -> Callable[..., Any]:
+    """Return a function that counts itself when it is called first."""
+    called = False
+
+    @wraps(function)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal called
+        liberties.uncompiled += not called
+        called = True
+        return function(*args, **kwargs)
+
+    return counted

@@ -41,9 +41,11 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         compared: Comparisons of tensors that were taken to come out alike.
+        uncompiled: Functions that ``torch.compile`` left as they are.
         stopped: The place, and what was asked for there, if the program ended over a value that
             nobody has computed.
     """
 
     compared: int = 0
+    uncompiled: int = 0
     stopped: str | None = None

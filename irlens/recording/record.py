@@ -119,7 +119,7 @@ def _run(program: Program, notes: Path, gpu: Gpu | None) -> Run:
     except OSError as error:
         raise CaptureError(f"cannot run {program.name}: {error.strerror}") from error
     ending = _ending(notes)
-    return Run(code=code, compared=ending.compared, stopped=ending.stopped)
+    return Run(code=code, **msgspec.structs.asdict(ending))
 
 
 def _environment(notes: Path) -> dict[str, str]:

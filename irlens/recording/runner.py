@@ -17,7 +17,7 @@ import msgspec
 
 from irlens import arch
 from irlens.analyze.kernels import by_name
-from irlens.capturing.absent import Comparisons, NoValueError
+from irlens.capturing.absent import Liberties, NoValueError
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 from irlens.parse import cubin, hsaco
@@ -38,7 +38,7 @@ def main() -> None:
     order = msgspec.json.decode(sys.argv[1], type=Order)
     notes = Path(order.notes)
     _restore_environment(order)
-    compared = Comparisons() if order.target is None else _pretend(order, order.target)
+    liberties = Liberties() if order.target is None else _pretend(order, order.target)
     _watch(notes / LAUNCHES)
     stopped = None
     try:
@@ -49,7 +49,9 @@ def main() -> None:
         _show(error)
         sys.exit(1)
     finally:
-        ending = Ending(compared=compared.number, stopped=stopped)
+        ending = Ending(
+            compared=liberties.compared, uncompiled=liberties.uncompiled, stopped=stopped
+        )
         (notes / ENDING).write_bytes(msgspec.json.encode(ending))
     sys.exit(1 if stopped else 0)
 
@@ -111,8 +113,8 @@ def _place(error: Exception) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "its start"
 
 
-def _pretend(order: Order, target: Target) -> Comparisons:
-    """Put a GPU and its driver in place that are not there; return what counts comparisons."""
+def _pretend(order: Order, target: Target) -> Liberties:
+    """Put a GPU and its driver in place that are not there; return what counts liberties."""
     from irlens.capturing.triton_door import launch_nowhere
 
     row = arch.by_arch(target.arch).arch
@@ -126,8 +128,9 @@ def _pretend(order: Order, target: Target) -> Comparisons:
     read = _cubin_facts if target.vendor == "nvidia" else _hsaco_facts
     launch_nowhere(target, known, row.threads_per_block, read)
     if find_spec("torch") is None:
-        return Comparisons()
-    from irlens.capturing.absent_torch import GpuFacts, pretend_gpu
+        return Liberties()
+    from irlens.capturing.absent_runtime import GpuFacts
+    from irlens.capturing.absent_torch import pretend_gpu
 
     properties = {
         "shared_memory_per_block": row.shared_per_block,

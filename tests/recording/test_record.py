@@ -119,6 +119,25 @@ def test_what_is_only_compiled_ahead_has_no_grid_until_it_is_launched(recorder: 
     assert capture.config.grid == (4, 1, 1)
 
 
+def test_a_launch_that_fails_tells_nothing_of_other_variants(recorder: Recorder) -> None:
+    """What has been compiled ahead has not been launched with the arguments of the failure."""
+    recorder.run(
+        """
+        scale.warmup(5, BLOCK=32, grid=(3,))
+        for grid, given in (((1,), {"BLOCK": "no"}), ((), {"BLOCK": 64}), ((1.5,), {"BLOCK": 128})):
+            try:
+                scale[grid](7, **given)
+            except Exception as error:
+                print(type(error))
+        """
+    )
+    kept = [
+        (capture.config.constexprs["BLOCK"], capture.config.args["n"], capture.config.grid)
+        for capture in recorder.kept()
+    ]
+    assert kept == [(32, 5, None), (64, 7, None), (128, 7, None)]
+
+
 def test_a_program_runs_as_python_would_run_it(recorder: Recorder) -> None:
     (recorder.folder / "beside.py").write_text("VALUE = 3\n")
     recording = recorder.run(
@@ -309,6 +328,8 @@ def test_autotuners_try_everything_and_take_the_first_that_fits(recorder: Record
         ("if x.sum() > 0: pass", "torch.Tensor.__bool__"),
         ("x.cpu().numpy()", "torch.Tensor.numpy"),
         ("x[x > 0]", "torch.Tensor.__getitem__"),
+        ("x.cpu() + torch.ones(8)", "torch.Tensor.add"),
+        ("torch.cuda.get_device_properties(0).total_memory", "total_memory"),
         ("with torch.autocast('cuda'): pass", "torch.autocast"),
     ],
 )
@@ -344,6 +365,115 @@ assert x.grad.shape == (512,)
 """
     )
     assert code(recording) == 0
+    assert [capture.config.constexprs["BLOCK"] for capture in recorder.kept()] == [256, 64]
+
+
+@needs_torch
+def test_all_of_a_program_sees_the_gpu(recorder: Recorder) -> None:
+    """Hooks, what checkpoints repeat, threads, operators, what has another default device."""
+    recording = recorder.run(
+        TORCH
+        + """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+from torch.utils.checkpoint import checkpoint
+
+def launched(like, BLOCK):
+    assert like.is_cuda
+    return added(like, torch.ones(like.shape, device="cuda"), BLOCK)
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        return launched(gradient, 16)
+
+x = torch.rand(512, device="cuda", requires_grad=True)
+y = Twice.apply(x) + checkpoint(lambda x: Twice.apply(x), x, use_reentrant=False)
+y.register_hook(lambda gradient: launched(gradient, 32))
+y.sum().backward()
+torch.autograd.grad(Twice.apply(x).sum(), x)
+
+thread = Thread(target=lambda: launched(torch.rand(8, device="cuda"), 64))
+thread.start(); thread.join()
+with ThreadPoolExecutor(1) as pool:
+    assert pool.submit(lambda: launched(torch.rand(8, device="cuda"), 128)).result().is_cuda
+
+@torch.library.custom_op("irlens_test::own", mutates_args=())
+def own(x: torch.Tensor) -> torch.Tensor:
+    return launched(x, 256)
+
+@own.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+@torch.library.custom_op("irlens_test::cuda", mutates_args=(), device_types="cuda")
+def cuda(x: torch.Tensor) -> torch.Tensor:
+    return launched(own(x), 512)
+
+assert cuda(x.detach()).shape == (512,)
+
+torch.set_default_device("cuda")
+assert torch.ones(3).is_cuda and torch.get_default_device().type == "cuda"
+torch.set_default_device("cpu")
+assert not torch.ones(3).is_cuda
+with torch.device("cuda"):
+    assert torch.nn.Linear(3, 3).weight.is_cuda
+"""
+    )
+    assert code(recording) == 0
+    blocks = [capture.config.constexprs["BLOCK"] for capture in recorder.kept()]
+    assert blocks == [32, 16, 64, 128, 256, 512]
+
+
+@needs_torch
+def test_the_runtime_does_what_there_is_to_do_and_makes_nothing_up(recorder: Recorder) -> None:
+    recording = recorder.run(
+        TORCH
+        + """
+x = torch.rand(8, device=0, generator=torch.Generator("cuda").manual_seed(1))
+assert x.is_cuda and torch.ones(3).to(0).is_cuda and torch.nn.Linear(3, 3).cuda(0).weight.is_cuda
+assert torch.empty(3, pin_memory=True).to("cuda", non_blocking=True).is_cuda
+assert torch.Generator().device.type == "cpu"
+with torch.cuda.stream(torch.cuda.Stream()), torch.random.fork_rng():
+    x.record_stream(torch.cuda.current_stream())
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    added(x, x)
+graph.replay()
+torch.cuda.reset_peak_memory_stats()
+torch.cuda.nvtx.range_push("x")
+assert torch.accelerator.current_accelerator().type == "cuda"
+assert str(x) == f"{x:.3f}" == "tensor(..., device='cuda:0', size=(8,))", str(x)
+assert torch.empty(1 << 45, device="cuda").numel() == 1 << 45
+assert not hasattr(torch.cuda.get_device_properties(0), "clock_rate")
+compiled = torch.compile(dynamic=True)(lambda x: added(x, x, 64))
+assert compiled(x).is_cuda and compiled(x).is_cuda
+try:
+    torch.cuda.memory_snapshot()
+except RuntimeError as error:
+    assert "is not known without the GPU" in str(error)
+
+class Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        raise NotImplementedError("mine")
+
+try:
+    Once.apply(x.requires_grad_()).sum().backward()
+except NotImplementedError as error:
+    assert str(error) == "mine"
+else:
+    raise AssertionError
+"""
+    )
+    (run,) = recording.runs
+    assert (run.code, run.uncompiled, run.stopped) == (0, 1, None)
     assert [capture.config.constexprs["BLOCK"] for capture in recorder.kept()] == [256, 64]
 
 

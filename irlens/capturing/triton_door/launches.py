@@ -1,5 +1,6 @@
 """Watching what a program launches, by whatever way it comes to Triton's launch."""
 
+import operator
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def watch_launches(tell: Callable[[Launch], None]) -> None:
         try:
             handle = run(self, *args, **kwargs)
         except Exception:
-            for refused in _compiled(self):
+            for refused in filter(watch.is_new, list(_compiled(self))):
                 watch.note(self, refused, args, kwargs, grid)
             raise
         watch.note(self, handle, args, kwargs, grid)
@@ -63,6 +64,10 @@ class _Watch:
     def __init__(self, tell: Callable[[Launch], None]) -> None:
         self._tell = tell
         self._launched: dict[str, bool] = {}
+
+    def is_new(self, handle: Any) -> bool:
+        """Whether nothing has been told of a variant: it is the one that was to be launched."""
+        return getattr(handle, "hash", None) not in self._launched
 
     def note(
         self, function: JITFunction, handle: Any, args: Any, kwargs: Values, grid: _Grid
@@ -106,9 +111,12 @@ def _launch(function: JITFunction, name: str, args: Any, kwargs: Values, grid: A
     )
 
 
-def _three(grid: Any) -> tuple[int, int, int]:
-    """Return a grid with all of its dimensions."""
-    x, y, z, *_ = (*map(int, grid), 1, 1)
+def _three(grid: Any) -> tuple[int, int, int] | None:
+    """Return a grid with all of its dimensions; ``None`` of what Triton does not take for one."""
+    try:
+        x, y, z, *_ = (*map(operator.index, grid), 1, 1)
+    except (TypeError, ValueError):  # not a sequence of whole numbers, or an empty one
+        return None
     return x, y, z
 
 

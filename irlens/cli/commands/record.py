@@ -109,6 +109,8 @@ def _tell(recording: "Recording", place: Path, *, pretend: bool) -> Exit:
         told = "launches did nothing"
         if compared := sum(run.compared for run in recording.runs):
             told += f", {plural(compared, 'comparison')} of tensors taken to hold"
+        if uncompiled := sum(run.uncompiled for run in recording.runs):
+            told += f", torch.compile left {plural(uncompiled, 'function')} uncompiled"
         output.note(f"irlens: nothing was computed: {told}")
     if recording.variants:
         kept = "  ".join(f"{name} {number}" for name, number in recording.variants.items())

@@ -1,0 +1,183 @@
+"""What ``torch.cuda`` answers of a GPU that is not there."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import torch
+
+from irlens.capturing.absent import NoGpuError, NoValueError
+from irlens.model.config import Target
+
+_DEVICE = torch.device("cuda", 0)
+
+
+class GpuFacts(msgspec.Struct, frozen=True):
+    """What a program may ask ``torch.cuda`` of a GPU.
+
+    Attributes:
+        target: What it is.
+        name: The product's name as its driver has it.
+        properties: Those of ``torch.cuda.get_device_properties`` that are known.
+    """
+
+    target: Target
+    name: str
+    properties: dict[str, int]
+
+
+def pretend_runtime(facts: GpuFacts) -> None:
+    """Replace what asks CUDA's or ROCm's runtime; what is left of it says that there is none."""
+    idle = {name: _idle() for name in _IDLE}
+    for name, answer in {**_facts(facts), **_ANSWERS, **idle}.items():
+        setattr(torch.cuda, name, answer)
+    torch.Tensor.record_stream = _idle()
+    torch.cuda.nvtx._nvtx = _Idle()
+    torch.Generator = _Generator
+    if hasattr(torch, "accelerator"):  # since 2.6
+        torch.accelerator.is_available = lambda: True
+        torch.accelerator.current_accelerator = lambda check_available=False: torch.device("cuda")
+        torch.accelerator.device_count = lambda: 1
+        torch.accelerator.current_device_index = lambda: 0
+        torch.accelerator.synchronize = _idle()
+    if facts.target.vendor == "amd":
+        torch.version.hip = "0.0"
+    vars(torch._C)["__getattr__"] = _missing
+
+
+class _Idle:
+    """A stream, an event, a graph: takes every call, and does nothing."""
+
+    cuda_stream = 0
+    device = _DEVICE
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Take what a real one takes."""
+
+    def __enter__(self) -> "_Idle":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing was entered."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return what does nothing: ``synchronize``, ``wait_stream``, ``replay``, ..."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _idle()
+
+    def query(self) -> bool:
+        """Whether all is done."""
+        return True
+
+    def elapsed_time(self, end: object) -> float:
+        """Return no number: no time has been measured."""
+        return float("nan")
+
+
+class _Generator(torch.Generator):  # type: ignore[misc]  # mypy does not follow torch
+    """A generator of random numbers, for whatever device."""
+
+    device = _DEVICE
+
+    def __new__(cls, device: Any = "cpu") -> Any:
+        made = torch.device(device)
+        if made.type != "cuda":
+            return _CpuGenerator(made)
+        return super().__new__(cls)
+
+
+#: The generator of devices that are there.
+_CpuGenerator = torch.Generator
+
+
+class _Properties(SimpleNamespace):
+    """Those that are known; another is an error that says so instead of being made up."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise NoGpuError(f"{name} of torch.cuda.get_device_properties")
+
+
+def _idle() -> Callable[..., None]:
+    """Return what does nothing: one of its own for each, since TorchDynamo tells them apart."""
+    return lambda *args, **kwargs: None
+
+
+def _missing(name: str) -> Any:
+    """Answer for what a PyTorch without CUDA does not have.
+
+    Raises:
+        NoGpuError: Where that is the door to the runtime.
+        AttributeError: Where it is anything else.
+    """
+    if name.startswith("_cuda_"):
+        raise NoGpuError(f"torch._C.{name}")
+    raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
+
+
+def _memory(device: object = None) -> tuple[int, int]:
+    raise NoValueError("torch.cuda.mem_get_info")
+
+
+def _facts(facts: GpuFacts) -> dict[str, Any]:
+    """Return what tells of the GPU."""
+    version = _capability(facts.target)
+    properties = _Properties(
+        name=facts.name,
+        major=version[0],
+        minor=version[1],
+        gcnArchName=facts.target.arch,
+        warp_size=facts.target.warp_size,
+        **facts.properties,
+    )
+    return {
+        "get_device_name": lambda device=None: facts.name,
+        "get_device_capability": lambda device=None: version,
+        "get_device_properties": lambda device=None: properties,
+        "is_bf16_supported": lambda including_emulation=True: version >= (8, 0),
+    }
+
+
+_STREAM = _Idle()
+
+#: What can be answered of any GPU.
+_ANSWERS: dict[str, Any] = {
+    "is_available": lambda: True,
+    "is_initialized": lambda: True,
+    "device_count": lambda: 1,
+    "current_device": lambda: 0,
+    "can_device_access_peer": lambda device, peer: False,
+    "device": _Idle,
+    "device_of": _Idle,
+    "Stream": _Idle,
+    "Event": _Idle,
+    "stream": lambda stream: stream or _Idle(),
+    "current_stream": lambda device=None: _STREAM,
+    "default_stream": lambda device=None: _STREAM,
+    "CUDAGraph": _Idle,
+    "graph": _Idle,
+    "graph_pool_handle": lambda: (0, 0),
+    "is_current_stream_capturing": lambda: False,
+    "mem_get_info": _memory,
+    # No random numbers are made, so that their state is any.
+    "initial_seed": lambda: torch.initial_seed(),
+    "get_rng_state": lambda device="cuda": torch.get_rng_state(),
+    "get_rng_state_all": lambda: [torch.get_rng_state()],
+}
+
+#: What has nothing to do.
+_IDLE = (
+    "init", "set_device", "set_stream", "synchronize", "empty_cache", "ipc_collect",
+    "reset_peak_memory_stats", "reset_accumulated_memory_stats",
+    "manual_seed", "manual_seed_all", "set_rng_state", "set_rng_state_all",
+)  # fmt: skip
+
+
+def _capability(target: Target) -> tuple[int, int]:
+    """Return major and minor version: 9.0 of sm_90; 9.4 of gfx942, whose 2 is the stepping."""
+    if target.vendor == "nvidia":
+        number = int(target.arch.removeprefix("sm_"))
+        return number // 10, number % 10
+    digits = target.arch.removeprefix("gfx")
+    return int(digits[:-2]), int(digits[-2], 16)
