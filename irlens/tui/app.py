@@ -4,6 +4,7 @@ import gc
 import os
 import re
 import signal
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -32,6 +33,8 @@ _WIDTHS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (100, "-medium"), (180, "-wid
 _HEIGHTS = [(0, "-flat"), (LEAST_HEIGHT, "-short"), (32, "-tall")]
 #: Cells of a copied line that are told.
 _COPIED = 60
+#: The widest that a text over the screen becomes, and what of that is not for a fenced one's words.
+_READING, _AROUND_FENCE, _LEAST_ROOM = 100, 14, 20
 
 
 class Lens(App[None]):
@@ -197,7 +200,10 @@ class Lens(App[None]):
 
     def show_failure(self, what: str, error: IrlensError) -> None:
         """Show at length what went wrong."""
-        said = "\n\n".join(filter(None, (error.message, error.hint)))
+        # What is fenced is not broken by itself, and a compiler's lines have to stay lines.
+        room = max(min(self.size.width * 9 // 10, _READING) - _AROUND_FENCE, _LEAST_ROOM)
+        lines = "\n\n".join(filter(None, (error.message, error.hint))).split("\n")
+        said = "\n".join(textwrap.fill(line, room, drop_whitespace=False) for line in lines)
         runs = re.findall("`+", said)
         fence = "`" * max(3, *(len(run) + 1 for run in runs)) if runs else "```"
         self.show_text(f"### {what}\n\n{fence}text\n{said}\n{fence}\n")

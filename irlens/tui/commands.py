@@ -36,7 +36,10 @@ class KeyedActions(Provider):
 
     def _actions(self) -> Iterator[tuple[str, ActiveBinding]]:
         seen: set[str] = set()
-        for active in self.screen.active_bindings.values():
+        # What only moves about in a part of the screen comes last: there the keys are known.
+        for active in sorted(
+            self.screen.active_bindings.values(), key=lambda each: _is_part(each.node)
+        ):
             binding = active.binding
             if not binding.description or binding.id is None or not active.enabled:
                 continue

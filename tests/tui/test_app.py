@@ -11,6 +11,7 @@ from textual.widgets import Markdown
 from irlens.model.errors import IrlensError
 from irlens.tui import keymap, memory
 from irlens.tui.app import Lens
+from irlens.tui.commands import KeyedActions
 from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.reading import Reading
 from irlens.tui.themes import CONTRAST, DARK, LIGHT
@@ -52,6 +53,30 @@ async def test_the_palette_runs_actions(bench: Workbench) -> None:
         await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
         table = app.screen.query_one(EntryTable)
         await until(pilot, lambda: table.rows.sorted_by == "registers")
+
+
+async def test_the_palette_lists_what_the_screen_does_before_how_to_move(
+    bench: Workbench,
+) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        told = [str(hit.text) async for hit in KeyedActions(app.screen).discover()]
+        moving = [name.startswith("Here: ") for name in told]
+        assert moving == sorted(moving)
+        assert told.index("Compare") < told.index("Here: Down")
+
+
+async def test_a_failure_is_told_in_lines_that_can_be_read(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        names = [f"option_{number}" for number in range(30)]
+        app.show_failure("it", IrlensError("a\n  ^ here", hint=f"known: {', '.join(names)}"))
+        await settle(pilot)
+        drawn = [strip.text for strip in app.screen._compositor.render_strips()]
+        assert {name for name in names if any(name in line for line in drawn)} == set(names)
+        assert any(line.find("  ^ here") > 0 for line in drawn)
 
 
 async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Path) -> None:
