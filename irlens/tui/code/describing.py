@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from irlens.model.listing import PipelineMark
+from irlens.model.text import plural
 from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import ROLE_SIGNS
 from irlens.tui.drawing import SEVERITY_SIGN
@@ -29,7 +30,7 @@ def facts(document: Document, line: int) -> list[str]:
         most, where = (
             ("up to ", f" in {document.live_in}") if document.stage == "python" else ("", "")
         )
-        found.append(f"{most}{live} live registers{where}, peak {document.listing.peak}")
+        found.append(f"{most}{plural(live, 'live register')}{where}, peak {document.listing.peak}")
     loop = document.loop(line)
     if loop is not None:
         of = f" of {loop.source}" if loop.source else ""
