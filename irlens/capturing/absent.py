@@ -26,7 +26,13 @@ class Liberties(msgspec.Struct):
     Attributes:
         compared: Comparisons of tensors that were taken to hold.
         uncompiled: Functions given to ``torch.compile`` that ran as they are.
+        blind: Python processes that the program started, for which no GPU is pretended.
     """
 
     compared: int = 0
     uncompiled: int = 0
+    blind: int = 0
+
+    def tell_of_process(self) -> None:
+        """Count a Python process that the program has started."""
+        self.blind += 1

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from irlens.capturing.absent import Liberties
 from irlens.model.config import Target
 
 #: The module that carries an order out.
@@ -40,12 +41,10 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How a run of the program ended, as far as it was not killed.
 
     Attributes:
-        compared: Comparisons of tensors that were taken to come out alike.
-        uncompiled: Functions that ``torch.compile`` left as they are.
+        liberties: What was done otherwise than on a GPU.
         stopped: The place, and what was asked for there, if the program ended over a value that
             nobody has computed.
     """
 
-    compared: int = 0
-    uncompiled: int = 0
+    liberties: Liberties = msgspec.field(default_factory=Liberties)
     stopped: str | None = None

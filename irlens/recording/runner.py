@@ -8,6 +8,7 @@ import re
 import runpy
 import sys
 import traceback
+from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 from irlens.parse import cubin, hsaco
 from irlens.recording.order import ENDING, LAUNCHES, Ending, Order
+from irlens.recording.processes import watch_processes
 
 if TYPE_CHECKING:
     from irlens.capturing.triton_door import LoadedFacts
@@ -40,18 +42,17 @@ def main() -> None:
     _restore_environment(order)
     liberties = Liberties() if order.target is None else _pretend(order, order.target)
     _watch(notes / LAUNCHES)
+    watch_processes(liberties.tell_of_process)
     stopped = None
     try:
         _run(order)
-    except NoValueError as error:
+    except (NoValueError, CaptureError) as error:
         stopped = f"{_place(error)}: {error}"
     except Exception as error:
         _show(error)
         sys.exit(1)
     finally:
-        ending = Ending(
-            compared=liberties.compared, uncompiled=liberties.uncompiled, stopped=stopped
-        )
+        ending = Ending(liberties=liberties, stopped=stopped)
         (notes / ENDING).write_bytes(msgspec.json.encode(ending))
     sys.exit(1 if stopped else 0)
 
@@ -91,11 +92,14 @@ def _run(order: Order) -> None:
 
 def _run_script(path: Path) -> None:
     """Run a file as ``__main__``; unlike runpy, leave the module there for what runs at exit."""
+    place = str(path.absolute())
     module = ModuleType("__main__")
-    module.__file__ = str(path)
+    module.__file__ = place
+    module.__loader__ = SourceFileLoader("__main__", place)
+    module.__dict__["__cached__"] = None
     module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = module
-    exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    exec(compile(path.read_bytes(), place, "exec"), vars(module))
 
 
 def _show(error: Exception) -> None:

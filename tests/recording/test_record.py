@@ -138,24 +138,48 @@ def test_a_launch_that_fails_tells_nothing_of_other_variants(recorder: Recorder)
     assert kept == [(32, 5, None), (64, 7, None), (128, 7, None)]
 
 
-def test_a_program_runs_as_python_would_run_it(recorder: Recorder) -> None:
+def test_a_program_runs_as_python_would_run_it(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (recorder.folder / "beside.py").write_text("VALUE = 3\n")
-    recording = recorder.run(
+    recorder.write(
         """
         import atexit, os, pathlib, beside
         here = pathlib.Path(__file__)
+        assert here.is_absolute() and __loader__.path == __file__ and __spec__ is None
         assert __name__ == "__main__" and sys.modules["__main__"].beside is beside
-        assert sys.argv == [str(here), "--flag", "value"], sys.argv
+        assert sys.argv == ["program.py", "--flag", "value"], sys.argv
         assert sys.path[0] == str(here.parent), sys.path
         assert os.environ.get("PYTHONPATH") == os.environ.get("EXPECTED")
         atexit.register(lambda: here.with_name("left").write_text(str(beside.VALUE)))
         scale[(1,)](5, BLOCK=32)
-        """,
-        "--flag",
-        "value",
+        """
     )
+    monkeypatch.chdir(recorder.folder)
+    program = Program(name="program.py", is_module=False, arguments=("--flag", "value"))
+    recording = record(program, recorder.place, [H100], pretend=True)
     assert code(recording) == 0
     assert (recorder.folder / "left").read_text() == "3"
+
+
+def test_python_processes_that_a_program_starts_are_counted(recorder: Recorder) -> None:
+    recording = recorder.run(
+        """
+        import multiprocessing, subprocess
+        if __name__ == "__main__":
+            subprocess.run(["true"], check=True)
+            subprocess.run([sys.executable, "-c", "pass"], check=True)
+            child = multiprocessing.get_context("spawn").Process(target=print)
+            child.start()
+            child.join()
+            child = multiprocessing.get_context("fork").Process(target=lambda: scale[(1,)](5, 64))
+            child.start()
+            child.join()
+        """
+    )
+    (run,) = recording.runs
+    assert (run.code, run.liberties.blind) == (0, 2)
+    assert recording.variants == {"scale": 1}  # by the process that was forked
 
 
 def test_a_module_runs_as_python_would_run_it(
@@ -281,7 +305,7 @@ print(handle.n_regs, handle.n_spills)
 """
     )
     (run,) = recording.runs
-    assert (run.code, run.compared, run.stopped) == (0, 3, None)
+    assert (run.code, run.liberties.compared, run.stopped) == (0, 3, None)
     aligned, shifted = recorder.kept()
     held = inspect(aligned).resources
     assert capfd.readouterr().out.split() == [str(held.registers), str(held.local_bytes)]
@@ -330,6 +354,7 @@ def test_autotuners_try_everything_and_take_the_first_that_fits(recorder: Record
         ("x[x > 0]", "torch.Tensor.__getitem__"),
         ("x.cpu() + torch.ones(8)", "torch.Tensor.add"),
         ("torch.cuda.get_device_properties(0).total_memory", "total_memory"),
+        ("triton.testing.get_dram_gbps(0)", "the program asks for mem_clock_rate"),
         ("with torch.autocast('cuda'): pass", "torch.autocast"),
     ],
 )
@@ -473,7 +498,7 @@ else:
 """
     )
     (run,) = recording.runs
-    assert (run.code, run.uncompiled, run.stopped) == (0, 1, None)
+    assert (run.code, run.liberties.uncompiled, run.stopped) == (0, 1, None)
     assert [capture.config.constexprs["BLOCK"] for capture in recorder.kept()] == [256, 64]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,12 +107,7 @@ def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
 def _tell(recording: "Recording", place: Path, *, pretend: bool) -> Exit:
     """Say what has been kept, and how the program fared."""
     if pretend:
-        told = "launches did nothing"
-        if compared := sum(run.compared for run in recording.runs):
-            told += f", {plural(compared, 'comparison')} of tensors taken to hold"
-        if uncompiled := sum(run.uncompiled for run in recording.runs):
-            told += f", torch.compile left {plural(uncompiled, 'function')} uncompiled"
-        output.note(f"irlens: nothing was computed: {told}")
+        output.note(f"irlens: nothing was computed: {', '.join(_liberties(recording))}")
     if recording.variants:
         kept = "  ".join(f"{name} {number}" for name, number in recording.variants.items())
         number = sum(recording.variants.values())
@@ -127,6 +123,19 @@ def _tell(recording: "Recording", place: Path, *, pretend: bool) -> Exit:
     if not recording.variants:
         raise IrlensError("the program compiled no Triton kernel")
     return Exit.OK
+
+
+def _liberties(recording: "Recording") -> Iterator[str]:
+    """Say what was done otherwise than on a GPU."""
+    taken = [run.liberties for run in recording.runs]
+    yield "launches did nothing"
+    if compared := sum(each.compared for each in taken):
+        yield f"{plural(compared, 'comparison')} of tensors taken to hold"
+    if uncompiled := sum(each.uncompiled for each in taken):
+        yield f"torch.compile left {plural(uncompiled, 'function')} uncompiled"
+    if blind := sum(each.blind for each in taken):
+        processes = f"{blind} Python process{'es' if blind > 1 else ''}"
+        yield f"{processes} that the program started saw no GPU"
 
 
 def _short(program: str) -> str:
