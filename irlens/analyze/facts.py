@@ -27,6 +27,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         loads: Reads of global memory in the ttgir's loops.
         ptx: The kernel's function in the PTX.
         spills: Accesses of the machine code to spilled registers.
+        serialized: Whether ptxas serialized the matrix products of ``wgmma``.
     """
 
     gpu: Gpu | None
@@ -40,6 +41,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     loads: tuple[LoopLoad, ...] = ()
     ptx: Function | None = None
     spills: list[SpillSite] | None = None
+    serialized: bool | None = None
 
     @property
     def words(self) -> VendorWords:

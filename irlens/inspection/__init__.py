@@ -11,6 +11,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.pipelines import find_pipelines
+from irlens.analyze.pipelines.serialized import find_serialized
 from irlens.analyze.residency import find_gpu, find_occupancy
 from irlens.analyze.resources import Demand, read_demand
 from irlens.arch import Gpu
@@ -42,9 +43,10 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     parsed = parse(capture, ledger, sass=sass)
     occupancy = find_occupancy(capture, gpu, demand, ledger)
     loads = _loads(capture, parsed)
+    serialized = find_serialized(capture, parsed.ptx) if parsed.ptx is not None else None
     pipelines = [
         _on_the_gpu(pipeline, gpu, occupancy)
-        for pipeline in _pipelines(capture, parsed, demand, loads, ledger)
+        for pipeline in _pipelines(capture, parsed, demand, loads, serialized, ledger)
     ]
     pressure = _pressure(parsed, ledger)
     spills = _spills(parsed, demand, ledger)
@@ -60,6 +62,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         loads=loads,
         ptx=parsed.ptx,
         spills=spills,
+        serialized=serialized,
     )
     findings = checks.run(facts)
     places = [
@@ -116,6 +119,7 @@ def _pipelines(
     parsed: Parsed,
     demand: Demand,
     loads: tuple[LoopLoad, ...],
+    serialized: bool | None,
     ledger: Ledger,
 ) -> list[Pipeline]:
     requested = requested_stages(parsed.ttir, capture.config.num_stages)
@@ -138,6 +142,7 @@ def _pipelines(
         cfg.build(parsed.ptx),
         threads_per_cta=threads or parsed.ptx.threads_per_cta,
         requested=requested,
+        serialized=serialized,
     )
 
 

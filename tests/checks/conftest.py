@@ -9,6 +9,7 @@ import pytest
 from irlens import arch, checks
 from irlens.analyze import ttgir_loads
 from irlens.analyze.facts import Facts
+from irlens.analyze.pipelines.serialized import find_serialized
 from irlens.capturing import Request, capture
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
@@ -87,7 +88,13 @@ def _facts(variant: Capture, *, sass: bool = False) -> Facts:
         loads=ttgir_loads.find(ttgir, report.config.num_stages),
         ptx=_ptx(variant),
         spills=report.spills,
+        serialized=_serialized(variant),
     )
+
+
+def _serialized(variant: Capture) -> bool | None:
+    function = _ptx(variant)
+    return find_serialized(variant, function) if function is not None else None
 
 
 def _ptx(variant: Capture) -> ptx.Function | None:

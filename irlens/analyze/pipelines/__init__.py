@@ -17,6 +17,7 @@ def find_pipelines(
     *,
     threads_per_cta: int | None,
     requested: RequestedStages,
+    serialized: bool | None,
 ) -> list[Pipeline]:
     """Describe how far the loops of a kernel run ahead, by every mechanism of NVIDIA's GPUs.
 
@@ -25,6 +26,8 @@ def find_pipelines(
         cfg: Its control flow.
         threads_per_cta: To turn bytes per thread into bytes per CTA; ``None`` leaves these open.
         requested: Stages asked for, given the source location of a loop, innermost frame first.
+        serialized: Whether ptxas serialized the matrix products of ``wgmma``; ``None`` where that
+            is unknown.
 
     Returns:
         In the order of the text. Every innermost loop that reads global memory has one record for
@@ -39,5 +42,5 @@ def find_pipelines(
     ]
     described = {(p.line, p.loop) for p in loads if p.kind is not None}
     found = [p for p in loads if p.kind is not None or (p.line, p.loop) not in described]
-    found += [*wgmma.find(loops), *tcgen05.find(loops)]
+    found += [*wgmma.find(loops, serialized=serialized), *tcgen05.find(loops)]
     return sorted(found, key=lambda pipeline: (pipeline.line, _KINDS.index(pipeline.kind)))

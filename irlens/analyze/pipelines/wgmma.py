@@ -13,20 +13,31 @@ from irlens.parse.ptx import Immediate, Instruction
 
 SERIAL = "a wait leaves no matrix product of the iteration under way"
 PILE_UP = "the loop waits for fewer matrix products than it issues"
+SERIALIZED = "ptxas serialized the matrix products: each is waited for before the next is issued"
+UNSEEN = (
+    "the ptx lets matrix products of several iterations overlap; whether ptxas serialized them, no"
+    " machine code in this capture tells"
+)
 
 
-def find(loops: FunctionLoops) -> list[Pipeline]:
+def find(loops: FunctionLoops, *, serialized: bool | None) -> list[Pipeline]:
     """Describe every innermost loop that issues ``wgmma`` instructions.
 
     Nobody asks for a number of stages here: it is that of the iterations whose products are under
     way at once, the one that is issued included.
+
+    Args:
+        loops: The function.
+        serialized: Whether ptxas waits for each product at once, whatever the PTX says; ``None``
+            where that is unknown.
     """
     chosen = innermost(loops, _multiplies)
     if not chosen:
         return []
-    events = {index: tuple(events_of(loops.block(index))) for index in range(len(loops.cfg.blocks))}
+    read = _one_by_one if serialized else events_of
+    events = {index: tuple(read(loops.block(index))) for index in range(len(loops.cfg.blocks))}
     flow = GroupFlow(loops.cfg.successors, {b: found for b, found in events.items() if found})
-    return [_record(loops, index, flow) for index in chosen]
+    return [_record(loops, index, flow, serialized) for index in chosen]
 
 
 def _multiplies(instruction: Instruction) -> bool:
@@ -48,7 +59,16 @@ def events_of(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
                 yield Wait(line, limit, certain, instruction.locations or None, at=at)
 
 
-def _record(loops: FunctionLoops, index: int, flow: GroupFlow) -> Pipeline:
+def _one_by_one(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
+    """Yield the events as ptxas makes them where it serializes: a group and a wait a product."""
+    for event in events_of(instructions):
+        if isinstance(event, Copy):
+            yield event
+            yield Commit(event.line, certain=True, at=event.at)
+            yield Wait(event.line, limit=0, certain=True, at=event.at)
+
+
+def _record(loops: FunctionLoops, index: int, flow: GroupFlow, serialized: bool | None) -> Pipeline:
     record = blank(loops, index, "wgmma", None, IRREDUCIBLE)
     loop = loops.forest.loops[index]
     if loop.irreducible:
@@ -57,5 +77,7 @@ def _record(loops: FunctionLoops, index: int, flow: GroupFlow) -> Pipeline:
     outcome = Unreadable(PILE_UP) if steady is None else read_loop(steady, lambda _: None)
     if isinstance(outcome, Unreadable):
         return msgspec.structs.replace(record, reason=outcome.reason)
-    verdict, reason = judge(outcome.prefetch, None, SERIAL)
+    if serialized is None and outcome.prefetch:
+        return msgspec.structs.replace(record, reason=UNSEEN)
+    verdict, reason = judge(outcome.prefetch, None, SERIALIZED if serialized else SERIAL)
     return msgspec.structs.replace(of_groups(record, outcome), verdict=verdict, reason=reason)

@@ -55,6 +55,7 @@ def find(text: str, requested: int) -> list[Pipeline]:
         cfg.build(kernel),
         threads_per_cta=kernel.threads_per_cta,
         requested=lambda _: requested,
+        serialized=False,
     )
 
 

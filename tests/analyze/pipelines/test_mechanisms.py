@@ -24,7 +24,11 @@ MMA = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r1, %r2}, %rd1, %rd2,
 def find(text: str, requested: int | None = None) -> list[Pipeline]:
     (kernel,) = parse(text).kernels
     return find_pipelines(
-        kernel, cfg.build(kernel), threads_per_cta=128, requested=lambda _: requested
+        kernel,
+        cfg.build(kernel),
+        threads_per_cta=128,
+        requested=lambda _: requested,
+        serialized=False,
     )
 
 
