@@ -167,7 +167,9 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         pane.go_to(line, column)
 
     def _miss(self, sentence: str) -> None:
-        self.notify(printable_line(sentence), severity="warning", markup=False)
+        # One is enough: they stand over what is told of the line.
+        self.app.clear_notifications()
+        self.notify(printable_line(sentence), severity="warning", timeout=3, markup=False)
 
     def _in_use(self) -> Iterator[tuple[LinkedPane, Document]]:
         """Yield the pane in use, if it shows a text."""
