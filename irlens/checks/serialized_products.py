@@ -31,7 +31,8 @@ ptxas's reasons, as it words them:
   `tl.constexpr`, or try another version of Triton: which of them writes it so differs from kernel
   to kernel.
 
-`ptxas -v --gpu-name sm_90a kernel.ptx -o /dev/null` tells which one it is.
+`ptxas -v --gpu-name sm_90a kernel.ptx -o /dev/null` tells which one it is. Triton's wheel brings it
+in `backends/nvidia/bin`, and beside it `ptxas-blackwell`, which reads newer PTX.
 """
 
 from collections.abc import Iterable, Iterator

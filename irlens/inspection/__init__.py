@@ -136,14 +136,18 @@ def _pipelines(
     if parsed.ptx is None:
         ledger.missing("there is no ptx and no amdgcn in this capture", "pipelines")
         return []
-    ledger.known("ptx, copies, commits and waits followed along the control flow", "pipelines")
-    return find_pipelines(
+    found = find_pipelines(
         parsed.ptx,
         cfg.build(parsed.ptx),
         threads_per_cta=threads or parsed.ptx.threads_per_cta,
         requested=requested,
         serialized=serialized,
     )
+    origin = "ptx, copies, commits and waits followed along the control flow"
+    if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in found):
+        origin += "; cubin, whether ptxas serialized matrix products"
+    ledger.known(origin, "pipelines")
+    return found
 
 
 def _on_the_gpu(pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy | None) -> Pipeline:
