@@ -18,7 +18,7 @@ from textual.app import App, ComposeResult
 from irlens.model.listing import StageListing
 from irlens.model.source import SourceLocation
 from irlens.tui.code.document import Document, stage_document
-from irlens.tui.code.searching import pattern_for
+from irlens.tui.code.searching import Query
 from irlens.tui.widgets.code_pane import CodePane
 
 _SAMPLE = Path(__file__).parents[1] / "samples" / "captures" / "matmul-a100"
@@ -67,7 +67,8 @@ async def _measure(stage: str, text: str) -> tuple[float, list[float], float]:
                 _draw(pane)
             frames += frame
         with _timed() as searched:
-            pane.search(pattern_for("add.*[39]"))
+            pane.search(Query("add.*[39]"))
+            await app.workers.wait_for_complete()
             pane.find(1)
             _draw(pane)
         return opened[0], frames, searched[0]
