@@ -111,10 +111,9 @@ def _run(program: Program, notes: Path, gpu: Gpu | None) -> Run:
     # -P, because the working directory need not be trusted with irlens's own modules.
     command = [sys.executable, "-P", "-m", RUNNER, msgspec.json.encode(order).decode()]
     try:
-        with (
-            _interrupts_are_the_programs(),
-            subprocess.Popen(command, env=_environment(notes)) as run,
-        ):
+        with _signals_are_the_programs() as passed_on:
+            run = subprocess.Popen(command, env=_environment(notes))
+            passed_on.append(run)
             code = run.wait()
     except OSError as error:
         raise CaptureError(f"cannot run {program.name}: {error.strerror}") from error
@@ -136,17 +135,30 @@ def _environment(notes: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _interrupts_are_the_programs() -> Iterator[None]:
-    """Leave Ctrl-C to the program: what it has compiled until then is kept."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    # Not SIG_IGN, which the program would inherit.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+def _signals_are_the_programs() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Leave what ends programs to the program: what it has compiled until then is kept.
+
+    Ctrl-C reaches it by itself. What is sent to irlens alone goes to those in the list.
+    """
+    programs: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, _: object) -> None:
+        for program in programs:
+            program.send_signal(number)
+
+    # Not SIG_IGN, which the program would inherit; and what is ignored, it inherits as such.
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}
+    is_main = current_thread() is main_thread()
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in handlers.items()
+        if is_main and signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
-        yield
+        yield programs
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ending(notes: Path) -> Ending:

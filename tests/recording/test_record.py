@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -299,13 +300,15 @@ assert x.to(torch.ones(1, dtype=torch.int8)).dtype == torch.int8
 torch.cuda.synchronize()
 assert torch.allclose(added(x, x), x + x) and torch.equal(x, x)
 torch.testing.assert_close(added(x[1:], x[1:]), x[1:])
+triton.testing.assert_close(x, x)
+assert torch.allclose(torch.ones(1000), x.cpu()) and not torch.equal(torch.ones(3), torch.zeros(3))
 handle = add.warmup(x, x, x, 1000, BLOCK=256, grid=(1,))
 handle._init_handles()
 print(handle.n_regs, handle.n_spills)
 """
     )
     (run,) = recording.runs
-    assert (run.code, run.liberties.compared, run.stopped) == (0, 3, None)
+    assert (run.code, run.liberties.compared, run.stopped) == (0, 5, None)
     aligned, shifted = recorder.kept()
     held = inspect(aligned).resources
     assert capfd.readouterr().out.split() == [str(held.registers), str(held.local_bytes)]
@@ -520,7 +523,16 @@ assert math.isnan(begin.elapsed_time(end))
     assert code(recording) == 0
 
 
-def test_an_interrupt_is_the_programs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("send", "number", "expected"),
+    [
+        (os.killpg, signal.SIGINT, "KeyboardInterrupt"),  # as a terminal does
+        (os.kill, signal.SIGTERM, "the program ended by signal 15"),
+    ],
+)
+def test_what_ends_irlens_ends_the_program_and_what_it_compiled_is_kept(
+    tmp_path: Path, send: Callable[[int, int], None], number: int, expected: str
+) -> None:
     script = Recorder(tmp_path).write(
         "import time\nscale[(1,)](5, BLOCK=32)\nprint('ready', flush=True)\ntime.sleep(600)"
     )
@@ -531,10 +543,10 @@ def test_an_interrupt_is_the_programs(tmp_path: Path) -> None:
     )  # fmt: skip
     assert running.stdout is not None
     assert running.stdout.readline() == "ready\n"
-    os.killpg(running.pid, signal.SIGINT)
+    send(running.pid, number)
     _, told = running.communicate(timeout=60)
     assert running.returncode == 2, told
-    assert "KeyboardInterrupt" in told
+    assert expected in told
     assert [each.kernel for each in load(tmp_path / "kept") if isinstance(each, Capture)] == [
         "scale"
     ]
