@@ -19,6 +19,7 @@ from irlens.model.listing import StageListing
 from irlens.model.source import SourceLocation
 from irlens.tui.code.document import Document, stage_document
 from irlens.tui.code.searching import Query
+from irlens.tui.themes import DEFAULTS
 from irlens.tui.widgets.code_pane import CodePane
 
 _SAMPLE = Path(__file__).parents[1] / "samples" / "captures" / "matmul-a100"
@@ -27,6 +28,9 @@ _FRAMES = 200
 
 
 class _Host(App[None]):
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return DEFAULTS
+
     def compose(self) -> ComposeResult:
         yield CodePane()
 
