@@ -200,6 +200,15 @@ def test_a_curve_marks_what_the_amount_itself_admits(
     assert sum(row[column : column + 1] == "█" for row in drawn[1:-1]) == admitted
 
 
+def test_a_curve_on_which_nothing_ever_fits_says_so() -> None:
+    """What asks for more shared memory than there is fits with no number of registers."""
+    curve = OccupancyCurve(
+        resource="registers", unit="registers/thread", at=255, last=255, steps=[(1, 0)]
+    )
+    drawn = occupancy.draw_curve(curve, 255, Words(report_of("softmax-h100")), 60, 3)
+    assert str(drawn) == "blocks/SM over registers/thread: 0 with any"
+
+
 async def test_draws_a_report(bench: Workbench) -> None:
     app = Lens(bench, entry="softmax-h100")
     async with app.run_test(size=SIZE) as pilot:

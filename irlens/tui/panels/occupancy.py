@@ -112,6 +112,8 @@ def draw_curve(curve: OccupancyCurve, at: int, words: Words, width: int, height:
     ]
     tops[here] = _blocks(curve, at)  # exactly: a cliff may be between two columns
     told = f"{words.block}s/{words.sm} over {words.unit(curve.unit)}"
+    if most == 0:  # something else has no room
+        return Content.styled(cut(f"{told}: 0 with any", width), DIM)
     rows = [Content.styled(cut(told, width), DIM)]
     for row in range(height - 1, -1, -1):
         drawn = "".join(
