@@ -120,6 +120,15 @@ def test_what_is_only_compiled_ahead_has_no_grid_until_it_is_launched(recorder: 
     assert capture.config.grid == (4, 1, 1)
 
 
+def test_what_was_compiled_ahead_may_be_launched_by_itself(recorder: Recorder) -> None:
+    """As Triton's tutorial on softmax does it."""
+    recorder.run("scale.warmup(5, BLOCK=32, grid=(1,))[(6, 1, 1)](7, 32)")
+    (capture,) = recorder.kept()
+    assert capture.config.args == {"n": 7}
+    assert capture.config.constexprs == {"BLOCK": 32}
+    assert capture.config.grid == (6, 1, 1)
+
+
 def test_a_launch_that_fails_tells_nothing_of_other_variants(recorder: Recorder) -> None:
     """What has been compiled ahead has not been launched with the arguments of the failure."""
     recorder.run(
@@ -515,6 +524,8 @@ x = torch.rand(512, device="cuda")
 calls = []
 assert math.isnan(triton.testing.do_bench(lambda: calls.append(added(x, x))))
 assert len(calls) == 1
+assert math.isnan(triton.testing.do_bench(lambda: added(x, x), quantiles=[0.5]))
+assert len(triton.testing.do_bench(lambda: added(x, x), quantiles=[0.5, 0.2])) == 2
 begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
 begin.record(); end.record()
 assert math.isnan(begin.elapsed_time(end))

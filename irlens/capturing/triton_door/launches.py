@@ -2,9 +2,11 @@
 
 import operator
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from triton.compiler.compiler import CompiledKernel
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction
 
@@ -38,6 +40,26 @@ def watch_launches(tell: Callable[[Launch], None]) -> None:
         return handle
 
     JITFunction.run = watched
+    _watch_compiled(watch)
+
+
+def _watch_compiled(watch: "_Watch") -> None:
+    """Tell of what is launched by what ``warmup`` returned: ``compiled[grid](...)``."""
+    at_grid = CompiledKernel.__getitem__
+
+    def watched(self: CompiledKernel, grid: Any) -> Callable[..., None]:
+        launch = at_grid(self, grid)
+
+        def launched(*args: Any, **kwargs: Any) -> None:
+            launch(*args, **kwargs)
+            function = getattr(self.src, "fn", None)  # none if it was made from a file of IR
+            with suppress(TypeError):  # it may be given less than the function would need
+                if isinstance(function, JITFunction):
+                    watch.note(function, self, args, {}, _Grid(grid))
+
+        return launched
+
+    CompiledKernel.__getitem__ = watched
 
 
 class _Grid:

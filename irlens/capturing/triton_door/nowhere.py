@@ -147,7 +147,8 @@ def _timed(
     """Call once what would be timed. Its time is not a number: there is none."""
     call()
     if quantiles is not None:
-        return [math.nan] * len(quantiles)
+        # Of one, Triton returns the number.
+        return [math.nan] * len(quantiles) if len(quantiles) > 1 else math.nan
     return [math.nan] if return_mode == "all" else math.nan
 
 
