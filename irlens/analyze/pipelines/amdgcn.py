@@ -22,7 +22,7 @@ from irlens.analyze.amdgcn_memory import (
 )
 from irlens.analyze.amdgcn_trace import Ahead, LoopTrace, Queue
 from irlens.analyze.graph import LoopForest, find_loops, predecessors
-from irlens.analyze.pipelines.describe import RequestedStages, judge
+from irlens.analyze.pipelines.describe import RequestedStages, judge, unread
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.model.report import Pipeline, PipelineKind
 from irlens.model.source import SourceLocation
@@ -272,25 +272,13 @@ class _Finder:
         """The record of a loop of which nothing is known."""
         header = self.cfg.blocks[self.forest.loops[index].header]
         locations = self._locations(index)
-        return Pipeline(
+        return unread(
             stage="amdgcn",
             loop=header.label or f"line {header.line}",
             line=header.line,
             source=loop_source(locations),
             kind=None,
-            requested_stages=self.requested(locations),
-            achieved_stages=None,
-            prefetch_iterations=None,
-            groups_before_loop=None,
-            groups_per_iteration=None,
-            outstanding_at_wait=None,
-            outstanding_after_wait=None,
-            groups_during_compute=None,
-            copies_per_iteration=None,
-            bytes_per_copy=None,
-            bytes_per_iteration=None,
-            bytes_in_flight=None,
-            verdict="unknown",
+            requested=self.requested(locations),
             reason="",
         )
 

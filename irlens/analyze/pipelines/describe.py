@@ -37,12 +37,34 @@ def innermost(loops: FunctionLoops, matters: Callable[[Instruction], bool]) -> l
 def blank(
     loops: FunctionLoops, index: int, kind: PipelineKind | None, requested: int | None, reason: str
 ) -> Pipeline:
-    """Return the record of a loop of which no more than its mechanism is known."""
-    return Pipeline(
+    """Return the record of a loop of PTX of which no more than its mechanism is known."""
+    return unread(
         stage="ptx",
         loop=loops.name(index),
         line=loops.header(index).line,
         source=loop_source(loops.locations(index)),
+        kind=kind,
+        requested=requested,
+        reason=reason,
+    )
+
+
+def unread(
+    *,
+    stage: str,
+    loop: str,
+    line: int,
+    source: SourceLocation | None,
+    kind: PipelineKind | None,
+    requested: int | None,
+    reason: str,
+) -> Pipeline:
+    """Return the record of a loop of which no more is known than this."""
+    return Pipeline(
+        stage=stage,
+        loop=loop,
+        line=line,
+        source=source,
         kind=kind,
         requested_stages=requested,
         achieved_stages=None,
