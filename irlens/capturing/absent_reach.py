@@ -13,6 +13,7 @@ from torch._ops import OpOverload
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 #: Where PyTorch keeps a kernel of an operator that serves CUDA tensors.
 _SERVES_CUDA = ("CUDA", "CompositeExplicitAutograd")
@@ -45,7 +46,8 @@ class OwnOperators(TorchDispatchMode):  # type: ignore[misc]  # mypy does not fo
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         given = kwargs or {}
-        if not _is_python(func):
+        absent = any(isinstance(each, torch.Tensor) and each.is_meta for each in tree_leaves(args))
+        if not absent or not _is_python(func):
             return func(*args, **given)
         with self._pretending:
             return func.redispatch(_CUDA, *args, **given)

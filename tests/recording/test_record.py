@@ -450,7 +450,8 @@ def _(x):
 def cuda(x: torch.Tensor) -> torch.Tensor:
     return launched(own(x), 512)
 
-assert cuda(x.detach()).shape == (512,)
+cuda.register_kernel("cpu")(lambda x: x + 1)
+assert cuda(x.detach()).shape == (512,) and cuda(torch.ones(1)).item() == 2
 
 torch.set_default_device("cuda")
 assert torch.ones(3).is_cuda and torch.get_default_device().type == "cuda"
