@@ -72,6 +72,9 @@ async def test_one_key_picks_the_other_side_those_of_the_same_kernel_first(
         assert first.startswith("sm_75")
         assert second.startswith("gfx942")
         assert third.startswith(("matmul_kernel", "spill_kernel"))
+        told = [str(each.prompt) for each in options.options]
+        others = [row.split("  ")[0].split() for row in told if row.startswith("matmul_kernel")]
+        assert [target for _, target in map(tuple, others)] == ["sm_80", "sm_100"]
         assert "add_kernel" not in str([each.prompt for each in options.options]), "it is broken"
         await pilot.press("j", "k", "enter")
         await settle(pilot)

@@ -139,17 +139,24 @@ def _ranked(entries: dict[str, Entry], key: str) -> Iterator[tuple[_Rank, str, E
     """Yield what can be picked, with what to sort by and what sets it apart."""
     current = entries.get(key)
     mine = side_of(current, current.target) if current else None
-    for entry in entries.values():
-        side = side_of(entry, entry.target)
-        if entry.key == key or entry.problem or side is None:
+    sides = {
+        other: side
+        for other, entry in entries.items()
+        if not entry.problem and (side := side_of(entry, entry.target)) is not None
+    }
+    # Of another kernel it is told what sets an entry apart from the others of that.
+    among = dict(zip(sides, labels(list(sides.values())), strict=True))
+    for other, side in sides.items():
+        if other == key:
             continue
-        label = labels([mine, side])[1] if mine else entry.kernel
-        apart = (
-            mine is None or side.kernel != mine.kernel,
-            mine is None or _vendor(side) != _vendor(mine),
-            len(label.split()),
+        alike = mine is not None and side.kernel == mine.kernel
+        label = labels([mine, side])[1] if mine is not None and alike else among[other]
+        vendor = mine is None or _vendor(side) != _vendor(mine)
+        yield (
+            (not alike, vendor, len(label.split()) if alike else 0),
+            label or "the same configuration",
+            entries[other],
         )
-        yield apart, label or "the same configuration", entry
 
 
 def _vendor(side: Side) -> str:
