@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
@@ -23,7 +24,7 @@ class Twins:
             key: The capture's.
             capture: Any; what others than irlens keep is never taken for something else.
         """
-        if capture.directory is None or not capture.directory.is_relative_to(store.captures()):
+        if capture.directory is None or not _is_stored(capture.directory):
             return key
         seen = self._seen[_told(capture)]
         for other, twin in list(seen.items()):
@@ -36,6 +37,10 @@ class Twins:
                 del seen[other]
         seen[key] = capture
         return key
+
+
+def _is_stored(directory: Path) -> bool:
+    return directory.resolve().is_relative_to(store.captures().resolve())
 
 
 def _told(capture: Capture) -> bytes:

@@ -176,6 +176,9 @@ def test_what_the_store_holds_twice_is_one_entry(
     python.write_text(f"# more\n{python.read_text()}")
     found = {each.directory: each for each in load(store.captures()) if isinstance(each, Capture)}
     assert len(found) == 4
+    monkeypatch.chdir(tmp_path)
+    named = bench_of(Path("cache", "captures"))
+    assert len({entry.key for entry in named.entries()}) == 3, "named by a relative path"
 
     bench = Bench("all", lambda: iter(found.values()), asking=nothing, kernel="softmax")
     places = {Path(entry.place).parent.name: entry for entry in bench.entries()}
