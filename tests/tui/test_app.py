@@ -16,7 +16,7 @@ from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.reading import Reading
 from irlens.tui.themes import CONTRAST, DARK, LIGHT
 from irlens.tui.widgets.entry_table import EntryTable
-from irlens.tui.widgets.too_small import TooSmall
+from irlens.tui.widgets.too_small import LEAST_HEIGHT, LEAST_WIDTH, TooSmall
 from irlens.tui.workbench import Workbench
 from tests.tui.waiting import settle, until
 
@@ -133,6 +133,14 @@ async def test_a_small_terminal_says_so(bench: Workbench) -> None:
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         assert not app.screen.query_one(TooSmall).display
+
+
+async def test_the_list_has_rows_in_the_smallest_terminal(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(LEAST_WIDTH, LEAST_HEIGHT)) as pilot:
+        await settle(pilot)
+        assert not app.screen.query_one(TooSmall).display
+        assert app.screen.query_one(EntryTable).content_size.height >= 4
 
 
 async def test_any_size_can_be_shown(bench: Workbench) -> None:
