@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -48,12 +49,26 @@ def show_outside(app: App[None], kind: str, *, name: str, text: str, line: int) 
         try:
             path.write_text(printable(text), encoding="utf-8", errors="backslashreplace")
             with app.suspend():
-                subprocess.run(command, check=False)
+                failure = _run(command)
         except SuspendNotSupported:
             raise IrlensError(f"there is no terminal to show the {kind} in") from None
         except OSError as error:
-            variable = _PROGRAMS[kind][0][-1]
-            raise IrlensError(
-                f"cannot run {command[0]}: {error.strerror}",
-                hint=f"name your {kind} in ${variable}",
-            ) from error
+            raise IrlensError(f"cannot write a copy of it: {error.strerror}") from error
+    if failure is not None:
+        variable = _PROGRAMS[kind][0][-1]
+        raise IrlensError(
+            f"cannot run {command[0]}: {failure.strerror}", hint=f"name your {kind} in ${variable}"
+        ) from failure
+
+
+def _run(command: list[str]) -> OSError | None:
+    """Run a program, and return why it cannot be: what is raised here would suspend for ever."""
+    # ctrl+c is meant for the program. A signal that is ignored would be ignored there, too.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        subprocess.run(command, check=False)
+    except OSError as error:
+        return error
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return None

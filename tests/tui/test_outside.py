@@ -1,5 +1,6 @@
 """The user's own editor and pager."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +15,14 @@ PATH = Path("/tmp/kernel.ptx")
 
 
 class Giving(App[None]):
-    """Gives its terminal away, without one."""
+    """Gives its terminal away, without one; as in Textual an error keeps it away."""
+
+    returned = False
 
     @contextmanager
     def suspend(self) -> Iterator[None]:
         yield
+        self.returned = True
 
 
 @pytest.mark.parametrize(
@@ -62,6 +66,20 @@ def test_the_program_gets_a_copy_that_can_steer_nothing(
 
 def test_a_program_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", "/nowhere/pager")
+    app = Giving()
     with pytest.raises(IrlensError, match="cannot run /nowhere/pager") as error:
-        show_outside(Giving(), "pager", name="kernel.ptx", text="", line=1)
+        show_outside(app, "pager", name="kernel.ptx", text="", line=1)
     assert error.value.hint == "name your pager in $PAGER"
+    assert app.returned
+
+
+def test_an_interrupt_is_the_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "pager"
+    script.write_text(f"#!/bin/sh\nkill -INT $PPID\nkill -INT $$\ntouch {tmp_path}/survived\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PAGER", str(script))
+    app, before = Giving(), signal.getsignal(signal.SIGINT)
+    show_outside(app, "pager", name="kernel.ptx", text="", line=1)
+    assert app.returned
+    assert signal.getsignal(signal.SIGINT) is before
+    assert not (tmp_path / "survived").exists(), "it has its own way with signals"
