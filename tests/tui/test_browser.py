@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from textual.color import Color
-from textual.widgets import Markdown
+from textual.widgets import Markdown, Static
 
 from irlens.model.config import Config
 from irlens.tui.app import Lens
@@ -198,8 +198,8 @@ async def test_an_entry_deleted_meanwhile_says_so(
         delete("matmul-a100")
         await pilot.press("j", "enter")
         await settle(pilot)
-        (told,) = app._notifications
-        assert told.message == "cannot read matmul-a100: No such file or directory"
+        told = str(app.screen.query_one("#problem", Static).content)
+        assert told == "cannot read matmul-a100: No such file or directory"
         await pilot.press("escape")
         await pilot.pause()
         assert isinstance(app.screen, BrowserScreen)
