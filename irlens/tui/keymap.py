@@ -2,12 +2,15 @@
 
 import importlib
 import pkgutil
+import string
 from collections.abc import Iterator
 from pathlib import Path
 
+from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, Keys
+from textual.screen import ModalScreen, Screen
 
 from irlens.model.errors import IrlensError, UnknownNameError
 
@@ -65,8 +68,21 @@ def bindings() -> Iterator[Binding]:
         yield from together
 
 
+def lines() -> Iterator[str]:
+    """Yield every binding with its keys as a line of the file, and what it does."""
+    known = {binding.id: binding for binding in bindings() if binding.id}
+    for name, binding in sorted(known.items()):
+        # In quotes, since browser.sort is a name and has names below it, too.
+        yield f'"{name}" = "{binding.key}"  # {binding.description}'
+
+
 def _by_class() -> Iterator[list[Binding]]:
-    """Yield the bindings that work in the same place."""
+    """Yield the bindings of each class."""
+    for each in _classes():
+        yield _own(each)
+
+
+def _classes() -> Iterator[type[DOMNode]]:
     package = importlib.import_module("irlens.tui")
     seen: set[type] = set()
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -74,31 +90,51 @@ def _by_class() -> Iterator[list[Binding]]:
             if isinstance(value, type) and issubclass(value, DOMNode) and value not in seen:
                 seen.add(value)
                 if value.__module__.startswith(package.__name__):
-                    own = vars(value).get("BINDINGS", ())
-                    yield [binding for binding in own if isinstance(binding, Binding)]
+                    yield value
+
+
+def _own(node: type) -> list[Binding]:
+    own = vars(node).get("BINDINGS", ())
+    return [binding for binding in own if isinstance(binding, Binding)]
+
+
+def _together() -> Iterator[list[Binding]]:
+    """Yield the bindings that work in the same place.
+
+    Those of a part of a screen go before the screen's while it is in use, and a dialogue's before
+    all others: there a key may mean something else.
+    """
+    classes = list(_classes())
+    everywhere = [each for node in classes if issubclass(node, App) for each in _own(node)]
+    for node in classes:
+        found = [each for part in node.__mro__ for each in _own(part)]
+        is_whole = issubclass(node, Screen) and not issubclass(node, ModalScreen)
+        yield [*found, *everywhere] if is_whole else found
 
 
 def _check_taken(path: Path, keymap: Keymap) -> None:
     """Raise ``IrlensError`` if a key is given to one thing that is another's in the same place."""
-    for together in _by_class():
-        keys = [
-            (key, binding.id or binding.action)
+    for together in _together():
+        given = {
+            (key, binding.id)
             for binding in together
-            for key in _keys(keymap.get(binding.id or "", binding.key))
-        ]
+            for key in set(_keys(keymap.get(binding.id or "", ""))) - set(_keys(binding.key))
+        }
         owners: dict[str, str] = {}
-        for key, name in keys:
-            owner = owners.setdefault(key, name)
-            if owner != name and not {owner, name}.isdisjoint(keymap):
-                raise IrlensError(
-                    f"{path}: {key} is the key of {owner} and of {name}",
-                    hint="give one of them another key",
-                )
+        for binding in together:
+            name = binding.id or binding.action
+            for key in _keys(keymap.get(name, binding.key)):
+                owner = owners.setdefault(key, name)
+                if owner != name and not given.isdisjoint({(key, owner), (key, name)}):
+                    raise IrlensError(
+                        f"{path}: {key} is the key of {owner} and of {name}",
+                        hint="give one of them another key",
+                    )
 
 
 def _keys(text: str) -> list[str]:
     """Split a list of keys; a sign goes by the name that Textual has for it."""
-    return [binding.key for binding in Binding.make_bindings([Binding(text, "")])]
+    return [each.key for each in Binding.make_bindings([Binding(text, "")])] if text else []
 
 
 def _flat(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -113,10 +149,13 @@ def _flat(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, obj
 def _is_key(text: str) -> bool:
     """Whether it may be a key: one character, or modifiers and one of the terminal's names."""
     *modifiers, name = text.strip().split("+")
-    known = len(name) == 1 or name in _NAMED or name in {key.value for key in Keys}
+    signs = _keys(",".join(set(string.punctuation) - {","}))  # "colon" for ":"
+    known = len(name) == 1 or name in {*_NAMED, *signs, *(key.value for key in Keys)}
     return known and _MODIFIERS.issuperset(modifiers)
 
 
 def _unknown(path: Path, name: str, known: set[str]) -> IrlensError:
     error = UnknownNameError("binding", name, known)
-    return IrlensError(f"{path}: {error.message}", hint=error.hint)
+    is_near = (error.hint or "").startswith("did you mean")
+    hint = error.hint if is_near else "irlens tui --keys lists them"
+    return IrlensError(f"{path}: {error.message}", hint=hint)

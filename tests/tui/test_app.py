@@ -200,6 +200,7 @@ def keys(tmp_path: Path) -> Callable[[str], Path]:
 def test_keys_are_read(keys: Callable[[str], Path], tmp_path: Path) -> None:
     path = keys('quit = "ctrl+x, Q"\n[browser]\nsearch = "ctrl+f"\n')
     assert keymap.read(path) == {"quit": "ctrl+x, Q", "browser.search": "ctrl+f"}
+    assert keymap.read(keys('quit = "tilde, f5"')) == {"quit": "tilde, f5"}
     assert keymap.read(tmp_path / "none.toml") == {}
     assert keymap.read(keys("")) == {}
 
@@ -208,6 +209,7 @@ def test_keys_are_read(keys: Callable[[str], Path], tmp_path: Path) -> None:
     ("content", "message", "hint"),
     [
         ('quti = "x"', "unknown binding 'quti'", "did you mean quit?"),
+        ('zzz = "x"', "unknown binding 'zzz'", "irlens tui --keys lists them"),
         ("quit = 3", "quit = 3 names no key", "write a line"),
         ('quit = "ctrl+"', "names no key", "write a line"),
         ("quit", "keys.toml: Expected", "write a line"),
@@ -216,6 +218,9 @@ def test_keys_are_read(keys: Callable[[str], Path], tmp_path: Path) -> None:
             "o is the key of browser.search and of browser.sort",
             "another",
         ),
+        ('quit = "c"', "c is the key of", "another"),
+        ('inspector.peak = "q"', "q is the key of inspector.peak and of quit", "another"),
+        ('view.back = "s"', "s is the key of", "another"),
     ],
 )
 def test_a_mistake_in_the_keys_is_told(
@@ -225,6 +230,13 @@ def test_a_mistake_in_the_keys_is_told(
         keymap.read(keys(content))
     assert message in caught.value.message
     assert hint in (caught.value.hint or "")
+
+
+def test_all_keys_as_they_are_listed_are_a_file_that_changes_nothing(
+    keys: Callable[[str], Path],
+) -> None:
+    known = {binding.id: binding.key for binding in keymap.bindings()}
+    assert keymap.read(keys("\n".join(keymap.lines()))) == known
 
 
 async def test_other_keys_work(bench: Workbench) -> None:

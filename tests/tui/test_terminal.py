@@ -182,6 +182,36 @@ def test_an_editor_and_a_pager_have_the_terminal_meanwhile(
     assert terminal.wait_for_end() == 0
 
 
+def test_an_editor_that_is_not_there_gives_the_terminal_back(
+    start: Callable[..., Terminal],
+) -> None:
+    terminal = start(str(CAPTURES / "softmax-h100"), EDITOR="/nowhere/editor", VISUAL="")
+    terminal.wait_for("4 of 4 stages")
+    terminal.press("e")
+    terminal.wait_for("cannot run /nowhere/editor")
+    assert "Pipelines" in terminal.shown()
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+
+
+def test_the_keys_are_listed_as_their_file_has_them(
+    start: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    keys = tmp_path / "config" / "irlens" / "keys.toml"
+    keys.parent.mkdir(parents=True)
+    listed = subprocess.run(
+        [sys.executable, "-m", "irlens", "tui", "--keys"],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    assert '"quit" = "q"  # Quit\n' in listed
+    keys.write_text(listed.replace('"quit" = "q"', '"quit" = "Q"'))
+    terminal = start(str(CAPTURES / "softmax-h100"))
+    terminal.wait_for("4 of 4 stages")
+    terminal.press("q")
+    terminal.press("Q")
+    assert terminal.wait_for_end() == 0
+
+
 def test_a_mistake_in_the_keys_is_told(start: Callable[..., Terminal], tmp_path: Path) -> None:
     keys = tmp_path / "config" / "irlens" / "keys.toml"
     keys.parent.mkdir(parents=True)

@@ -29,7 +29,7 @@ artifact, or a saved report. One capture is opened at once, several are listed. 
 irlens lists what it has compiled before, and the kernels that it can compile.
 
 Press ? for the keys of a screen, ctrl+p for everything that can be done. Keys are changed in
-keys.toml in irlens's configuration directory (~/.config/irlens).
+keys.toml in irlens's configuration directory (~/.config/irlens): --keys writes one with all.
 
 \b
 irlens tui softmax --num-stages 2,4
@@ -46,6 +46,7 @@ class _Options(KernelOptions):
 @click.argument("kernel", required=False, shell_complete=completing.kernels)
 @kernel_options
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+@click.option("--keys", is_flag=True, help="List the keys as keys.toml has them, and end.")
 @click.option("--serve", is_flag=True, help="Show it in a web browser instead.")
 @click.option(
     "--host",
@@ -65,12 +66,18 @@ class _Options(KernelOptions):
 def command(
     kernel: str | None,
     no_mouse: bool,
+    keys: bool,
     serve: bool,
     host: str,
     port: int,
     **options: Unpack[_Options],
 ) -> Exit:
     """Open the terminal user interface."""
+    if keys:
+        from irlens.tui import keymap
+
+        click.echo("\n".join(keymap.lines()))
+        return Exit.OK
     if kernel == "-":
         raise IrlensError(
             "irlens tui needs standard input for the keys", hint="name a file instead of -"
@@ -82,7 +89,7 @@ def command(
     entry = bench.single() if kernel is not None else None
     from irlens.tui import keymap, memory
 
-    keys = keymap.read(keymap.default_path())
+    changed = keymap.read(keymap.default_path())
     if serve:
         from irlens.cli import serving
 
@@ -91,7 +98,7 @@ def command(
         return Exit.OK
     from irlens.tui.app import Lens
 
-    app = Lens(bench, entry=entry, state=memory.default_path(), keymap=keys)
+    app = Lens(bench, entry=entry, state=memory.default_path(), keymap=changed)
     app.run(mouse=not no_mouse)
     return Exit(app.return_code or Exit.OK)
 
