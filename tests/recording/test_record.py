@@ -357,29 +357,43 @@ def test_autotuners_try_everything_and_take_the_first_that_fits(recorder: Record
 
 
 @needs_torch
-@pytest.mark.parametrize(
-    ("ask", "what"),
-    [
-        ("x.sum().item()", "torch.Tensor.item"),
-        ("if x.sum() > 0: pass", "torch.Tensor.__bool__"),
-        ("x.cpu().numpy()", "torch.Tensor.numpy"),
-        ("x[x > 0]", "torch.Tensor.__getitem__"),
-        ("x.cpu() + torch.ones(8)", "torch.Tensor.add"),
-        ("torch.cuda.get_device_properties(0).total_memory", "total_memory"),
-        ("triton.testing.get_dram_gbps(0)", "the program asks for mem_clock_rate"),
-        ("with torch.autocast('cuda'): pass", "torch.autocast"),
-    ],
-)
-def test_a_program_that_needs_a_value_stops_at_its_line(
-    recorder: Recorder, ask: str, what: str
-) -> None:
-    recording = recorder.run(f"{TORCH}\nx = torch.rand(8, device='cuda')\nadded(x, x)\n{ask}\n")
+def test_a_program_that_needs_a_value_stops_at_its_line(recorder: Recorder) -> None:
+    asks = "x = torch.rand(8, device='cuda')\nadded(x, x)\nx.sum().item()\nprint('not reached')\n"
+    recording = recorder.run(f"{TORCH}\n{asks}")
     (run,) = recording.runs
-    last = len((recorder.folder / "program.py").read_text().splitlines())
+    before_last = len((recorder.folder / "program.py").read_text().splitlines()) - 1
     assert run.code == 1
     assert run.stopped is not None
-    assert run.stopped.startswith(f"{recorder.folder}/program.py:{last}: {what}")
+    place = f"{recorder.folder}/program.py:{before_last}"
+    assert run.stopped.startswith(f"{place}: torch.Tensor.item needs values")
     assert recording.variants == {"add": 1}
+
+
+@needs_torch
+def test_what_needs_a_value_says_so(recorder: Recorder, capfd: pytest.CaptureFixture[str]) -> None:
+    asks = {
+        "bool(x.sum() > 0)": "torch.Tensor.__bool__",
+        "x.cpu().numpy()": "torch.Tensor.numpy",
+        "x[x > 0]": "torch.Tensor.__getitem__",
+        "x.cpu() + torch.ones(8)": "torch.Tensor.add",
+        "torch.cuda.get_device_properties(0).total_memory": "total_memory",
+        "triton.testing.get_dram_gbps(0)": "the program asks for mem_clock_rate",
+        "torch.autocast('cuda').__enter__()": "torch.autocast",
+    }
+    recorder.run(
+        f"""{TORCH}
+x = torch.rand(8, device="cuda")
+for ask in {list(asks)}:
+    try:
+        eval(ask)
+    except Exception as error:
+        print(error)
+"""
+    )
+    told = capfd.readouterr().out.splitlines()
+    assert [line.startswith(what) for line, what in zip(told, asks.values(), strict=True)] == (
+        [True] * len(asks)
+    ), told
 
 
 @needs_torch
