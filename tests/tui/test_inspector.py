@@ -613,5 +613,7 @@ def test_looks(
         pilot.app.show_view("inspector", key)  # type: ignore[attr-defined]
         await settle(pilot)
         await press(pilot, keys)
+        await settle(pilot)
+        await pilot.wait_for_scheduled_animations()  # the scroll bars
 
     assert snap_compare(Lens(bench), terminal_size=size, run_before=drive)
