@@ -14,6 +14,7 @@ from irlens.model.source import SourceLocation, Span
 from irlens.tui.app import Lens
 from irlens.tui.code.searching import Hit, Query
 from irlens.tui.screens.inspector import View
+from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Workbench
@@ -617,3 +618,16 @@ def test_looks(
         await pilot.wait_for_scheduled_animations()  # the scroll bars
 
     assert snap_compare(Lens(bench), terminal_size=size, run_before=drive)
+
+
+async def test_a_scrollbar_stands_where_the_text_does(bench: Workbench) -> None:
+    """Also where the text was scrolled before there was a scrollbar."""
+    app = Lens(bench)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await settle(pilot)
+        views = list(app.screen.query(CodeView))
+        assert len(views) == 2
+        for view in views:
+            assert view.scroll_y > 0
+            assert view.vertical_scrollbar.position == view.scroll_y

@@ -9,12 +9,12 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from irlens.tui.entry_columns import SETTINGS, Columns, arrange
 from irlens.tui.entry_line import Ink, cell, cut, elided
 from irlens.tui.entry_rows import EntryRows
+from irlens.tui.widgets.scrolling import Scrolling
 from irlens.tui.workbench import Entry
 
 _RIGHT = frozenset({"registers", "local", "shared", "occupancy"})
@@ -22,7 +22,7 @@ _RIGHT = frozenset({"registers", "local", "shared", "occupancy"})
 _LEAST_NAME = 24
 
 
-class EntryTable(ScrollView, can_focus=True):
+class EntryTable(Scrolling):
     """Entries under a line of titles; the cursor is on an entry, wherever that moves.
 
     Until the cursor is moved it is on the first row, whichever entry that is.

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.style import Style
-from textual.scroll_view import ScrollView
 
 from irlens.tui.code import colours
 from irlens.tui.code.painting import Palette
+from irlens.tui.widgets.scrolling import Scrolling
 
 
-class PaintedText(ScrollView, can_focus=True):
+class PaintedText(Scrolling):
     """Lines that are drawn as they are looked at, in a theme's colours.
 
     Attributes:
