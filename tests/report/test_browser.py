@@ -170,7 +170,8 @@ def test_the_keyboard_does_the_same(tab: "Tab", tmp_path: Path, samples: Samples
 def test_a_link_to_a_line_opens_and_marks_it(tab: "Tab", tmp_path: Path, samples: Samples) -> None:
     show(tab, tmp_path, samples.page("softmax-h100"))
     tab.locator(".tile a.place", has_text="softmax.py:48").first.click()
-    assert tab.locator("#f0-48.chosen").count() == 1
+    # The browser tells the page of its new address when it gets to it.
+    sync_api.expect(tab.locator("#f0-48.chosen")).to_have_count(1)
 
 
 def test_panes_open_and_close(tab: "Tab", tmp_path: Path, samples: Samples) -> None:
