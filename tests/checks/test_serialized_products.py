@@ -1,9 +1,11 @@
 from collections.abc import Callable
 
+import pytest
 from msgspec.structs import replace
 
 from irlens import checks
 from irlens.analyze.facts import Facts
+from irlens.capturing.request import triton_version
 from irlens.model.report import Finding
 from irlens.parse import ptx
 
@@ -55,6 +57,8 @@ def test_shows_what_else_ptxas_minds(facts_of: FactsOf) -> None:
 
 
 def test_silent_where_the_accumulators_fit(look: Look) -> None:
+    if triton_version().startswith(("3.4.", "3.5.", "3.6.")):
+        pytest.skip("its ptxas serializes products in a loop that may run zero times")
     tile = {"M": 256, "N": 128, "BLOCK_K": 64, "STAGES": 2}
     assert look(CODE, "dots.py", args=HALF, num_warps=8, **tile) == []
 
