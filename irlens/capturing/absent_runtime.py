@@ -42,7 +42,7 @@ def pretend_runtime(facts: GpuFacts) -> None:
         torch.accelerator.current_device_index = lambda: 0
         torch.accelerator.synchronize = _idle()
     if facts.target.vendor == "amd":
-        torch.version.hip = "0.0"
+        torch.version.hip = "0.0"  # programs ask whether there is one; which, nobody knows
     vars(torch._C)["__getattr__"] = _missing
 
 

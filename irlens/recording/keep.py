@@ -93,10 +93,12 @@ def _manifest(
     is known of constexprs, arguments and grid.
     """
     compiled_for = capture.target or target
+    written = capture.metadata.triton_version if capture.metadata else None
     return Manifest(
         schema=MANIFEST_SCHEMA,
         irlens_version=VERSION,
-        triton_version=triton_version(),
+        # A program may bring a Triton of its own.
+        triton_version=written or triton_version(),
         kernel=capture.kernel,
         file=sources[0].name if sources else "",
         # The artifacts do not know what the GPU is called.

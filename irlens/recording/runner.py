@@ -48,7 +48,7 @@ def main() -> None:
         _run(order)
     except (NoValueError, CaptureError) as error:
         stopped = f"{_place(error)}: {error}"
-    except Exception as error:
+    except Exception as error:  # whatever a program may raise
         _show(error)
         sys.exit(1)
     finally:

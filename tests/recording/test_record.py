@@ -95,6 +95,9 @@ def test_a_launch_is_kept_with_all_that_is_known_of_it(recorder: Recorder) -> No
     assert capture.config.constexprs == {"BLOCK": 32}
     assert capture.config.grid == (7, 32, 1)
     assert capture.config.num_warps == 2
+    assert capture.manifest is not None
+    assert capture.metadata is not None
+    assert capture.manifest.triton_version == capture.metadata.triton_version
     assert {"ttir", "ttgir", "llir", "ptx", "cubin"} <= capture.stages.keys()
     assert capture.python_files == ("program.py",)
     assert inspect(capture).resources.registers

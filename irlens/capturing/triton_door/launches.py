@@ -32,7 +32,7 @@ def watch_launches(tell: Callable[[Launch], None]) -> None:
         kwargs["grid"] = grid.asked
         try:
             handle = run(self, *args, **kwargs)
-        except Exception:
+        except Exception:  # whatever it is, the kernel may have been compiled before
             for refused in filter(watch.is_new, list(_compiled(self))):
                 watch.note(self, refused, args, kwargs, grid)
             raise

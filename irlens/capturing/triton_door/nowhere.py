@@ -155,7 +155,8 @@ def _timed(
 def _tune_by_order() -> None:
     """Let autotuners take the first configuration that the GPU can take.
 
-    One that it cannot take has an infinite time, which is no more than what is not a number.
+    Triton gives one that it cannot take an infinite time, and compares no NaN with that: here, and
+    nowhere that a program could see it, the others have the same finite one.
     """
     bench = Autotuner._bench
 
