@@ -1,6 +1,7 @@
 """The overview: its drawings, and its keys."""
 
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
 from irlens.tui.workbench import Workbench
-from tests.tui.waiting import settle
+from tests.tui.waiting import settle, until
 
 SIZE = (120, 60)
 FIGURE = re.compile(r"\d[\d,.]*")
@@ -238,6 +239,37 @@ async def test_what_if_follows_the_arrows(bench: Workbench) -> None:
         assert panel.demand.registers == 32
         await pilot.press("0")
         assert "→" not in text(app, "occupancy").replace("← →", "")
+
+
+async def test_what_was_chosen_stays_when_the_disassembler_answers(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, go_on = bench.report, threading.Event()
+
+    def slow(key: str, *, sass: bool = False) -> Report:
+        found = report(key, sass=sass)
+        if not sass:
+            return found
+        go_on.wait(60)
+        seen_there = msgspec.structs.replace(found.findings[0], code="IRL999")
+        return msgspec.structs.replace(found, findings=[seen_there, *found.findings])
+
+    monkeypatch.setattr(bench, "report", slow)
+    app = Lens(bench, entry="spill-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "what if?" in text(app, "occupancy"))
+        panel, findings = app.screen.query_one(WhatIf), app.screen.query_one(Findings)
+        await pilot.press("left", "f", "j")
+        asked, chosen = panel.demand, findings.chosen
+        assert asked is not None
+        assert asked.registers == 127
+        assert chosen == report("spill-h100").findings[1]
+        go_on.set()
+        await settle(pilot)
+        assert "IRL999" in text(app, "findings")
+        assert panel.demand == asked
+        assert findings.chosen == chosen
+        assert findings.has_focus
 
 
 async def test_what_if_goes_to_the_cliffs(bench: Workbench) -> None:

@@ -139,7 +139,6 @@ One kernel in one configuration. Go from panel to panel with `tab`.
 
     def _show_first(self, report: Report) -> None:
         self._show(report)
-        self.query_one(WhatIf).focus()
         if "cubin" in report.stages:
             # It takes the disassembler, and may fail for want of it: then the rest stays.
             with_sass = lambda: self.bench.report(self.key, sass=True)  # noqa: E731

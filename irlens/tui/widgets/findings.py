@@ -35,9 +35,16 @@ class Findings(Panel):
         self._findings: list[Finding] = []
         self._at = 0
 
+    @property
+    def chosen(self) -> Finding | None:
+        """The finding under the cursor; ``None`` if there is none at all."""
+        return self._findings[self._at] if self._findings else None
+
     def tell(self, findings: list[Finding]) -> None:
-        """Show findings."""
-        self._findings, self._at = findings, 0
+        """Show findings; the cursor stays on the one it is on."""
+        chosen = self.chosen
+        self._at = findings.index(chosen) if chosen in findings else 0
+        self._findings = findings
         self.show(self._drawing)
 
     def action_move(self, step: int) -> None:
@@ -50,13 +57,13 @@ class Findings(Panel):
 
     def action_explain(self) -> None:
         """Say what the finding means."""
-        if self._findings:
-            self.post_message(self.Chosen(self._findings[self._at], explain=True))
+        if (finding := self.chosen) is not None:
+            self.post_message(self.Chosen(finding, explain=True))
 
     def action_inspect(self) -> None:
         """Show the code that the finding is about."""
-        if self._findings:
-            self.post_message(self.Chosen(self._findings[self._at], explain=False))
+        if (finding := self.chosen) is not None:
+            self.post_message(self.Chosen(finding, explain=False))
 
     def on_focus(self) -> None:
         """Show the cursor."""

@@ -82,8 +82,10 @@ class WhatIf(Panel):
             known = compiled is not None and answer(compiled) is not None
         except IrlensError:  # deleted meanwhile: what is known of it stays
             known = False
-        self._compiled = compiled if known else None
-        self.demand = self._compiled
+        before, self._compiled = self._compiled, compiled if known else None
+        # The report is told again once the disassembler has answered: what was asked stays.
+        if before is None or before != self._compiled:
+            self.demand = self._compiled
         self.show(self._drawing)
 
     def action_row(self, step: int) -> None:
