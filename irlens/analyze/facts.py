@@ -5,7 +5,8 @@ import msgspec
 from irlens.arch import Gpu
 from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
-from irlens.model.report import Occupancy, Pipeline, Resources
+from irlens.model.report import Occupancy, Pipeline
+from irlens.model.resources import Resources
 from irlens.model.spills import SpillSite
 from irlens.model.words import VendorWords
 from irlens.parse.mlir import Module

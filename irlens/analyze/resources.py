@@ -7,7 +7,7 @@ from irlens.analyze.ledger import Ledger
 from irlens.analyze.occupancy import Usage
 from irlens.arch import Gpu
 from irlens.model.capture import Capture
-from irlens.model.report import Resources
+from irlens.model.resources import Resources
 from irlens.parse import cubin, hsaco
 
 METADATA = "Triton's metadata"

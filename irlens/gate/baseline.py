@@ -24,9 +24,9 @@ from irlens.model.report import (
     PipelineKind,
     Ratio,
     Report,
-    Resources,
     Verdict,
 )
+from irlens.model.resources import Resources
 from irlens.model.source import SourceLocation
 
 NAME = "irlens.baseline.json"

@@ -15,7 +15,8 @@ from irlens.model.comparison import Value
 from irlens.model.config import Config, Vendor
 from irlens.model.memory import SharedMemory
 from irlens.model.pressure import StagePressure
-from irlens.model.report import Occupancy, OccupancyLimits, Pipeline, Resources
+from irlens.model.report import Occupancy, OccupancyLimits, Pipeline
+from irlens.model.resources import Resources
 
 #: What the path of a pipeline's figure starts with. The report has a list of these: a budget is
 #: held against each.

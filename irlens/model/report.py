@@ -14,6 +14,7 @@ from irlens.model.config import Config, Target
 from irlens.model.curve import OccupancyCurve
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
+from irlens.model.resources import Resources
 from irlens.model.source import SourceLocation
 from irlens.model.spills import SpillSite
 
@@ -36,45 +37,6 @@ class StageSize(msgspec.Struct, frozen=True):
     lines: int | None
     bytes: int
     sha256: str
-
-
-class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one thread and one CTA (AMD: lane and workgroup) hold.
-
-    Attributes:
-        registers: 32-bit registers per thread, from the machine code. For AMD the vector
-            registers a lane is allocated for, AGPRs included where the file is unified.
-        shared_dynamic_bytes: Shared memory per CTA given at launch.
-        shared_static_bytes: Shared memory per CTA fixed in the binary, reserved bytes excluded.
-        local_bytes: Local (AMD: private) memory per thread: spills and stack arrays together.
-        stack_bytes: Stack frame per thread.
-        shared_reserved_bytes: Shared memory per CTA that the system takes for itself.
-        constant_bytes: Constant memory, kernel parameters included.
-        code_bytes: Machine code of the kernel.
-        barriers: Named barriers per CTA.
-        vgprs: AMD: architectural vector registers per lane.
-        agprs: AMD: accumulation registers per lane.
-        sgprs: AMD: scalar registers per wave.
-        vgpr_spills: AMD: vector registers spilled to memory.
-        sgpr_spills: AMD: scalar registers spilled.
-        lds_bytes: AMD: local data share per workgroup.
-    """
-
-    registers: int | None
-    shared_dynamic_bytes: int | None
-    shared_static_bytes: int | None
-    local_bytes: int | None
-    stack_bytes: int | None
-    shared_reserved_bytes: int | None = None
-    constant_bytes: int | None = None
-    code_bytes: int | None = None
-    barriers: int | None = None
-    vgprs: int | None = None
-    agprs: int | None = None
-    sgprs: int | None = None
-    vgpr_spills: int | None = None
-    sgpr_spills: int | None = None
-    lds_bytes: int | None = None
 
 
 class OccupancyLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,8 @@ from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
 from irlens.model.config import Config, Target
 from irlens.model.listing import Occurrences, StageListing
-from irlens.model.report import Occupancy, Report, Resources, Severity
+from irlens.model.report import Occupancy, Report, Severity
+from irlens.model.resources import Resources
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from irlens.analyze.facts import Facts
 from irlens.checks import Check
 from irlens.model.config import Config
 from irlens.model.errors import UnknownNameError
-from irlens.model.report import Resources
+from irlens.model.resources import Resources
 
 EVERY = pytest.mark.parametrize("check", checks.checks(), ids=lambda check: check.CODE)
 FAMILIES = {"1": "resources", "2": "pipelining", "3": "memory", "4": "compute", "5": "launch"}

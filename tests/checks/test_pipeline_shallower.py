@@ -9,7 +9,8 @@ from irlens.analyze.pipelines import cp_async
 from irlens.analyze.pipelines.loops import analyze_loops
 from irlens.checks import pipeline_shallower
 from irlens.model.config import Config
-from irlens.model.report import Finding, Resources
+from irlens.model.report import Finding
+from irlens.model.resources import Resources
 from irlens.parse.ptx import parse
 
 CODE = "IRL201"

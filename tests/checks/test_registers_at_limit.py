@@ -6,7 +6,8 @@ from irlens import arch
 from irlens.analyze.facts import Facts
 from irlens.checks import registers_at_limit
 from irlens.model.config import Config
-from irlens.model.report import Finding, Resources
+from irlens.model.report import Finding
+from irlens.model.resources import Resources
 from irlens.parse import ptx
 
 CODE = "IRL104"

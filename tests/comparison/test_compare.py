@@ -23,8 +23,8 @@ from irlens.model.report import (
     OccupancyLimits,
     Pipeline,
     Report,
-    Resources,
 )
+from irlens.model.resources import Resources
 from irlens.model.source import SourceLocation
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"

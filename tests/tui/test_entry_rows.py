@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from irlens.model.config import Config, Target
-from irlens.model.report import Resources
+from irlens.model.resources import Resources
 from irlens.tui.entry_cells import natural
 from irlens.tui.entry_line import elided
 from irlens.tui.entry_rows import EntryRows

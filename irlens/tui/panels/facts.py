@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from textual.content import Content
 
-from irlens.model.report import Report, Resources, StageSize
+from irlens.model.report import Report, StageSize
+from irlens.model.resources import Resources
 from irlens.model.text import count, plural, printable_line, size
 from irlens.model.words import Words
 from irlens.tui.drawing import DIM, GOOD, WARN, flowing, hanging, labelled, lines
