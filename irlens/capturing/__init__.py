@@ -3,9 +3,10 @@
 Importing it imports neither; that happens when something has to be compiled.
 """
 
-from irlens.capturing.describe import Description, KernelSource, find_kernel, known_files, read_file
+from irlens.capturing.describe import Description, KernelSource, find_kernel, read_file
 from irlens.capturing.device import Device, find_device
 from irlens.capturing.environments import must_install
+from irlens.capturing.finding import known_files
 from irlens.capturing.make import capture, capture_entries, is_stored
 from irlens.capturing.request import Request
 from irlens.capturing.values import parse_value

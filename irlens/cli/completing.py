@@ -10,7 +10,7 @@ def kernels(
     _ctx: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the names of kernels that begin so; files where there is none."""
-    from irlens.capturing.describe import known_files
+    from irlens.capturing.finding import known_files
 
     try:
         names = [name for name in sorted(known_files()) if name.startswith(incomplete)]

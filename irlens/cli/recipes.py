@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.capturing.describe import KernelSource, find_kernel, known_files
+from irlens.capturing.describe import KernelSource, find_kernel
+from irlens.capturing.finding import known_files
 from irlens.cli.options import Asked
 from irlens.cli.subject import find_reports, is_compiled
 from irlens.gate.baseline import Baseline, Entry, Recipe

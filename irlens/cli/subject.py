@@ -110,7 +110,7 @@ def _is_artifact(kernel: str) -> bool:
     if "/" in kernel or path.is_file():
         return path.exists() or ":" not in kernel
     if path.is_dir():
-        from irlens.capturing.describe import known_files
+        from irlens.capturing.finding import known_files
 
         return kernel not in known_files()
     return False

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 import msgspec
 
-from irlens.capturing.describe import find_project
+from irlens.capturing.finding import find_project
 from irlens.gate.baseline import NAME
 from irlens.gate.expressions import Condition, ConditionError, parse_all
 from irlens.model.errors import ArtifactError, IrlensError, ParseError, UnknownNameError

@@ -14,6 +14,7 @@ import msgspec
 
 from irlens.artifacts import memo
 from irlens.capturing import Request, capture, describe
+from irlens.capturing.finding import samples_folder
 from irlens.capturing.interpreters import CompilerDiedError
 from irlens.capturing.planning import Plan, plan
 from irlens.capturing.timing import measure
@@ -76,7 +77,7 @@ def order(source: describe.KernelSource, requests: Sequence[Request]) -> bytes:
     every installation has, by its name, anything else by its path.
     """
     place = str(source.path)
-    if source.path.parent == describe.samples_folder().resolve():
+    if source.path.parent == samples_folder().resolve():
         place = source.path.stem
     kernel = f"{place}:{source.function}"
     return msgspec.msgpack.encode(

@@ -11,7 +11,7 @@ import pytest
 
 import irlens.arch
 from irlens.capturing import Request, capture, capture_entries
-from irlens.capturing.describe import samples_folder
+from irlens.capturing.finding import samples_folder
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue, Target
 from irlens.parse import cubin, hsaco

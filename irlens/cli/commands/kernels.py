@@ -40,7 +40,7 @@ Listing reads that literal and runs nothing.
               show_default=True, help="How to write the list.")  # fmt: skip
 def command(form: Literal["text", "json"]) -> Exit:
     """List the known kernels."""
-    from irlens.capturing.describe import known_files
+    from irlens.capturing.finding import known_files
 
     listed = [_listed(name, path) for name, path in sorted(known_files().items())]
     if form == "json":

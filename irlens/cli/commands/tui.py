@@ -142,7 +142,7 @@ def _bench(kernel: str | None, asked: Asked) -> "Bench":
 
 def _everything() -> Iterator["Found"]:
     """Yield what irlens has compiled before, then the kernels that it can compile."""
-    from irlens.capturing.describe import known_files
+    from irlens.capturing.finding import known_files
     from irlens.workbench.found import Uncompiled
 
     store.hold()
