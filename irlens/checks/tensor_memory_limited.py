@@ -22,8 +22,8 @@ shared memory may admit four.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.tensor_memory import allocations
 from irlens.model.report import Finding, Severity
-from irlens.parse.ptx import Function, Immediate, Instruction
 
 CODE = "IRL107"
 NAME = "tensor-memory-limited"
@@ -32,18 +32,17 @@ SEVERITY: Severity = "note"
 
 def find(facts: Facts) -> Iterator[Finding]:
     """Yield a finding where not all resident CTAs can have their tensor memory at once."""
-    occupancy = facts.occupancy
-    if occupancy is None or not occupancy.launchable or facts.gpu is None or facts.ptx is None:
+    occupancy, columns = facts.occupancy, facts.resources.tensor_memory_columns
+    if occupancy is None or not occupancy.launchable or facts.gpu is None or not columns:
         return
     available = facts.gpu.arch.tensor_memory_columns
-    found = _allocation(facts.ptx)
-    if available is None or found is None:
+    if available is None:
         return
-    allocation, columns = found
     at_once = available // columns
     if at_once >= occupancy.blocks_per_sm:
         return
     words = facts.words
+    allocated = allocations(facts.ptx) if facts.ptx is not None else []
     yield Finding(
         code=CODE,
         severity=SEVERITY,
@@ -53,22 +52,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             " once, and the others wait for room"
         ),
         hint="use the room for more stages or a larger BLOCK_K, or make the tile smaller along N",
-        stage="ptx",
-        line=allocation.line,
+        stage="ptx" if allocated else None,
+        line=allocated[0].line if allocated else None,
         source=None,
     )
-
-
-def _allocation(function: Function) -> tuple[Instruction, int] | None:
-    """Return the only allocation of a kernel and its columns; ``None`` where that is not known."""
-    found = [
-        each
-        for each in function.instructions
-        if each.opcode == "tcgen05" and each.modifiers[:1] == ("alloc",)
-    ]
-    if len(found) != 1:
-        return None
-    columns = found[0].operands[-1]
-    if not isinstance(columns, Immediate) or not isinstance(columns.value, int):
-        return None
-    return (found[0], columns.value) if columns.value > 0 else None

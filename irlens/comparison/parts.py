@@ -23,6 +23,7 @@ FIGURES = (
     Figure("resources.shared_dynamic_bytes", "bytes", "some", always=True),
     Figure("resources.shared_static_bytes", "bytes", "some"),
     Figure("resources.stack_bytes", "bytes", "some"),
+    Figure("resources.tensor_memory_columns", "count", "some"),
     Figure("resources.vgprs", "count", "some"),
     Figure("resources.agprs", "count", "some"),
     Figure("resources.sgprs", "count", "some"),

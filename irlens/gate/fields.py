@@ -23,7 +23,9 @@ from irlens.model.resources import Resources
 PIPELINE = "pipeline."
 
 _AMD = frozenset({"vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "lds_bytes"})
-_NVIDIA = frozenset({"barriers", "constant_bytes"})
+_NVIDIA = frozenset({
+    "barriers", "constant_bytes", "tensor_memory_columns", "tensor_memory_bytes",
+})  # fmt: skip
 _STAGE_VENDORS: dict[str, Vendor] = {"pressure.ptx.": "nvidia", "pressure.amdgcn.": "amd"}
 #: Where the records of the report hang, whether a leaf's name alone means the one there, and what
 #: is left out: text, and what only says where something stands.

@@ -14,6 +14,7 @@ from irlens.analyze.pipelines import find_pipelines
 from irlens.analyze.pipelines.serialized import find_serialized
 from irlens.analyze.residency import find_gpu, find_occupancy
 from irlens.analyze.resources import Demand, read_demand
+from irlens.analyze.tensor_memory import with_tensor_memory
 from irlens.arch import Gpu
 from irlens.inspection.parsed import Parsed, parse
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
@@ -41,6 +42,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     gpu = find_gpu(capture, ledger)
     demand = read_demand(capture, gpu, ledger)
     parsed = parse(capture, ledger, sass=sass)
+    resources = with_tensor_memory(demand.resources, capture, parsed.ptx, gpu, ledger)
     occupancy = find_occupancy(capture, gpu, demand, ledger)
     loads = _loads(capture, parsed)
     serialized = find_serialized(capture, parsed.ptx) if parsed.ptx is not None else None
@@ -53,7 +55,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     facts = Facts(
         gpu=gpu,
         config=capture.config,
-        resources=demand.resources,
+        resources=resources,
         occupancy=occupancy,
         pipelines=pipelines,
         threads=demand.usage.threads if demand.usage else None,
@@ -78,7 +80,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         triton_version=_triton_version(capture, ledger),
         config=capture.config,
         stages=_sizes(capture),
-        resources=demand.resources,
+        resources=resources,
         occupancy=occupancy,
         pipelines=pipelines,
         loads=list(loads),

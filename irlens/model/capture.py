@@ -1,6 +1,7 @@
 """A capture: everything one compilation of one kernel left behind."""
 
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -132,7 +133,7 @@ class Metadata(msgspec.Struct, frozen=True):
     num_stages: int | None = None
     num_ctas: int | None = None
     maxnreg: int | None = None
-    tmem_size: int | None = None
+    tmem_size: Annotated[int, msgspec.Meta(ge=0)] | None = None
     global_scratch_size: int | None = None
     triton_version: str | None = None
     wgp_cu_mode: str | None = None

@@ -42,6 +42,7 @@ _TITLES = {
     "resources.shared_reserved_bytes": "reserved shared memory",
     "resources.constant_bytes": "constant memory",
     "resources.code_bytes": "machine code",
+    "resources.tensor_memory_columns": "tensor memory columns",
     "resources.vgprs": "VGPRs",
     "resources.agprs": "AGPRs",
     "resources.sgprs": "SGPRs",

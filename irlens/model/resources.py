@@ -17,6 +17,9 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         constant_bytes: Constant memory, kernel parameters included.
         code_bytes: Machine code of the kernel.
         barriers: Named barriers per CTA.
+        tensor_memory_columns: Blackwell: columns of tensor memory that a CTA allocates, 0 if none;
+            each has 128 lanes of 32 bits.
+        tensor_memory_bytes: The same in bytes.
         vgprs: AMD: architectural vector registers per lane.
         agprs: AMD: accumulation registers per lane.
         sgprs: AMD: scalar registers per wave.
@@ -34,6 +37,8 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     constant_bytes: int | None = None
     code_bytes: int | None = None
     barriers: int | None = None
+    tensor_memory_columns: int | None = None
+    tensor_memory_bytes: int | None = None
     vgprs: int | None = None
     agprs: int | None = None
     sgprs: int | None = None

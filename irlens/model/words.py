@@ -144,6 +144,14 @@ def describe_tile(load: LoopLoad) -> str:
     return f"{load.element}[{shape}]" if shape else load.element
 
 
+def describe_tensor_memory(report: Report) -> str:
+    """Return "64 columns, 32,768 B"; "unknown", or "" where a CTA takes none."""
+    if "resources.tensor_memory_columns" in report.unknown:
+        return "unknown"
+    columns, held = report.resources.tensor_memory_columns, report.resources.tensor_memory_bytes
+    return f"{plural(columns, 'column')}, {size(held)}" if columns and held else ""
+
+
 def describe_run(run: RunResult) -> str:
     """Return whether a launch gave the right result."""
     if run.matches_reference is None:

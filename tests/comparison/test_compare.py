@@ -194,6 +194,7 @@ class TestOneFigure:
         told = {
             # follow from the rest
             "occupancy.curves", "occupancy.limits", "occupancy.next_step", "occupancy.refusals",
+            "resources.tensor_memory_bytes",
             # where, not what; what is compared line by line; ``resources`` has the total
             "memory.buffers", "memory.buffers_bytes", "memory.peak_line", "memory.scratch",
             "memory.reason", "memory.total_bytes",

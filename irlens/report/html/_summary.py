@@ -4,7 +4,7 @@ from irlens.model.capture import stage_rank
 from irlens.model.config import Config
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import count, percent, plural, size
-from irlens.model.words import Words, describe_run
+from irlens.model.words import Words, describe_run, describe_tensor_memory
 from irlens.report._glance import glance
 from irlens.report.html._markup import Content, Markup, join, tag
 from irlens.report.html._parts import State, chips, folded, phrases, stated, table, tile, tiles
@@ -66,6 +66,7 @@ def _figures(report: Report, places: Places) -> Markup:
         _occupancy(report, words),
         _registers(report, words, places),
         _shared(report, words),
+        _tensor_memory(report, words),
         *(_pipeline(each, places) for each in report.pipelines),
         _run(report),
     )
@@ -132,6 +133,17 @@ def _shared(report: Report, words: Words) -> Markup:
         f"dynamic, per {words.cta}",
         *(f"+ {size(value)} {what}" for value, what in parts if value),
     )
+
+
+def _tensor_memory(report: Report, words: Words) -> Markup | None:
+    told = describe_tensor_memory(report)
+    if not told:
+        return None
+    if told == "unknown":
+        why = report.unknown["resources.tensor_memory_columns"]
+        return tile("Tensor memory", told, why, state="warn")
+    columns, _, in_bytes = told.partition(", ")
+    return tile("Tensor memory", columns, f"{in_bytes}, per {words.cta}")
 
 
 def _pipeline(found: Pipeline, places: Places) -> Markup:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import plural
-from irlens.model.words import Words
+from irlens.model.words import Words, describe_tensor_memory
 from irlens.report import View
 from irlens.report._glance import depth, found, glance, name
 from irlens.report._overview import TITLES, figures, label_or_kernel
@@ -55,6 +55,8 @@ def _figures(report: Report) -> list[list[str]]:
         ["local memory", local, f"bytes per {terms.thread}"],
         [terms.shared_memory, shared, f"bytes per {terms.block}"],
     ]
+    if tensor_memory := describe_tensor_memory(report):
+        rows.append(["tensor memory", tensor_memory, f"per {terms.block}"])
     rows += [
         [f"pipeline {each.source or each.loop}", each.kind or "loads", _pipelined(each)]
         for each in report.pipelines

@@ -2,7 +2,7 @@
 
 from irlens.model.report import LimitName, Occupancy, Report
 from irlens.model.text import count, percent, plural, size
-from irlens.model.words import Words, describe_buffer, describe_waves
+from irlens.model.words import Words, describe_buffer, describe_tensor_memory, describe_waves
 from irlens.report.text._page import Cell, Page
 
 _LIMITS: tuple[LimitName, ...] = ("warps", "blocks", "registers", "shared_memory", "barriers")
@@ -14,6 +14,10 @@ def add_resources(page: Page, report: Report, words: Words) -> None:
     _registers(page, report, words)
     _live(page, report)
     _shared(page, report, words)
+    if tensor_memory := describe_tensor_memory(report):
+        known = tensor_memory != "unknown"
+        cells = [f"per {words.cta}", tensor_memory] if known else [Cell(tensor_memory, "warn")]
+        page.line("Tensor mem", cells)
 
 
 def _occupancy(page: Page, report: Report, words: Words) -> None:

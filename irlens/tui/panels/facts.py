@@ -7,7 +7,7 @@ from textual.content import Content
 from irlens.model.report import Report, StageSize
 from irlens.model.resources import Resources
 from irlens.model.text import count, plural, printable_line, size
-from irlens.model.words import Words
+from irlens.model.words import Words, describe_tensor_memory
 from irlens.tui.drawing import DIM, GOOD, WARN, flowing, hanging, labelled, lines
 from irlens.tui.entry_cells import settings
 
@@ -29,6 +29,9 @@ def _rows(report: Report, width: int) -> Iterator[Content]:
     words, config = Words(report), report.config
     yield from _listed("registers", _registers(report.resources, words), " · ", width)
     yield from _listed("memory", _spilled(report.resources), "  ", width)
+    if tensor_memory := describe_tensor_memory(report):
+        style = WARN if tensor_memory == "unknown" else ""
+        yield hanging(labelled("tensor mem"), tensor_memory, style, width)
     yield from _listed("settings", _told(settings(config)), "  ", width)
     arguments = {name: str(value) for name, value in config.args.items()}
     yield from _listed("arguments", _told(arguments), "  ", width)
