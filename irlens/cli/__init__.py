@@ -43,7 +43,6 @@ def _run() -> Exit:
 
     from irlens.cli.root import root
     from irlens.model.errors import IrlensError
-    from irlens.model.text import printable
 
     # Wherever it stands: whoever wants it has just typed a long command and adds it at the end.
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
@@ -59,10 +58,7 @@ def _run() -> Exit:
     except IrlensError as error:
         if debug:
             raise
-        label = click.style("error:", fg="red", bold=True)
-        click.echo(f"irlens: {label} {printable(error.message)}", err=True)
-        if error.hint:
-            click.echo(
-                "\n".join(f"  {line}" for line in printable(error.hint).splitlines()), err=True
-            )
+        from irlens.cli.output import tell_error
+
+        tell_error(error)
         return Exit.TROUBLE

@@ -38,6 +38,14 @@ def note(message: str) -> None:
     click.echo(click.style(printable(message), dim=True), err=True)
 
 
+def tell_error(error: IrlensError) -> None:
+    """Say, on stderr, what is wrong and what to do about it."""
+    label = click.style("error:", fg="red", bold=True)
+    click.echo(f"irlens: {label} {printable(error.message)}", err=True)
+    for line in printable(error.hint or "").splitlines():
+        click.echo(f"  {line}", err=True)
+
+
 def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> None:
     """Write to a file (whole or not at all), or to stdout.
 

@@ -1,7 +1,7 @@
 """What KERNEL on the command line means: something to compile, or something already there."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,17 +44,32 @@ def find_inspected(
     if saved is not None:
         refuse_options(kernel, asked)
         return [(None, report) for report in saved]
-    captures = find_captures(kernel, asked)
+    return inspected(kernel, find_captures(kernel, asked), sass=sass)
+
+
+def inspected(
+    kernel: str, captures: Sequence[Capture], *, sass: bool = False
+) -> list[tuple[Capture | None, Report]]:
+    """Return a report of each capture that can be read; never an empty list.
+
+    Args:
+        kernel: KERNEL, to say what is wrong with.
+        captures: What it means.
+        sass: Whether to disassemble machine code too.
+
+    Raises:
+        ArtifactError: None can be read.
+    """
     if len(captures) == 1:
         try:
-            return [(captures[0], _report(captures[0], sass=sass))]
+            return [(captures[0], report_of(captures[0], sass=sass))]
         except ArtifactError as error:
             # Of two sides that are compared, it has to be said which.
             raise ArtifactError(f"{kernel}: {error.message}", hint=error.hint) from error
     found: list[tuple[Capture | None, Report]] = []
     for capture in captures:
         try:
-            found.append((capture, _report(capture, sass=sass)))
+            found.append((capture, report_of(capture, sass=sass)))
         except ArtifactError as error:
             # One broken artifact must not hide the rest of a cache.
             where = capture.directory or capture.kernel
@@ -64,7 +79,7 @@ def find_inspected(
     return found
 
 
-def _report(capture: Capture, *, sass: bool) -> Report:
+def report_of(capture: Capture, *, sass: bool) -> Report:
     """Return a capture's report, from memory if it was made before."""
     from irlens.artifacts import memo
 
@@ -139,16 +154,24 @@ def _loaded(kernel: str) -> Iterator[Capture]:
 
 
 def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
-    from irlens.capturing import capture, is_stored, must_install
+    from irlens.capturing import capture, is_stored
 
     for request in find_requests(kernel, asked):
-        install = must_install(request.triton)
-        if (install or sys.stderr.isatty()) and not is_stored(request):
-            if install:
-                _tell_installing(request.triton)
-            gpu = request.target.product or request.target.arch
-            output.note(f"irlens: compiling {kernel} for {gpu} ...")
+        if not is_stored(request):
+            tell_compiling(kernel, request)
         yield from capture(request)
+
+
+def tell_compiling(kernel: str, request: "Request") -> None:
+    """Say what takes a while: to whoever looks at a terminal, and to all where it is minutes."""
+    from irlens.capturing import must_install
+
+    install = must_install(request.triton)
+    if install:
+        _tell_installing(request.triton)
+    if install or sys.stderr.isatty():
+        gpu = request.target.product or request.target.arch
+        output.note(f"irlens: compiling {kernel} for {gpu} ...")
 
 
 def require_triton(triton: str | None) -> None:

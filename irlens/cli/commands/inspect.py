@@ -1,6 +1,7 @@
 """``irlens inspect``: what the compiler made of a kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -34,6 +35,7 @@ irlens inspect matmul --set BLOCK_SIZE_M=128 --format json
 irlens inspect softmax --stage ptx
 irlens inspect softmax --stage sass --interleave
 irlens inspect softmax --line 51
+irlens inspect softmax --watch
 irlens inspect ~/.triton/cache
 """
 
@@ -78,6 +80,7 @@ class _Options(KernelOptions, WritingOptions):
     "--mix", "details", flag_value="mix", multiple=True, help="Show every class of instructions."
 )
 @click.option("--all", "everything", is_flag=True, help="Show all of these.")
+@click.option("--watch", is_flag=True, help="Do it again whenever the kernel is saved.")
 @writing_options("reports")
 def command(
     kernel: str,
@@ -86,40 +89,68 @@ def command(
     place: str | None,
     details: tuple[Detail, ...],
     everything: bool,
+    watch: bool,
     **options: Unpack[_Options],
 ) -> Exit:
     """Inspect one kernel, in one or several configurations."""
-    destination, pager = options["destination"], options["pager"]
     if interleave and stage is None:
         raise click.UsageError("--interleave needs --stage: which one is to be printed?")
     if stage is not None or place is not None:
         _refuse_report_options(stage, place, ("all",) if everything else details, options)
-    from irlens.cli.subject import find_captures, find_inspected
+    if watch:
+        options["pager"] = False  # it would wait for a key, and not for a save
+    from irlens.cli.subject import find_captures, find_inspected, inspected
 
+    show: Callable[[Sequence[Capture]], None]
     if stage is not None:
-        from irlens.cli.stage import check, show
+        from irlens.cli.stage import check
 
         check(stage)
-        captures = find_captures(kernel, asked(options))
-        show(captures, stage, destination, paged=pager, interleave=interleave)
-        return Exit.OK
-    if place is not None:
-        from irlens.cli.lines import line_report
+        show = partial(_show_stage, stage, interleave, options)
+    elif place is not None:
+        show = partial(_show_line, place, options)
+    else:
+        shown = frozenset(DETAILS if everything else details)
+        # Machine code is disassembled only for whoever wants to see it: that takes a moment.
+        sass = "pressure" in shown
+        if not watch:
+            _show_reports(find_inspected(kernel, asked(options), sass=sass), shown, options)
+            return Exit.OK
+        show = lambda captures: _show_reports(  # noqa: E731
+            inspected(kernel, captures, sass=sass), shown, options
+        )
+    if watch:
+        from irlens.cli.watching import watch as watch_saves
 
-        color = destination is None and output.use_color()
-        told = [
-            line_report(capture, place, color=color)
-            for capture in find_captures(kernel, asked(options))
-        ]
-        output.write("\n".join(told), destination, paged=pager)
-        return Exit.OK
-    shown = frozenset(DETAILS if everything else details)
-    # Machine code is disassembled only for whoever wants to see it: that takes a moment.
-    inspected = find_inspected(kernel, asked(options), sass="pressure" in shown)
+        return watch_saves(kernel, asked(options), show)
+    show(find_captures(kernel, asked(options)))
+    return Exit.OK
+
+
+def _show_stage(
+    name: str, interleave: bool, options: _Options, captures: "Sequence[Capture]"
+) -> None:
+    from irlens.cli.stage import show
+
+    show(captures, name, options["destination"], paged=options["pager"], interleave=interleave)
+
+
+def _show_line(place: str, options: _Options, captures: "Sequence[Capture]") -> None:
+    from irlens.cli.lines import line_report
+
+    color = options["destination"] is None and output.use_color()
+    told = [line_report(capture, place, color=color) for capture in captures]
+    output.write("\n".join(told), options["destination"], paged=options["pager"])
+
+
+def _show_reports(
+    inspected: "Sequence[tuple[Capture | None, Report]]",
+    details: frozenset[Detail],
+    options: _Options,
+) -> None:
     listings = _listings(inspected) if shows_code("reports", options) else []
     reports = [report for _, report in inspected]
-    write(reports, "reports", options, details=shown, listings=listings)
-    return Exit.OK
+    write(reports, "reports", options, details=details, listings=listings)
 
 
 def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Listing]":

@@ -1,0 +1,93 @@
+"""Noticing that what a kernel is made of has been saved with other content."""
+
+import threading
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+from irlens.capturing.finding import find_file
+from irlens.capturing.keeping import sha256
+from irlens.model.capture import Capture
+
+#: Milliseconds after which the files are read again even if nobody has told of a change: some
+#: file systems (NFS, a container's mounts) tell of none.
+_LOOK_AGAIN = 1000
+
+
+class Saves:
+    """The Python files that a kernel is made of, as they were when it was compiled last.
+
+    Args:
+        kernel: Which, see ``describe.find_kernel``.
+
+    Raises:
+        IrlensError: There is no such file.
+    """
+
+    def __init__(self, kernel: str) -> None:
+        self._source = find_file(kernel).resolve()
+        self._known = {self._source: _digest(self._source)}
+
+    @property
+    def files(self) -> list[Path]:
+        """What is watched, the kernel's own file first."""
+        return list(self._known)
+
+    def compiled(self, captures: Iterable[Capture]) -> None:
+        """Watch what these captures were made of, and no more."""
+        self._known = {self._source: self._known[self._source]}
+        for capture in captures:
+            if capture.manifest is not None:
+                told = capture.manifest.dependencies.items()
+                self._known |= {Path(path): digest for path, digest in told}
+
+    def failed(self) -> None:
+        """Watch all Python beside it, too: what could not be loaded has not told its files."""
+        for file in sorted(self._source.parent.glob("*.py")):
+            self._known.setdefault(file, _digest(file))
+
+    def wait(self, until: threading.Event | None = None) -> list[Path]:
+        """Wait until a file holds something else than what was compiled.
+
+        Args:
+            until: Ends the waiting when it is set.
+
+        Returns:
+            The files that were saved; none if ``until`` was set.
+        """
+        import watchfiles
+
+        stop = until or threading.Event()
+        changes = watchfiles.watch(
+            *{file.parent for file in self._known if file.parent.is_dir()},
+            # Whatever happens there, also to an editor's temporary files: only content counts.
+            watch_filter=None,
+            stop_event=stop,
+            rust_timeout=_LOOK_AGAIN,
+            yield_on_timeout=True,
+            recursive=False,
+        )
+        with closing(changes):
+            while not stop.is_set():
+                if saved := self._saved():
+                    return saved
+                next(changes, None)
+        return []
+
+    def _saved(self) -> list[Path]:
+        """Return what holds something else than it did, and remember what that is."""
+        saved = []
+        for file, known in self._known.items():
+            digest = _digest(file)
+            if digest is not None and digest != known:
+                self._known[file] = digest
+                saved.append(file)
+        return saved
+
+
+def _digest(file: Path) -> str | None:
+    """Return a file's hash; ``None`` for one that an editor has removed or emptied to write it."""
+    try:
+        return sha256(content) if (content := file.read_bytes()) else None
+    except OSError:
+        return None

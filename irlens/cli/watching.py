@@ -1,0 +1,118 @@
+"""``--watch``: the same question again whenever the kernel has been saved."""
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from irlens.capturing import capture, is_stored
+from irlens.capturing.saves import Saves
+from irlens.cli import output
+from irlens.cli.exits import Exit
+from irlens.cli.options import Asked
+from irlens.cli.subject import find_requests, is_compiled, report_of, tell_compiling
+from irlens.comparison import compare
+from irlens.comparison.code import compare_code
+from irlens.model.capture import Capture
+from irlens.model.code_lines import summary
+from irlens.model.errors import IrlensError
+from irlens.model.moved import verdict
+from irlens.model.text import plural, printable_line
+from irlens.workbench.compiling import Compiler
+
+#: What the assembler is given: the last stage that a person can read without a disassembler.
+_CODE = ("ptx", "amdgcn")
+
+
+def watch(kernel: str, asked: Asked, show: Callable[[Sequence[Capture]], None]) -> Exit:
+    """Show what the compiler makes of a kernel, and what moved with each save, until ctrl+c.
+
+    What cannot be compiled is told, and the next save waited for.
+
+    Args:
+        kernel: KERNEL.
+        asked: The options.
+        show: Writes what was asked for of the captures.
+
+    Raises:
+        IrlensError: KERNEL is nothing that can be saved.
+    """
+    if is_compiled(kernel):
+        raise IrlensError(
+            f"--watch needs a kernel's source, and {kernel} is compiled already",
+            hint="write path/file.py:kernel, or a kernel's name",
+        )
+    saves = Saves(kernel)
+    before: list[Capture] = []
+    with closing(_Compiling(kernel, asked)) as compiling:
+        try:
+            while True:
+                try:
+                    after = compiling.captures()
+                    _clear()
+                    show(after)
+                    _tell_moved(before, after)
+                except IrlensError as error:
+                    saves.failed()
+                    _clear()
+                    output.tell_error(error)
+                else:
+                    saves.compiled(after)
+                    before = after
+                output.note(f"irlens: watching {_listed(saves.files)}; ctrl+c ends")
+                output.note(f"irlens: {_listed(saves.wait())} saved")
+        except KeyboardInterrupt:
+            return Exit.OK
+
+
+class _Compiling:
+    """What compiles: processes of its own, so that no state of one compilation is the next's."""
+
+    def __init__(self, kernel: str, asked: Asked) -> None:
+        self._kernel, self._asked = kernel, asked
+        self._compiler = Compiler()
+
+    def captures(self) -> list[Capture]:
+        """Return what is asked for, made of what the files hold now."""
+        found: list[Capture] = []
+        for request in find_requests(self._kernel, self._asked):
+            if is_stored(request):
+                found += capture(request)
+            else:
+                tell_compiling(self._kernel, request)
+                found += self._compiler.compile(request)
+        return found
+
+    def close(self) -> None:
+        """Abandon what is being compiled."""
+        self._compiler.cancel()
+
+
+def _clear() -> None:
+    if sys.stdout.isatty():
+        click.clear()
+
+
+def _tell_moved(before: Sequence[Capture], after: Sequence[Capture]) -> None:
+    """Say what moved since the last version that could be compiled."""
+    if len(before) != len(after):
+        if before:
+            output.note(f"moved: {plural(len(before), 'configuration')} → {len(after)}")
+        return
+    for one, other in zip(before, after, strict=True):
+        compared = compare(report_of(one, sass=False), report_of(other, sass=False))
+        phrases = verdict(compared) if compared.different else []
+        stage = next((name for name in _CODE if name in one.stages and name in other.stages), None)
+        if stage is not None and (code := compare_code(one, other, stage)).different:
+            phrases.append(f"{stage}: {summary(code)}")
+        label = f"{compared.after.label}: " if len(after) > 1 else ""
+        line = printable_line(f"moved: {label}{', '.join(phrases) or 'nothing'}")
+        click.secho(line, bold=compared.different, dim=not compared.different, err=True)
+
+
+def _listed(files: Sequence[Path]) -> str:
+    """Return what files are called: "softmax.py and 2 more"."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{files[0].name}{more}"

@@ -1,0 +1,131 @@
+"""Which saves of which files are noticed."""
+
+import hashlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.artifacts.load import load
+from irlens.capturing.saves import Saves
+from irlens.model.capture import Capture
+from irlens.model.errors import CaptureError
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+KERNEL = "@triton.jit\ndef k(x):\n    pass\n"
+#: Seconds after which a save counts as not noticed.
+PATIENCE = 60.0
+
+
+def made_of(file: Path, *, digest: str) -> Capture:
+    (capture,) = load(SAMPLES / "captures" / "softmax-h100")
+    assert isinstance(capture, Capture)
+    assert capture.manifest is not None
+    manifest = msgspec.structs.replace(capture.manifest, dependencies={str(file): digest})
+    return msgspec.structs.replace(capture, manifest=manifest)
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    path = tmp_path / "k.py"
+    path.write_text(KERNEL)
+    return path
+
+
+def noticed(saves: Saves, change: Callable[[], object]) -> list[Path]:
+    """What is noticed of a change that is made while somebody waits."""
+    found: list[Path] = []
+    stop = threading.Event()
+    waiting = threading.Thread(target=lambda: found.extend(saves.wait(stop)), daemon=True)
+    waiting.start()
+    change()
+    waiting.join(PATIENCE)
+    assert not waiting.is_alive()
+    return found
+
+
+def test_a_save_is_noticed_however_it_is_written(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    assert noticed(saves, lambda: kernel.write_text(KERNEL + "# 1")) == [kernel]
+    new = kernel.with_name(".k.py.swp")
+
+    def replace() -> None:
+        new.write_text(KERNEL + "# 2")
+        new.replace(kernel)
+
+    assert noticed(saves, replace) == [kernel]
+
+    def remove_and_write() -> None:
+        kernel.write_text("")
+        kernel.unlink()
+        kernel.write_text(KERNEL + "# 3")
+
+    assert noticed(saves, remove_and_write) == [kernel]
+
+
+def test_a_save_before_the_waiting_is_noticed(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    kernel.write_text(KERNEL + "# 1")
+    assert saves.wait() == [kernel]
+
+
+def test_the_same_content_is_no_save(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    stop = threading.Event()
+    threading.Timer(1.5, stop.set).start()
+    kernel.write_text(KERNEL)
+    kernel.with_name("other.py").write_text("x = 1")
+    assert saves.wait(stop) == []
+
+
+def test_what_it_was_made_of_is_watched(kernel: Path, tmp_path: Path) -> None:
+    helper = tmp_path / "lib" / "helper.py"
+    helper.parent.mkdir()
+    helper.write_text("a = 1")
+    saves = Saves(str(kernel))
+    saves.compiled([made_of(helper, digest=hashlib.sha256(helper.read_bytes()).hexdigest())])
+    assert saves.files == [kernel, helper]
+    assert noticed(saves, lambda: helper.write_text("a = 2")) == [helper]
+
+
+def test_what_was_saved_while_it_was_compiled_is_noticed(kernel: Path, tmp_path: Path) -> None:
+    helper = tmp_path / "helper.py"
+    helper.write_text("a = 2")
+    saves = Saves(str(kernel))
+    saves.compiled([made_of(helper, digest="that of a = 1")])
+    assert saves.wait() == [helper]
+
+
+def test_after_a_failure_anything_beside_may_mend_it(kernel: Path, tmp_path: Path) -> None:
+    helper = tmp_path / "helper.py"
+    helper.write_text("a = (")
+    saves = Saves(str(kernel))
+    saves.failed()
+    assert noticed(saves, lambda: helper.write_text("a = 1")) == [helper]
+
+
+def test_a_folder_that_goes_is_waited_for(kernel: Path, tmp_path: Path) -> None:
+    saves = Saves(str(kernel))
+    moved = tmp_path.with_name(f"{tmp_path.name}-moved")
+
+    def away_and_back() -> None:
+        tmp_path.rename(moved)
+        (moved / "k.py").write_text(KERNEL + "# 1")
+        moved.rename(tmp_path)
+
+    assert noticed(saves, away_and_back) == [kernel]
+
+
+def test_a_folder_may_be_gone_when_the_waiting_begins(kernel: Path, tmp_path: Path) -> None:
+    saves = Saves(str(kernel))
+    moved = tmp_path.with_name(f"{tmp_path.name}-moved")
+    tmp_path.rename(moved)
+    (moved / "k.py").write_text(KERNEL + "# 1")
+    assert noticed(saves, lambda: moved.rename(tmp_path)) == [kernel]
+
+
+def test_there_has_to_be_a_file(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="no such file"):
+        Saves(str(tmp_path / "k.py"))

@@ -1,0 +1,103 @@
+"""``irlens inspect --watch``: what is shown whenever the kernel has been saved."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+KERNEL = """
+import triton
+import triton.language as tl
+from factors import FACTOR
+
+IRLENS_KERNELS = {{
+    "scale": {{"args": {{"x": "fp32[n]", "n": 1024}}, "sizes": {{"n": 1024}},
+               "constexprs": {{"BLOCK": 1024}}}},
+}}
+
+
+@triton.jit
+def scale(x, n, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    tl.store(x + cols, {value}, mask=cols < n)
+"""
+PLAIN = KERNEL.format(value="tl.load(x + cols, mask=cols < n) * 2")
+HALVED = KERNEL.format(value="(tl.load(x + cols, mask=cols < n) * 2).to(tl.float16)")
+WRONG = KERNEL.format(value="tl.no_such_function(x)")
+
+
+@contextmanager
+def watching(*arguments: str, cwd: Path) -> Iterator["subprocess.Popen[str]"]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "irlens", "inspect", *arguments, "--watch"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+        env={**os.environ, "COLUMNS": "80"},
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def until_it_waits(process: "subprocess.Popen[str]") -> list[str]:
+    """What is said, up to the line that the next save is waited for."""
+    said: list[str] = []
+    assert process.stderr is not None
+    for line in process.stderr:
+        said.append(line.rstrip("\n"))
+        if "ctrl+c ends" in line:
+            return said
+    raise AssertionError(f"it ended: {said}")
+
+
+def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
+    kernel, factors, page = (tmp_path / name for name in ("k.py", "factors.py", "report.txt"))
+    kernel.write_text(PLAIN)
+    factors.write_text("FACTOR = 2\n")
+    with watching("k.py:scale", "-t", "h100", "-o", str(page), cwd=tmp_path) as process:
+        assert until_it_waits(process) == ["irlens: watching k.py and 1 more; ctrl+c ends"]
+        first = page.read_text()
+        assert first.startswith("scale   sm_90 (h100)")
+
+        kernel.write_text(WRONG)
+        saved, error, *_, waits = until_it_waits(process)
+        assert saved == "irlens: k.py saved"
+        assert error.startswith("irlens: error: k.py:15:24: ")
+        assert "no_such_function" in error
+        assert page.read_text() == first
+
+        kernel.write_text(HALVED)
+        _, moved, waits = until_it_waits(process)
+        assert moved.startswith("moved: occupancy unchanged, only small things moved, ptx: ")
+        assert "added" in moved
+        assert page.read_text() != first
+
+        factors.write_text("FACTOR = 3\n")
+        assert until_it_waits(process) == ["irlens: factors.py saved", "moved: nothing", waits]
+
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+
+
+def test_what_is_compiled_already_cannot_be_saved(tmp_path: Path) -> None:
+    with watching(str(CAPTURES / "softmax-h100"), cwd=tmp_path) as process:
+        out, said = process.communicate()
+    assert process.returncode == 2
+    assert out == ""
+    assert "is compiled already" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("kernel", ["no_such.py:scale", "no_such_kernel"])
+def test_there_has_to_be_a_kernel(kernel: str, tmp_path: Path) -> None:
+    with watching(kernel, cwd=tmp_path) as process:
+        _, said = process.communicate()
+    assert process.returncode == 2
+    assert "no_such" in said
+    assert len(said.splitlines()) <= 2
