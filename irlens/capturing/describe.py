@@ -32,8 +32,10 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sizes: Names that the expressions below use, and their default values.
         args: Run-time arguments by parameter name: a number, an expression, a tensor as
             "fp32[n_rows, n_cols]", or one by a ``TensorDescriptor`` made on the host as
-            "fp16[M, K]:block[BLOCK_M, BLOCK_K]".
-        constexprs: Defaults of ``tl.constexpr`` parameters; a string value is "'text'".
+            "fp16[M, K]:block[BLOCK_M, BLOCK_K]", for Gluon with a layout behind it that is not
+            the default, ":NVMMASharedLayout(64, 16, 2)".
+        constexprs: Defaults of ``tl.constexpr`` parameters; a string value is "'text'", and a
+            layout of Gluon's "BlockedLayout([1], [32], [4], [0])".
         options: Defaults of compile options: num_warps, num_stages, num_ctas, ...
         grid: CTAs in x, y and z; fewer mean 1. May use ``sm_count``.
         outputs: The tensors that the kernel writes.

@@ -66,7 +66,7 @@ class Bench:
         with triton_door.scratch_from(self._scratch):
             compiled = triton_door.compile_variant(
                 kernel,
-                triton_door.with_descriptors(values, args),
+                triton_door.with_descriptors(kernel, values, args),
                 settings,
                 grid,
                 launch=True,

@@ -139,7 +139,7 @@ def _variants(
     options = triton_door.option_defaults(request.target)
     call = resolve(request, description, kernel.parameters(), options)
     with triton_door.compile_only(request.target):
-        args = triton_door.with_descriptors(triton_door.stand_ins(call.args), call.args)
+        args = triton_door.with_descriptors(kernel, triton_door.stand_ins(call.args), call.args)
         found = triton_door.variants(kernel, args, call.defaults, call.overrides)
     known = {name: value for name, value in options.items() if isinstance(value, int | None)}
     variants = []

@@ -36,11 +36,11 @@ def measure(request: Request) -> Timing:
             options = triton_door.option_defaults(request.target)
             call = resolve(request, source.description, kernel.parameters(), options)
             tensors = bench.tensors(call.args)
-            args = triton_door.with_descriptors(tensors, call.args)
+            args = triton_door.with_descriptors(kernel, tensors, call.args)
             settings, *more = triton_door.variants(kernel, args, call.defaults, call.overrides)
             chosen = triton_door.plain(settings)
             grid = evaluate_grid(call, chosen)
-            args = triton_door.with_descriptors(tensors, bind(call, chosen))
+            args = triton_door.with_descriptors(kernel, tensors, bind(call, chosen))
             if more or grid is None:
                 raise CaptureError(f"{kernel.name}: its configuration or grid is left open")
             return bench.time(kernel, args, settings, grid)

@@ -2,14 +2,16 @@
 
 A value is written the same way in a kernel's description and after ``--arg`` or ``--set``:
 ``781``, ``0.5``, ``true``, ``none``, ``fp16`` (a dtype), ``fp16[1024, 1024]`` (a tensor) and
-``fp16[1024, 1024]:block[128, 64]`` (a descriptor of one, made on the host).
+``fp16[1024, 1024]:block[128, 64]`` (a descriptor of one, made on the host; for Gluon the layout of
+the block may follow, ``...:block[128, 64]:NVMMASharedLayout(128, 16, 2)``). A layout of Gluon's is
+written as Python writes it, ``BlockedLayout([1], [32], [4], [0])``.
 """
 
 import ast
 import math
 import re
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import msgspec
 import simpleeval
@@ -91,13 +93,17 @@ class Descriptor(msgspec.Struct, frozen=True):
         tensor: The tensor, whole.
         block: What one load or store moves: extents, or expressions over what may depend on an
             autotuner's configuration.
+        layout: Of the block in shared memory, as Gluon writes it; ``None`` leaves it to Triton, or
+            in Gluon to the default for such a block.
     """
 
     tensor: Tensor
     block: tuple[int | str, ...]
+    layout: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.tensor}:block[{', '.join(map(str, self.block))}]"
+        layout = "" if self.layout is None else f":{self.layout}"
+        return f"{self.tensor}:block[{', '.join(map(str, self.block))}]{layout}"
 
     def bound(self, names: "Names", where: str) -> "Descriptor":
         """Evaluate the block.
@@ -105,7 +111,8 @@ class Descriptor(msgspec.Struct, frozen=True):
         Raises:
             CaptureError: An extent cannot be evaluated or is not a whole number.
         """
-        return Descriptor(self.tensor, tuple(_extent(each, names, where) for each in self.block))
+        block = tuple(_extent(each, names, where) for each in self.block)
+        return Descriptor(self.tensor, block, self.layout)
 
 
 Argument: TypeAlias = Tensor | Descriptor | bool | int | float | None
@@ -113,8 +120,10 @@ Names: TypeAlias = Mapping[str, ConstexprValue]
 
 _TENSOR = re.compile(
     r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*"
-    r"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*)?"
+    r"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>[\w.]*Layout\(.*\))\s*)?)?"
 )
+#: A layout of Gluon's, as Python writes it.
+_LAYOUT = re.compile(r"[\w.]*Layout\(.*\)", re.DOTALL)
 _WORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}
 _LONGEST_EXPRESSION = 400  # characters; Python's parser recurses on nested brackets
 
@@ -170,12 +179,18 @@ def dtype_of(value: ConstexprValue) -> Dtype | None:
     return None
 
 
+def is_layout(value: ConstexprValue) -> TypeGuard[str]:
+    """Whether a constexpr value is the text of one of Gluon's layouts."""
+    return isinstance(value, str) and _LAYOUT.fullmatch(value.strip()) is not None
+
+
 def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprValue:
     """Return the value of an expression of a kernel's description.
 
     Args:
         expression: A number, or Python arithmetic over ``names``, the dtypes, ``cdiv``,
-            ``next_power_of_2``, ``min`` and ``max``. Nothing else can be reached from it.
+            ``next_power_of_2``, ``min`` and ``max``. Nothing else can be reached from it. The text
+            of a layout is itself.
         names: Sizes, constexprs and the like.
         where: What the expression is for, to be named in an error.
 
@@ -183,7 +198,7 @@ def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprV
         CaptureError: It cannot be evaluated.
         UnknownSizeError: It uses a name that has no value.
     """
-    if not isinstance(expression, str):
+    if not isinstance(expression, str) or is_layout(expression):
         return expression
     dtypes = {name: _LANGUAGE + dtype.language for name, dtype in DTYPES.items()}
     if len(expression) > _LONGEST_EXPRESSION:
@@ -283,13 +298,13 @@ def _tensor(
             f"{where}: the block [{', '.join(block)}] has {plural(len(block), 'dimension')} and the"
             f" tensor {len(tensor.shape)}"
         )
-    return Descriptor(tensor, block)
+    return Descriptor(tensor, block, match["layout"])
 
 
 def _like(tensor: Tensor, replaced: Argument) -> Tensor | Descriptor:
     """Return a tensor, by a descriptor with the same block if that is what it replaces."""
     if isinstance(replaced, Descriptor) and len(replaced.block) == len(tensor.shape):
-        return Descriptor(tensor, replaced.block)
+        return Descriptor(tensor, replaced.block, replaced.layout)
     return tensor
 
 

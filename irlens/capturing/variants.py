@@ -52,7 +52,7 @@ def make_variants(
     made: list[Variant] = []
     with nullcontext() if bench else triton_door.compile_only(request.target):
         args = bench.tensors(call.args) if bench else triton_door.stand_ins(call.args)
-        described = triton_door.with_descriptors(args, call.args)
+        described = triton_door.with_descriptors(kernel, args, call.args)
         for settings in triton_door.variants(kernel, described, call.defaults, call.overrides):
             require(kernel.name, kernel.parameters(), call, settings)
             chosen = triton_door.plain(settings)
@@ -60,7 +60,7 @@ def make_variants(
             if bench is None:
                 compiled = triton_door.compile_variant(
                     kernel,
-                    triton_door.with_descriptors(args, bound),
+                    triton_door.with_descriptors(kernel, args, bound),
                     settings,
                     grid or (1, 1, 1),
                     launch=False,

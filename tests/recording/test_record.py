@@ -14,6 +14,7 @@ import pytest
 import irlens
 from irlens import arch
 from irlens.artifacts.load import load
+from irlens.capturing import Request, capture
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
 from irlens.model.report import Occupancy
@@ -579,3 +580,32 @@ def test_what_ends_irlens_ends_the_program_and_what_it_compiled_is_kept(
     assert [each.kernel for each in load(tmp_path / "kept") if isinstance(each, Capture)] == [
         "scale"
     ]
+
+
+@needs_torch
+def test_what_a_program_gives_a_kernel_in_gluon_asks_irlens_for_the_same(
+    recorder: Recorder,
+) -> None:
+    kernels = Path(__file__).parents[1] / "data" / "gluon" / "copying.py"
+    recording = recorder.run(f"""
+        sys.path.insert(0, {str(kernels.parent)!r})
+        import copying, torch
+        from triton.experimental.gluon import language as gl
+        from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+        tensor = torch.empty(64, 64, device="cuda")
+        layout = gl.NVMMASharedLayout(32, 32, 2)
+        copying.scale[(1,)](TensorDescriptor.from_tensor(tensor, [64, 32], layout), tensor)
+        flat = tensor.view(-1)
+        copying.copy[(1,)](flat, flat, 128, gl.BlockedLayout([1], [32], [4], [0]))
+    """)
+    assert (code(recording), recording.variants) == (0, {"scale": 1, "copy": 1})
+    for kept in recorder.kept():
+        settings, args = kept.config.constexprs, kept.config.args
+        request = Request(
+            kernel=f"{kernels}:{kept.kernel}", target=H100.target, settings=settings, args={**args}
+        )
+        (same,) = capture(request)
+        assert same.config.constexprs == settings
+        assert same.config.args == args
+        assert same.stages["cubin"].read() == kept.stages["cubin"].read()

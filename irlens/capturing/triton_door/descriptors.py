@@ -4,15 +4,16 @@ from collections.abc import Mapping
 
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from irlens.capturing.triton_door.kernels import Values
+from irlens.capturing.triton_door.kernels import Kernel, Values
 from irlens.capturing.values import Argument, Descriptor
 from irlens.model.errors import CaptureError
 
 
-def with_descriptors(values: Values, args: Mapping[str, Argument]) -> Values:
+def with_descriptors(kernel: Kernel, values: Values, args: Mapping[str, Argument]) -> Values:
     """Return values with Triton's descriptors instead of the tensors that are passed by one.
 
     Args:
+        kernel: For whom: Gluon has descriptors of its own.
         values: Tensors, or stand-ins for them, and all else.
         args: What each is. A block that is not evaluated yet is given as Triton's own examples
             do until an autotuner has chosen: as ones.
@@ -21,16 +22,21 @@ def with_descriptors(values: Values, args: Mapping[str, Argument]) -> Values:
         CaptureError: There is no such descriptor.
     """
     return {
-        name: _described(name, value, args[name]) if name in args else value
+        name: _described(kernel, name, value, args[name]) if name in args else value
         for name, value in values.items()
     }
 
 
-def _described(name: str, tensor: object, argument: Argument) -> object:
+def _described(kernel: Kernel, name: str, tensor: object, argument: Argument) -> object:
     if not isinstance(argument, Descriptor):
         return tensor
     block = [extent if isinstance(extent, int) else 1 for extent in argument.block]
     try:
+        if kernel.gluon:
+            from irlens.capturing.triton_door import layouts
+
+            element = argument.tensor.dtype.language
+            return layouts.described(tensor, element, block, argument.layout)
         return TensorDescriptor.from_tensor(tensor, block)
     except (AssertionError, TypeError, ValueError) as error:
         raise CaptureError(f"{name}: {argument} cannot be described: {error}") from error

@@ -9,7 +9,7 @@ from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.jit import JITFunction
 
 from irlens.capturing.call import Parameter
-from irlens.capturing.values import dtype_of
+from irlens.capturing.values import dtype_of, is_layout
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import UnknownNameError
 
@@ -32,6 +32,11 @@ class Kernel(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """The function's name."""
         return str(self.function.fn.__name__)
+
+    @property
+    def gluon(self) -> bool:
+        """Whether it is written in Gluon, ``triton.experimental.gluon``."""
+        return bool(self.function.is_gluon())
 
     def parameters(self) -> list[Parameter]:
         """Return the function's parameters in order."""
@@ -137,7 +142,11 @@ def _chosen(kernel: Kernel, name: str, value: ConstexprValue) -> object:
 
 
 def _to_triton(value: ConstexprValue) -> object:
-    """Turn "tl.float16" into the dtype, and leave everything else as it is."""
+    """Turn "tl.float16" into the dtype, a layout's text into the layout, and nothing else."""
+    if is_layout(value):
+        from irlens.capturing.triton_door.layouts import parse_layout
+
+        return parse_layout(value)
     dtype = dtype_of(value)
     return getattr(tl, dtype.language) if dtype else value
 

@@ -151,8 +151,21 @@ def _described(value: Any) -> int | float | str:
     block = getattr(value, "block_shape", None)
     tensor = _tensor(value if block is None else value.base)
     if tensor is not None:
-        return recorded(tensor if block is None else Descriptor(tensor, tuple(block)))
+        return recorded(
+            tensor if block is None else Descriptor(tensor, tuple(block), _layout(value, tensor))
+        )
     return str(getattr(value, "__name__", None) or type(value).__name__)
+
+
+def _layout(descriptor: Any, tensor: Tensor) -> str | None:
+    """Return the layout of a descriptor of Gluon's; ``None`` of the default, and of Triton's."""
+    layout = getattr(descriptor, "layout", None)
+    if layout is None:
+        return None
+    from irlens.capturing.triton_door.layouts import default_layout
+
+    usual = default_layout(tensor.dtype.language, descriptor.block_shape)
+    return None if layout == usual else str(layout)
 
 
 def _tensor(value: Any) -> Tensor | None:
