@@ -43,7 +43,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         copies = pipeline.kind in ("cp.async", "direct-to-lds")
         if not (copies and pipeline.outstanding_at_wait and pipeline.groups_during_compute == 0):
             continue
-        stages = pipeline.achieved_stages or 1
+        stages = pipeline.achieved_stages
+        if stages is None:
+            continue
         place = pipeline.source or f"{pipeline.stage}:{pipeline.line}"
         yield Finding(
             code=CODE,

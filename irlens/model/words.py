@@ -111,6 +111,16 @@ def describe_waves(occupancy: Occupancy) -> list[str]:
     return [held, f"last {last} {percent(occupancy.tail)} full"]
 
 
+def describe_depth(pipeline: Pipeline) -> str | None:
+    """Return "2 of 4 stages"; ``None`` of a pipeline whose stages are not known."""
+    asked, achieved = pipeline.requested_stages, pipeline.achieved_stages
+    if achieved is None:
+        return None
+    if asked is None:
+        return plural(achieved, "stage")
+    return f"{achieved} of {plural(asked, 'stage')}"
+
+
 def describe_prefetch(pipeline: Pipeline) -> list[str]:
     """Return how far a pipeline runs ahead, as phrases, as far as that is known."""
     told = []

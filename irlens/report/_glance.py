@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-from irlens.model.report import Pipeline, Report
+from irlens.model.report import Report
 from irlens.model.text import percent, plural, size
+from irlens.model.words import describe_depth
 
 
 def name(report: Report) -> str:
@@ -19,9 +20,9 @@ def glance(report: Report) -> list[str]:
         fits = f"occupancy {percent(occupancy.theoretical)}"
         told.append(fits if occupancy.launchable else "cannot launch")
     told += [
-        f"{each.kind or 'loads'} {depth(each)}"
+        f"{each.kind or 'loads'} {deep}"
         for each in report.pipelines
-        if each.achieved_stages is not None
+        if (deep := describe_depth(each)) is not None
     ]
     if report.resources.local_bytes:
         told.append(f"{size(report.resources.local_bytes)} local memory")
@@ -32,11 +33,3 @@ def found(report: Report) -> str:
     """Return the findings by number: "1 warning, 2 notes"; "" if there are none."""
     severities = Counter(finding.severity for finding in report.findings)
     return ", ".join(plural(number, severity) for severity, number in severities.items())
-
-
-def depth(pipeline: Pipeline) -> str:
-    """Return "2 of 4 stages"; only of a pipeline whose stages are known."""
-    asked, achieved = pipeline.requested_stages, pipeline.achieved_stages
-    if asked is None:
-        return plural(achieved or 0, "stage")
-    return f"{achieved} of {plural(asked, 'stage')}"

@@ -8,11 +8,11 @@ from irlens.model.text import plural, size
 from irlens.model.words import (
     Words,
     describe_cover,
+    describe_depth,
     describe_prefetch,
     describe_tile,
     describe_way,
 )
-from irlens.report._glance import depth
 from irlens.report.html._markup import Content, Markup, join, tag
 from irlens.report.html._parts import State, card, folded, phrases, stated, table
 from irlens.report.html._places import Places
@@ -45,10 +45,10 @@ def pipelines(report: Report, places: Places) -> Markup:
 
 def verdict(pipeline: Pipeline) -> Markup:
     """Return the verdict with how deep the pipeline is, if that is known."""
-    state = VERDICT_STATES[pipeline.verdict]
-    if pipeline.achieved_stages is None:
+    state, deep = VERDICT_STATES[pipeline.verdict], describe_depth(pipeline)
+    if deep is None:
         return stated(state, pipeline.verdict)
-    return stated(state, pipeline.kind or "loads", " ", depth(pipeline))
+    return stated(state, pipeline.kind or "loads", " ", deep)
 
 
 def _pipeline(pipeline: Pipeline, report: Report, places: Places, words: Words) -> Markup:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import plural
-from irlens.model.words import Words, describe_tensor_memory
+from irlens.model.words import Words, describe_depth, describe_tensor_memory
 from irlens.report import View
-from irlens.report._glance import depth, found, glance, name
+from irlens.report._glance import found, glance, name
 from irlens.report._overview import TITLES, figures, label_or_kernel
 from irlens.report.markdown import FOLDED_WIDTH
 from irlens.report.markdown._document import Document, code, words
@@ -65,6 +65,5 @@ def _figures(report: Report) -> list[list[str]]:
 
 
 def _pipelined(pipeline: Pipeline) -> str:
-    if pipeline.achieved_stages is None:
-        return pipeline.verdict
-    return f"{depth(pipeline)}, {pipeline.verdict}"
+    deep = describe_depth(pipeline)
+    return pipeline.verdict if deep is None else f"{deep}, {pipeline.verdict}"

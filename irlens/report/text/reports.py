@@ -15,11 +15,11 @@ from irlens.model.text import count, plural, size
 from irlens.model.words import (
     Words,
     describe_cover,
+    describe_depth,
     describe_prefetch,
     describe_run,
 )
 from irlens.report import DETAILS, View
-from irlens.report._glance import depth
 from irlens.report._overview import TITLES, figures, label_or_kernel
 from irlens.report.text._details import add_detail
 from irlens.report.text._page import Cell, Page, Style, prose
@@ -110,13 +110,14 @@ def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: Words) -> N
     place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
     code = page.shortened(report.code.get(place, ""), beside=place)
     page.line("Pipeline", [place, Cell(code, "code")] if code else [place], gap="  ")
-    if pipeline.achieved_stages is None:
+    deep = describe_depth(pipeline)
+    if deep is None:
         page.text_line("", f"{pipeline.verdict}: {pipeline.reason}", _verdict_style(pipeline))
         return
     mark = {"good": " ✓", "warn": " ✗"}.get(_verdict_style(pipeline), "")
     cells: list[Cell | str] = [
         Cell(pipeline.kind or "loads", "bold"),
-        Cell(f"{depth(pipeline)}{mark}", _verdict_style(pipeline)),
+        Cell(f"{deep}{mark}", _verdict_style(pipeline)),
     ]
     cells += describe_prefetch(pipeline)
     page.line("", cells)

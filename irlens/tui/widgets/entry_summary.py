@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import count, percent, plural, printable_line, size
-from irlens.model.words import Words
+from irlens.model.words import Words, describe_depth
 from irlens.tui.drawing import (
     BAD,
     DIM,
@@ -116,10 +116,9 @@ def _pipelines(report: Report) -> Iterator[Content]:
 
 def verdict(pipeline: Pipeline) -> Content:
     """Return "cp.async 4 of 4 stages ✓" or "unknown"."""
-    if pipeline.achieved_stages is None:
+    stages = describe_depth(pipeline)
+    if stages is None:
         return Content.styled(pipeline.verdict, WARN)
-    asked, achieved = pipeline.requested_stages, pipeline.achieved_stages
-    stages = f"{achieved} of {plural(asked, 'stage')}" if asked else plural(achieved, "stage")
     good = pipeline.verdict == "pipelined"
     sign = " ✓" if good else " ✗"
     return Content.assemble(
