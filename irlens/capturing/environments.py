@@ -97,8 +97,11 @@ def _executable(name: str) -> Path:
     path = Path(name).expanduser()
     found = shutil.which(_python(path) if path.is_dir() else path)
     if found is None:
+        is_path = "/" in name or path.exists()
+        wanted = "no such interpreter" if is_path else "no such version or interpreter"
         raise CaptureError(
-            f"no such interpreter: {name}", hint="name a Python that has Triton: .venv/bin/python"
+            f"{wanted}: {name}",
+            hint="name a version of Triton, 3.6.0, or a Python that has it, .venv/bin/python",
         )
     return Path(found).absolute()  # not resolved: an environment's python is a link out of it
 

@@ -355,10 +355,11 @@ def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
         (("softmax", "--sort", "speed"), "unknown figure in --sort 'speed'"),
         (("softmax", "--set", "BLOK_SIZE=4"), "BLOCK_SIZE"),
         (("softmax", "--measure"), "--measure needs a GPU"),
+        (("softmax", "--prune-list", "-"), "would both go to stdout"),
         (("softmax", "--jobs", "2", "--cluster", "tcp://localhost:1"), "--jobs has no effect"),
         (("softmax", "--triton", "3.6", "--cluster", "tcp://localhost:1"), "compile with theirs"),
         (("softmax", "--triton", "3.1"), "Triton 3.1: irlens compiles with 3.4 or newer"),
-        (("softmax", "--python", "no-such-python"), "no such interpreter: no-such-python"),
+        (("softmax", "--python", "no-such"), "no such version or interpreter: no-such"),
         (("softmax", "--cluster", "tcp://localhost:1"), "no Dask scheduler answers"),
         (
             ("softmax", "--num-warps", "1..1000", "--num-stages", "0..50", "--triton", "3.6,3.7"),

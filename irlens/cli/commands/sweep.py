@@ -126,6 +126,10 @@ def command(
         )
     if cluster is not None and jobs is not None:
         raise click.UsageError("--jobs has no effect beside --cluster, which has its own workers")
+    if str(prune_list) == "-" and str(options["destination"] or "-") == "-":
+        raise click.UsageError(
+            "--prune-list - and the report would both go to stdout: give one of them a file"
+        )
     asked = asked_configs(options)
     if cluster is not None and asked.tritons:
         raise click.UsageError(
