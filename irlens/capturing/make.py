@@ -1,5 +1,6 @@
 """From a request to captures: out of the store, or compiled into it."""
 
+import itertools
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -62,8 +63,8 @@ def capture_entries(request: Request) -> list[Path]:
     store.hold()
     source = describe.find_kernel(request.kernel)
     triton = environments.identify(request.triton)
-    destination = store.path_for(key(request, source, triton))
-    if not request.run and _is_current(destination):
+    destination = _stored(key(request, source, triton))
+    if destination is not None and not request.run:
         store.touch(destination)
     else:
         other = environments.find(request.triton)
@@ -86,7 +87,8 @@ def compile_here(request: Request, triton: str) -> Path:
         The store's directory of the captures.
     """
     source = describe.find_kernel(request.kernel)
-    destination = store.path_for(key(request, source, triton))
+    name = key(request, source, triton)
+    destination = _stored(name) or _free(name)
     with ONE_AT_A_TIME:
         _make(request, source, destination)
     return destination
@@ -96,12 +98,34 @@ def is_stored(request: Request) -> bool:
     """Whether ``capture`` would answer without compiling."""
     source = describe.find_kernel(request.kernel)
     triton = environments.identify(request.triton)
-    return not request.run and _is_current(store.path_for(key(request, source, triton)))
+    return not request.run and _stored(key(request, source, triton)) is not None
 
 
 def _entries(destination: Path) -> list[Path]:
     """Return the captures of a request in the order of the autotuner's configurations."""
     return sorted(path for path in destination.iterdir() if path.is_dir())
+
+
+def _stored(key: str) -> Path | None:
+    """Return the store's captures of a key that are of what the files hold now, if it has them."""
+    return next((place for place in _places(key) if _is_current(place)), None)
+
+
+def _free(key: str) -> Path:
+    """Return where a key's captures go that the store does not have yet."""
+    return next(place for place in _places(key) if not place.exists())
+
+
+def _places(key: str) -> Iterator[Path]:
+    """Yield each place where the store may have a key's captures, and then the next free one.
+
+    Those of another version of what the kernel's file imports stay beside: somebody may look at
+    them, or compare.
+    """
+    for number in itertools.count():
+        yield (place := store.path_for(f"{key}-{number}" if number else key))
+        if not place.exists():
+            return
 
 
 def _is_current(destination: Path) -> bool:
@@ -127,7 +151,6 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
         from irlens.capturing.variants import make_variants
 
     store.clean(destination.parent)
-    was_there = destination.exists()
     with ExitStack() as stack:
         work = stack.enter_context(store.workspace(destination))
         # Twice: for what the file compiles while it is loaded, and against knobs that it sets.
@@ -146,8 +169,7 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
         for index, variant in enumerate(made):
             _write(work / "build" / f"{index:03}", request, source, others, variant)
         # What another process has published meanwhile may already be in use: it stays.
-        outdated = was_there and not _is_current(destination)
-        store.publish(work / "build", destination, replace=request.run or outdated)
+        store.publish(work / "build", destination, replace=request.run)
 
 
 def _write(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from irlens.capturing.finding import find_file
 from irlens.capturing.keeping import sha256
-from irlens.model.capture import Capture
+from irlens.model.capture import PYTHON_FOLDER, Capture
 
 #: Milliseconds after which the files are read again even if nobody has told of a change: some
 #: file systems (NFS, a container's mounts) tell of none.
@@ -34,17 +34,24 @@ class Saves:
         return list(self._known)
 
     def compiled(self, captures: Iterable[Capture]) -> None:
-        """Watch what these captures were made of, and no more."""
-        self._known = {self._source: self._known[self._source]}
+        """Watch what these captures were made of, and no more; what that was they tell."""
+        own = self._known[self._source]
+        others: dict[Path, str | None] = {}
         for capture in captures:
-            if capture.manifest is not None:
+            if capture.directory is not None and capture.manifest is not None:
+                own = _digest(capture.directory / PYTHON_FOLDER / capture.manifest.file) or own
                 told = capture.manifest.dependencies.items()
-                self._known |= {Path(path): digest for path, digest in told}
+                others |= {Path(path): digest for path, digest in told}
+        self._known = {self._source: own, **others}
 
     def failed(self) -> None:
         """Watch all Python beside it, too: what could not be loaded has not told its files."""
         for file in sorted(self._source.parent.glob("*.py")):
             self._known.setdefault(file, _digest(file))
+
+    def forget(self) -> None:
+        """Take what the files hold now for what was compiled."""
+        self._saved()
 
     def wait(self, until: threading.Event | None = None) -> list[Path]:
         """Wait until a file holds something else than what was compiled.
@@ -59,7 +66,7 @@ class Saves:
 
         stop = until or threading.Event()
         changes = watchfiles.watch(
-            *{file.parent for file in self._known if file.parent.is_dir()},
+            *{file.parent for file in self.files if file.parent.is_dir()},
             # Whatever happens there, also to an editor's temporary files: only content counts.
             watch_filter=None,
             stop_event=stop,
@@ -76,13 +83,10 @@ class Saves:
 
     def _saved(self) -> list[Path]:
         """Return what holds something else than it did, and remember what that is."""
-        saved = []
-        for file, known in self._known.items():
-            digest = _digest(file)
-            if digest is not None and digest != known:
-                self._known[file] = digest
-                saved.append(file)
-        return saved
+        now = {file: _digest(file) for file in self._known}
+        saved = {f: digest for f, digest in now.items() if digest not in (None, self._known[f])}
+        self._known |= saved
+        return list(saved)
 
 
 def _digest(file: Path) -> str | None:

@@ -6,13 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from irlens.cli import output
 from irlens.cli.options import Asked
+from irlens.cli.saved import saved_reports, stdin
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
-from irlens.model.report import SCHEMA, Report
+from irlens.model.report import Report
 
 if TYPE_CHECKING:
     from irlens.arch import Gpu
@@ -101,11 +100,11 @@ def find_captures(kernel: str, asked: Asked) -> list[Capture]:
         refuse_options(kernel, asked)
         if saved_reports(kernel) is not None:
             raise IrlensError(
-                f"{kernel} is a saved report, which holds no code",
+                f"{'stdin' if kernel == '-' else kernel} is a saved report, which holds no code",
                 hint="name the capture that it was made of",
             )
         return list(_loaded(kernel))
-    return list(_made(kernel, asked))
+    return [capture for capture, _ in make_captures(kernel, asked)]
 
 
 def is_compiled(kernel: str) -> bool:
@@ -135,7 +134,7 @@ def _loaded(kernel: str) -> Iterator[Capture]:
     from irlens.artifacts.load import Broken, load, load_bytes
 
     if kernel == "-":
-        yield from load_bytes(sys.stdin.buffer.read(), name="stdin")
+        yield from load_bytes(stdin(), name="stdin")
         return
     broken: list[Broken] = []
     found = False
@@ -153,13 +152,20 @@ def _loaded(kernel: str) -> Iterator[Capture]:
         raise ArtifactError(f"{kernel} holds no capture that can be read")
 
 
-def _made(kernel: str, asked: Asked) -> Iterator[Capture]:
-    from irlens.capturing import capture, is_stored
+def make_captures(kernel: str, asked: Asked) -> "Iterator[tuple[Capture, Request]]":
+    """Yield what a kernel is compiled to, or was before, and what asked for it.
 
+    Raises:
+        IrlensError: It cannot be compiled.
+    """
+    from irlens.capturing import capture, is_stored
+    from irlens.capturing.messages import head_last_words
+
+    head_last_words("irlens: error: the compiler ended the process. It said last:\n")
     for request in find_requests(kernel, asked):
         if not is_stored(request):
             tell_compiling(kernel, request)
-        yield from capture(request)
+        yield from ((made, request) for made in capture(request))
 
 
 def tell_compiling(kernel: str, request: "Request") -> None:
@@ -255,28 +261,3 @@ def refuse_options(kernel: str, asked: Asked) -> None:
             f"{kernel} is compiled already: --target, --set and the like have no effect on it",
             hint="leave them out, or name the kernel's source",
         )
-
-
-def saved_reports(kernel: str) -> list[Report] | None:
-    """Return the reports in a JSON file that irlens wrote, ``None`` for anything else."""
-    path = Path(kernel).expanduser()
-    if path.suffix != ".json" or not path.is_file():
-        return None
-    try:
-        document = msgspec.json.decode(path.read_bytes())
-        items = document if isinstance(document, list) else [document]
-        if not items or not all(isinstance(item, dict) and "schema" in item for item in items):
-            return None
-        for item in items:
-            if item["schema"] != SCHEMA:
-                raise ArtifactError(
-                    f"{kernel}: a report of schema {item['schema']!r}, this irlens reads {SCHEMA}",
-                    hint="write it again with this version of irlens",
-                )
-        return msgspec.convert(items, list[Report])
-    except OSError as error:
-        raise ArtifactError(f"cannot read {kernel}: {error.strerror}") from error
-    except msgspec.ValidationError as error:
-        raise ArtifactError(f"{kernel}: not a whole report: {error}") from error
-    except msgspec.DecodeError as error:
-        raise ArtifactError(f"{kernel}: not JSON: {error}") from error

@@ -1,5 +1,6 @@
 """What the TUI asks of the rest of irlens."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -132,8 +133,24 @@ class Workbench(Protocol):
                 changed, too.
         """
 
+    def saved(self, key: str, until: threading.Event) -> str:
+        """Wait until a file that an entry's kernel is made of is saved, and return its name.
+
+        Args:
+            key: The entry's.
+            until: Ends the waiting when it is set.
+
+        Returns:
+            "" if ``until`` was set, and at once for an entry of which it is not known what it was
+            compiled from. An entry that is older than what was saved already is told of at once,
+            unless it has been compiled anew since.
+        """
+
+    def remake(self, key: str) -> Entry:
+        """Compile again what an entry was compiled from, and return the new entry."""
+
     def cancel(self) -> None:
-        """Abandon a ``recompile`` that another thread waits for: that one raises."""
+        """Abandon a ``recompile`` or ``remake`` that another thread waits for: that one raises."""
 
     def explain(self, code: str) -> str:
         """Return what a finding means, in Markdown."""

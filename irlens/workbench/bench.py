@@ -3,7 +3,7 @@
 import itertools
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.tui.workbench import Entry, Setting
 from irlens.workbench import reading
-from irlens.workbench.compiling import Compiler
 from irlens.workbench.found import Found, Uncompiled, key_of
+from irlens.workbench.made import Made
 from irlens.workbench.twins import Twins
 
 # The interface is on the screen before it asks for anything, and sooner without these.
@@ -37,7 +37,7 @@ class Bench:
         title: What is looked at, as the user named it.
         find: Yields what there is; is called anew for every listing.
         asking: Returns what asks for a kernel, by its name.
-        kernel: What everything was compiled from, if that is a kernel.
+        origins: What captures were made of, where that is known.
         root: Places are told relative to it.
     """
 
@@ -47,29 +47,26 @@ class Bench:
         find: Callable[[], Iterator[Found]],
         *,
         asking: "Callable[[str], Request]",
-        kernel: str | None = None,
+        origins: "Iterable[tuple[Capture, Request]]" = (),
         root: Path | None = None,
     ) -> None:
         self.title = title
         self._find = find
         self._asking = asking
-        self._kernel = kernel
         self._root = root
         self._subjects: dict[str, Capture | Report | Uncompiled] = {}
-        #: What was compiled from here, by key, and from which kernel.
-        self._made: dict[str, tuple[Capture, str]] = {}
         self._twins = Twins()
+        self._made = Made(origins, lambda capture: self._twins.first(key_of(capture, 0), capture))
         self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
         self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
         self._demands: dict[str, Demands | None] = {}
-        self._compiler = Compiler()
         self._compiling = threading.Lock()
 
     def entries(self) -> Iterator[Entry]:
         """Yield each entry at once by its name, then with what its binary says, then in full."""
         waiting: list[Waiting] = []
         listed: set[str] = set()
-        made = (capture for capture, _ in list(self._made.values()))
+        made = list(self._made.captures.values())
         for number, found in enumerate(itertools.chain(self._find(), made)):
             key = key_of(found, number)
             if isinstance(found, Capture):
@@ -231,11 +228,26 @@ class Bench:
         source = self._source(key, capture) if capture else None
         if capture is None or source is None:
             raise CaptureError("the kernel's source is not known")
-        return self.entry(self._compile(source, request_of(capture, source, changes)))
+        made = self._made.compile(request_of(capture, source, changes))
+        self._subjects |= made
+        return self.entry(next(iter(made)))
+
+    def saved(self, key: str, until: threading.Event) -> str:
+        """Wait until an entry's kernel is saved, and return what was."""
+        return self._made.wait_for_save(key, until)
+
+    def remake(self, key: str) -> Entry:
+        """Compile an entry anew, from what its files hold now."""
+        made = self._made.compile_anew(key)
+        config = self._capture(key).config
+        self._subjects |= made
+        # Of an autotuner's configurations the same one, unless it is not tried any more.
+        alike = (other for other, capture in made.items() if capture.config == config)
+        return self.entry(next(alike, next(iter(made))))
 
     def cancel(self) -> None:
         """Abandon the compilation that another thread waits for."""
-        self._compiler.cancel()
+        self._made.cancel()
 
     def explain(self, code: str) -> str:
         """Return what a finding means, in Markdown."""
@@ -260,21 +272,9 @@ class Bench:
     def _compile_first(self, key: str, kernel: Uncompiled) -> Capture:
         """Compile a kernel under the key that it is listed by."""
         with self._compiling:  # what else was asked of it meanwhile waits for the same one
-            made = self._made.get(key)
-            if made is None:
-                compiled = self._compile(kernel.name, self._asking(kernel.name))
-                made = self._capture(compiled), kernel.name
-                self._made[key], self._subjects[key] = made, made[0]
-            return made[0]
-
-    def _compile(self, kernel: str, request: "Request") -> str:
-        """Compile a kernel, list what comes of it, and return the key of the first."""
-        keys = []
-        for capture in self._compiler.compile(request):
-            keys.append(self._twins.first(key_of(capture, 0), capture))
-            self._subjects[keys[-1]] = capture
-            self._made[keys[-1]] = (capture, kernel)
-        return keys[0]
+            if key not in self._made.captures:
+                self._subjects |= self._made.compile_as(key, self._asking(kernel.name))
+            return self._made.captures[key]
 
     def _capture_of(self, key: str) -> Capture | None:
         """Return an entry's capture, ``None`` for a saved report."""
@@ -283,8 +283,8 @@ class Bench:
     def _source(self, key: str, capture: Capture) -> str | None:
         from irlens.workbench.recompiling import source_of
 
-        made = self._made.get(key)
-        return source_of(capture, made[1] if made else self._kernel)
+        request = self._made.request(key)
+        return source_of(capture, request.kernel if request is not None else None)
 
     def _place(self, capture: Capture) -> str:
         alone = next(iter(capture.stages.values())).path if capture.stages else None

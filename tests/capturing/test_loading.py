@@ -44,8 +44,12 @@ def test_a_file_imports_from_its_own_folder_and_that_is_recorded(
     assert str(path.parent) not in sys.path
     helper.write_text(helper.read_text().replace("42", "17"))
     assert not is_stored(request(path, sm_90))
-    (entry,) = capture_entries(request(path, sm_90))
-    assert not stores_42(entry), "the changed file was loaded, not the old module"
+    (other,) = capture_entries(request(path, sm_90))
+    assert not stores_42(other), "the changed file was loaded, not the old module"
+
+    assert stores_42(entry), "whoever looks at the one before still has it"
+    helper.write_text(helper.read_text().replace("17", "42"))
+    assert capture_entries(request(path, sm_90)) == [entry], "and it is not compiled again"
 
 
 def test_a_file_in_a_package_may_import_relatively(

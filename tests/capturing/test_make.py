@@ -1,3 +1,4 @@
+import importlib
 import os
 import re
 from collections.abc import Callable
@@ -83,6 +84,22 @@ def test_a_capture_says_how_it_was_made(sm_90: Target) -> None:
     names = {path.name for path in entry.iterdir()}
     stages = {f"softmax_kernel.{s}" for s in ("source", "ttir", "ttgir", "llir", "ptx", "cubin")}
     assert names == stages | {"softmax_kernel.json", "irlens.json", "python"}
+
+
+def test_the_compiler_is_not_hashed_to_name_what_is_private(
+    sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [
+        importlib.import_module(f"triton.{name}") for name in ("runtime.cache", "compiler.compiler")
+    ]
+    (place,) = (module for module in places if hasattr(module, "triton_key"))
+
+    def read_all_of_it() -> str:
+        raise AssertionError
+
+    monkeypatch.setattr(place, "triton_key", read_all_of_it)
+    assert capture_entries(Request(kernel="vector_add", target=sm_90))
+    assert place.triton_key is read_all_of_it
 
 
 def test_without_the_number_of_sms_the_grid_is_unknown(sm_90: Target) -> None:

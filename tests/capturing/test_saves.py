@@ -1,6 +1,7 @@
 """Which saves of which files are noticed."""
 
 import hashlib
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,12 +20,21 @@ KERNEL = "@triton.jit\ndef k(x):\n    pass\n"
 PATIENCE = 60.0
 
 
-def made_of(file: Path, *, digest: str) -> Capture:
-    (capture,) = load(SAMPLES / "captures" / "softmax-h100")
+def made_of(kernel: str, others: dict[Path, str], folder: Path) -> Capture:
+    """A capture of a kernel's file that held that, and of others with these hashes."""
+    copy = folder / "capture"
+    shutil.copytree(SAMPLES / "captures" / "softmax-h100", copy)
+    (copy / "python" / "k.py").write_text(kernel)
+    (capture,) = load(copy)
     assert isinstance(capture, Capture)
     assert capture.manifest is not None
-    manifest = msgspec.structs.replace(capture.manifest, dependencies={str(file): digest})
+    told = {str(file): digest for file, digest in others.items()}
+    manifest = msgspec.structs.replace(capture.manifest, file="k.py", dependencies=told)
     return msgspec.structs.replace(capture, manifest=manifest)
+
+
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 @pytest.fixture
@@ -85,7 +95,7 @@ def test_what_it_was_made_of_is_watched(kernel: Path, tmp_path: Path) -> None:
     helper.parent.mkdir()
     helper.write_text("a = 1")
     saves = Saves(str(kernel))
-    saves.compiled([made_of(helper, digest=hashlib.sha256(helper.read_bytes()).hexdigest())])
+    saves.compiled([made_of(KERNEL, {helper: sha256(helper)}, tmp_path)])
     assert saves.files == [kernel, helper]
     assert noticed(saves, lambda: helper.write_text("a = 2")) == [helper]
 
@@ -94,8 +104,20 @@ def test_what_was_saved_while_it_was_compiled_is_noticed(kernel: Path, tmp_path:
     helper = tmp_path / "helper.py"
     helper.write_text("a = 2")
     saves = Saves(str(kernel))
-    saves.compiled([made_of(helper, digest="that of a = 1")])
+    saves.compiled([made_of(KERNEL, {helper: "that of a = 1"}, tmp_path / "1")])
     assert saves.wait() == [helper]
+    saves.compiled([made_of(KERNEL + "# 1", {helper: sha256(helper)}, tmp_path / "2")])
+    assert saves.wait() == [kernel]
+
+
+def test_what_was_saved_may_be_forgotten(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    kernel.write_text(KERNEL + "# 1")
+    saves.forget()
+    stop = threading.Event()
+    stop.set()
+    assert saves.wait(stop) == []
+    assert noticed(saves, lambda: kernel.write_text(KERNEL)) == [kernel]
 
 
 def test_after_a_failure_anything_beside_may_mend_it(kernel: Path, tmp_path: Path) -> None:

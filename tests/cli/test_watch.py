@@ -25,9 +25,10 @@ IRLENS_KERNELS = {{
 @triton.jit
 def scale(x, n, BLOCK: tl.constexpr):
     cols = tl.arange(0, BLOCK)
-    tl.store(x + cols, {value}, mask=cols < n)
+    tl.store(x + cols, {value} * FACTOR, mask=cols < n)
 """
-PLAIN = KERNEL.format(value="tl.load(x + cols, mask=cols < n) * 2")
+FACTOR = "import triton.language as tl\nFACTOR = tl.constexpr({value})\n"
+PLAIN = KERNEL.format(value="tl.load(x + cols, mask=cols < n) ")
 HALVED = KERNEL.format(value="(tl.load(x + cols, mask=cols < n) * 2).to(tl.float16)")
 WRONG = KERNEL.format(value="tl.no_such_function(x)")
 
@@ -59,7 +60,7 @@ def until_it_waits(process: "subprocess.Popen[str]") -> list[str]:
 def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
     kernel, factors, page = (tmp_path / name for name in ("k.py", "factors.py", "report.txt"))
     kernel.write_text(PLAIN)
-    factors.write_text("FACTOR = 2\n")
+    factors.write_text(FACTOR.format(value="2"))
     with watching("k.py:scale", "-t", "h100", "-o", str(page), cwd=tmp_path) as process:
         assert until_it_waits(process) == ["irlens: watching k.py and 1 more; ctrl+c ends"]
         first = page.read_text()
@@ -78,8 +79,12 @@ def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
         assert "added" in moved
         assert page.read_text() != first
 
-        factors.write_text("FACTOR = 3\n")
+        factors.write_text(FACTOR.format(value="1 + 1"))
         assert until_it_waits(process) == ["irlens: factors.py saved", "moved: nothing", waits]
+        factors.write_text(FACTOR.format(value="3"))
+        _, moved, waits = until_it_waits(process)
+        assert moved.startswith("moved: ")
+        assert ", ptx: " in moved
 
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0

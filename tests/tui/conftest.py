@@ -1,6 +1,7 @@
 """A workbench made of the samples alone: the same answers everywhere, at once."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -51,6 +52,9 @@ class FakeWorkbench:
         self.recompiled: list[tuple[str, dict[str, str]]] = []
         self.compiled, self.cancelled = threading.Event(), threading.Event()
         self.compiled.set()
+        #: Keys of entries whose kernel's file is known, and what is saved of those.
+        self.followed: set[str] = set()
+        self.saves: deque[str] = deque()
 
     def entries(self) -> Iterator[Entry]:
         for key, report in self.reports.items():
@@ -134,6 +138,16 @@ class FakeWorkbench:
             raise CaptureError("ptxas has failed", hint="[red]``` too few registers\x1b[2J")
         made = "softmax-mi300x" if key == "softmax-t4" else "softmax-t4"
         return entry_of(made, self.reports[made], f"captures/{made}")
+
+    def saved(self, key: str, until: threading.Event) -> str:
+        """Nothing is followed unless ``followed`` says so; then each of ``saves`` is told once."""
+        while key in self.followed and not until.wait(0.01):
+            if self.saves:
+                return self.saves.popleft()
+        return ""
+
+    def remake(self, key: str) -> Entry:
+        return self.recompile(key, {})
 
     def cancel(self) -> None:
         self.cancelled.set()

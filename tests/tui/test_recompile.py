@@ -350,7 +350,8 @@ def real_bench() -> Bench:
         settings={"num_stages": 4},
     )
     captures = Compiler().compile(request)
-    return Bench("softmax", lambda: iter(captures), asking=_never, kernel="softmax")
+    origins = [(capture, request) for capture in captures]
+    return Bench("softmax", lambda: iter(captures), asking=_never, origins=origins)
 
 
 async def test_softmax_goes_from_four_stages_to_two() -> None:

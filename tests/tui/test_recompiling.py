@@ -43,7 +43,8 @@ def compiled_here() -> tuple[Bench, str]:
         settings={"num_stages": 4},
     )
     captures = Compiler().compile(request)
-    bench = Bench("softmax", lambda: iter(captures), asking=nothing, kernel="softmax")
+    origins = [(capture, request) for capture in captures]
+    bench = Bench("softmax", lambda: iter(captures), asking=nothing, origins=origins)
     (key,) = {entry.key for entry in bench.entries()}
     return bench, key
 

@@ -180,7 +180,8 @@ def test_what_the_store_holds_twice_is_one_entry(
     named = bench_of(Path("cache", "captures"))
     assert len({entry.key for entry in named.entries()}) == 3, "named by a relative path"
 
-    bench = Bench("all", lambda: iter(found.values()), asking=nothing, kernel="softmax")
+    origins = [(capture, softmax()) for capture in found.values()]
+    bench = Bench("all", lambda: iter(found.values()), asking=nothing, origins=origins)
     places = {Path(entry.place).parent.name: entry for entry in bench.entries()}
     assert set(places) == {"asked", "edited", "of-another-file"}
 

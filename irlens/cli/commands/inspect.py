@@ -24,7 +24,8 @@ _HELP = """Show what the compiler made of KERNEL.
 
 KERNEL is a sample's name (see `irlens kernels`), path/file.py:kernel,
 package.module:kernel, a capture, a Triton cache or one entry of it, a single artifact
-(x.ptx, x.cubin, x.ttgir, ...), a saved JSON report, or - for an artifact on stdin.
+(x.ptx, x.cubin, x.ttgir, ...), a saved JSON report, or - for an artifact or a report
+on stdin.
 
 An option with several comma-separated values asks for each of them.
 

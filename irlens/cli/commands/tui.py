@@ -113,13 +113,8 @@ def _check_terminal() -> None:
 
 def _bench(kernel: str | None, asked: Asked) -> "Bench":
     """Return what answers for KERNEL, or for all there is."""
-    from irlens.cli.subject import (
-        find_captures,
-        find_requests,
-        is_compiled,
-        refuse_options,
-        saved_reports,
-    )
+    from irlens.cli.saved import saved_reports
+    from irlens.cli.subject import find_requests, is_compiled, make_captures, refuse_options
     from irlens.workbench.bench import Bench
 
     def asking(name: str) -> "Request":
@@ -135,9 +130,14 @@ def _bench(kernel: str | None, asked: Asked) -> "Bench":
         path = Path(kernel).expanduser()
         find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
         return Bench(kernel, find, asking=asking, root=path)
-    captures = find_captures(kernel, asked)
-    root = store.captures()
-    return Bench(kernel, lambda: iter(captures), asking=asking, kernel=kernel, root=root)
+    made = list(make_captures(kernel, asked))
+    return Bench(
+        kernel,
+        lambda: iter([capture for capture, _ in made]),
+        asking=asking,
+        origins=made,
+        root=store.captures(),
+    )
 
 
 def _everything() -> Iterator["Found"]:

@@ -1,0 +1,105 @@
+"""What is compiled while the interface runs, and what entries were made of."""
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from irlens.model.capture import Capture
+from irlens.model.errors import CaptureError
+from irlens.workbench.compiling import Compiler
+from irlens.workbench.found import key_of
+
+# The interface is on the screen before it asks for anything, and sooner without these.
+if TYPE_CHECKING:
+    from irlens.capturing import Request
+    from irlens.capturing.saves import Saves
+
+
+class Made:
+    """Compiles, and remembers which request an entry came of.
+
+    Args:
+        origins: Captures that were made before, and what asked for them.
+        key_for: Tells the key under which a capture is listed.
+
+    Attributes:
+        captures: What was compiled here, by key.
+    """
+
+    def __init__(
+        self,
+        origins: "Iterable[tuple[Capture, Request]]",
+        key_for: Callable[[Capture], str],
+    ) -> None:
+        self.captures: dict[str, Capture] = {}
+        self._key_for = key_for
+        self._compiler = Compiler()
+        self._origins = {key_of(capture, 0): (capture, request) for capture, request in origins}
+        self._saves: dict[str, Saves] = {}
+        #: Keys of what has been compiled anew: it may stay as old as it is.
+        self._outdated: set[str] = set()
+
+    def request(self, key: str) -> "Request | None":
+        """Return what an entry came of; ``None`` where that is not known."""
+        origin = self._origins.get(key)
+        return origin[1] if origin is not None else None
+
+    def compile(self, request: "Request") -> dict[str, Capture]:
+        """Compile a kernel, and return what comes of it by key, never nothing.
+
+        Raises:
+            CaptureError: It cannot be compiled, or that was cancelled.
+        """
+        made = {self._key_for(capture): capture for capture in self._compiler.compile(request)}
+        self.captures |= made
+        self._origins |= {key: (capture, request) for key, capture in made.items()}
+        self._outdated -= made.keys()
+        return made
+
+    def compile_as(self, key: str, request: "Request") -> dict[str, Capture]:
+        """Compile a kernel that is listed before it is, under the key that it has there."""
+        made = self.compile(request)
+        first = next(iter(made.values()))
+        self.captures[key] = first
+        self._origins[key] = (first, request)
+        return made | {key: first}
+
+    def compile_anew(self, key: str) -> dict[str, Capture]:
+        """Compile what an entry came of, from what its files hold now.
+
+        Raises:
+            CaptureError: It cannot be compiled, or it is not known what it came of.
+        """
+        request = self.request(key)
+        if request is None:
+            raise CaptureError("the kernel's source is not known")
+        try:
+            made = self.compile(request)
+        except CaptureError:
+            self._saves_of(key).failed()
+            raise
+        if key not in made:
+            self._outdated.add(key)
+        return made
+
+    def wait_for_save(self, key: str, until: threading.Event) -> str:
+        """Wait until an entry's files are saved; see ``irlens.tui.workbench.Workbench.saved``."""
+        if key not in self._origins:
+            return ""
+        saves = self._saves_of(key)
+        if key in self._outdated:
+            saves.forget()
+        return ", ".join(file.name for file in saves.wait(until))
+
+    def cancel(self) -> None:
+        """Abandon what another thread compiles."""
+        self._compiler.cancel()
+
+    def _saves_of(self, key: str) -> "Saves":
+        from irlens.capturing.saves import Saves
+
+        if key not in self._saves:
+            capture, request = self._origins[key]
+            self._saves[key] = Saves(request.kernel)
+            self._saves[key].compiled([capture])
+        return self._saves[key]
