@@ -3,7 +3,7 @@
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import msgspec
 import triton
 import triton.language as tl
 from triton import knobs
-from triton.runtime import _allocation
+from triton.compiler import compiler
+from triton.runtime import _allocation, cache
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
@@ -68,7 +69,23 @@ def private_cache(directory: Path) -> Iterator[None]:
             # 3.9 announces another default for 3.10. irlens compiles with the default of the
             # Triton that is installed, and its metadata says which that was.
             warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
-            yield
+            with _named_by_version():
+                yield
+
+
+@contextmanager
+def _named_by_version() -> Iterator[None]:
+    """Let the names of cache entries have this Triton's version, and not the hash of all of it.
+
+    The hash keeps apart what several Tritons leave in one cache. In a private one there is nothing
+    to keep apart, and it takes as long as compiling: it reads half a gigabyte.
+    """
+    with ExitStack() as stack:
+        for module in (cache, compiler):  # 3.4 has it in the latter
+            if hasattr(module, "triton_key"):
+                stack.callback(setattr, module, "triton_key", module.triton_key)
+                module.triton_key = lambda: triton.__version__
+        yield
 
 
 def compile_variant(
