@@ -12,7 +12,20 @@ from irlens.model.errors import TROUBLE
 
 #: Waits for a line; if it gets none because the process has died, it prints the log's end. LLVM
 #: ends the process on some errors, and its last words would be lost in the log.
-_LAST_WORDS = 'read -r finished || tail -n 5 "$0" >&2'
+_LAST_WORDS = 'read -r finished || { printf %s "$1"; tail -n 5 "$0"; } >&2'
+
+_heading = ""
+
+
+def head_last_words(heading: str) -> None:
+    """Set what is said before the last words of a compiler that ends this process.
+
+    Args:
+        heading: Whole lines. Without it there is nothing, for a process that another one asks
+            what became of it.
+    """
+    global _heading  # as the process is: there is one
+    _heading = heading
 
 
 @contextmanager
@@ -32,7 +45,8 @@ def held_back(log: Path) -> Iterator[Callable[[], str]]:
     """
     libc = ctypes.CDLL(None)
     stdout, stderr = os.dup(1), os.dup(2)
-    watcher = subprocess.Popen(["/bin/sh", "-c", _LAST_WORDS, str(log)], stdin=subprocess.PIPE)
+    command = ["/bin/sh", "-c", _LAST_WORDS, str(log), _heading]
+    watcher = subprocess.Popen(command, stdin=subprocess.PIPE)
     kept = os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
     stream = open(kept, "w", closefd=False, errors="replace")  # noqa: SIM115  # closed below
 

@@ -13,6 +13,7 @@ import pytest
 from irlens.model.report import Report
 
 SOFTMAX = ("softmax", "--target", "h100", "--num-stages", "4")
+REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 
 
 def irlens(*arguments: str, stdin: bytes | None = None, cwd: Path | None = None) -> "Ran":
@@ -96,6 +97,19 @@ def test_a_stage_goes_into_a_pipe_as_it_is(stage: str, h200_cache: Path) -> None
     name = metadata.stem
     expected = entry / f"{name}.{'json' if stage == 'metadata' else stage}"
     assert irlens("inspect", str(entry), "--stage", stage).raw == expected.read_bytes()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_saved_report_from_stdin(*, several: bool) -> None:
+    path = str(REPORTS / "softmax-h100.json")
+    report = Path(path).read_bytes()
+    content = b"[%b]" % report if several else report
+    told = irlens("inspect", "-", "--format", "json", stdin=content)
+    assert (told.raw, told.err) == (irlens("inspect", path, "--format", "json").raw, "")
+    same = irlens("diff", "-", path, "--format", "html", stdin=content)
+    assert (same.code, same.err) == (0, "")
+    assert "stdin is a saved report" in fails("-", "--stage", "ptx", stdin=content)
+    assert "stdin: not JSON" in fails("-", stdin=content[:-9])
 
 
 def test_a_bare_ptx_from_stdin() -> None:
