@@ -1,23 +1,37 @@
 """What all tests share: a store of their own, and the kernels an H200's driver was asked about."""
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+import irlens
+from irlens.artifacts import memo
+from irlens.inspection import inspect
+from irlens.model.capture import Capture
+from irlens.model.report import Report
 
 DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _private_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the user's own captures out of the tests, and the tests out of theirs."""
+    """Keep the user's own captures out of the tests, and the tests out of theirs.
+
+    All workers of a session have it together: what one has compiled, the others need not.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IRLENS_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "store"))
+        patch.setenv("IRLENS_CACHE_DIR", str(folder / "store"))
         yield
 
 
@@ -28,6 +42,13 @@ def h200_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with tarfile.open(DATA / "h200" / "triton-cache.tar.xz") as archive:
         archive.extractall(folder, filter="data")
     return folder / "triton-cache"
+
+
+@pytest.fixture(scope="session")
+def h200_reports(_private_store: None, h200_cache: Path) -> list[tuple[Capture, Report]]:
+    """The captures of that cache, each with its report, which is made once in a session."""
+    captures = irlens.load(h200_cache)
+    return [(each, memo.report_of(each, partial(inspect, each))) for each in captures]
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from irlens import arch
-from irlens.artifacts.load import load
 from irlens.capturing import Request, capture
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
+from irlens.model.report import Report
 
 DATA = Path(__file__).parent / "data"
 NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -145,13 +145,12 @@ def test_shared_memory_adds_up(kernel: str, target: str) -> None:
     assert memory.peak_bytes + memory.remainder_bytes == memory.total_bytes
 
 
-def test_an_h200_agrees_with_every_report(h200_cache: Path) -> None:
+def test_an_h200_agrees_with_every_report(h200_reports: list[tuple[Capture, Report]]) -> None:
     truth = json.loads((DATA / "h200" / "truth.json").read_text())["kernels"]
-    captures = [found for found in load(h200_cache) if isinstance(found, Capture)]
-    by_entry = {found.directory.name: found for found in captures if found.directory}
-    assert len(truth) == len(captures) == 31
+    by_entry = {found.directory.name: told for found, told in h200_reports if found.directory}
+    assert len(truth) == len(h200_reports) == 31
     for kernel in truth:
-        report = inspect(by_entry[Path(kernel["path"]).parent.name])
+        report = by_entry[Path(kernel["path"]).parent.name]
         assert report.resources.registers == kernel["regs"]
         assert report.resources.local_bytes == kernel["local"]
         assert report.resources.shared_static_bytes == kernel["shared"]

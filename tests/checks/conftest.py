@@ -1,6 +1,6 @@
 """Compiles kernels that are made to show a finding, and lets the checks look at them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,15 +23,8 @@ FactsOf: TypeAlias = Callable[..., Facts]
 Look: TypeAlias = Callable[..., list[Finding]]
 
 
-@pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IRLENS_CACHE_DIR", str(tmp_path_factory.mktemp("store")))
-        yield
-
-
 @pytest.fixture
-def facts_of(store: None) -> FactsOf:
+def facts_of() -> FactsOf:
     """Compile a kernel and gather its facts.
 
     The kernel is a sample's name or ``file.py`` of ``tests/data/findings``; keywords are its

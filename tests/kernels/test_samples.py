@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,9 @@ def test_a_sample_compiles_for_every_gpu(
 
 # Triton's interpreter runs a kernel with NumPy on the CPU: no GPU, and none of irlens, decides
 # what the outputs are. Sizes that are no multiple of a block reach every mask.
+# Each line that comes in is a kernel to interpret.
 INTERPRET = """
-import inspect, json, sys
+import inspect, json, sys, traceback
 import triton.language as tl
 from irlens.capturing.call import Parameter, evaluate_grid, resolve
 from irlens.capturing.describe import find_kernel
@@ -82,48 +84,77 @@ from irlens.capturing.reference import Reference
 from irlens.capturing.request import Request
 from irlens.model.config import Target
 
-name, args, settings, spoil = json.loads(sys.argv[1])
-target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
-request = Request(kernel=name, target=target, sm_count=1, args=args, settings=settings)
-source = find_kernel(name)
-with loaded(source) as (module, _):
-    kernel = getattr(module, source.function)
-    while hasattr(kernel, "configs"):
-        kernel = kernel.fn
-    parameters = [
-        Parameter(name, parameter.annotation is tl.constexpr, True)
-        for name, parameter in inspect.signature(kernel.fn).parameters.items()
-    ]
-    call = resolve(request, source.description, parameters, ())
-    constexprs = [parameter.name for parameter in parameters if parameter.constexpr]
-    settings = {n: v for n, v in {**call.defaults, **call.overrides}.items() if n in constexprs}
-    reference = Reference(source.description, module, "cpu")
-    values = reference.tensors(call.args)
-    kernel[evaluate_grid(call, settings)](**values, **settings)
-    if spoil:
-        for output in source.description.outputs:
-            values[output].view(-1)[-1] += 1
-    expected = reference.expected({**settings, **values})
-    result = reference.compare(values, expected)
-print(json.dumps(result))
+def interpret(name, args, settings, spoil):
+    target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
+    request = Request(kernel=name, target=target, sm_count=1, args=args, settings=settings)
+    source = find_kernel(name)
+    with loaded(source) as (module, _):
+        kernel = getattr(module, source.function)
+        while hasattr(kernel, "configs"):
+            kernel = kernel.fn
+        parameters = [
+            Parameter(name, parameter.annotation is tl.constexpr, True)
+            for name, parameter in inspect.signature(kernel.fn).parameters.items()
+        ]
+        call = resolve(request, source.description, parameters, ())
+        constexprs = [parameter.name for parameter in parameters if parameter.constexpr]
+        settings = {n: v for n, v in {**call.defaults, **call.overrides}.items() if n in constexprs}
+        reference = Reference(source.description, module, "cpu")
+        values = reference.tensors(call.args)
+        kernel[evaluate_grid(call, settings)](**values, **settings)
+        if spoil:
+            for output in source.description.outputs:
+                values[output].view(-1)[-1] += 1
+        expected = reference.expected({**settings, **values})
+        return reference.compare(values, expected)
+
+for line in sys.stdin:
+    try:
+        told = interpret(*json.loads(line))
+    except Exception:
+        told = traceback.format_exc()
+    print(json.dumps(told), flush=True)
 """
 HEADS = {"batch": 2, "heads": 3}
 BLOCKS = {"HEAD_DIM": 16, "BLOCK_M": 32, "BLOCK_N": 16}
 TILES = {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 16, "GROUP_SIZE_M": 2}
 
 
-def interpret(
-    kernel: str, args: dict[str, int], settings: dict[str, ConstexprValue], *, spoil: bool = False
-) -> tuple[bool, float]:
-    done = subprocess.run(
-        [sys.executable, "-c", INTERPRET, json.dumps([kernel, args, settings, spoil])],
+class Interpreter:
+    """A process that has imported PyTorch, and Triton to interpret kernels."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def interpret(
+        self,
+        kernel: str,
+        args: dict[str, int],
+        settings: dict[str, ConstexprValue],
+        *,
+        spoil: bool = False,
+    ) -> tuple[bool, float]:
+        """Whether a kernel computes what its reference does, and the largest error."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([kernel, args, settings, spoil]), file=self._process.stdin, flush=True)
+        told = json.loads(self._process.stdout.readline())
+        assert isinstance(told, list), told
+        matches, error = told
+        return matches, error
+
+
+@pytest.fixture(scope="module")
+def interpreter() -> Iterator[Interpreter]:
+    pytest.importorskip("torch", reason="the references are PyTorch's")
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERPRET],
         env=os.environ | {"TRITON_INTERPRET": "1"},
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    matches, error = json.loads(done.stdout)
-    return matches, error
+    ) as process:
+        yield Interpreter(process)
 
 
 @pytest.mark.parametrize(
@@ -142,17 +173,17 @@ def interpret(
     ],
 )
 def test_a_sample_computes_what_its_reference_does(
-    kernel: str, args: dict[str, int], settings: dict[str, ConstexprValue]
+    interpreter: Interpreter, kernel: str, args: dict[str, int], settings: dict[str, ConstexprValue]
 ) -> None:
-    pytest.importorskip("torch", reason="the references are PyTorch's")
-    matches, error = interpret(kernel, args, settings)
+    matches, error = interpreter.interpret(kernel, args, settings)
     assert matches
     assert error < 0.05
 
 
-def test_one_wrong_element_is_noticed() -> None:
-    pytest.importorskip("torch", reason="the references are PyTorch's")
-    matches, error = interpret("vector_add", {"n_elements": 70}, {"BLOCK_SIZE": 32}, spoil=True)
+def test_one_wrong_element_is_noticed(interpreter: Interpreter) -> None:
+    matches, error = interpreter.interpret(
+        "vector_add", {"n_elements": 70}, {"BLOCK_SIZE": 32}, spoil=True
+    )
     assert not matches
     assert error == pytest.approx(1.0)
 

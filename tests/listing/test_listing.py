@@ -68,16 +68,16 @@ def test_everything_is_about_lines_that_are_there(name: str) -> None:
         assert "\n".join([*stage.lines, ""]) == stage.text or "\n".join(stage.lines) == stage.text
 
 
-def test_the_h200_kernels_are_listed(h200_cache: Path) -> None:
-    for capture in irlens.load(h200_cache):
-        report = inspect(capture)
+def test_the_h200_kernels_are_listed(h200_reports: list[tuple[Capture, Report]]) -> None:
+    for capture, report in h200_reports:
         for stage in ("ttgir", "llir", "ptx"):
             listing = list_stage(capture, stage, report)
             is_sound(listing)
             assert listing.problem == ""
+            lines = listing.lines
             for mark in listing.marks:
                 # No pipeline of the report is made of copies out of shared memory.
-                out = re.search(r"bulk_group|local_to_global", listing.lines[mark.line - 1])
+                out = re.search(r"bulk_group|local_to_global", lines[mark.line - 1])
                 assert mark.role != "copy" or (mark.pipeline is None) == bool(out)
 
 

@@ -21,6 +21,7 @@ from irlens.listing import list_stage
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError
 from irlens.model.listing import PipelineMark, PipelineRole, StageListing
+from irlens.model.report import Report
 from irlens.parse import ptx, sass
 
 DATA = Path(__file__).parents[1] / "data" / "marks"
@@ -45,22 +46,24 @@ class Both(NamedTuple):
     ptx: StageListing
     sass: StageListing
     made_from: dict[int, int | None]
+    #: Of the PTX and of the machine code, without guards and offsets.
+    instructions: tuple[list[str], list[str]]
 
     def text(self, line: int | None) -> str:
-        """A line of PTX without its guard."""
-        return re.sub(r"^\s*(@!?%\w+ )?", "", self.ptx.lines[line - 1] if line else "")
+        """A line of PTX."""
+        return self.instructions[0][line - 1] if line else ""
 
     def code(self, mark: PipelineMark) -> str:
-        """What a mark of the machine code is about, without offset and guard."""
-        return re.sub(r"^.*?\*/\s*(@\S+ )?", "", self.sass.lines[mark.line - 1])
+        """What a mark of the machine code is about."""
+        return self.instructions[1][mark.line - 1]
 
 
 def role_of(text: str) -> str | None:
     return next((role for pattern, role in ROLES if re.match(pattern, text)), None)
 
 
-def read(capture: Capture) -> Both:
-    report = inspect(capture)
+def read(capture: Capture, report: Report | None = None) -> Both:
+    report = report or inspect(capture)
     found = list_stage(capture, "ptx", report), list_stage(capture, "sass", report)
     chains = {
         each.line: each.locations
@@ -74,6 +77,10 @@ def read(capture: Capture) -> Both:
             for section in sass.parse(found[1].text).sections
             for each in sass_source.trace(section, chains).instructions
         },
+        (
+            [re.sub(r"^\s*(@!?%\w+ )?", "", line) for line in found[0].lines],
+            [re.sub(r"^.*?\*/\s*(@\S+ )?", "", line) for line in found[1].lines],
+        ),
     )
 
 
@@ -102,9 +109,9 @@ def same_lines(both: Both) -> None:
     """
     expected = {
         (line, role)
-        for line in range(1, len(both.ptx.lines) + 1)
-        if (role := role_of(both.text(line))) is not None
-        and not both.text(line).startswith(("wgmma", "tcgen05.wait::ld"))
+        for line, text in enumerate(both.instructions[0], 1)
+        if (role := role_of(text)) is not None
+        and not text.startswith(("wgmma", "tcgen05.wait::ld"))
     }
     found = set[tuple[int | None, str]]()
     tries: dict[str, list[PipelineMark]] = {}
@@ -163,9 +170,8 @@ def same_products(both: Both) -> bool:
 
 def all_of_it_is_marked(both: Both) -> None:
     marked = {mark.line: mark.role for mark in both.ptx.marks}
-    expected = {
-        n: role for n in range(1, len(both.ptx.lines) + 1) if (role := role_of(both.text(n)))
-    }
+    texts = enumerate(both.instructions[0], 1)
+    expected = {n: role for n, text in texts if (role := role_of(text))}
     assert {line: marked.get(line) for line in expected} == expected
     for mark in both.ptx.marks:
         if mark.line not in expected:  # of loads that run ahead in registers
@@ -229,10 +235,12 @@ def test_what_triton_3_6_made(older: list[Both]) -> None:
     }
 
 
-def test_products_that_ptxas_serialises_are_told(h200_cache: Path) -> None:
+def test_products_that_ptxas_serialises_are_told(
+    h200_reports: list[tuple[Capture, Report]],
+) -> None:
     overlap = Counter[bool]()
-    for capture in irlens.load(h200_cache):
-        both = read(capture)
+    for capture, report in h200_reports:
+        both = read(capture, report)
         same_lines(both)
         same_partners(both)
         overlap[same_products(both)] += 1
@@ -244,18 +252,18 @@ def place(listing: StageListing, mark: PipelineMark) -> tuple[tuple[str, int], .
     return tuple((frame.file, frame.line) for frame in listing.chains[chain] if chain >= 0)
 
 
-def same_in_llvm(capture: Capture) -> bool:
+def same_in_llvm(capture: Capture, report: Report) -> bool:
     """As much of everything from each line, with as many partners; whether of barriers, too.
 
     Barriers are followed in the PTX, and LLVM may write blocks in another order.
     """
-    report = inspect(capture)
     groups, barriers = list[Counter[object]](), list[Counter[tuple[object, ...]]]()
     for listing in (list_stage(capture, stage, report) for stage in ("llir", "ptx")):
         by_group, by_barrier = Counter[object](), Counter[tuple[object, ...]]()
+        lines = listing.lines
         for mark in listing.marks:
-            text = listing.lines[mark.line - 1]
-            ahead = [listing.lines[line - 1] for line in (mark.line, *mark.partners)]
+            text = lines[mark.line - 1]
+            ahead = [lines[line - 1] for line in (mark.line, *mark.partners)]
             if listing.stage == "ptx" and any(re.match(r"\s*(@!?%\w+ )?ld\.", t) for t in ahead):
                 continue  # it runs ahead in registers
             what = (mark.role, place(listing, mark))
@@ -276,12 +284,13 @@ def same_in_llvm(capture: Capture) -> bool:
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_llvm_ir_and_ptx(kernel: str, target: str) -> None:
-    barriers = same_in_llvm(irlens.capture(kernel, target=target))
+    capture = irlens.capture(kernel, target=target)
+    barriers = same_in_llvm(capture, inspect(capture))
     assert barriers or target == "sm_100"
 
 
-def test_llvm_ir_and_ptx_of_triton_3_6(h200_cache: Path) -> None:
-    assert all(same_in_llvm(capture) for capture in irlens.load(h200_cache))
+def test_llvm_ir_and_ptx_of_triton_3_6(h200_reports: list[tuple[Capture, Report]]) -> None:
+    assert all(same_in_llvm(capture, report) for capture, report in h200_reports)
 
 
 def retired(listing: StageListing) -> Counter[int]:

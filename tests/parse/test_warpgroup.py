@@ -86,12 +86,10 @@ def _corpus() -> Iterator[bytes]:
         yield path.read_bytes()
 
 
-def _by_nvdisasm(cubin: bytes, directory: Path) -> dict[str, list[Step]]:
+def _by_nvdisasm(cubin: bytes) -> dict[str, list[Step]]:
     """The same steps from the text that nvdisasm prints."""
-    path = directory / "x.cubin"
-    path.write_bytes(cubin)
     found = {}
-    for section in sass.parse(tools.run(tools.find("nvdisasm"), ["-c", str(path)])).sections:
+    for section in sass.parse(tools.disassemble(cubin)).sections:
         steps = [_step(each) for each in section.instructions]
         found[section.name] = [step for step in steps if step is not None]
     return found
@@ -106,13 +104,13 @@ def _step(each: sass.Instruction) -> Step | None:
     return Branch(each.offset) if each.opcode in CONTROL else None
 
 
-def test_agrees_with_nvdisasm_on_every_instruction(tmp_path: Path) -> None:
+def test_agrees_with_nvdisasm_on_every_instruction() -> None:
     products = waits = kernels = 0
     for cubin in _corpus():
         found = warpgroup.read(cubin)
         if found is None:
             continue
-        expected = _by_nvdisasm(cubin, tmp_path)
+        expected = _by_nvdisasm(cubin)
         for kernel in found:
             assert list(kernel.steps) == expected[kernel.name], kernel.name
             products += sum(isinstance(step, Product) for step in kernel.steps)
@@ -130,7 +128,7 @@ def test_knows_every_form_of_a_product(tmp_path: Path) -> None:
     arguments = ["--gpu-name", "sm_90a", str(source), "-o", str(target)]
     tools.run(tools.find("ptxas"), arguments)
     (kernel,) = warpgroup.read(target.read_bytes()) or []
-    assert list(kernel.steps) == _by_nvdisasm(target.read_bytes(), tmp_path)["every"]
+    assert list(kernel.steps) == _by_nvdisasm(target.read_bytes())["every"]
     assert sum(isinstance(step, Product) for step in kernel.steps) == len(FORMS) + len(SPARSE)
 
 
