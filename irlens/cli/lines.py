@@ -12,7 +12,7 @@ from irlens.model.source import SourceLocation
 from irlens.model.text import printable_line
 
 #: How each stage's language begins a comment.
-_COMMENT = {"llir": ";", "amdgcn": ";"}
+COMMENT = {"llir": ";", "amdgcn": ";"}
 
 
 def line_report(capture: Capture, place: str, *, color: bool) -> str:
@@ -53,6 +53,15 @@ def interleaved(capture: Capture, stage: str) -> str:
     """Return a stage's text with the Python it came from as comments in between.
 
     Raises:
+        IrlensError: As ``with_source``.
+    """
+    return "\n".join(line for _, line in with_source(capture, stage)) + "\n"
+
+
+def with_source(capture: Capture, stage: str) -> Iterator[tuple[int | None, str]]:
+    """Yield a stage's lines by number, and between them, without one, the Python as comments.
+
+    Raises:
         IrlensError: The capture lacks the stage, or it is not text that can be mapped.
     """
     mapped = map_stage(capture, stage) if stage in MAPPED else None
@@ -61,9 +70,8 @@ def interleaved(capture: Capture, stage: str) -> str:
             f"{capture.kernel}: there is no source to print between the lines of {stage}",
             hint=f"stages that have one: {', '.join(_present(capture))}",
         )
-    comment = _COMMENT.get(stage, "//")
+    comment = COMMENT.get(stage, "//")
     caption = cache(partial(_caption, capture))
-    out: list[str] = []
     last = ""
     for number, text in enumerate(mapped.text.splitlines(), 1):
         if text.lstrip().startswith("//## File "):
@@ -72,9 +80,8 @@ def interleaved(capture: Capture, stage: str) -> str:
         # Captions are compared, not chains: these differ in columns that a caption leaves out.
         if chain is not None and caption(chain) != last:
             last = caption(chain)
-            out.append(f"{comment} {last}")
-        out.append(text)
-    return "\n".join(out) + "\n"
+            yield None, f"{comment} {last}"
+        yield number, text
 
 
 def _present(capture: Capture) -> list[str]:

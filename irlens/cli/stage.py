@@ -30,6 +30,9 @@ def _sass(capture: Capture) -> bytes:
 #: Stages that are not a file of the capture but made from one.
 _MADE: dict[str, Callable[[Capture], bytes]] = {"metadata": _metadata, "sass": _sass}
 
+#: What to do about binary stages.
+_READABLE = {"cubin": "read it with --stage sass"}
+
 NAMES = (*STAGE_ORDER, *_MADE)
 
 
@@ -46,8 +49,11 @@ def show(
     *,
     paged: bool,
     interleave: bool = False,
+    annotate: bool = False,
 ) -> None:
     """Write one stage of each capture, if asked for with the Python it came from in between.
+
+    With ``annotate`` what is known of each line stands beside it.
 
     Bytes go out as they are, unless they go to a terminal: there they are coloured, and anything
     that could steer the terminal is spelled out.
@@ -55,6 +61,9 @@ def show(
     Raises:
         IrlensError: A capture lacks it, or it is binary and would go to a terminal.
     """
+    if annotate:
+        _show_annotated(captures, name, destination, paged=paged, interleave=interleave)
+        return
     if interleave:
         from irlens.cli.lines import interleaved
 
@@ -68,15 +77,49 @@ def show(
     if name in BINARY_STAGES:
         raise IrlensError(
             f"{name} is binary and stdout is a terminal",
-            hint=f"write it with --output FILE.{name}"
-            + (", or read it with --stage sass" if name == "cubin" else ""),
+            hint=", or ".join(
+                filter(None, (f"write it with --output FILE.{name}", _READABLE.get(name)))
+            ),
         )
-    text = printable(b"".join(contents).decode("utf-8", "replace"))
-    if output.use_color():
-        from irlens.highlight import ansi
+    text = b"".join(contents).decode("utf-8", "replace")
+    output.write(_for_a_terminal(text, name), None, paged=paged)
 
-        text = ansi(text, name)
-    output.write(text, None, paged=paged)
+
+def _for_a_terminal(text: str, name: str) -> str:
+    """Return a stage's text safe to show, in colours if these are wanted."""
+    shown = printable(text)
+    if not output.use_color():
+        return shown
+    from irlens.highlight import ansi
+
+    return ansi(shown, name)
+
+
+def _show_annotated(
+    captures: Sequence[Capture],
+    name: str,
+    destination: Path | None,
+    *,
+    paged: bool,
+    interleave: bool,
+) -> None:
+    from irlens.cli.annotated import annotated
+    from irlens.cli.subject import report_of
+
+    rows: list[tuple[str, str]] = []
+    for capture in captures:
+        if name in BINARY_STAGES:
+            raise IrlensError(f"{name} is binary, and has no lines", hint=_READABLE.get(name))
+        if name not in _MADE:
+            _content(capture, name)  # says what there is instead
+        report = report_of(capture, sass=name == "sass")
+        rows += annotated(capture, name, report, interleave=interleave)
+    code = "\n".join(line for _, line in rows)
+    if destination is None and sys.stdout.isatty():
+        code = _for_a_terminal(code, name)
+    gutters = (beside for beside, _ in rows)
+    lines = (f"{one}{two}".rstrip() for one, two in zip(gutters, code.split("\n"), strict=True))
+    output.write("\n".join(lines) + "\n", destination, paged=paged)
 
 
 def _content(capture: Capture, name: str) -> bytes:

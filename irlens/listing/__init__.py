@@ -67,7 +67,12 @@ def list_stage(capture: Capture, stage: str, report: Report | None) -> StageList
             content = _read(stage, text, report, capture)
         except ArtifactError as error:
             content = Content(problem=str(error))
-    return arrange(stage, text, content)
+    listing = arrange(stage, text, content)
+    if report is None or not listing.marks:
+        return listing
+    from irlens.listing.undone import mark_undone
+
+    return mark_undone(listing, report)
 
 
 def occurrences(capture: Capture, stage: str, name: str, *, line: int | None = None) -> Occurrences:

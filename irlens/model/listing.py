@@ -4,10 +4,12 @@ A stage may have a hundred thousand lines, so that what is known of them is kept
 that are as long as the text has lines, and tables that they point into.
 """
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from irlens.model.report import Pipeline
 from irlens.model.source import SourceLocation
 
 #: What an instruction does in a software pipeline.
@@ -31,12 +33,33 @@ class PipelineMark(msgspec.Struct, frozen=True, kw_only=True):
             that retire it, where nothing is committed), of a commit the waits that retire it, of
             a wait what it retires. On some path: a wait in a loop retires what was committed
             before the loop and in it. Empty where that is not known.
+        serialized: Whether the assembler undid it: there is a wait behind every matrix product,
+            whatever is written here.
     """
 
     line: int
     role: PipelineRole
     pipeline: int | None
     partners: tuple[int, ...] = ()
+    serialized: bool = False
+
+
+#: What goes on by itself in pipelines that do not copy.
+_UNDER_WAY: dict[str | None, str] = {
+    "wgmma": "product", "tcgen05": "product", "register": "load",
+}  # fmt: skip
+
+
+def role_word(mark: PipelineMark, pipelines: Sequence[Pipeline]) -> str:
+    """Return what a mark's line does, in a word: "product" for a copy that is none.
+
+    Args:
+        mark: The mark.
+        pipelines: Those that marks belong to.
+    """
+    known = mark.pipeline is not None and mark.pipeline < len(pipelines)
+    kind = pipelines[mark.pipeline or 0].kind if known else None
+    return _UNDER_WAY.get(kind, mark.role) if mark.role == "copy" else mark.role
 
 
 class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +93,7 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
         loops: The loops, outer before inner.
         marks: Lines that are part of a software pipeline, in ascending order.
         problem: Why chains, live or loops are missing where they could be expected; empty if not.
+        note: Why marks are ``serialized``; empty if none is.
     """
 
     stage: str
@@ -81,6 +105,7 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
     loops: list[LoopRange]
     marks: list[PipelineMark]
     problem: str = ""
+    note: str = ""
 
     @property
     def lines(self) -> list[str]:

@@ -155,7 +155,8 @@ def _stage(stage: StageListing, links: _Links, places: Places, *, opened: bool) 
         told += ", too long for colours"
     # Without live registers and marks the gutter has only the number to hold.
     kind = "stage" if stage.live or stage.marks else "stage bare"
-    return _pane(stage.stage, rows(), told, stage.problem or None, kind=kind, opened=opened)
+    note = "; ".join(filter(None, (stage.problem, stage.note))) or None
+    return _pane(stage.stage, rows(), told, note, kind=kind, opened=opened)
 
 
 def _depths(stage: StageListing) -> list[int]:

@@ -25,6 +25,8 @@ def facts(document: Document, line: int) -> list[str]:
     mark = document.mark(line)
     if mark is not None:
         found.append(f"{ROLE_SIGNS[mark.role]} {_marked(document, mark)}")
+        if mark.serialized:
+            found.append(document.listing.note)
     live = document.live(line)
     if live is not None:
         most, where = (

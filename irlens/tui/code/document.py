@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.listing import LoopRange, PipelineMark, StageListing, role_word
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.source import SourceLocation
@@ -23,11 +23,6 @@ _ASIDES = {
 _COMPILED = re.compile(
     r"^[ \t]*@(?:\w+\.)*jit\b.*\n(?:[ \t]*(?:@|\)).*\n)*[ \t]*def ", re.MULTILINE
 )
-
-#: What goes on by itself in pipelines that do not copy.
-_UNDER_WAY: dict[str | None, str] = {
-    "wgmma": "product", "tcgen05": "product", "register": "load",
-}  # fmt: skip
 
 #: A line of Python without its column: what the panes are linked by.
 Place = tuple[str, int]
@@ -105,9 +100,7 @@ class Document:
 
     def role(self, mark: PipelineMark) -> str:
         """Return what a mark's line does, in a word: "product" for a copy that is none."""
-        known = mark.pipeline is not None and mark.pipeline < len(self.pipelines)
-        kind = self.pipelines[mark.pipeline or 0].kind if known else None
-        return _UNDER_WAY.get(kind, mark.role) if mark.role == "copy" else mark.role
+        return role_word(mark, self.pipelines)
 
     @cached_property
     def marks(self) -> dict[int, PipelineMark]:

@@ -85,6 +85,15 @@ def test_what_is_said_of_a_line() -> None:
     assert describing.facts(document(), 1) == []
 
 
+def test_what_ptxas_undid_is_told_with_the_mark() -> None:
+    found = document()
+    marks = [msgspec.structs.replace(found.listing.marks[0], serialized=True)]
+    listing = msgspec.structs.replace(found.listing, marks=marks, note="IRL404: ptxas ...")
+    undone = Document("ptx", listing, {}, "ptx")
+    assert describing.facts(undone, 7)[:2] == ["↓ copy, waited for at 8", "IRL404: ptxas ..."]
+    assert "IRL404: ptxas ..." not in describing.facts(undone, 5)
+
+
 def test_what_nothing_commits_is_waited_for() -> None:
     marks = [
         PipelineMark(line=7, role="copy", pipeline=0, partners=(9,)),
