@@ -13,8 +13,8 @@ from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked
 from irlens.cli.subject import find_requests, is_compiled, report_of, tell_compiling
-from irlens.comparison import compare
-from irlens.comparison.code import compare_code
+from irlens.comparison.code.sets import match as match_code
+from irlens.comparison.sets import match
 from irlens.model.capture import Capture
 from irlens.model.code_lines import summary
 from irlens.model.errors import IrlensError
@@ -26,7 +26,9 @@ from irlens.workbench.compiling import Compiler
 _CODE = ("ptx", "amdgcn")
 
 
-def watch(kernel: str, asked: Asked, show: Callable[[Sequence[Capture]], None]) -> Exit:
+def watch(
+    kernel: str, asked: Asked, show: Callable[[Sequence[Capture], Sequence[Capture]], None]
+) -> Exit:
     """Show what the compiler makes of a kernel, and what moved with each save, until ctrl+c.
 
     What cannot be compiled is told, and the next save waited for.
@@ -34,7 +36,7 @@ def watch(kernel: str, asked: Asked, show: Callable[[Sequence[Capture]], None]) 
     Args:
         kernel: KERNEL.
         asked: The options.
-        show: Writes what was asked for of the captures.
+        show: Writes what was asked for of the captures before a save, none at first, and after.
 
     Raises:
         IrlensError: KERNEL is nothing that can be saved.
@@ -52,8 +54,9 @@ def watch(kernel: str, asked: Asked, show: Callable[[Sequence[Capture]], None]) 
                 try:
                     after = compiling.captures()
                     _clear()
-                    show(after)
-                    _tell_moved(before, after)
+                    show(before, after)
+                    if before:
+                        _tell_moved(before, after)
                 except IrlensError as error:
                     saves.failed()
                     _clear()
@@ -97,19 +100,25 @@ def _clear() -> None:
 
 def _tell_moved(before: Sequence[Capture], after: Sequence[Capture]) -> None:
     """Say what moved since the last version that could be compiled."""
-    if len(before) != len(after):
-        if before:
-            output.note(f"moved: {plural(len(before), 'configuration')} → {len(after)}")
-        return
-    for one, other in zip(before, after, strict=True):
-        compared = compare(report_of(one, sass=False), report_of(other, sass=False))
-        phrases = verdict(compared) if compared.different else []
-        stage = next((name for name in _CODE if name in one.stages and name in other.stages), None)
-        if stage is not None and (code := compare_code(one, other, stage)).different:
-            phrases.append(f"{stage}: {summary(code)}")
-        label = f"{compared.after.label}: " if len(after) > 1 else ""
-        line = printable_line(f"moved: {label}{', '.join(phrases) or 'nothing'}")
-        click.secho(line, bold=compared.different, dim=not compared.different, err=True)
+    figures = match(
+        [report_of(capture, sass=False) for capture in before],
+        [report_of(capture, sass=False) for capture in after],
+    )
+    told = {pair.setting: verdict(pair) if pair.different else [] for pair in figures.pairs}
+    stages = [name for name in _CODE if any(name in capture.stages for capture in after)]
+    for code in match_code(before, after, stages).pairs if stages else []:
+        if code.different:
+            told.setdefault(code.setting, []).append(f"{code.stage}: {summary(code)}")
+    gone = len(figures.removed) + len(figures.unmatched_before)
+    new = len(figures.added) + len(figures.unmatched_after)
+    lines = [f"{name}: {', '.join(each)}".removeprefix(": ") for name, each in told.items() if each]
+    lines += [
+        f"{plural(n, 'configuration')} {what}" for n, what in ((gone, "gone"), (new, "new")) if n
+    ]
+    for line in lines:
+        click.secho(printable_line(f"moved: {line}"), bold=True, err=True)
+    if not lines:
+        output.note("moved: nothing")
 
 
 def _listed(files: Sequence[Path]) -> str:
