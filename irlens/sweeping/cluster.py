@@ -1,5 +1,6 @@
 """The same work by the workers of a Dask cluster."""
 
+import socket
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -45,6 +46,7 @@ class ClusterCrew:
             ) from error
         self._killed = distributed.KilledWorker
         try:
+            _ask_whether_anybody_listens(address)
             self._client: Any = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
         except (OSError, ValueError) as error:
             raise IrlensError(
@@ -77,3 +79,20 @@ class ClusterCrew:
         """Leave the cluster, which drops what it was still to do."""
         self._executor.shutdown(wait=False)
         self._client.close()
+
+
+def _ask_whether_anybody_listens(address: str) -> None:
+    """Fail at once where nobody does: Dask would go on trying.
+
+    Raises:
+        ConnectionRefusedError: Nobody does.
+    """
+    from distributed.comm.addressing import get_address_host_port
+
+    try:
+        with socket.create_connection(get_address_host_port(address), _SECONDS_TO_CONNECT):
+            pass
+    except ConnectionRefusedError:
+        raise
+    except (OSError, ValueError):  # Dask may know a way
+        return

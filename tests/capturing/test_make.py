@@ -6,8 +6,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import triton
 
-from irlens.capturing import Request, capture, capture_entries, is_stored
+from irlens.capturing import Request, capture, capture_entries, is_stored, triton_door
+from irlens.capturing.request import triton_version
 from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError
@@ -86,20 +88,19 @@ def test_a_capture_says_how_it_was_made(sm_90: Target) -> None:
     assert names == stages | {"softmax_kernel.json", "irlens.json", "python"}
 
 
-def test_the_compiler_is_not_hashed_to_name_what_is_private(
-    sm_90: Target, monkeypatch: pytest.MonkeyPatch
+def test_the_compiler_is_hashed_only_for_a_cache_that_others_use(
+    sm_90: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = [
-        importlib.import_module(f"triton.{name}") for name in ("runtime.cache", "compiler.compiler")
-    ]
-    (place,) = (module for module in places if hasattr(module, "triton_key"))
-
-    def read_all_of_it() -> str:
-        raise AssertionError
-
-    monkeypatch.setattr(place, "triton_key", read_all_of_it)
+    names = ("triton.runtime.cache", "triton.compiler.compiler")
+    (place,) = (m for m in map(importlib.import_module, names) if hasattr(m, "triton_key"))
+    hashed = iter(["once", "again"])
+    monkeypatch.setattr(place, "triton_key", lambda: next(hashed))
     assert capture_entries(Request(kernel="vector_add", target=sm_90))
-    assert place.triton_key is read_all_of_it
+    with triton_door.private_cache(tmp_path / "private"):
+        assert place.triton_key() == triton_version()
+        triton.knobs.cache.dir = str(tmp_path / "shared")  # as a kernel's file may do
+        assert place.triton_key() == "once"
+    assert place.triton_key() == "again"
 
 
 def test_without_the_number_of_sms_the_grid_is_unknown(sm_90: Target) -> None:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,22 +70,27 @@ def private_cache(directory: Path) -> Iterator[None]:
             # 3.9 announces another default for 3.10. irlens compiles with the default of the
             # Triton that is installed, and its metadata says which that was.
             warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
-            with _named_by_version():
+            with _named_by_version(directory):
                 yield
 
 
 @contextmanager
-def _named_by_version() -> Iterator[None]:
-    """Let the names of cache entries have this Triton's version, and not the hash of all of it.
+def _named_by_version(directory: Path) -> Iterator[None]:
+    """Let entries of a private cache be named by this Triton's version, not by a hash of all of it.
 
     The hash keeps apart what several Tritons leave in one cache. In a private one there is nothing
     to keep apart, and it takes as long as compiling: it reads half a gigabyte.
     """
+
+    def key(hashed: Callable[[], str]) -> str:
+        is_private = knobs.cache.dir == str(directory)  # a kernel's file may choose another
+        return str(triton.__version__) if is_private else hashed()
+
     with ExitStack() as stack:
         for module in (cache, compiler):  # 3.4 has it in the latter
             if hasattr(module, "triton_key"):
                 stack.callback(setattr, module, "triton_key", module.triton_key)
-                module.triton_key = lambda: triton.__version__
+                module.triton_key = partial(key, module.triton_key)
         yield
 
 
