@@ -72,8 +72,11 @@ class ClusterCrew:
         return isinstance(error, self._killed)
 
     def retry(self, work: Work, order: bytes, error: BaseException) -> bytes | Death:
-        """Give up: Dask has tried it on several workers."""
-        return Death("its workers died, one after the other", str(error).partition(".")[0])
+        """Carry out an order once more: it may only have waited where others killed workers."""
+        try:
+            return self._executor.submit(work, order).result()
+        except self._killed as again:
+            return Death("its workers died, one after the other", str(again).partition(".")[0])
 
     def stop(self) -> None:
         """Leave the cluster, which drops what it was still to do."""

@@ -79,6 +79,7 @@ def answers(crew: Crew, work: Work, orders: Sequence[bytes]) -> Iterator[tuple[i
     """
     waiting = deque(range(len(orders)))
     flying: dict[Future[bytes], int] = {}
+    lost: list[tuple[int, BaseException]] = []
     while waiting or flying:
         while waiting and len(flying) < crew.width:
             number = waiting.popleft()
@@ -86,7 +87,6 @@ def answers(crew: Crew, work: Work, orders: Sequence[bytes]) -> Iterator[tuple[i
         done, _ = wait(flying, return_when=FIRST_COMPLETED)
         if crew.one_fate and any(_died(crew, future) for future in done):
             done, _ = wait(flying)
-        lost = []
         for future in sorted(done, key=lambda future: flying[future]):
             number, error = flying.pop(future), _error(future)
             if error is None:
@@ -98,8 +98,10 @@ def answers(crew: Crew, work: Work, orders: Sequence[bytes]) -> Iterator[tuple[i
                     f"the workers cannot do it: {type(error).__name__}: {error}",
                     hint="each needs the same irlens and Python, and has to stay reachable",
                 ) from error
-        for number, error in lost:
-            yield number, crew.retry(work, orders[number], error)
+        if crew.one_fate or not (waiting or flying):  # else others may take workers along still
+            for number, error in lost:
+                yield number, crew.retry(work, orders[number], error)
+            lost = []
 
 
 def _died(crew: Crew, future: Future[bytes]) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Future
 from pathlib import Path
 from typing import cast
 
@@ -66,3 +67,38 @@ def test_stopping_does_not_wait_for_what_is_under_way(crew: LocalCrew) -> None:
 def test_work_that_no_worker_can_do_is_an_error(crew: LocalCrew) -> None:
     with pytest.raises(IrlensError, match="the workers cannot do it: ZeroDivisionError"):
         dict(answers(crew, WORK, [b"1 / 0"]))
+
+
+class LosesOne:
+    """A crew like a cluster: a death there may be another order's fault."""
+
+    width = 2
+    one_fate = False
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def submit(self, work: Work, order: bytes) -> Future[bytes]:
+        future = Future[bytes]()
+        self.told.append(f"submit {order.decode()}")
+        if order == b"1":
+            future.set_exception(BrokenExecutor())
+        else:
+            future.set_result(order)
+        return future
+
+    def died(self, error: BaseException) -> bool:
+        return isinstance(error, BrokenExecutor)
+
+    def retry(self, work: Work, order: bytes, error: BaseException) -> bytes | Death:
+        self.told.append(f"retry {order.decode()}")
+        return b"alone"
+
+    def stop(self) -> None: ...
+
+
+def test_what_others_may_have_killed_is_tried_when_all_else_is_done() -> None:
+    crew = LosesOne()
+    found = dict(answers(crew, WORK, [b"0", b"1", b"2", b"3"]))
+    assert found == {0: b"0", 1: b"alone", 2: b"2", 3: b"3"}
+    assert crew.told == ["submit 0", "submit 1", "submit 2", "submit 3", "retry 1"]
