@@ -4,7 +4,8 @@
 
 Memory is moved in sectors of 32 bytes. The threads of a warp whose addresses lie side by side share
 them: 32 loads of 4 bytes are 4 sectors. If each thread's address lies in a sector of its own, the
-same loads are 32 sectors, 1,024 bytes for 128.
+same loads are 32 sectors, 1,024 bytes for 128. The same holds of a tile whose rows are a few bytes
+long and far apart: each row is a sector of its own.
 
 The finding takes the elements that one warp holds side by side in the layout that the compiler
 chose, and counts sectors where all strides are known, from constants or from the arguments of the
@@ -25,6 +26,7 @@ x = tl.load(x_ptr + columns * n_rows + row)     # down a column of a row-major m
 
 * Load along the dimension that is contiguous in memory, as a tile of both dimensions if it has to
   be, and transpose in registers (`tl.trans`).
+* Make a tile of short rows wider along that dimension, and lower if it has to be.
 * Store the data the other way round, if it is read more often than written.
 * If the stride is always 1, let Triton know: as a `tl.constexpr`, or without `do_not_specialize`.
 """
@@ -53,6 +55,8 @@ _SECTOR = 32
 _TOLERATED = 2
 #: Elements of a warp's tile; real ones have hundreds.
 _LARGEST_TILE = 1 << 14
+_APART = "let neighbouring threads go along the dimension that is contiguous in memory"
+_SHORT = "make the tile wider along the dimension that is contiguous in memory"
 _DIRECTIONS = {"tt.store": "store", "tt.load": "load", "ttg.async_copy_global_to_local": "load"}
 
 
@@ -75,15 +79,16 @@ def find(facts: Facts) -> Iterator[Finding]:
         if layout is None or access.source is None or place in reported:
             continue
         tile = _tile(access, layout)
-        complaint = _complaint(facts, access, tile, layout) if tile else None
-        if complaint is None:
+        found = _complaint(facts, access, tile, layout) if tile else None
+        if found is None:
             continue
+        complaint, hint = found
         reported.add(place)
         yield Finding(
             code=CODE,
             severity=SEVERITY,
             message=f"the {access.direction} at {access.source} is not coalesced: {complaint}",
-            hint="let neighbouring threads go along the dimension that is contiguous in memory",
+            hint=hint,
             stage="ttir",
             line=access.line,
             source=access.source,
@@ -117,8 +122,10 @@ def _tile(access: Access, layout: Blocked) -> _Tile | None:
     return _Tile(extents, pointer.axes)
 
 
-def _complaint(facts: Facts, access: Access, tile: _Tile, layout: Blocked) -> str | None:
-    """Say what is wrong with an access; ``None`` if nothing is, or it is not known."""
+def _complaint(
+    facts: Facts, access: Access, tile: _Tile, layout: Blocked
+) -> tuple[str, str] | None:
+    """Say what is wrong with an access, and what helps; ``None`` if nothing is known to be wrong."""
     spread = [n for n in layout.order if tile.extents[n] > 1]
     if not spread or prod(tile.extents) > _LARGEST_TILE:
         return None
@@ -132,10 +139,12 @@ def _complaint(facts: Facts, access: Access, tile: _Tile, layout: Blocked) -> st
     name = symbol.removeprefix("%")
     if facts.config.args and name not in facts.config.args:
         return None  # a part of an argument, such as the stride of a host's descriptor: 1
-    return f"neighbours in the tile are {name} elements apart, which is not known to be 1"
+    return f"neighbours in the tile are {name} elements apart, which is not known to be 1", _APART
 
 
-def _sectors(facts: Facts, access: Access, steps: list[int], extents: list[int]) -> str | None:
+def _sectors(
+    facts: Facts, access: Access, steps: list[int], extents: list[int]
+) -> tuple[str, str] | None:
     """Complain of too many sectors, counted one by one; the fastest axis comes first."""
     offsets = {0}
     for step, extent in zip(steps, extents, strict=True):
@@ -145,10 +154,28 @@ def _sectors(facts: Facts, access: Access, steps: list[int], extents: list[int])
     needed = ceil(len(offsets) * size / _SECTOR)
     if touched <= _TOLERATED * needed:
         return None
-    apart = f"neighbours in the tile are {abs(steps[0]) // size:,} elements apart"
+    apart, hint = _distance(size, steps, extents)
     if facts.gpu is not None and facts.gpu.arch.vendor == "amd":  # its caches have no sectors
-        return apart
-    return f"{apart}, and a warp touches {touched} sectors of {_SECTOR} B where {needed} would do"
+        return apart, hint
+    cost = f"a warp touches {touched} sectors of {_SECTOR} B where {needed} would do"
+    return f"{apart}, and {cost}", hint
+
+
+def _distance(size: int, steps: list[int], extents: list[int]) -> tuple[str, str]:
+    """Say what is how far apart, and what helps; ``size`` and ``steps`` in bytes.
+
+    Neighbours may well lie side by side, but too few of them: then it is their rows.
+    """
+    row = 1
+    for step, extent in zip(steps, extents, strict=True):
+        if abs(step) == size * row:
+            row *= extent
+        elif step and row > 1:
+            return (
+                f"rows of the tile are {row} elements long and {abs(step) // size:,} apart",
+                _SHORT,
+            )
+    return f"neighbours in the tile are {abs(steps[0]) // size:,} elements apart", _APART
 
 
 def _step(facts: Facts, axis: Axis) -> int | None:

@@ -23,6 +23,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": [132],
     },
+    "strip": {
+        "sizes": {"n": 4096},
+        "args": {"x_ptr": "fp32[n, n]", "out_ptr": "fp32[n]"},
+        "constexprs": {"HEIGHT": 256, "WIDTH": 2},
+        "options": {"num_warps": 4},
+        "grid": ["cdiv(n, WIDTH)"],
+    },
 }
 
 
@@ -40,3 +47,12 @@ def gather(x_ptr, index_ptr, out_ptr, SIZE: tl.constexpr):
     """Copy what the indices name."""
     offsets = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     tl.store(out_ptr + offsets, tl.load(x_ptr + tl.load(index_ptr + offsets)))
+
+
+@triton.jit
+def strip(x_ptr, out_ptr, HEIGHT: tl.constexpr, WIDTH: tl.constexpr):
+    """Store the sums of a few columns."""
+    rows = tl.arange(0, HEIGHT)
+    columns = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    x = tl.load(x_ptr + rows[:, None] * 4096 + columns[None, :])
+    tl.store(out_ptr + columns, tl.sum(x, axis=0))
