@@ -11,21 +11,18 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from irlens.analyze.amdgcn_cfg import Cfg, build
+from irlens.analyze.amdgcn_loops import KernelLoops
 from irlens.analyze.amdgcn_memory import (
     Counter,
     Transfer,
     is_scalar_load,
     stores_count_apart,
     transfer,
-    writes_lds,
 )
 from irlens.analyze.amdgcn_trace import Ahead, LoopTrace, Queue
-from irlens.analyze.graph import LoopForest, find_loops, predecessors
 from irlens.analyze.pipelines.describe import RequestedStages, judge, unread
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.model.report import Pipeline, PipelineKind
-from irlens.model.source import SourceLocation
 from irlens.parse.amdgcn import Function
 
 IN_PLACE = "each load is waited for and used in the iteration that issues it"
@@ -61,25 +58,9 @@ def find_pipelines(
     Raises:
         ArtifactError: A branch to a label that is not there.
     """
-    cfg = build(function)
-    forest = find_loops(cfg.successors)
-    finder = _Finder(function, cfg, forest, threads_per_cta, requested)
-    found = [each for index in _innermost(cfg, forest) for each in finder.describe(index)]
+    finder = _Finder(function, threads_per_cta, requested)
+    found = [each for loop in finder.loops.innermost() for each in finder.describe(loop)]
     return sorted(found, key=lambda pipeline: pipeline.line)
-
-
-def _innermost(cfg: Cfg, forest: LoopForest) -> list[int]:
-    """The innermost loops whose own instructions read global memory."""
-    below = [False] * len(forest.loops)
-    found = []
-    for index in reversed(range(len(below))):
-        loop = forest.loops[index]
-        own = (cfg.instructions[i] for block in loop.own for i in cfg.indices(block))
-        inside = any(below[child] for child in loop.children)
-        below[index] = inside or any(transfer(i) or is_scalar_load(i) for i in own)
-        if below[index] and not inside:
-            found.append(index)
-    return found
 
 
 class TracedLoad(msgspec.Struct, frozen=True):
@@ -104,11 +85,9 @@ def trace_loads(function: Function) -> Iterator[TracedLoad]:
     Raises:
         ArtifactError: A branch to a label that is not there.
     """
-    cfg = build(function)
-    forest = find_loops(cfg.successors)
-    finder = _Finder(function, cfg, forest, None, lambda _: None)
-    for index in _innermost(cfg, forest):
-        yield from finder.trace_loads(index)
+    finder = _Finder(function, None, lambda _: None)
+    for loop in finder.loops.innermost():
+        yield from finder.trace_loads(loop)
 
 
 class _Finder:
@@ -117,17 +96,12 @@ class _Finder:
     def __init__(
         self,
         function: Function,
-        cfg: Cfg,
-        forest: LoopForest,
         threads: int | None,
         requested: RequestedStages,
     ) -> None:
-        self.cfg = cfg
-        self.forest = forest
+        self.loops = KernelLoops(function)
         self.lanes = 32 if function.directives.get("wavefront_size32") else 64
         self.stores_apart = stores_count_apart(function)
-        self.before = predecessors(cfg.successors)
-        self.filled = _filled_behind(cfg)
         self.threads = threads
         self.requested = requested
 
@@ -160,7 +134,7 @@ class _Finder:
         trace = self._trace(index)
         if trace is None:
             return
-        header = self.cfg.blocks[self.forest.loops[index].header].line
+        header = self.loops.header(index).line
         for position, read in _reads(trace).items():
             queue = trace.queue(read.counter)
             ahead = trace.ahead(position, to_lds=read.to_lds)
@@ -176,16 +150,15 @@ class _Finder:
 
     def _trace(self, index: int) -> LoopTrace | None:
         """One iteration of a loop; ``None`` where iterations differ."""
-        path = _path(self.cfg, self.forest, index)
-        if path is None:
+        body = self.loops.iteration(index)
+        if body is None:
             return None
-        body = [self.cfg.instructions[i] for block in path for i in self.cfg.indices(block)]
-        return LoopTrace(body, self.lanes, self.stores_apart, self._lds_filled_before(index))
+        filled = self.loops.is_lds_filled_before(index)
+        return LoopTrace(body, self.lanes, self.stores_apart, filled)
 
     def _kind(self, index: int) -> PipelineKind | None:
         """The mechanism of a loop that cannot be followed."""
-        body = (i for block in self.forest.body(index) for i in self.cfg.indices(block))
-        to_lds = [read.to_lds for i in body if (read := transfer(self.cfg.instructions[i]))]
+        to_lds = [read.to_lds for each in self.loops.body(index) if (read := transfer(each))]
         if not to_lds:
             return None
         return "direct-to-lds" if any(to_lds) else "register"
@@ -270,8 +243,8 @@ class _Finder:
 
     def _blank(self, index: int) -> Pipeline:
         """The record of a loop of which nothing is known."""
-        header = self.cfg.blocks[self.forest.loops[index].header]
-        locations = self._locations(index)
+        header = self.loops.header(index)
+        locations = self.loops.locations(index)
         return unread(
             stage="amdgcn",
             loop=header.label or f"line {header.line}",
@@ -282,36 +255,10 @@ class _Finder:
             reason="",
         )
 
-    def _locations(self, index: int) -> tuple[SourceLocation, ...]:
-        """Where the debug information puts the branch back: at the ``for``."""
-        for latch in self.forest.loops[index].latches:
-            instructions = self.cfg.indices(latch)
-            if instructions and self.cfg.instructions[instructions[-1]].locations:
-                return self.cfg.instructions[instructions[-1]].locations
-        return ()
-
-    def _lds_filled_before(self, index: int) -> bool:
-        """Whether LDS may hold something when a loop is entered, put there by the kernel."""
-        body = self.forest.body(index)
-        entering = self.before[self.forest.loops[index].header]
-        return any(self.filled[block] for block in entering if block not in body)
-
 
 def _reads(trace: LoopTrace) -> dict[int, Transfer]:
     """The loads of an iteration by their position."""
     return {n: read for n, each in enumerate(trace.body) if (read := transfer(each))}
-
-
-def _filled_behind(cfg: Cfg) -> list[bool]:
-    """For each block whether LDS may have been written when it ends."""
-    filled = [any(writes_lds(cfg.instructions[i]) for i in block) for block in cfg.ranges]
-    pending = [block for block, written in enumerate(filled) if written]
-    while pending:
-        for target in cfg.successors[pending.pop()]:
-            if not filled[target]:
-                filled[target] = True
-                pending.append(target)
-    return filled
 
 
 def _copies_agree(prefetches: Sequence[int | None], copies: int) -> bool:
@@ -338,25 +285,3 @@ def _notes(ahead: Collection[Ahead], prefetch: int) -> Iterator[str]:
     kept = max(each.least for each in ahead)
     if kept > prefetch:
         yield f"the data is then kept until it is used, {kept} iterations after its load"
-
-
-def _path(cfg: Cfg, forest: LoopForest, index: int) -> list[int] | None:
-    """The blocks of one iteration in order, if all iterations take the same way.
-
-    Code that is skipped where no lane is active counts as taken.
-    """
-    loop = forest.loops[index]
-    if loop.irreducible or loop.children or len(loop.latches) != 1:
-        return None
-    body = forest.body(index)
-    path, block = [loop.header], loop.header
-    while block != loop.latches[0]:
-        following = [target for target in cfg.successors[block] if target in body]
-        last = cfg.instructions[cfg.blocks[block].stop - 1].mnemonic
-        if len(following) == 2 and last == "s_cbranch_execz":
-            following = following[1:]
-        if len(following) != 1 or following[0] == loop.header:
-            return None
-        block = following[0]
-        path.append(block)
-    return path if len(path) == len(body) else None
