@@ -8,6 +8,7 @@ from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline
 from irlens.model.resources import Resources
 from irlens.model.spills import SpillSite
+from irlens.model.warp_groups import WarpGroup
 from irlens.model.words import VendorWords
 from irlens.parse.mlir import Module
 from irlens.parse.ptx import Function
@@ -22,7 +23,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         resources: Registers and memories.
         occupancy: Theoretical occupancy.
         pipelines: Software pipelines found in the machine-level IR.
-        threads: Threads per CTA.
+        threads: Threads per CTA, those of partitions included.
+        warp_groups: Who runs what, where not all warps do the same.
         ttir: Before layouts: what the author wrote, inlined and simplified.
         ttgir: With layouts, after software pipelining.
         loads: Reads of global memory in the ttgir's loops.
@@ -37,6 +39,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     occupancy: Occupancy | None = None
     pipelines: list[Pipeline] = []
     threads: int | None = None
+    warp_groups: tuple[WarpGroup, ...] = ()
     ttir: Module | None = None
     ttgir: Module | None = None
     loads: tuple[LoopLoad, ...] = ()

@@ -171,10 +171,10 @@ def _reserved(gpu: Gpu | None, ledger: Ledger) -> int | None:
 
 
 def _threads(capture: Capture) -> int | None:
-    """Threads per CTA as the metadata has them; warp specialisation adds some that it omits."""
-    if capture.config.num_warps is None or capture.target is None:
+    """Threads per CTA as the metadata has them, those of partitions included."""
+    if capture.metadata is None or capture.target is None:
         return None
-    return capture.config.num_warps * capture.target.warp_size
+    return capture.metadata.num_warps * capture.target.warp_size
 
 
 def _product(dimensions: tuple[int, int, int] | None) -> int | None:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
+from irlens.artifacts.ttgir_head import asked_warps
 from irlens.model.capture import (
     MANIFEST_NAME,
     STAGE_ORDER,
@@ -251,7 +252,7 @@ def _capture(
     return Capture(
         kernel=metadata.name if metadata else name,
         target=target,
-        config=_config(metadata, manifest),
+        config=_config(metadata, manifest, stages),
         stages=stages,
         metadata=metadata,
         manifest=manifest,
@@ -259,10 +260,17 @@ def _capture(
     )
 
 
-def _config(metadata: Metadata | None, manifest: Manifest | None) -> Config:
+def _config(
+    metadata: Metadata | None, manifest: Manifest | None, stages: dict[str, Stage]
+) -> Config:
+    warps = metadata.num_warps if metadata else None
+    # Of a warp-specialized kernel the metadata counts the warps of its partitions, too.
+    asked = asked_warps(stages["ttgir"]) if "ttgir" in stages else None
+    # Gluon is no ttir and pipelines nothing by itself; the metadata has the option's default.
+    pipelined = "ttir" in stages or "ttgir" not in stages
     return Config(
-        num_warps=metadata.num_warps if metadata else None,
-        num_stages=metadata.num_stages if metadata else None,
+        num_warps=warps if asked is None else asked,
+        num_stages=metadata.num_stages if metadata and pipelined else None,
         num_ctas=metadata.num_ctas if metadata else None,
         maxnreg=metadata.maxnreg if metadata else None,
         constexprs=manifest.constexprs if manifest else {},

@@ -8,6 +8,7 @@ import msgspec
 
 from irlens import arch
 from irlens.artifacts import elf
+from irlens.artifacts.ttgir_head import module_number
 from irlens.model.capture import BINARY_STAGES
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, UnknownNameError
@@ -103,8 +104,8 @@ def identify(content: bytes, stage: str | None = None) -> Identity | None:
         stage=stage,
         kernels=list(dict.fromkeys(kernels)),
         target=_text_target(stage, text),
-        num_warps=_ttgir_number(stage, "num-warps", text),
-        num_ctas=_ttgir_number(stage, "num-ctas", text),
+        num_warps=module_number("num-warps", text) if stage == "ttgir" else None,
+        num_ctas=module_number("num-ctas", text) if stage == "ttgir" else None,
     )
 
 
@@ -200,7 +201,7 @@ def _text_target(stage: str, text: str) -> Target | None:
                 return None
             if found[1] == "cuda":
                 return Target(vendor="nvidia", arch=f"sm_{found[2]}", warp_size=32)
-            return _amd(found[2], _ttgir_number(stage, "threads-per-warp", text))
+            return _amd(found[2], module_number("threads-per-warp", text))
         case "llir":
             # The architecture of NVIDIA's is not in the module; AMD's moved from every function's
             # attributes to the triple in Triton 3.9.
@@ -219,10 +220,3 @@ def _amd(name: str, wave: int | None) -> Target | None:
         except UnknownNameError:
             return None
     return Target(vendor="amd", arch=name, warp_size=wave)
-
-
-def _ttgir_number(stage: str, name: str, text: str) -> int | None:
-    if stage != "ttgir":
-        return None
-    found = re.search(rf'"ttg\.{name}" = (\d+) : i32', text)
-    return int(found[1]) if found else None

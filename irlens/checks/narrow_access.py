@@ -24,6 +24,8 @@ With a `stride` of 781 rows begin anywhere, and fp32 is loaded 4 bytes at a time
 * In the address: pad the rows to a multiple of 16 elements. Columns beyond the last may stay
   unused.
 * In the mask: pad, so that the bound is a multiple of 16 too, or treat the ragged end apart.
+* A multiple of 16 that the compiler was not told of: leave the argument out of `do_not_specialize`
+  and `do_not_specialize_on_alignment`.
 * A pointer: allocate it at a multiple of 16 bytes, and do not pass a view that begins elsewhere.
 """
 
@@ -69,6 +71,8 @@ class _Narrow(msgspec.Struct):
 def find(facts: Facts) -> Iterator[Finding]:
     """Yield a finding for each access that known multiples of 16 would widen."""
     if facts.ttir is None or facts.ptx is None or not facts.threads:
+        return
+    if facts.warp_groups:  # not all threads take part, and the ttir does not say which
         return
     known = divisors(facts.ttir)
     if len(known) > _MOST_ARGUMENTS:
@@ -123,15 +127,26 @@ def _finding(facts: Facts, found: _Narrow) -> Finding:
             f" {found.access.width(found.elements)} B per thread at a time and could move"
             f" {found.best.width(found.elements)}: {' and '.join(blockers)} {many} of 16"
         ),
-        hint=(
-            "pad the rows to a multiple of 16 elements"
-            if found.address
-            else "pad the bound to a multiple of 16, or treat the ragged end apart"
-        ),
+        hint=_hint(facts, found),
         stage="ttir",
         line=found.access.line,
         source=found.access.source,
     )
+
+
+def _hint(facts: Facts, found: _Narrow) -> str:
+    """Say what to do; what is a multiple of 16 needs no padding."""
+    if all(_is_multiple(facts, name) for name in (*found.address, *found.mask)):
+        return "it is one in this launch: let Triton see that, without do_not_specialize"
+    if all(_is_multiple(facts, name) for name in found.address):
+        return "pad the bound to a multiple of 16, or treat the ragged end apart"
+    return "pad the rows to a multiple of 16 elements"
+
+
+def _is_multiple(facts: Facts, name: str) -> bool:
+    """Whether an argument has a value that Triton would have found to be a multiple of 16."""
+    value = facts.config.args.get(name)
+    return isinstance(value, int) and value % _ALIGNMENT == 0
 
 
 def _with_value(facts: Facts, name: str) -> str:

@@ -19,7 +19,9 @@ and 3.7 make of one kernel (triton-lang/triton issue 11127).
 ## What to do
 
 * Smaller tiles, or more warps for the same tile, so that each thread holds less.
-* `maxnreg=N` where the step is near; look for spills (IRL105) afterwards.
+* `maxnreg=N` where the step is near; look for spills (IRL105) afterwards. A warp-specialized kernel
+  is compiled for all registers of an SM unless it says so, and deals them out itself: the report
+  tells how many each group of its warps gets.
 * Load late and consume early: what is live across a loop occupies registers throughout.
 """
 
@@ -34,6 +36,7 @@ NAME = "register-limited-occupancy"
 SEVERITY: Severity = "note"
 
 _WORTHWHILE = 1.25
+_TAKES_ALL = "a warp-specialized kernel is compiled for all registers of an SM"
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -67,6 +70,8 @@ def find(facts: Facts) -> Iterator[Finding]:
 
 
 def _remedy(facts: Facts, registers: int, step: NextStep) -> str:
+    if facts.warp_groups and facts.config.maxnreg is None:
+        return f"ask for maxnreg={registers + step.change}: without it {_TAKES_ALL}"
     tile = "use smaller tiles or a larger num_warps"
     # A cap that takes away more than a few would be paid for in spills.
     if -step.change * 8 > registers or facts.gpu is None:

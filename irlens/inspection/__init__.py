@@ -10,8 +10,9 @@ from irlens.analyze import cfg, mix, ptx_liveness, shared_memory, ttgir_loads
 from irlens.analyze.facts import Facts
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
-from irlens.analyze.pipelines import find_pipelines
+from irlens.analyze.pipelines import find_pipelines, warp_groups
 from irlens.analyze.pipelines.serialized import find_serialized
+from irlens.analyze.pipelines.warp_groups import Specialization
 from irlens.analyze.residency import find_gpu, find_occupancy
 from irlens.analyze.resources import Demand, read_demand
 from irlens.analyze.tensor_memory import with_tensor_memory
@@ -45,10 +46,14 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     resources = with_tensor_memory(demand.resources, capture, parsed.ptx, gpu, ledger)
     occupancy = find_occupancy(capture, gpu, demand, ledger)
     loads = _loads(capture, parsed)
+    specialization = _specialization(parsed, ledger)
+    groups = specialization.groups if specialization is not None else ()
     serialized = find_serialized(capture, parsed.ptx) if parsed.ptx is not None else None
     pipelines = [
         _on_the_gpu(pipeline, gpu, occupancy)
-        for pipeline in _pipelines(capture, parsed, demand, loads, serialized, ledger)
+        for pipeline in _pipelines(
+            capture, parsed, demand, loads, serialized, specialization, ledger
+        )
     ]
     pressure = _pressure(parsed, ledger)
     spills = _spills(parsed, demand, ledger)
@@ -59,6 +64,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         occupancy=occupancy,
         pipelines=pipelines,
         threads=demand.usage.threads if demand.usage else None,
+        warp_groups=groups,
         ttir=parsed.ttir,
         ttgir=parsed.ttgir,
         loads=loads,
@@ -82,6 +88,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         stages=_sizes(capture),
         resources=resources,
         occupancy=occupancy,
+        warp_groups=list(groups),
         pipelines=pipelines,
         loads=list(loads),
         memory=_memory(capture, parsed, ledger),
@@ -122,6 +129,7 @@ def _pipelines(
     demand: Demand,
     loads: tuple[LoopLoad, ...],
     serialized: bool | None,
+    specialization: Specialization | None,
     ledger: Ledger,
 ) -> list[Pipeline]:
     requested = requested_stages(parsed.ttir, capture.config.num_stages)
@@ -144,11 +152,23 @@ def _pipelines(
         threads_per_cta=threads or parsed.ptx.threads_per_cta,
         requested=requested,
         serialized=serialized,
+        specialization=specialization,
     )
     origin = "ptx, copies, commits and waits followed along the control flow"
     if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in found):
         origin += "; cubin, whether ptxas serialized matrix products"
     ledger.known(origin, "pipelines")
+    return found
+
+
+def _specialization(parsed: Parsed, ledger: Ledger) -> Specialization | None:
+    if parsed.ptx is None:
+        return None
+    found = warp_groups.find(parsed.ptx, cfg.build(parsed.ptx), parsed.ttgir)
+    if found is not None and found.reason:
+        ledger.missing(found.reason, "warp_groups")
+    elif found is not None:
+        ledger.known("ttgir, ttg.warp_specialize; ptx, setmaxnreg", "warp_groups")
     return found
 
 

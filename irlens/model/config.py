@@ -28,8 +28,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the kernel was compiled and would be launched. ``None`` is "not known".
 
     Attributes:
-        num_warps: Warps per CTA.
-        num_stages: The kernel-wide number of pipeline stages asked for.
+        num_warps: Warps per CTA that were asked for; those that run partitions of a
+            warp-specialized kernel come in addition.
+        num_stages: The kernel-wide number of pipeline stages asked for; ``None`` in Gluon, where
+            it means nothing.
         num_ctas: CTAs per cluster.
         maxnreg: Register cap given to the compiler, per thread.
         constexprs: Values of the kernel's ``tl.constexpr`` parameters.

@@ -65,6 +65,8 @@ _TITLES = {
     "spills.instructions": "spill instructions",
     "achieved_stages": "stages achieved",
     "requested_stages": "stages requested",
+    "stages_at_most": "stages at most",
+    "warp_group": "run by",
     "groups_during_compute": "groups in flight",
     "prefetch_iterations": "iterations ahead",
     "bytes_in_flight_per_sm": "bytes in flight per SM",

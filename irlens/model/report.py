@@ -17,6 +17,7 @@ from irlens.model.pressure import Pressure
 from irlens.model.resources import Resources
 from irlens.model.source import SourceLocation
 from irlens.model.spills import SpillSite
+from irlens.model.warp_groups import WarpGroup
 
 SCHEMA = 1
 
@@ -147,13 +148,18 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
             "register" the loads that run ahead.
         bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
         bytes_per_iteration: Bytes that one thread's instructions copy per iteration, times the
-            CTA's threads; of kind "tma" what the barriers are told to expect.
+            CTA's threads that run the loop; of kind "tma" what the barriers are told to expect.
         bytes_in_flight: Bytes per CTA still in flight during the compute; of plain loads only
             machine code tells, and the ptx does not: ptxas may issue those of several iterations
             together.
         bytes_in_flight_per_sm: The same for all CTAs that an SM holds.
         bytes_to_cover_latency: What each SM must have in flight, at the least, to keep this GPU's
             memory busy: bandwidth times latency over the number of SMs.
+        warp_group: The warps that run the loop, by their name in ``Report.warp_groups``; ``None``
+            where all warps of a CTA do, or it is not known.
+        stages_at_most: Where other warps wait for the copies than those that issue them, how far
+            apart they are is up to the warps at run time: the barriers of the ring that they share
+            are as many stages as there can be.
         verdict: The reading of all this.
         reason: Why, in one sentence; empty where the verdict needs none.
     """
@@ -177,6 +183,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     bytes_in_flight: int | None
     bytes_in_flight_per_sm: int | None = None
     bytes_to_cover_latency: int | None = None
+    warp_group: str | None = None
+    stages_at_most: int | None = None
     verdict: Verdict
     reason: str
 
@@ -231,6 +239,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         stages: Sizes of the artifacts, in the compiler's order.
         resources: Registers and memories.
         occupancy: Theoretical occupancy; ``None`` where an input is unknown.
+        warp_groups: What the warps do that run parts of the kernel of their own, the default ones
+            first; empty where all warps do the same, or it is not known.
         pipelines: One record per loop and mechanism.
         loads: Reads of global memory in the loops of the ttgir.
         memory: Where the dynamic shared memory goes; ``None`` without a ttgir.
@@ -254,6 +264,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     stages: dict[str, StageSize]
     resources: Resources
     occupancy: Occupancy | None
+    warp_groups: list[WarpGroup] = []
     pipelines: list[Pipeline]
     loads: list[LoopLoad]
     memory: SharedMemory | None

@@ -112,23 +112,27 @@ def describe_waves(occupancy: Occupancy) -> list[str]:
 
 
 def describe_depth(pipeline: Pipeline) -> str | None:
-    """Return "2 of 4 stages"; ``None`` of a pipeline whose stages are not known."""
+    """Return "2 of 4 stages", "up to 4 stages"; ``None`` where the stages are not known."""
     asked, achieved = pipeline.requested_stages, pipeline.achieved_stages
-    if achieved is None:
+    most = pipeline.stages_at_most
+    if achieved is None and most is None:
         return None
+    told = f"up to {most}" if achieved is None else str(achieved)
     if asked is None:
-        return plural(achieved, "stage")
-    return f"{achieved} of {plural(asked, 'stage')}"
+        return f"{told} {'stage' if achieved == 1 else 'stages'}"
+    return f"{told} of {plural(asked, 'stage')}"
 
 
 def describe_prefetch(pipeline: Pipeline) -> list[str]:
-    """Return how far a pipeline runs ahead, as phrases, as far as that is known."""
+    """Return how far a pipeline runs ahead and who runs it, as phrases, as far as is known."""
     told = []
     if pipeline.prefetch_iterations is not None:
         told.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")
     if pipeline.groups_during_compute is not None:
         flying = plural(pipeline.groups_during_compute, "group")
         told.append(f"{flying} in flight during the compute")
+    if pipeline.warp_group is not None:
+        told.append(f"run by {pipeline.warp_group}")
     return told
 
 
@@ -160,6 +164,16 @@ def describe_tensor_memory(report: Report) -> str:
         return "unknown"
     columns, held = report.resources.tensor_memory_columns, report.resources.tensor_memory_bytes
     return f"{plural(columns, 'column')}, {size(held)}" if columns and held else ""
+
+
+def describe_warp_groups(report: Report) -> list[str]:
+    """Return "partition0 1 warp with 24 registers per thread" of each; empty if all do the same."""
+    told = []
+    for group in report.warp_groups:
+        warps = f"{group.name} {plural(group.num_warps, 'warp')}"
+        held = f" with {plural(group.registers, 'register')} per thread" if group.registers else ""
+        told.append(warps + held)
+    return told
 
 
 def describe_run(run: RunResult) -> str:

@@ -4,6 +4,7 @@ from irlens.analyze.cfg import Cfg
 from irlens.analyze.pipelines import cp_async, registers, tcgen05, tma, wgmma
 from irlens.analyze.pipelines.describe import RequestedStages
 from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.analyze.pipelines.warp_groups import Specialization
 from irlens.model.report import Pipeline
 from irlens.parse.ptx import Function
 
@@ -18,6 +19,7 @@ def find_pipelines(
     threads_per_cta: int | None,
     requested: RequestedStages,
     serialized: bool | None,
+    specialization: Specialization | None = None,
 ) -> list[Pipeline]:
     """Describe how far the loops of a kernel run ahead, by every mechanism of NVIDIA's GPUs.
 
@@ -28,13 +30,14 @@ def find_pipelines(
         requested: Stages asked for, given the source location of a loop, innermost frame first.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``; ``None`` where that
             is unknown.
+        specialization: Who runs what, where not all warps do the same.
 
     Returns:
         In the order of the text. Every innermost loop that reads global memory has one record for
         each mechanism that its reads use, and one without a kind where they use none; a loop that
         feeds the tensor core asynchronously has one more for that.
     """
-    loops = analyze_loops(function, cfg)
+    loops = analyze_loops(function, cfg, specialization)
     loads = [
         *cp_async.find(loops, threads_per_cta=threads_per_cta, requested=requested),
         *tma.find(loops, requested=requested),

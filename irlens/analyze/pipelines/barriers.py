@@ -84,9 +84,13 @@ class Elsewhere(msgspec.Struct, frozen=True):
 
     Attributes:
         ring: Barriers that the work goes around; ``None`` where that is not known.
+        bytes_per_iteration: Bytes that they are told to expect in an iteration.
+        waits: What waits for one of them, as indices into ``Function.instructions``.
     """
 
     ring: int | None
+    bytes_per_iteration: int | None
+    waits: tuple[int, ...]
 
 
 def awaited(instruction: Instruction) -> Operand | None:
@@ -144,7 +148,7 @@ class Ring:
         issued = {touch.address for touch in every if not self._waits(touch)}
         awaited = {touch.address for touch in every if self._waits(touch)}
         if not awaited or (None not in issued | awaited and not issued & awaited):
-            return Elsewhere(self._around(every))
+            return self._elsewhere(traced, issued)
         for touch in every:
             if touch.address is None:
                 line = self._instructions[touch.at].line
@@ -163,6 +167,21 @@ class Ring:
 
     def _waits(self, touch: Touch) -> bool:
         return awaited(self._instructions[touch.at]) is not None
+
+    def _elsewhere(self, traced: list[list[Touch]], issued: set[int | None]) -> Elsewhere:
+        """Look for the waits in the rest of the function."""
+        last = [self._instructions[touch.at] for touch in traced[-1]]
+        expected = [_expected(instruction) for instruction in last if expects_bytes(instruction)]
+        known = [count for count in expected if count is not None]
+        return Elsewhere(
+            self._around([touch for touches in traced for touch in touches]),
+            sum(known) if known and len(known) == len(expected) else None,
+            tuple(
+                touch.at
+                for touch in self._tracer.everywhere()
+                if self._waits(touch) and touch.address is not None and touch.address in issued
+            ),
+        )
 
     def _around(self, touches: list[Touch]) -> int | None:
         """Barriers that each of the instructions that issue work goes around."""

@@ -62,7 +62,9 @@ def find(
         if _bulk_only(loops, index):
             continue
         outcome = _outcome(loops, index, flow, commits[index])
-        pipelines.append(_record(loops, index, requested, outcome, threads_per_cta))
+        pipelines.append(
+            _record(loops, index, requested, outcome, loops.threads(index, threads_per_cta))
+        )
     return sorted(pipelines, key=lambda p: p.line)
 
 

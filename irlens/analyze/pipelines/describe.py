@@ -38,7 +38,8 @@ def blank(
     loops: FunctionLoops, index: int, kind: PipelineKind | None, requested: int | None, reason: str
 ) -> Pipeline:
     """Return the record of a loop of PTX of which no more than its mechanism is known."""
-    return unread(
+    group = loops.warp_group(loops.forest.loops[index].header)
+    record = unread(
         stage="ptx",
         loop=loops.name(index),
         line=loops.header(index).line,
@@ -47,6 +48,7 @@ def blank(
         requested=requested,
         reason=reason,
     )
+    return record if group is None else msgspec.structs.replace(record, warp_group=group.name)
 
 
 def unread(

@@ -6,8 +6,10 @@ import msgspec
 
 from irlens.analyze.cfg import Block, Cfg
 from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.pipelines.warp_groups import WARP_SIZE, Specialization
 from irlens.analyze.ptx_registers import access
 from irlens.model.source import SourceLocation
+from irlens.model.warp_groups import WarpGroup
 from irlens.parse.ptx import Address, Function, Instruction, Operand, Register, Symbol
 
 _STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
@@ -23,12 +25,14 @@ class FunctionLoops(msgspec.Struct, frozen=True):
         cfg: Its control flow.
         forest: Its loops.
         lookups: Where in the text loads of the program's own tables start.
+        specialization: Who runs what, where not all warps do the same.
     """
 
     function: Function
     cfg: Cfg
     forest: LoopForest
     lookups: frozenset[int]
+    specialization: Specialization | None = None
 
     def block(self, index: int) -> tuple[Instruction, ...]:
         """Instructions of a block."""
@@ -42,6 +46,19 @@ class FunctionLoops(msgspec.Struct, frozen=True):
     def name(self, loop: int) -> str:
         """Label of a loop's header; a loop around the function's start has none to jump to."""
         return self.header(loop).label or f"line {self.header(loop).line}"
+
+    def warp_group(self, block: int) -> WarpGroup | None:
+        """Return the warps that run a block; ``None`` if all of the CTA do, or it is not known."""
+        found = self.specialization
+        number = found.of_block.get(block) if found is not None else None
+        return found.groups[number] if found is not None and number is not None else None
+
+    def threads(self, loop: int, threads_per_cta: int | None) -> int | None:
+        """Return how many threads of a CTA run a loop; ``None`` if it is not known."""
+        if self.specialization is None:
+            return threads_per_cta
+        group = self.warp_group(self.forest.loops[loop].header)
+        return None if group is None else group.num_warps * WARP_SIZE
 
     def own(self, loop: int) -> Iterator[Instruction]:
         """Instructions of a loop, without those of its inner loops."""
@@ -68,9 +85,12 @@ class FunctionLoops(msgspec.Struct, frozen=True):
         return ()
 
 
-def analyze_loops(function: Function, cfg: Cfg) -> FunctionLoops:
+def analyze_loops(
+    function: Function, cfg: Cfg, specialization: Specialization | None = None
+) -> FunctionLoops:
     """Find a function's loops."""
-    return FunctionLoops(function, cfg, find_loops(cfg.successors), _lookups(function))
+    forest = find_loops(cfg.successors)
+    return FunctionLoops(function, cfg, forest, _lookups(function), specialization)
 
 
 def _lookups(function: Function) -> frozenset[int]:

@@ -36,7 +36,8 @@ def find(
         stages = requested(loops.locations(index))
         record = blank(loops, index, "register", stages, "")
         distances = {load: found.distance for load, found in ahead.items()}
-        pipelines.append(_filled(record, loops, distances, loads, threads_per_cta))
+        threads = loops.threads(index, threads_per_cta)
+        pipelines.append(_filled(record, loops, distances, loads, threads))
     return pipelines
 
 

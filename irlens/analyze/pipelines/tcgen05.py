@@ -13,6 +13,7 @@ import msgspec
 
 from irlens.analyze.pipelines.barriers import Elsewhere, Ring, RingReading
 from irlens.analyze.pipelines.describe import IRREDUCIBLE, blank, innermost, of_ring
+from irlens.analyze.pipelines.elsewhere import awaited_elsewhere
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.model.report import Pipeline
@@ -85,8 +86,7 @@ def _record(loops: FunctionLoops, index: int, ring: Ring) -> Pipeline:
     match ring.read(index):
         case RingReading() as reading:
             return of_ring(record, reading, SERIAL)
-        case Elsewhere():
-            reason = "the matrix products are waited for outside this loop"
-            return msgspec.structs.replace(record, reason=reason)
+        case Elsewhere() as found:
+            return awaited_elsewhere(loops, index, record, "the matrix products", found)
         case unreadable:
             return msgspec.structs.replace(record, reason=unreadable.reason)

@@ -17,6 +17,7 @@ from irlens.analyze.pipelines.describe import (
     innermost,
     of_ring,
 )
+from irlens.analyze.pipelines.elsewhere import awaited_elsewhere
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load
 from irlens.model.report import Pipeline
@@ -81,11 +82,7 @@ def _record(loops: FunctionLoops, index: int, ring: Ring, requested: RequestedSt
                 bytes_per_iteration=reading.bytes_per_iteration,
                 bytes_in_flight=reading.bytes_in_flight,
             )
-        case Elsewhere(ring=size):
-            reason = "the copies are waited for outside this loop: how far they run ahead is up to"
-            reason += " the warps at run time"
-            if size is not None:
-                reason += f", within a ring of {size} barrier{'s' if size > 1 else ''}"
-            return msgspec.structs.replace(record, reason=reason)
+        case Elsewhere() as found:
+            return awaited_elsewhere(loops, index, record, "the copies", found)
         case unreadable:
             return msgspec.structs.replace(record, reason=unreadable.reason)

@@ -99,6 +99,11 @@ class Tracer:
             touches += self._touches[block]
         return touches
 
+    def everywhere(self) -> Iterator[Touch]:
+        """What happens in the whole function, as if every loop ran once."""
+        for block in sorted(self._touches):
+            yield from self._touches[block]
+
     def iterations(self, loop: int, count: int) -> Iterator[list[Touch]]:
         """What happens in each of the first iterations of a reducible loop."""
         header = self._loops.forest.loops[loop].header

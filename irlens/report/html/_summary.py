@@ -4,7 +4,7 @@ from irlens.model.capture import stage_rank
 from irlens.model.config import Config
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import count, percent, plural, size
-from irlens.model.words import Words, describe_run, describe_tensor_memory
+from irlens.model.words import Words, describe_run, describe_tensor_memory, describe_warp_groups
 from irlens.report._glance import glance
 from irlens.report.html._markup import Content, Markup, join, tag
 from irlens.report.html._parts import State, chips, folded, phrases, stated, table, tile, tiles
@@ -107,6 +107,7 @@ def _registers(report: Report, words: Words, places: Places) -> Markup:
         ", ".join(f"{count(value)} {unit}" for value, unit in amounts if value is not None),
         ", ".join(f"{count(value)} {unit}" for value, unit in kinds if value),
         _peak(report, places),
+        ", ".join(describe_warp_groups(report)),
         state="warn" if spilled else "plain",
     )
 
@@ -149,7 +150,11 @@ def _tensor_memory(report: Report, words: Words) -> Markup | None:
 def _pipeline(found: Pipeline, places: Places) -> Markup:
     stages, asked = found.achieved_stages, found.requested_stages
     told = f" of {plural(asked, 'stage')}" if asked is not None else " stages"
-    value = "unknown" if stages is None else join([count(stages), tag("small", told)])
+    value: Content = "unknown"
+    if stages is not None:
+        value = join([count(stages), tag("small", told)])
+    elif found.stages_at_most is not None:
+        value = join([tag("small", "up to "), count(found.stages_at_most), tag("small", told)])
     place = places.either(found.source, found.stage, found.line)
     return tile(
         "Pipeline",

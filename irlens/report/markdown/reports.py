@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import plural
-from irlens.model.words import Words, describe_depth, describe_tensor_memory
+from irlens.model.words import Words, describe_depth, describe_tensor_memory, describe_warp_groups
 from irlens.report import View
 from irlens.report._glance import found, glance, name
 from irlens.report._overview import TITLES, figures, label_or_kernel
@@ -57,6 +57,8 @@ def _figures(report: Report) -> list[list[str]]:
     ]
     if tensor_memory := describe_tensor_memory(report):
         rows.append(["tensor memory", tensor_memory, f"per {terms.block}"])
+    if groups := describe_warp_groups(report):
+        rows.append(["warps", ", ".join(groups), ""])
     rows += [
         [f"pipeline {each.source or each.loop}", each.kind or "loads", _pipelined(each)]
         for each in report.pipelines

@@ -14,6 +14,10 @@ from irlens.report.text._page import Cell, Page, Style
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _CURVE_WIDTH = 60
 _BAR_WIDTH = 12
+#: Figures of a pipeline that are told otherwise.
+_TOLD_ELSEWHERE = frozenset({"stage", "line", "loop", "reason"})
+#: Those that a kernel has none of whose warps all do the same.
+_OF_WARP_GROUPS = frozenset({"warp_group", "stages_at_most"})
 
 
 def add_detail(page: Page, report: Report, detail: Detail) -> None:
@@ -27,7 +31,7 @@ def _pipelines(page: Page, report: Report) -> None:
         page.line("Pipeline", [f"{pipeline.stage}:{pipeline.line}", pipeline.loop])
         for name in pipeline.__struct_fields__:
             value = getattr(pipeline, name)
-            if name not in ("stage", "line", "loop", "reason"):
+            if name not in _TOLD_ELSEWHERE and (value is not None or name not in _OF_WARP_GROUPS):
                 shown = "unknown" if value is None else _plain(value)
                 page.line("", [Cell(name.replace("_", " ").ljust(24), "dim"), shown], gap=" ")
         if pipeline.reason:

@@ -2,7 +2,13 @@
 
 from irlens.model.report import LimitName, Occupancy, Report
 from irlens.model.text import count, percent, plural, size
-from irlens.model.words import Words, describe_buffer, describe_tensor_memory, describe_waves
+from irlens.model.words import (
+    Words,
+    describe_buffer,
+    describe_tensor_memory,
+    describe_warp_groups,
+    describe_waves,
+)
 from irlens.report.text._page import Cell, Page
 
 _LIMITS: tuple[LimitName, ...] = ("warps", "blocks", "registers", "shared_memory", "barriers")
@@ -13,6 +19,8 @@ def add_resources(page: Page, report: Report, words: Words) -> None:
     _occupancy(page, report, words)
     _registers(page, report, words)
     _live(page, report)
+    if groups := describe_warp_groups(report):
+        page.line("Warps", groups, gap=" · ")
     _shared(page, report, words)
     if tensor_memory := describe_tensor_memory(report):
         known = tensor_memory != "unknown"

@@ -7,7 +7,7 @@ from textual.content import Content
 from irlens.model.report import Report, StageSize
 from irlens.model.resources import Resources
 from irlens.model.text import count, plural, printable_line, size
-from irlens.model.words import Words, describe_tensor_memory
+from irlens.model.words import Words, describe_tensor_memory, describe_warp_groups
 from irlens.tui.drawing import DIM, GOOD, WARN, flowing, hanging, labelled, lines
 from irlens.tui.entry_cells import settings
 
@@ -28,6 +28,7 @@ def draw(report: Report, width: int) -> Content:
 def _rows(report: Report, width: int) -> Iterator[Content]:
     words, config = Words(report), report.config
     yield from _listed("registers", _registers(report.resources, words), " · ", width)
+    yield from _listed("warps", list(map(Content, describe_warp_groups(report))), " · ", width)
     yield from _listed("memory", _spilled(report.resources), "  ", width)
     if tensor_memory := describe_tensor_memory(report):
         style = WARN if tensor_memory == "unknown" else ""

@@ -1,0 +1,240 @@
+"""Warp specialization: which warps run which part of a kernel.
+
+The kernel's own warps run all but the partitions of ``ttg.warp_specialize``. Further warps, filled
+up to whole warp groups of four, wait in a loop: each reads from a byte of shared memory which
+partition is its own, by number, runs it and waits again. Where the kernel says so each warp group
+takes or gives away registers before, with ``setmaxnreg`` (Triton,
+``lib/Conversion/TritonGPUToLLVM/WarpSpecializeUtility.cpp``; PTX ISA, ``setmaxnreg``).
+"""
+
+import msgspec
+
+from irlens.analyze.cfg import Cfg
+from irlens.analyze.graph import find_loops
+from irlens.analyze.pipelines.constants import Evaluator, Values
+from irlens.model.warp_groups import WarpGroup
+from irlens.parse.mlir import Module, Operation
+from irlens.parse.ptx import Function, Immediate, Instruction, Operand, Register, Symbol
+
+#: Threads of a warp, on every GPU of NVIDIA's.
+WARP_SIZE = 32
+
+_SPECIALIZE = "ttg.warp_specialize"
+#: Warps of a warp group (PTX ISA, ``wgmma``): the partitions' warps fill whole ones.
+_WARPS_PER_GROUP = 4
+#: What leads from reading the number of a partition to its code.
+_DISPATCHING = frozenset({"add", "and", "bra", "brx", "cvt", "mov", "setp", "sub"})
+
+SEVERAL = "the kernel specializes its warps in several places"
+OTHER_WARPS = "the warps of the ttgir's partitions are not those that the ptx is launched with"
+NOT_FOUND = "where the warps of a partition enter it is not seen in the ptx"
+
+
+class Specialization(msgspec.Struct, frozen=True):
+    """What is known of a warp-specialized kernel.
+
+    Attributes:
+        groups: The default warps first, then the partitions in order; empty if not known.
+        of_block: By basic block of the PTX which of them runs it. A block that several of them run
+            is in none, nor is one of which it is not known.
+        reason: Why the groups are not known; empty if they are.
+    """
+
+    groups: tuple[WarpGroup, ...] = ()
+    of_block: dict[int, int] = {}
+    reason: str = ""
+
+
+def find(function: Function | None, cfg: Cfg | None, ttgir: Module | None) -> Specialization | None:
+    """Find out who runs what.
+
+    Args:
+        function: The kernel in PTX, if there is any.
+        cfg: Its control flow.
+        ttgir: The kernel in ttgir, if there is any.
+
+    Returns:
+        ``None`` of a kernel whose warps all do the same.
+    """
+    operations = [each for each in ttgir.named(_SPECIALIZE) if _partitions(each)] if ttgir else []
+    if function is None or cfg is None or ttgir is None or not operations:
+        return None
+    if len(operations) > 1:
+        return Specialization(reason=SEVERAL)
+    own = int(ttgir.attributes.get("ttg.num-warps", "0").partition(" ")[0])
+    partitions = _partitions(operations[0])
+    extra = -(-sum(partitions) // _WARPS_PER_GROUP) * _WARPS_PER_GROUP
+    if own < 1 or function.threads_per_cta != (own + extra) * WARP_SIZE:
+        return Specialization(reason=OTHER_WARPS)
+    dispatch = _Dispatch.find(function, cfg)
+    found = [dispatch.entry(number) for number in range(len(partitions))] if dispatch else []
+    entries = [entry for entry in found if entry is not None]
+    if dispatch is None or len(set(entries)) < len(partitions):
+        return Specialization(reason=NOT_FOUND)
+    starts = (0, *entries)
+    parts = [dispatch.reached(start) for start in starts]
+    groups = (
+        WarpGroup(
+            name=f"partition{number - 1}" if number else "default",
+            num_warps=warps,
+            registers=dispatch.registers(start, part),
+        )
+        for number, (start, warps, part) in enumerate(
+            zip(starts, (own, *partitions), parts, strict=True)
+        )
+    )
+    return Specialization(groups=tuple(groups), of_block=_alone(parts))
+
+
+def _partitions(operation: Operation) -> list[int]:
+    """Warps of each partition: its head has "partition0", "num_warps" and the number."""
+    words = operation.words
+    return [
+        int(words[at + 2])
+        for at, word in enumerate(words[:-2])
+        if word.startswith("partition") and words[at + 1] == "num_warps" and words[at + 2].isdigit()
+    ]
+
+
+def _alone(parts: list[list[int]]) -> dict[int, int]:
+    """By block the only part that has it."""
+    holders: dict[int, set[int]] = {}
+    for number, part in enumerate(parts):
+        for block in part:
+            holders.setdefault(block, set()).add(number)
+    return {block: min(held) for block, held in holders.items() if len(held) == 1}
+
+
+class _Dispatch:
+    """The loop in which warps wait for the number of their partition.
+
+    Args:
+        function: The kernel.
+        cfg: Its control flow.
+        at: The instruction that reads the number.
+        block: The block that it is in.
+        header: The loop's.
+        barrier: The number of the barrier at which the warps meet.
+    """
+
+    def __init__(
+        self, function: Function, cfg: Cfg, *, at: int, block: int, header: int, barrier: int
+    ) -> None:
+        self._function = function
+        self._cfg = cfg
+        self._at = at
+        self._block = block
+        self._header = header
+        self._barrier = barrier
+        self._evaluator = Evaluator(function)
+
+    @classmethod
+    def find(cls, function: Function, cfg: Cfg) -> "_Dispatch | None":
+        """Return the only place in a loop where a byte is read behind a barrier."""
+        forest = find_loops(cfg.successors)
+        places = []
+        for block, extent in enumerate(cfg.ranges):
+            loop, barrier = forest.innermost[block], None
+            for index in extent:
+                instruction = function.instructions[index]
+                barrier = _barrier(instruction, barrier)
+                if barrier is not None and loop is not None and _reads_byte(instruction):
+                    header = forest.loops[loop].header
+                    places.append(
+                        cls(function, cfg, at=index, block=block, header=header, barrier=barrier)
+                    )
+        return places[0] if len(places) == 1 else None
+
+    def entry(self, number: int) -> int | None:
+        """Return the block in which a partition begins; ``None`` if that is not seen."""
+        read = self._function.instructions[self._at].operands[0]
+        values: Values = {read.name: number} if isinstance(read, Register) else {}
+        block, start = self._block, self._at + 1
+        for _ in self._cfg.blocks:
+            for index in range(start, self._cfg.blocks[block].stop):
+                instruction = self._function.instructions[index]
+                if instruction.opcode not in _DISPATCHING:
+                    return block if block != self._block else None
+                self._evaluator.execute(instruction, values)
+            following = self._following(block, values)
+            if following is None:
+                return None
+            block, start = following, self._cfg.blocks[following].start
+        return None
+
+    def _following(self, block: int, values: Values) -> int | None:
+        """Return where the end of a block leads, if what it depends on is known."""
+        targets, extent = self._cfg.successors[block], self._cfg.ranges[block]
+        last = self._function.instructions[extent[-1]] if extent else None
+        if last is not None and last.opcode == "brx":
+            return self._chosen(last, values)
+        if last is None or last.opcode != "bra" or last.predicate is None:
+            return targets[0] if len(targets) == 1 else None
+        holds = values.get(last.predicate)
+        if holds is None or len(targets) != 2:
+            return None
+        return targets[0] if bool(holds) != last.negated else targets[1]
+
+    def _chosen(self, branch: Instruction, values: Values) -> int | None:
+        """Return the block that a ``brx.idx`` leads to."""
+        at, listed = (*branch.operands, None, None)[:2]
+        index = None if at is None else self._evaluator.address(at, values)
+        names = None
+        if isinstance(listed, Symbol):
+            names = self._function.targets(listed.name, branch.scope)
+        if index is None or names is None or index >= len(names):
+            return None
+        label = self._function.label(names[index], branch.scope)
+        starts = {block.start: number for number, block in enumerate(self._cfg.blocks)}
+        return starts.get(label.position) if label is not None else None
+
+    def reached(self, start: int) -> list[int]:
+        """Return the blocks from one on that are reached without waiting for a number."""
+        found, waiting = {start}, [start]
+        while waiting:
+            for target in self._cfg.successors[waiting.pop()]:
+                if target not in found and target != self._header:
+                    found.add(target)
+                    waiting.append(target)
+        return sorted(found)
+
+    def registers(self, start: int, part: list[int]) -> int | None:
+        """Return what a part's first ``setmaxnreg`` sets.
+
+        Args:
+            start: Where it begins. The default warps let the others begin at the barrier, and
+                only what follows that counts.
+            part: Its blocks.
+        """
+        begun = start != 0
+        for block in part if start == 0 else [start]:
+            for index in self._cfg.ranges[block]:
+                instruction = self._function.instructions[index]
+                begun = begun or _barrier(instruction, None) == self._barrier
+                if begun and instruction.opcode == "setmaxnreg":
+                    count = instruction.operands[-1]
+                    return _integer(count)
+        return None
+
+
+def _barrier(instruction: Instruction, before: int | None) -> int | None:
+    """Return the number of the barrier that all warps wait at, ``before`` if it is none."""
+    waits = instruction.opcode in ("bar", "barrier") and instruction.modifiers[:1] == ("sync",)
+    match instruction.operands:
+        case (Immediate(value=int() as number),) if waits:
+            return number
+    return before
+
+
+def _integer(operand: Operand) -> int | None:
+    value = operand.value if isinstance(operand, Immediate) else None
+    return value if isinstance(value, int) else None
+
+
+def _reads_byte(instruction: Instruction) -> bool:
+    modifiers = instruction.modifiers
+    return (
+        instruction.opcode == "ld"
+        and any(each.partition("::")[0] == "shared" for each in modifiers)
+        and modifiers[-1:] in (("b8",), ("u8",), ("s8",))
+    )
