@@ -137,7 +137,7 @@ def _finding(facts: Facts, found: _Narrow) -> Finding:
 def _hint(facts: Facts, found: _Narrow) -> str:
     """Say what to do; what is a multiple of 16 needs no padding."""
     if all(_is_multiple(facts, name) for name in (*found.address, *found.mask)):
-        return "it is one in this launch: let Triton see that, without do_not_specialize"
+        return "leave out do_not_specialize: in this launch Triton would find the multiple of 16"
     if all(_is_multiple(facts, name) for name in found.address):
         return "pad the bound to a multiple of 16, or treat the ragged end apart"
     return "pad the rows to a multiple of 16 elements"

@@ -125,7 +125,7 @@ def _tile(access: Access, layout: Blocked) -> _Tile | None:
 def _complaint(
     facts: Facts, access: Access, tile: _Tile, layout: Blocked
 ) -> tuple[str, str] | None:
-    """Say what is wrong with an access, and what helps; ``None`` if nothing is known to be wrong."""
+    """Say what is wrong with an access, and what helps; ``None`` if nothing is known to be."""
     spread = [n for n in layout.order if tile.extents[n] > 1]
     if not spread or prod(tile.extents) > _LARGEST_TILE:
         return None

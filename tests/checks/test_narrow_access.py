@@ -39,6 +39,14 @@ def test_shows_a_bound_alone(look: Look) -> None:
     assert found[0].hint.startswith("pad the bound")
 
 
+def test_a_multiple_that_the_compiler_was_not_told_of_needs_no_padding(look: Look) -> None:
+    (load,) = look(CODE, "columns.py:untold")
+    assert load.message.endswith("row_stride=4096 (address) is not known to be a multiple of 16")
+    assert load.hint.startswith("leave out do_not_specialize: in this launch Triton would find")
+    (load,) = look(CODE, "columns.py:untold", args={"row_stride": 4001})
+    assert load.hint == "pad the rows to a multiple of 16 elements"
+
+
 def test_shows_each_operand_its_own_stride(look: Look) -> None:
     found = look(CODE, "matmul", args={"M": 1000, "N": 1000, "K": 1000}, **TILE)
     assert ["K=1000 (mask)" in f.message for f in found] == [True, False, False]
@@ -72,6 +80,7 @@ def test_silent_where_each_thread_has_one_element(look: Look) -> None:
         ("matmul", {"args": {"N": 1000}, **TILE}),
         ("columns.py:columns", {}),
         ("columns.py:gather", {}),
+        ("columns.py:untold", {}),
         ("short_rows.py", {"M": 8}),
     ],
 )

@@ -14,7 +14,7 @@ def test_shows_a_walk_down_a_column(look: Look) -> None:
     (finding,) = look(CODE, "columns.py:columns")
     # A warp holds 32 x 4 elements side by side: 512 bytes, and each lies in a row of its own.
     assert finding.message == (
-        "the load at columns.py:41 is not coalesced: neighbours in the tile are 4,096 elements"
+        "the load at columns.py:48 is not coalesced: neighbours in the tile are 4,096 elements"
         " apart, and a warp touches 128 sectors of 32 B where 16 would do"
     )
 
@@ -23,7 +23,7 @@ def test_shows_rows_that_are_short(look: Look) -> None:
     """Two neighbours lie side by side, and the next two in another row: a sector for 8 bytes."""
     (finding,) = look(CODE, "columns.py:strip")
     assert finding.message == (
-        "the load at columns.py:57 is not coalesced: rows of the tile are 2 elements long and 4,096"
+        "the load at columns.py:64 is not coalesced: rows of the tile are 2 elements long and 4,096"
         " apart, and a warp touches 32 sectors of 32 B where 8 would do"
     )
     assert finding.hint == "make the tile wider along the dimension that is contiguous in memory"
