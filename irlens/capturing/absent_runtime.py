@@ -34,6 +34,7 @@ def pretend_runtime(facts: GpuFacts) -> None:
         setattr(torch.cuda, name, answer)
     torch.Tensor.record_stream = _idle()
     torch.cuda.nvtx._nvtx = _Idle()
+    torch.cuda._CudaDeviceProperties = _Properties  # TorchDynamo takes them for constants
     torch.Generator = _Generator
     if hasattr(torch, "accelerator"):  # since 2.6
         torch.accelerator.is_available = lambda: True
@@ -41,9 +42,12 @@ def pretend_runtime(facts: GpuFacts) -> None:
         torch.accelerator.device_count = lambda: 1
         torch.accelerator.current_device_index = lambda: 0
         torch.accelerator.synchronize = _idle()
+        torch.accelerator.current_stream = lambda device=None: _STREAM
     if facts.target.vendor == "amd":
         torch.version.hip = "0.0"  # programs ask whether there is one; which, nobody knows
     vars(torch._C)["__getattr__"] = _missing
+    torch._C._cuda_getCurrentRawStream = lambda device=0: 0
+    torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True
 
 
 class _Idle:
@@ -143,10 +147,13 @@ _STREAM = _Idle()
 
 #: What can be answered of any GPU.
 _ANSWERS: dict[str, Any] = {
+    "_is_compiled": lambda: True,
     "is_available": lambda: True,
     "is_initialized": lambda: True,
     "device_count": lambda: 1,
     "current_device": lambda: 0,
+    "_exchange_device": lambda device: 0,
+    "_maybe_exchange_device": lambda device: 0,
     "can_device_access_peer": lambda device, peer: False,
     "device": _Idle,
     "device_of": _Idle,

@@ -7,15 +7,21 @@ a value raises ``NoValueError``; that two outputs are alike is taken for granted
 
 import re
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import torch
 import triton.testing
 from torch._ops import OpOverload, OpOverloadPacket
-from torch.overrides import TorchFunctionMode, resolve_name
+from torch.overrides import (
+    TorchFunctionMode,
+    _get_current_function_mode_stack,
+    resolve_name,
+)
 
 from irlens.capturing.absent import Liberties, NoValueError
+from irlens.capturing.absent_attention import choose_attention
+from irlens.capturing.absent_compile import compile_for_absent, compile_nothing
+from irlens.capturing.absent_device import pretend_device
 from irlens.capturing.absent_reach import OwnOperators, pretend_everywhere
 from irlens.capturing.absent_runtime import GpuFacts, pretend_runtime
 
@@ -34,7 +40,10 @@ def pretend_gpu(facts: GpuFacts) -> Liberties:
     pretend_runtime(facts)
     _number_devices()
     _refuse_autocast()
-    _compile_nothing(liberties)
+    if pretend_device():
+        compile_for_absent(_AbsentTensors, liberties)
+    else:
+        compile_nothing(liberties)
 
     def alike(*args: object, **kwargs: object) -> None:
         liberties.compared += 1
@@ -42,7 +51,10 @@ def pretend_gpu(facts: GpuFacts) -> Liberties:
     torch.testing.assert_close = alike
     torch.testing.assert_allclose = alike
     triton.testing.assert_close = alike
-    mode = _AbsentTensors(liberties)
+    attend = choose_attention(
+        torch.cuda.get_device_capability(), is_amd=facts.target.vendor == "amd", liberties=liberties
+    )
+    mode = _AbsentTensors(liberties, attend)
     pretend_everywhere(mode, _there)
     mode.__enter__()
     return liberties
@@ -51,23 +63,25 @@ def pretend_gpu(facts: GpuFacts) -> Liberties:
 class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not follow torch
     """Turns "cuda" into "meta" on the way in, and back where a program asks."""
 
-    def __init__(self, liberties: Liberties) -> None:
+    def __init__(self, liberties: Liberties, attend: Callable[..., torch.Tensor]) -> None:
         super().__init__()
         self._liberties = liberties
+        self._answers = {**_ANSWERS, torch.nn.functional.scaled_dot_product_attention: attend}
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         given = kwargs or {}
-        if func is torch.device:  # a device can be named that is not there
+        # A device can be named that is not there; and a fake tensor knows its own.
+        if func is torch.device or _is_faking():
             return func(*args, **given)
         if func in _COMPARISONS and any(_is_absent(each) for each in args):
             self._liberties.compared += 1
             return True
         if args and isinstance(args[0], torch.Tensor):
             if args[0].is_meta:
-                if func in _ANSWERS:
-                    return _ANSWERS[func](*args, **given)
+                if func in self._answers:
+                    return self._answers[func](*args, **given)
                 if func in _VALUES:
                     raise NoValueError(_name(func))
             if func == torch.Tensor.cuda:
@@ -75,8 +89,7 @@ class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not 
             if func == torch.Tensor.pin_memory:  # needs the GPU's runtime
                 return args[0]
         named = {name: _named(name, value) for name, value in given.items()}
-        # What `Tensor.to` takes without a name are no numbers but devices'.
-        placed = [_named("device", a) if func == torch.Tensor.to else _there(a) for a in args]
+        placed = _placed(func, args)
         try:
             return self._pass_on(func, *placed, **named)
         except (NotImplementedError, RuntimeError) as error:
@@ -90,6 +103,20 @@ class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not 
             with OwnOperators(self):
                 return func(*args, **kwargs)
         return func(*args, **kwargs)
+
+
+def _is_faking() -> bool:
+    """Whether tensors are fake here: TorchDynamo and TorchInductor trace."""
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+
+
+def _placed(func: Any, args: Any) -> list[Any]:
+    """Return what stands for the arguments without a name."""
+    if func == torch.Tensor.to:  # it takes no numbers but devices'
+        return [_named("device", value) for value in args]
+    if isinstance(func, OpOverload | OpOverloadPacket):  # a text may be any to an operator
+        return [value if isinstance(value, str) else _there(value) for value in args]
+    return [_there(value) for value in args]
 
 
 def _is_absent(value: object) -> bool:
@@ -163,11 +190,14 @@ def _name(function: Any) -> str:
 
 
 def _refuse_autocast() -> None:
-    """Autocasting chooses dtypes by the device, and would choose none on "meta": say so."""
+    """Autocasting chooses dtypes by the device, and would choose none on "meta": say so.
+
+    To TorchDynamo, which leaves every mode to trace, tensors are on "cuda".
+    """
     enter = torch.autocast.__enter__
 
     def refuse(self: Any) -> Any:
-        if self.device == "cuda" and self._enabled:
+        if self.device == "cuda" and self._enabled and _get_current_function_mode_stack():
             raise NoValueError("torch.autocast('cuda')")
         return enter(self)
 
@@ -184,32 +214,3 @@ def _number_devices() -> None:
         return parse(*args, **kwargs)
 
     torch._C._nn._parse_to = pretending
-
-
-def _compile_nothing(liberties: Liberties) -> None:
-    """Let ``torch.compile`` leave functions as they are: TorchInductor tunes on a GPU."""
-    compiled = torch.compile
-
-    def leave(model: Any = None, **options: Any) -> Any:
-        if model is None:
-            return lambda function: leave(function, **options)
-        if isinstance(model, torch.nn.Module):
-            liberties.uncompiled += 1
-            return compiled(model, **{**options, "disable": True})
-        return _counted(model, liberties)
-
-    torch.compile = leave
-
-
-def _counted(function: Callable[..., Any], liberties: Liberties) -> Callable[..., Any]:
-    """Return a function that counts itself when it is called first."""
-    called = False
-
-    @wraps(function)
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        nonlocal called
-        liberties.uncompiled += not called
-        called = True
-        return function(*args, **kwargs)
-
-    return counted

@@ -10,16 +10,14 @@ class Launch(msgspec.Struct, frozen=True):
 
     Attributes:
         entry: Triton's cache entry, an absolute directory.
-        kernel: The function's name.
-        file: The Python file that defines it.
+        file: The Python file that defines it; ``None`` if another process has compiled it.
         constexprs: Every constexpr parameter's value.
         args: Every run-time argument as a manifest has it.
         grid: CTAs in x, y and z; ``None`` where it was only compiled ahead (``warmup``).
     """
 
     entry: str
-    kernel: str
-    file: str
+    file: str | None
     constexprs: dict[str, ConstexprValue]
     args: dict[str, int | float | str]
     grid: tuple[int, int, int] | None

@@ -79,7 +79,7 @@ def _sources(capture: Capture, launch: Launch | None) -> list[Path]:
     """
     ttir = capture.stages.get("ttir")
     named = _NAMED_FILE.findall(ttir.text()) if ttir is not None else []
-    own = [launch.file] if launch is not None else []
+    own = [launch.file] if launch is not None and launch.file is not None else []
     files = dict.fromkeys(Path(name) for name in (*own, *named) if not _IN_TRITON.search(name))
     return [path for path in files if path.is_file()]
 
@@ -89,8 +89,8 @@ def _manifest(
 ) -> Manifest:
     """Return a capture's manifest.
 
-    Who launches without Triton's own launch, as TorchInductor does, is not watched: then nothing
-    is known of constexprs, arguments and grid.
+    What is launched neither by Triton nor by TorchInductor is not watched: then nothing is known
+    of constexprs, arguments and grid.
     """
     compiled_for = capture.target or target
     written = capture.metadata.triton_version if capture.metadata else None

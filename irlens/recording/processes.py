@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from multiprocessing import spawn
 from pathlib import PurePath
+from types import FrameType
 from typing import Any
 
 _PYTHON = re.compile(r"python[\d.]*")
@@ -18,7 +19,7 @@ def watch_processes(tell: Callable[[], None]) -> None:
     """
 
     def audit(event: str, details: tuple[Any, ...]) -> None:
-        if event == "subprocess.Popen" and _is_python(str(details[0])):
+        if event == "subprocess.Popen" and _is_python(str(details[0])) and not _is_for_cpu():
             tell()
 
     sys.addaudithook(audit)
@@ -29,6 +30,16 @@ def watch_processes(tell: Callable[[], None]) -> None:
         return prepare(name)
 
     spawn.get_preparation_data = prepared
+
+
+def _is_for_cpu() -> bool:
+    """Whether it is TorchInductor that starts a process: it tries what the CPU can do."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if "/torch/_inductor/" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_python(executable: str) -> bool:

@@ -46,11 +46,12 @@ def main() -> None:
     stopped = None
     try:
         _run(order)
-    except (NoValueError, CaptureError) as error:
-        stopped = f"{_place(error)}: {error}"
     except Exception as error:  # whatever a program may raise
-        _show(error)
-        sys.exit(1)
+        wanting = _wanting(error)
+        if wanting is None:
+            _show(error)
+            sys.exit(1)
+        stopped = f"{_place(error, notes)}: {wanting}"
     finally:
         ending = Ending(liberties=liberties, stopped=stopped)
         (notes / ENDING).write_bytes(msgspec.json.encode(ending))
@@ -110,10 +111,28 @@ def _show(error: Exception) -> None:
     traceback.print_exception(type(error), error, trace)
 
 
-def _place(error: Exception) -> str:
-    """Return the line of the user's own code at which an exception was raised."""
+def _wanting(error: BaseException | None) -> BaseException | None:
+    """Return what a program could not go on without, if that is why it has ended.
+
+    TorchDynamo and TorchInductor wrap what ends them.
+    """
+    while error is not None and not isinstance(error, NoValueError | CaptureError):
+        is_wrapper = type(error).__module__.startswith(("torch._dynamo.", "torch._inductor."))
+        error = getattr(error, "inner_exception", error.__context__) if is_wrapper else None
+    return error
+
+
+def _place(error: Exception, notes: Path) -> str:
+    """Return the line of the user's own code at which an exception was raised.
+
+    What TorchInductor has written into its cache is not the user's.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not _INSTALLED.search(frame.filename)]
+    own = [
+        frame
+        for frame in frames
+        if not _INSTALLED.search(frame.filename) and not frame.filename.startswith(str(notes))
+    ]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "its start"
 
 

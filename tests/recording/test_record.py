@@ -529,7 +529,7 @@ else:
 """
     )
     (run,) = recording.runs
-    assert (run.code, run.liberties.uncompiled, run.stopped) == (0, 1, None)
+    assert (run.code, run.liberties.uncompiled, run.stopped) == (0, 0, None)
     assert [capture.config.constexprs["BLOCK"] for capture in recorder.kept()] == [256, 64]
 
 

@@ -11,6 +11,7 @@ from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction
 
 from irlens.capturing.launch import Launch
+from irlens.capturing.triton_door.inductor import watch_inductor
 from irlens.capturing.triton_door.kernels import Values, plain
 from irlens.capturing.values import DTYPES, Descriptor, Tensor, recorded
 
@@ -41,6 +42,7 @@ def watch_launches(tell: Callable[[Launch], None]) -> None:
 
     JITFunction.run = watched
     _watch_compiled(watch)
+    watch_inductor(watch.note_described)
 
 
 def _watch_compiled(watch: "_Watch") -> None:
@@ -97,13 +99,26 @@ class _Watch:
         """Tell of a variant unless there is nothing new about it."""
         name = getattr(handle, "hash", None)  # a hook may have kept Triton from compiling
         launched = grid.extents is not None and not kwargs.get("warmup")
-        if not isinstance(name, str):
-            return
+        if isinstance(name, str) and self._is_news(name, launched=launched):
+            constexprs, given = _bound(function, args, kwargs)
+            self._tell(
+                _launch(name, function, constexprs, given, grid.extents if launched else None)
+            )
+
+    def note_described(
+        self, name: str, function: Any, constexprs: Values, args: Values, grid: Any
+    ) -> None:
+        """Tell of a variant of which all is known, its hash first, unless it is nothing new."""
+        if self._is_news(name, launched=True):
+            self._tell(_launch(name, function, constexprs, args, grid))
+
+    def _is_news(self, name: str, *, launched: bool) -> bool:
+        """Whether no more has been told of a variant yet; from now on it has."""
         known = self._launched.get(name)
         if known is not None and known >= launched:
-            return
+            return False
         self._launched[name] = launched
-        self._tell(_launch(function, name, args, kwargs, grid.extents if launched else None))
+        return True
 
 
 def _compiled(function: JITFunction) -> Iterator[Any]:
@@ -112,23 +127,29 @@ def _compiled(function: JITFunction) -> Iterator[Any]:
         yield from list(caches[0].values())
 
 
-def _launch(function: JITFunction, name: str, args: Any, kwargs: Values, grid: Any) -> Launch:
-    """Describe a launch."""
+def _bound(function: JITFunction, args: Any, kwargs: Values) -> tuple[Values, Values]:
+    """Return the constexprs and the arguments that a function is called with."""
     params = {param.name: param for param in function.params}
     named = {key: value for key, value in kwargs.items() if key in params}
     bound = function.signature.bind(*args, **named)
     bound.apply_defaults()
     constexprs = {key: bound.arguments[key] for key in params if params[key].is_constexpr}
+    given = {
+        key: bound.arguments[key]
+        for key in params
+        if key not in constexprs and key in bound.arguments
+    }
+    return constexprs, given
+
+
+def _launch(name: str, function: Any, constexprs: Values, args: Values, grid: Any) -> Launch:
+    """Describe a launch."""
+    code = getattr(getattr(function, "fn", None), "__code__", None)
     return Launch(
         entry=str(Path(get_cache_manager(name).cache_dir).absolute()),
-        kernel=str(function.fn.__name__),
-        file=str(function.fn.__code__.co_filename),
+        file=str(code.co_filename) if code is not None else None,
         constexprs=plain(constexprs),
-        args={
-            key: _described(bound.arguments[key])
-            for key in params
-            if key not in constexprs and key in bound.arguments
-        },
+        args={key: _described(value) for key, value in args.items()},
         grid=None if grid is None else _three(grid),
     )
 

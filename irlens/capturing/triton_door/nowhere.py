@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import triton
 import triton.testing
 from triton import knobs
+from triton.backends import backends
+from triton.backends.driver import DriverBase
 from triton.runtime.autotuner import Autotuner
 
 from irlens.capturing.triton_door.absent_gpu import AbsentGpu
@@ -46,9 +49,30 @@ def launch_nowhere(
     """
     knobs.runtime.interpret = False
     utils = _Utils(target, properties, threads_per_block, read)
-    triton.runtime.driver.set_active(_Nowhere(target, utils))
+    driver = _Nowhere(target, utils)
+    triton.runtime.driver.set_active(driver)
+    _find_only(driver)
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = _timed
     _tune_by_order()
+
+
+def _find_only(driver: "_Nowhere") -> None:
+    """Let whoever looks for a driver among Triton's backends, as TorchInductor does, find this."""
+    vendor = "amd" if driver.target.backend == "hip" else "nvidia"
+    for name, backend in backends.items():
+        backends[name] = replace(backend, driver=_finding(driver, active=name == vendor))
+
+
+def _finding(driver: "_Nowhere", *, active: bool) -> type[DriverBase]:
+    """Return a class of drivers that has one alone."""
+
+    class Found(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
+        is_active = staticmethod(lambda: active)
+
+        def __new__(cls) -> Any:
+            return driver
+
+    return Found
 
 
 class _Nowhere(AbsentGpu):

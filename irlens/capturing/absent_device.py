@@ -1,0 +1,109 @@
+"""Letting the C++ part of PyTorch take "cuda" for a device that is there.
+
+Modes reach what a program calls. TorchDynamo and TorchInductor leave every mode to make tensors on
+"cuda" for themselves, slice them and run autograd over fake ones. PyTorch asks three tables about a
+device then: which function serves an operator, what guards the device, what its hooks answer.
+"""
+
+import ctypes
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+_LIBRARIES = Path(torch.__file__).parent / "lib"
+#: Places in the table of guards: a device type each, see c10/core/DeviceType.h.
+_CUDA, _LAZY = 1, 17
+#: Places in the table of the CUDA hooks' virtual functions: "isBuilt" and "hasPrimaryContext", the
+#: first and third of at::AcceleratorHooksInterface, behind both destructors.
+_IS_BUILT, _HAS_CONTEXT = 2, 4
+#: What stands before the functions in such a table, and more functions than it has, in words.
+_HEAD, _FUNCTIONS = 2, 64
+#: Registered kernels live as long as this.
+_KERNELS = torch.library.Library("aten", "IMPL")
+
+
+def pretend_device() -> bool:
+    """Let "cuda" be a device, in the whole process and for good.
+
+    Returns:
+        Whether this PyTorch lets it: its tables may be elsewhere.
+    """
+    if not _guarded() or not _accelerates():
+        return False
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
+        _make_on_meta()
+    return True
+
+
+def _guarded() -> bool:
+    """Guard "cuda" by what does nothing. PyTorch has that, for a CUDA build without a GPU."""
+    if not hasattr(torch._C, "_ensureCUDADeviceGuardSet"):
+        return False
+    if not torch.backends.cuda.is_built():
+        # It takes the place of a guard that counts no devices: here, of lazy tensors' own.
+        try:
+            library = ctypes.CDLL(str(_LIBRARIES / "libc10.so"))
+            guards = (ctypes.c_void_p * (_LAZY + 1)).in_dll(
+                library, "_ZN3c104impl26device_guard_impl_registryE"
+            )
+        except (OSError, ValueError):
+            return False
+        if guards[_CUDA] is None:
+            guards[_CUDA] = guards[_LAZY]
+    torch._C._ensureCUDADeviceGuardSet()
+    return True
+
+
+def _accelerates() -> bool:
+    """Let autograd find the streams of "cuda", of which the guard tells."""
+    accelerator = getattr(torch._C, "_accelerator_getAccelerator", None)
+    if accelerator is None:
+        return False
+    if not torch.backends.cuda.is_built() or not torch._C._cuda_getDeviceCount():
+        try:
+            library = ctypes.CDLL(str(_LIBRARIES / "libtorch_cpu.so"))
+            hooks_of = library._ZN2at6detail12getCUDAHooksEv
+        except (OSError, AttributeError):
+            return False
+        hooks_of.restype = ctypes.POINTER(ctypes.c_void_p)
+        _answer_yes(hooks_of())
+    return bool(accelerator() == torch.device("cuda"))
+
+
+def _answer_yes(hooks: Any) -> None:
+    """Let hooks answer that CUDA is built in, and that there is a context of its devices."""
+    word = ctypes.sizeof(ctypes.c_void_p)
+    table = (ctypes.c_void_p * (_HEAD + _FUNCTIONS)).from_address(hooks[0] - _HEAD * word)
+    copied = (ctypes.c_void_p * len(table))(*table)
+    yes = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(lambda hooks: True)
+    for place in (_IS_BUILT, _HAS_CONTEXT):
+        copied[_HEAD + place] = ctypes.cast(yes, ctypes.c_void_p).value
+    hooks[0] = ctypes.addressof(copied) + _HEAD * word
+    _KEPT.extend((copied, yes))
+
+
+#: What C++ points to from now on.
+_KEPT: list[Any] = []
+
+
+def _make_on_meta() -> None:
+    """Make a tensor on "meta" of every one that is to be made on "cuda" out of nothing."""
+    for schema in torch._C._jit_get_all_schemas():
+        names = [argument.name for argument in schema.arguments]
+        takes = any("Tensor" in str(argument.type) for argument in schema.arguments)
+        space, _, name = schema.name.partition("::")
+        if space != "aten" or takes or "device" not in names:
+            continue
+        overload = schema.overload_name
+        operator = getattr(getattr(torch.ops.aten, name), overload or "default")
+        _KERNELS.impl(f"{name}.{overload}" if overload else name, _on_meta(operator), "CUDA")
+
+
+def _on_meta(operator: Any) -> Any:
+    def made(*args: Any, pin_memory: object = None, **kwargs: Any) -> torch.Tensor:
+        return operator(*args, **{**kwargs, "device": torch.device("meta")})
+
+    return made
