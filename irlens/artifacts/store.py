@@ -71,7 +71,8 @@ def workspace(destination: Path) -> Iterator[Path]:
     Raises:
         ArtifactError: The directory cannot be made.
     """
-    path = destination.parent / f".irlens-tmp-{os.getpid()}-{os.urandom(8).hex()}"
+    # Names are equally long: what is compiled from a file in there holds its path.
+    path = destination.parent / f".irlens-tmp-{os.getpid():08}-{os.urandom(8).hex()}"
     try:
         path.mkdir(parents=True)
     except OSError as error:
