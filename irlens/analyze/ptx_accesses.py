@@ -3,6 +3,8 @@
 from collections import defaultdict
 from typing import Literal, TypeAlias
 
+from irlens.analyze import cfg
+from irlens.analyze.graph import find_loops
 from irlens.model.source import SourceLocation
 from irlens.parse.ptx import Function, Immediate, Instruction
 
@@ -30,6 +32,23 @@ def access_widths(function: Function) -> dict[Place, frozenset[int]]:
             direction, width = access
             found[direction, instruction.locations].add(width)
     return {place: frozenset(widths) for place, widths in found.items()}
+
+
+def read_once(function: Function) -> frozenset[SourceLocation]:
+    """Return the places, library code and its callers alike, whose loads stand in no loop.
+
+    A loop of the source is none in the PTX if LLVM has unrolled it, or found that it runs once.
+    """
+    flow = cfg.build(function)
+    forest = find_loops(flow.successors)
+    outside, inside = set[SourceLocation](), set[SourceLocation]()
+    for number, block in enumerate(flow.blocks):
+        places = inside if forest.depth(number) else outside
+        for instruction in function.instructions[block.start : block.stop]:
+            access = _access(instruction)
+            if access is not None and access[0] == "load":
+                places.update(instruction.locations)
+    return frozenset(outside - inside)
 
 
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:

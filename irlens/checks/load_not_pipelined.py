@@ -6,6 +6,8 @@ Each iteration issues the load and waits for it, hundreds of cycles from memory,
 other loads may be copied stages ahead. The finding gives the compiler's reason as far as the IR
 shows it.
 
+A loop that is none in the machine code is left out: it was unrolled, or runs once.
+
 Small loads that hit in a cache hardly hurt. A large one in a loop that is meant to stream does.
 
 ## Example
@@ -33,7 +35,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import find_loops, requested_stages
-from irlens.analyze.ptx_accesses import access_widths
+from irlens.analyze.ptx_accesses import access_widths, read_once
 from irlens.analyze.ttgir_refusals import (
     CONDITIONAL,
     INDIRECT,
@@ -79,12 +81,13 @@ def find(facts: Facts) -> Iterator[Finding]:
         operations[loop].span.line: requested(operations[loop].location)
         for loop in find_loops(facts.ttgir)
     }
+    once = read_once(facts.ptx) if facts.ptx is not None else frozenset()
     reported = set()
     for load in facts.loads:
         stages = asked.get(load.loop_line)
         if load.state != "in place" or stages is None or stages < 2:
             continue
-        if load.source is None:
+        if load.source is None or load.source in once:
             continue
         reason = _reason(load, facts)
         if (str(load.source), reason) in reported:

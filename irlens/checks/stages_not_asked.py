@@ -5,7 +5,7 @@
 The `num_stages` given with a launch, or with `triton.Config`, is for loops whose loads feed a
 `tl.dot`. Any other loop is pipelined only if it asks for it itself. Without, each iteration loads
 and waits, and only other warps hide the latency of memory. Where there are many warps per SM that
-may be enough.
+may be enough. A loop that is none in the machine code is left out: it was unrolled, or runs once.
 
 ## Example
 
@@ -23,6 +23,7 @@ memory, which costs occupancy.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.ptx_accesses import read_once
 from irlens.analyze.ttgir_refusals import NO_DOT
 from irlens.model.report import Finding, Severity
 
@@ -36,10 +37,13 @@ def find(facts: Facts) -> Iterator[Finding]:
     stages = facts.config.num_stages
     if facts.ttgir is None or stages is None or stages < 2:
         return
+    once = read_once(facts.ptx) if facts.ptx is not None else frozenset()
     reported = set()
     for load in facts.loads:
         # A single value per iteration is not copied asynchronously, whatever is asked.
         if load.reason != NO_DOT or not load.shape or load.loop_source in reported:
+            continue
+        if load.source in once:
             continue
         reported.add(load.loop_source)
         place = load.loop_source or f"ttgir:{load.loop_line}"

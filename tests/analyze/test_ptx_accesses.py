@@ -1,4 +1,4 @@
-from irlens.analyze.ptx_accesses import Place, access_widths
+from irlens.analyze.ptx_accesses import Place, access_widths, read_once
 from irlens.model.source import SourceLocation
 from irlens.parse.ptx import parse
 
@@ -51,3 +51,25 @@ def test_the_lines_of_inline_assembly_are_one_place() -> None:
         ("load", PLACE): frozenset({4}),
         ("store", (SourceLocation("k.py", 32, 5),)): frozenset({4}),
     }
+
+
+def test_a_place_is_read_once_if_none_of_its_loads_is_in_a_loop() -> None:
+    text = """
+    .file 1 "k.py"
+    .loc 1 3 1
+    ld.global.b32 %r1, [%rd1];
+    .loc 1 4 1
+    ld.global.b32 %r2, [%rd2];
+    $loop:
+    .loc 1 4 1
+    ld.global.b32 %r2, [%rd2];
+    .loc 1 5 1
+    ld.shared.b32 %r3, [%r2];
+    st.global.b32 [%rd3], %r3;
+    @%p1 bra $loop;
+    .loc 1 6 1
+    st.global.b32 [%rd4], %r3;
+    ret;
+    """
+    (kernel,) = parse(text).kernels
+    assert read_once(kernel) == {SourceLocation("k.py", 3, 1)}

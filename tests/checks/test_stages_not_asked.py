@@ -9,7 +9,7 @@ Look = Callable[..., list[Finding]]
 def test_shows_a_loop_without_a_dot(look: Look) -> None:
     (finding,) = look(CODE, "loads.py:row_sum", num_stages=5)
     assert finding.message == (
-        "the loop at loads.py:54 reads memory and is not pipelined: no dot uses its loads, and"
+        "the loop at loads.py:61 reads memory and is not pipelined: no dot uses its loads, and"
         " num_stages=5 is only for loops with one"
     )
 
@@ -25,3 +25,9 @@ def test_silent_where_a_dot_uses_the_loads(look: Look) -> None:
 
 def test_silent_where_one_stage_is_asked_of_the_kernel(look: Look) -> None:
     assert look(CODE, "loads.py:row_sum", num_stages=1) == []
+
+
+def test_silent_where_the_loop_was_unrolled(look: Look) -> None:
+    """The loads stand side by side, and there is nothing to run ahead of."""
+    assert look(CODE, "loads.py:few_rows", num_stages=3) == []
+    assert len(look(CODE, "loads.py:few_rows", num_stages=3, ROWS=4096)) == 1

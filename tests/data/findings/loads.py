@@ -29,6 +29,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": [132],
     },
+    "few_rows": {
+        "sizes": {"n_cols": 1024},
+        "args": {"x_ptr": "fp16[ROWS, n_cols]", "out_ptr": "fp32[1024]", "stride": "n_cols"},
+        "constexprs": {"ROWS": 3, "STAGES": None},
+        "options": {"num_warps": 4},
+        "grid": [132],
+    },
 }
 
 
@@ -52,5 +59,15 @@ def row_sum(x_ptr, out_ptr, n_rows, stride, STAGES: tl.constexpr):
     columns = tl.arange(0, 1024)
     total = tl.zeros([1024], tl.float32)
     for row in tl.range(0, n_rows, num_stages=STAGES):
+        total += tl.load(x_ptr + row * stride + columns)
+    tl.store(out_ptr + columns, total)
+
+
+@triton.jit
+def few_rows(x_ptr, out_ptr, stride, ROWS: tl.constexpr, STAGES: tl.constexpr):
+    """Add up so few rows that LLVM unrolls the loop."""
+    columns = tl.arange(0, 1024)
+    total = tl.zeros([1024], tl.float32)
+    for row in tl.range(0, ROWS, num_stages=STAGES):
         total += tl.load(x_ptr + row * stride + columns)
     tl.store(out_ptr + columns, total)
