@@ -3,6 +3,7 @@
 For machine code ptxas's own table says which line of PTX an instruction was made from.
 """
 
+import importlib.metadata
 import re
 import shutil
 import subprocess
@@ -26,6 +27,8 @@ from irlens.parse import ptx, sass
 
 DATA = Path(__file__).parents[1] / "data" / "marks"
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+
+TRITON = tuple(map(int, importlib.metadata.version("triton").split(".")[:2]))
 
 #: What instructions of PTX do, by the PTX ISA.
 ROLES = [
@@ -307,6 +310,7 @@ def retired(listing: StageListing) -> Counter[int]:
 
 @pytest.mark.parametrize("target", ["gfx950", "gfx1250"])
 @pytest.mark.parametrize("kernel", ["matmul_tma", "flash_attention"])
+@pytest.mark.skipif(TRITON < (3, 7), reason="what Triton 3.6 copies to LDS goes through registers")
 def test_amds_copies_to_lds_are_retired_as_llvm_ir_says(kernel: str, target: str) -> None:
     try:
         capture = irlens.capture(kernel, target=target, num_stages=2)
