@@ -87,11 +87,14 @@ class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not 
             if func == torch.Tensor.cuda:
                 return args[0].to(_META)
             if func == torch.Tensor.pin_memory:  # needs the GPU's runtime
-                return args[0]
+                return _pinned(args[0])
+            if func == torch.Tensor.is_pinned:
+                return args[0].untyped_storage().data_ptr() in _PINNED
         named = {name: _named(name, value) for name, value in given.items()}
         placed = _placed(func, args)
         try:
-            return self._pass_on(func, *placed, **named)
+            made = self._pass_on(func, *placed, **named)
+            return _pinned(made) if given.get("pin_memory") is True else made
         except (NotImplementedError, RuntimeError) as error:
             # Deeper down it is asked for one: a mask's number of elements, a scalar's truth.
             if _OF_META.search(str(error)) and not isinstance(error, NoValueError):
@@ -140,6 +143,17 @@ def _named(name: str, value: Any) -> Any:
     return _META if name == "device" and is_number else _there(value)
 
 
+#: Where the memory lies that the GPU could reach on the CPU.
+_PINNED: set[int] = set()
+
+
+def _pinned(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor, and remember of one on the CPU that the GPU could reach it."""
+    if not tensor.is_meta:
+        _PINNED.add(tensor.untyped_storage().data_ptr())
+    return tensor
+
+
 def _to(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """Convert as ``Tensor.to`` does, but leave the tensor where it is: it has no values to move."""
     kwargs.pop("copy", None)
@@ -147,6 +161,12 @@ def _to(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     if dtype is not None:
         tensor = tensor.type(dtype)
     return tensor if memory_format is None else tensor.contiguous(memory_format=memory_format)
+
+
+def _type(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Convert as ``Tensor.type`` does, or return the name of the type that it has on the GPU."""
+    answer = tensor.type(*args, **kwargs)
+    return answer.replace("torch.meta.", "torch.cuda.") if isinstance(answer, str) else answer
 
 
 def _stay(tensor: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
@@ -165,6 +185,7 @@ _ANSWERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.device.__get__: lambda tensor, *_: torch.device("cuda", 0),
     torch.Tensor.get_device: lambda tensor: 0,
     torch.Tensor.to: _to,
+    torch.Tensor.type: _type,
     torch.Tensor.cpu: _stay,
     torch.Tensor.cuda: _stay,
     torch.Tensor.pin_memory: _stay,

@@ -534,6 +534,62 @@ else:
 
 
 @needs_torch
+def test_a_launch_does_what_tritons_does_but_for_the_launch(recorder: Recorder) -> None:
+    """Memory that the GPU cannot reach is refused, hooks are called, scratch memory is asked for."""
+    recording = recorder.run(
+        TORCH
+        + """
+from triton import knobs
+
+ones = torch.ones(8)
+try:
+    added(ones, ones)
+except ValueError as error:
+    assert "(at 0) cannot be accessed from Triton" in str(error), error
+else:
+    raise AssertionError
+pinned = ones.pin_memory()
+assert pinned.is_pinned() and torch.empty(8, pin_memory=True)[1:].is_pinned()
+assert not torch.ones(8).is_pinned()
+add[(1,)](pinned, pinned, pinned, 8, 64)
+
+told = []
+for hook in ("launch_enter_hook", "launch_exit_hook"):
+    was = getattr(knobs.runtime, hook)
+    note = lambda metadata: told.append(metadata.get()["name"])
+    was.add(note) if hasattr(was, "add") else setattr(knobs.runtime, hook, note)
+x = torch.ones(8, device="cuda")
+added(x, x, BLOCK=128)
+assert told == ["add", "add"], told
+assert x.type() == "torch.cuda.FloatTensor" and x.type(torch.half).dtype == torch.half
+
+@triton.jit
+def described(x, BLOCK: tl.constexpr):
+    square = tl.make_tensor_descriptor(x, [64, 64], [64, 1], [BLOCK, BLOCK])
+    square.store([0, 0], square.load([0, 0]) * 2)
+
+x = torch.ones(64, 64, device="cuda")
+try:
+    described[(1,)](x, 32)
+except RuntimeError as error:
+    assert "allocator" in str(error), error
+else:
+    raise AssertionError
+asked = []
+triton.set_allocator(
+    lambda size, alignment, stream: asked.append(size) or torch.empty(size, device="cuda")
+)
+described[(3,)](x, 32)
+assert asked and asked[0] % 3 == 0, asked
+add.warmup(torch.float16, torch.float16, torch.float16, 8, BLOCK=32, grid=(1,))
+"""
+    )
+    assert code(recording) == 0
+    (ahead,) = (each for each in recorder.kept() if each.config.grid is None)
+    assert ahead.config.args == {"x": "*fp16", "y": "*fp16", "out": "*fp16", "n": 8}
+
+
+@needs_torch
 def test_time_is_no_number_and_takes_none(recorder: Recorder) -> None:
     recording = recorder.run(
         TORCH

@@ -8,7 +8,7 @@ from typing import Any
 
 from triton.compiler.compiler import CompiledKernel
 from triton.runtime.cache import get_cache_manager
-from triton.runtime.jit import JITFunction
+from triton.runtime.jit import JITFunction, MockTensor
 
 from irlens.capturing.launch import Launch
 from irlens.capturing.triton_door.inductor import watch_inductor
@@ -171,6 +171,8 @@ def _described(value: Any) -> int | float | str:
         return f"({', '.join(str(_described(each)) for each in value)})"
     block = getattr(value, "block_shape", None)
     tensor = _tensor(value if block is None else value.base)
+    if tensor is not None and isinstance(value, MockTensor) and tensor.shape == (1,):
+        return f"*{tensor.dtype.name}"  # which has no shape but this; as Triton writes pointers
     if tensor is not None:
         return recorded(
             tensor if block is None else Descriptor(tensor, tuple(block), _layout(value, tensor))

@@ -1,5 +1,6 @@
 """Launching on a GPU that is not there: kernels are compiled, and their launches do nothing."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from triton.backends.driver import DriverBase
 from triton.runtime.autotuner import Autotuner
 
 from irlens.capturing.triton_door.absent_gpu import AbsentGpu
+from irlens.capturing.triton_door.running import allocator
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 
@@ -88,7 +90,7 @@ class _Nowhere(AbsentGpu):
 
     @property
     def launcher_cls(self) -> Any:
-        return _no_launcher
+        return _Launcher
 
     def get_active_torch_device(self) -> Any:
         import torch
@@ -122,15 +124,17 @@ class _Utils:
         self._properties.target = target
         self._threads_per_block = threads_per_block
         self._read = read
+        self._handles = itertools.count(1)
 
     def load_binary(
         self, name: str, kernel: bytes, shared: int, device: int
-    ) -> tuple[object, object, int, int, int]:
-        """Return stand-ins for module and function, registers, "spills" and threads per CTA."""
+    ) -> tuple[int, int, int, int, int]:
+        """Return made-up handles of module and function, registers, "spills", threads per CTA."""
         facts = self._read(kernel, name)
         # Triton calls the words of local memory spills.
         spills = facts.local_bytes // 4
-        return object(), object(), facts.registers, spills, self._threads_per_block
+        handle = next(self._handles)
+        return handle, handle, facts.registers, spills, self._threads_per_block
 
     def unload_module(self, module: object) -> None:
         """Forget it: there is none."""
@@ -156,9 +160,46 @@ class _Properties(dict[str, int]):
         )
 
 
-def _no_launcher(source: object, metadata: object) -> Callable[..., None]:
-    """Return what launches a kernel: not at all."""
-    return lambda *args: None
+class _Launcher:
+    """Launches a kernel: it does all that Triton's launcher does, but for the launch."""
+
+    def __init__(self, source: Any, metadata: Any) -> None:
+        self._kinds = list(source.signature.values())
+        self._scratch = (metadata.global_scratch_size, metadata.global_scratch_align)
+        self._ctas = metadata.num_ctas
+
+    def __call__(
+        self,
+        x: int,
+        y: int,
+        z: int,
+        stream: object,
+        function: object,
+        packed: object,
+        metadata: object,
+        enter: Callable[[object], object] | None,
+        leave: Callable[[object], object] | None,
+        *args: Any,
+    ) -> None:
+        size, alignment = self._scratch
+        if size > 0:
+            allocator()(x * y * z * self._ctas * size, alignment, stream)
+        if enter is not None:
+            enter(metadata)
+        for place, (kind, value) in enumerate(zip(self._kinds, args, strict=False)):
+            if isinstance(kind, str) and kind.startswith("*"):
+                _check_reachable(place, value)
+        if leave is not None:
+            leave(metadata)
+
+
+def _check_reachable(place: int, pointer: Any) -> None:
+    """Raise what Triton raises of memory that only the CPU can reach: a ``ValueError``."""
+    device = getattr(getattr(pointer, "device", None), "type", None)
+    if device == "cpu" and pointer.data_ptr() and not pointer.is_pinned():
+        raise ValueError(
+            f"Pointer argument (at {place}) cannot be accessed from Triton (cpu tensor?)"
+        )
 
 
 def _timed(

@@ -153,10 +153,15 @@ def scratch_from(allocate: Callable[[int, int, int | None], Any]) -> Iterator[No
     Args:
         allocate: Takes bytes, alignment and stream, and returns a tensor.
     """
-    kept = _allocation._allocator  # 3.4 keeps the allocator itself, later ones a variable of it
-    before = kept.get() if isinstance(kept, ContextVar) else kept
+    before = allocator()
     triton.set_allocator(allocate)
     try:
         yield
     finally:
         triton.set_allocator(before)
+
+
+def allocator() -> Any:
+    """Return what gives kernels that memory: it takes bytes, alignment and stream."""
+    kept = _allocation._allocator  # 3.4 keeps the allocator itself, later ones a variable of it
+    return kept.get() if isinstance(kept, ContextVar) else kept
