@@ -11,6 +11,8 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, Keys
 from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Input
 
 from irlens.model.errors import IrlensError, UnknownNameError
 
@@ -99,17 +101,43 @@ def _own(node: type) -> list[Binding]:
 
 
 def _together() -> Iterator[list[Binding]]:
-    """Yield the bindings that work in the same place.
+    """Yield the bindings that work in the same place: in a screen, and in each part of one.
 
-    Those of a part of a screen go before the screen's while it is in use, and a dialogue's before
-    all others: there a key may mean something else.
+    While a part is in use its own go before the screen's, so that one of these would be out of
+    reach. A dialogue hides what is below it, and to an input a key is text.
     """
     classes = list(_classes())
-    everywhere = [each for node in classes if issubclass(node, App) for each in _own(node)]
+    everywhere = [each for node in classes if issubclass(node, App) for each in _of(node)]
     for node in classes:
-        found = [each for part in node.__mro__ for each in _own(part)]
-        is_whole = issubclass(node, Screen) and not issubclass(node, ModalScreen)
-        yield [*found, *everywhere] if is_whole else found
+        if not issubclass(node, Screen):
+            yield _of(node)
+            continue
+        found = [*_of(node), *([] if issubclass(node, ModalScreen) else everywhere)]
+        yield found
+        for part in _parts(node):
+            yield [*_of(part), *found]
+
+
+def _of(node: type) -> list[Binding]:
+    """Return a class's bindings, those that it inherits in this package included."""
+    return [each for part in node.__mro__ for each in _own(part)]
+
+
+def _parts(screen: type[DOMNode]) -> list[type[DOMNode]]:
+    """Return the parts of a screen that have keys: of the widgets that its modules name."""
+    modules = {each.__module__ for each in screen.__mro__}
+    known = [
+        each
+        for each in _classes()
+        if issubclass(each, Widget) and not issubclass(each, Screen | Input)
+    ]
+    found: dict[type[DOMNode], None] = {}
+    while modules:
+        named = vars(importlib.import_module(modules.pop())).values()
+        new = [each for each in known if each in named and each not in found]
+        found.update(dict.fromkeys(new))
+        modules.update(each.__module__ for each in new)
+    return list(found)
 
 
 def _check_taken(path: Path, keymap: Keymap) -> None:

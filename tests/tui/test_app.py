@@ -201,6 +201,9 @@ def test_keys_are_read(keys: Callable[[str], Path], tmp_path: Path) -> None:
     path = keys('quit = "ctrl+x, Q"\n[browser]\nsearch = "ctrl+f"\n')
     assert keymap.read(path) == {"quit": "ctrl+x, Q", "browser.search": "ctrl+f"}
     assert keymap.read(keys('quit = "tilde, f5"')) == {"quit": "tilde, f5"}
+    # A dialogue hides what is below it.
+    assert keymap.read(keys('choices.down = "b"')) == {"choices.down": "b"}
+    assert keymap.read(keys('what_if.much_more = "x"')) == {"what_if.much_more": "x"}
     assert keymap.read(tmp_path / "none.toml") == {}
     assert keymap.read(keys("")) == {}
 
@@ -221,6 +224,11 @@ def test_keys_are_read(keys: Callable[[str], Path], tmp_path: Path) -> None:
         ('quit = "c"', "c is the key of", "another"),
         ('inspector.peak = "q"', "q is the key of inspector.peak and of quit", "another"),
         ('view.back = "s"', "s is the key of", "another"),
+        ('code.up = "j"', "j is the key of code.down and of code.up", "another"),
+        ('code.up = "x"', "x is the key of code.up and of inspector.close", "another"),
+        ('inspector.close = "h"', "h is the key of code.left and of inspector.close", "another"),
+        ('diff.down = "q"', "q is the key of diff.down and of quit", "another"),
+        ('choices.down = "slash"', "is the key of choices.down and of picking.search", "another"),
     ],
 )
 def test_a_mistake_in_the_keys_is_told(
