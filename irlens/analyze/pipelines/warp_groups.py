@@ -25,6 +25,7 @@ _WARPS_PER_GROUP = 4
 #: What leads from reading the number of a partition to its code.
 _DISPATCHING = frozenset({"add", "and", "bra", "brx", "cvt", "mov", "setp", "sub"})
 
+NO_TTGIR = "how many warps a partition has is in the ttgir, and that is not in this capture"
 SEVERAL = "the kernel specializes its warps in several places"
 OTHER_WARPS = "the warps of the ttgir's partitions are not those that the ptx is launched with"
 NOT_FOUND = "where the warps of a partition enter it is not seen in the ptx"
@@ -45,19 +46,22 @@ class Specialization(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def find(function: Function | None, cfg: Cfg | None, ttgir: Module | None) -> Specialization | None:
+def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization | None:
     """Find out who runs what.
 
     Args:
-        function: The kernel in PTX, if there is any.
+        function: The kernel in PTX.
         cfg: Its control flow.
         ttgir: The kernel in ttgir, if there is any.
 
     Returns:
         ``None`` of a kernel whose warps all do the same.
     """
-    operations = [each for each in ttgir.named(_SPECIALIZE) if _partitions(each)] if ttgir else []
-    if function is None or cfg is None or ttgir is None or not operations:
+    if ttgir is None:
+        dispatch = _Dispatch.find(function, cfg)
+        return Specialization(reason=NO_TTGIR) if dispatch and dispatch.is_named else None
+    operations = [each for each in ttgir.named(_SPECIALIZE) if _partitions(each)]
+    if not operations:
         return None
     if len(operations) > 1:
         return Specialization(reason=SEVERAL)
@@ -144,6 +148,11 @@ class _Dispatch:
                         cls(function, cfg, at=index, block=block, header=header, barrier=barrier)
                     )
         return places[0] if len(places) == 1 else None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether its barrier is another one than that which all of a CTA's warps use."""
+        return self._barrier != 0
 
     def entry(self, number: int) -> int | None:
         """Return the block in which a partition begins; ``None`` if that is not seen."""

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from irlens.analyze import cfg
@@ -131,3 +132,13 @@ def test_without_the_way_into_a_partition_nothing_is_said_of_it() -> None:
     specialization = warp_groups.find(function, cfg.build(function), module)
     assert specialization is not None
     assert (specialization.groups, specialization.reason) == ((), warp_groups.NOT_FOUND)
+
+
+def test_the_ptx_alone_does_not_tell_who_copies() -> None:
+    found, _ = compiled("add_rows")
+    stages = {"ptx": found.stages["ptx"], "cubin": found.stages["cubin"]}
+    report = inspect(msgspec.structs.replace(found, stages=stages))
+    assert report.warp_groups == []
+    assert report.unknown["warp_groups"] == warp_groups.NO_TTGIR
+    (pipeline,) = (each for each in report.pipelines if each.kind == "cp.async")
+    assert (pipeline.achieved_stages, pipeline.bytes_per_iteration) == (3, None)
