@@ -52,6 +52,9 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
         calls: Calls of subroutines in the section.
         returns: Blocks that end in a return.
         unknown: What is not known of it; empty if it all is.
+        outside: What is not known of the code outside of the section that calls run. They come
+            back behind the call, and leave groups of asynchronous copies alone: it is the
+            driver's. Empty if there is none.
     """
 
     blocks: tuple[range, ...]
@@ -59,6 +62,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[Call, ...]
     returns: tuple[int, ...]
     unknown: str = ""
+    outside: str = ""
 
 
 def build(section: Section) -> Flow:
@@ -84,6 +88,7 @@ class _Builder:
         self.instructions = section.instructions
         self.labels = section.labels
         self.unknown: list[str] = []
+        self.outside: list[str] = []
         count = len(self.instructions)
         starts = {0, *section.labels.values()}
         starts.update(n + 1 for n, each in enumerate(self.instructions) if each.opcode in _LAST)
@@ -110,6 +115,7 @@ class _Builder:
             calls=tuple(calls),
             returns=tuple(returns),
             unknown=self.unknown[0] if self.unknown else "",
+            outside=self.outside[0] if self.outside else "",
         )
 
     def _following(self, block: int, last: Instruction) -> Iterable[int]:
@@ -135,7 +141,10 @@ class _Builder:
         found = [entry for target in call.targets for entry in self._at(target)]
         if len(found) == 1 and "REL" in call.modifiers:
             return found[0]
-        self.unknown.append(f"what the code outside that CALL at {call.offset:#06x} runs does")
+        # ptxas takes the address of what the driver provides from constant bank 4.
+        absolute = "ABS" in call.modifiers and not call.targets
+        told = self.outside if absolute else self.unknown
+        told.append(f"what the code outside that CALL at {call.offset:#06x} runs does")
         return None
 
     def _at(self, label: str) -> Iterable[int]:

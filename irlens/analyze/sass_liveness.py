@@ -68,8 +68,8 @@ def occupancy(section: Section) -> tuple[list[int], str]:
     The sets are bits, as in ``sass_registers``.
     """
     flow = sass_flow.build(section)
-    if flow.unknown:
-        return [], flow.unknown
+    if flow.unknown or flow.outside:
+        return [], flow.unknown or flow.outside
     reads, writes, kills = [], [], []
     for instruction in section.instructions:
         access = sass_registers.access(instruction)

@@ -8,9 +8,8 @@ from collections.abc import Hashable, Sequence
 
 from irlens.analyze import sass_flow
 from irlens.analyze.graph import find_loops
-from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
+from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_header, finish
 from irlens.analyze.pipelines.groups import Event
-from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.pipelines.originals import Original, take_over
 from irlens.analyze.sass_asynchronous import (
     Stream,
@@ -19,6 +18,7 @@ from irlens.analyze.sass_asynchronous import (
     made_from,
     stream_events,
 )
+from irlens.analyze.sass_loops import match_loops
 from irlens.analyze.sass_tries import first_tries
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
@@ -38,15 +38,14 @@ def find_marks(
 
     Args:
         section: The kernel, traced to the PTX it was made from.
-        pipelines: What the report says of the loops in PTX; a loop here is the one with the same
-            ``for``.
+        pipelines: What the report says of the loops in PTX.
         original: That PTX; empty if it is not known.
     """
     finder = _Finder(section, original)
     finder.groups()
     finder.barriers()
     take_over(finder.drafts, finder.originals, original)
-    return finish(finder.drafts, by_source(pipelines))
+    return finish(finder.drafts, by_header(pipelines, "ptx"))
 
 
 class _Finder:
@@ -67,6 +66,10 @@ class _Finder:
         known = sass_flow.with_far_jumps(self._flow)
         self._successors = unrelated if self._flow.unknown else known
         self._forest = find_loops(self._successors)
+        self._headers = [
+            original.loops.header(loop).line if original.loops and loop is not None else None
+            for loop in match_loops(section, self._flow.blocks, self._forest, original.loops)
+        ]
         self._blocks = {n: b for b, inside in enumerate(self._flow.blocks) for n in inside}
         self.originals = {
             each.offset: found
@@ -128,8 +131,7 @@ class _Finder:
         found: list[LoopKey] = []
         loop = self._forest.innermost[self._blocks[index] + self._shift]
         while loop is not None and kind is not None:
-            latch = self._flow.blocks[self._forest.loops[loop].latches[0]]
-            back = self._section.instructions[latch[-1]]
-            found.append((str(loop_source(back.source)), kind))
+            if (line := self._headers[loop]) is not None:
+                found.append((line, kind))
             loop = self._forest.loops[loop].parent
         return tuple(found)

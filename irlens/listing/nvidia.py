@@ -9,6 +9,7 @@ from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, loop_source
 from irlens.analyze.pipelines.marks import find_marks
 from irlens.analyze.pipelines.originals import Original
+from irlens.analyze.sass_loops import match_loops
 from irlens.listing.columns import Content, live_by_line, loop_range, of_assembly
 from irlens.model.capture import Capture
 from irlens.model.listing import LoopRange
@@ -61,11 +62,12 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
         analysed = sass_liveness.analyze(section)
         counts, reason = analysed.general, analysed.unknown
     lines = [each.line for each in section.instructions]
+    original = read_original(functions, report)
     return Content(
         chains=chains,
         live=live_by_line(lines, counts) if counts else None,
-        loops=_sass_loops(section),
-        marks=sass_marks.find_marks(section, report.pipelines, read_original(functions, report)),
+        loops=_sass_loops(section, original),
+        marks=sass_marks.find_marks(section, report.pipelines, original),
         problem=f"not known: {reason}" if reason else "",
     )
 
@@ -75,8 +77,10 @@ def read_original(functions: Sequence[ptx.Function], report: Report) -> Original
     kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
     if kernel is None:
         return Original({}, ())
-    marks = find_marks(kernel, ptx_cfg.build(kernel), report.pipelines)
-    return Original({each.line: each for each in kernel.instructions}, marks)
+    flow = ptx_cfg.build(kernel)
+    marks = find_marks(kernel, flow, report.pipelines)
+    lines = {each.line: each for each in kernel.instructions}
+    return Original(lines, marks, analyze_loops(kernel, flow))
 
 
 def _absent(report: Report) -> str:
@@ -93,16 +97,19 @@ def _ptx_loops(loops: FunctionLoops) -> list[LoopRange]:
     return found
 
 
-def _sass_loops(section: sass.Section) -> list[LoopRange]:
+def _sass_loops(section: sass.Section, original: Original) -> list[LoopRange]:
     flow = sass_flow.build(section)
     if flow.unknown or not flow.blocks:
         return []
     forest = find_loops(flow.successors)
+    made_from = match_loops(section, flow.blocks, forest, original.loops)
     found = []
     for index, loop in enumerate(forest.loops):
         blocks = [flow.blocks[block] for block in forest.body(index)]
         lines = [section.instructions[n].line for block in blocks for n in (block[0], block[-1])]
         header = section.instructions[flow.blocks[loop.header][0]].line
-        back = section.instructions[flow.blocks[loop.latches[0]][-1]]
-        found.append(loop_range(lines, header, loop.depth, loop_source(back.source)))
+        number, source = made_from[index], None
+        if original.loops is not None and number is not None:
+            source = loop_source(original.loops.locations(number))
+        found.append(loop_range(lines, header, loop.depth, source))
     return found

@@ -250,6 +250,9 @@ def test_code_outside_of_the_cubin_is_not_guessed_at() -> None:
     pressure = sass_liveness.pressure(section_of("sm90_printing"), found)
     assert (pressure.peak, pressure.lines, pressure.curve) == (None, (), ())
     assert pressure.reason == found.unknown
+    # It comes back: which code follows which is known.
+    flow = sass_flow.build(section_of("sm90_printing"))
+    assert (flow.unknown, flow.outside) == ("", found.unknown)
 
 
 @pytest.mark.parametrize(

@@ -134,10 +134,7 @@ def same_lines(both: Both) -> None:
 
 
 def same_partners(both: Both) -> None:
-    """What belongs together in PTX does so in the machine code, and nothing else does.
-
-    Nothing can be followed past a call of code outside the cubin.
-    """
+    """What belongs together in PTX does so in the machine code, and nothing else does."""
     expected = {(mark.line, mark.role): set(mark.partners) for mark in both.ptx.marks}
     found: dict[tuple[int, PipelineRole], set[int]] = {}
     for mark in both.sass.marks:
@@ -147,9 +144,18 @@ def same_partners(both: Both) -> None:
             known = {each for each in partners if each and role_of(both.text(each)) is not None}
             found.setdefault((line, mark.role), set()).update(known)
     for place, together in found.items():
-        lost = not together and "code outside that CALL" in both.sass.problem
-        if not lost and not both.text(place[0]).startswith("tcgen05.ld"):
+        if not both.text(place[0]).startswith("tcgen05.ld"):
             assert together == expected[place], both.text(place[0])
+
+
+def same_loops(both: Both) -> None:
+    """Every loop of PTX is one of the machine code, whose others are none of the source."""
+    sources = {loop.source for loop in both.ptx.loops}
+    assert {loop.source for loop in both.sass.loops} - {None} == sources
+    for loop in both.sass.loops:
+        made_from = {both.made_from.get(line) for line in range(loop.first, loop.last + 1)} - {None}
+        inside = any(made_from.intersection(range(o.first, o.last + 1)) for o in both.ptx.loops)
+        assert inside is (loop.source is not None), both.instructions[1][loop.first - 1]
 
 
 def same_products(both: Both) -> bool:
@@ -190,6 +196,7 @@ def test_what_is_compiled_here(kernel: str, target: str) -> None:
     both = read(irlens.capture(kernel, target=target))
     same_lines(both)
     same_partners(both)
+    same_loops(both)
     assert same_products(both)
     all_of_it_is_marked(both)
 
@@ -200,6 +207,7 @@ def test_samples(name: str) -> None:
     both = read(capture)
     same_lines(both)
     same_partners(both)
+    same_loops(both)
     assert same_products(both)
 
 
@@ -221,6 +229,7 @@ def test_what_triton_3_6_made(older: list[Both]) -> None:
     for both in older:
         same_lines(both)
         same_partners(both)
+        same_loops(both)
         assert same_products(both)
         all_of_it_is_marked(both)
     opcodes = {
@@ -246,6 +255,7 @@ def test_products_that_ptxas_serialises_are_told(
         both = read(capture, report)
         same_lines(both)
         same_partners(both)
+        same_loops(both)
         overlap[same_products(both)] += 1
     assert overlap == {True: 28, False: 3}
 

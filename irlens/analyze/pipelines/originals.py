@@ -5,6 +5,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 import msgspec
 
 from irlens.analyze.pipelines.drafts import Draft, Key
+from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.analyze.pipelines.streams import at_barrier
 from irlens.analyze.pipelines.tcgen05 import barrier_of
 from irlens.model.listing import PipelineMark, PipelineRole
@@ -24,10 +25,12 @@ class Original(msgspec.Struct, frozen=True):
     Attributes:
         instructions: By line.
         marks: Its marks.
+        loops: Its loops; ``None`` where the PTX is not known.
     """
 
     instructions: Mapping[int, Instruction]
     marks: Sequence[PipelineMark]
+    loops: FunctionLoops | None = None
 
 
 def goes_by_barrier(instruction: Instruction) -> bool:

@@ -29,7 +29,7 @@ def values(section: sass.Section, named: Mapping[int, int]) -> Followed:
     """
     steps = [_step(each, named.get(each.line, 0)) for each in section.instructions]
     flow = sass_flow.build(section)
-    if flow.unknown:
+    if flow.unknown or flow.outside:
         return by_name(section.name, steps)
     return follow(section.name, flow.blocks, _with_calls(flow), steps)
 

@@ -1,0 +1,79 @@
+"""Which loop of the PTX a loop of machine code was made from.
+
+Its ``for`` stands there: in machine code the line table gives a branch back any line of the body,
+and what ptxas peels, unrolls or turns into a loop of its own has no ``for`` at all.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from irlens.analyze.graph import LoopForest
+from irlens.analyze.pipelines.loops import FunctionLoops
+from irlens.parse.sass import Instruction, Section
+
+_BRANCHES = frozenset({"bra", "brx"})
+
+
+def match_loops(
+    section: Section, blocks: Sequence[range], forest: LoopForest, original: FunctionLoops | None
+) -> list[int | None]:
+    """Return for each loop of a section the index of that in the PTX.
+
+    Args:
+        section: The kernel, traced to the PTX it was made from.
+        blocks: The indices of each block's instructions.
+        forest: The loops of these blocks.
+        original: The kernel in PTX, if it is known.
+
+    Returns:
+        ``None`` for a loop that is none there, or may be one of several.
+    """
+    if original is None:
+        return [None] * len(forest.loops)
+    ptx = _Ptx(original)
+
+    def instructions(numbers: Iterable[int]) -> list[Instruction]:
+        return [section.instructions[index] for number in numbers for index in blocks[number]]
+
+    return [
+        ptx.loop(
+            [section.instructions[blocks[latch][-1]] for latch in loop.latches],
+            instructions(loop.own),
+        )
+        for loop in forest.loops
+    ]
+
+
+class _Ptx:
+    """Where in the PTX loops are, by the lines of its instructions."""
+
+    def __init__(self, original: FunctionLoops) -> None:
+        self._forest = original.forest
+        self._innermost: dict[int, int] = {}
+        self._back: dict[int, int] = {}
+        for number, loop in enumerate(self._forest.loops):
+            for block in loop.own:
+                self._innermost |= dict.fromkeys((i.line for i in original.block(block)), number)
+            for latch in loop.latches:
+                last = original.block(latch)[-1:]
+                self._back |= {each.line: number for each in last if each.opcode in _BRANCHES}
+
+    def loop(self, back: Sequence[Instruction], own: Sequence[Instruction]) -> int | None:
+        """Return the loop that branches back, and instructions of a loop alone, were made from."""
+        made = {self._back.get(each.ptx_line or 0) for each in back}
+        if len(made) == 1 and None not in made:
+            return made.pop()
+        # The branch may have been made from another. What is in the loop comes from it, or from
+        # those inside of it that are no loops any more; what was moved in comes from around it.
+        lines = (each.ptx_line or 0 for each in own)
+        counted = Counter(self._innermost[line] for line in lines if line in self._innermost)
+        if not counted:
+            return None
+        most, number = counted.most_common(1)[0]
+        inside = all(self._is_inside(each, most) for each in counted)
+        return most if inside and 2 * number > counted.total() else None
+
+    def _is_inside(self, loop: int | None, outer: int) -> bool:
+        while loop is not None and loop != outer:
+            loop = self._forest.loops[loop].parent
+        return loop == outer
