@@ -6,6 +6,7 @@ import msgspec
 
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import Pipeline, Report
+from irlens.model.warp_groups import WarpGroup
 from irlens.report import DETAILS, View, load_writer
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
@@ -44,6 +45,33 @@ def test_loads_that_nothing_moves_ahead_have_no_mechanism() -> None:
     lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[IN_PLACE])).splitlines()
     assert "            loads   1 stage ✗   0 iterations ahead" in lines
     assert max(map(len, lines)) <= 80
+
+
+def test_warps_that_do_other_things_are_told_with_what_they_hold() -> None:
+    groups = [
+        WarpGroup(name="default", num_warps=4, registers=232),
+        WarpGroup(name="partition0", num_warps=1, registers=None),
+    ]
+    ring = msgspec.structs.replace(
+        IN_PLACE, kind="tma", achieved_stages=None, prefetch_iterations=None,
+        groups_during_compute=None, bytes_per_iteration=32_768, warp_group="partition0",
+        stages_at_most=4, verdict="pipelined",
+    )  # fmt: skip
+    asked = msgspec.structs.replace(ring, requested_stages=4)
+    report = msgspec.structs.replace(SOFTMAX, warp_groups=groups, pipelines=[ring, asked])
+    lines = shown(report).splitlines()
+    told = lines.index(
+        "Warps       default 4 warps with 232 registers per thread · partition0 1 warp"
+    )
+    assert lines[told - 2].startswith("Registers")
+    assert "            tma   up to 4 stages ✓   run by partition0" in lines
+    assert "            tma   up to 4 of 4 stages ✓   run by partition0" in lines
+    markdown = load_writer("markdown", "reports").render([report], View())
+    assert "default 4 warps with 232 registers per thread, partition0 1 warp" in markdown
+    assert "| tma | up to 4 of 4 stages, pipelined |" in markdown
+    page = load_writer("html", "reports").render([report], View())
+    assert "default 4 warps with 232 registers per thread, partition0 1 warp" in page
+    assert "<b><small>up to </small>4<small> of 4 stages</small></b>" in page
 
 
 def test_one_stage_that_was_asked_for_is_no_failure() -> None:

@@ -28,7 +28,8 @@ def draw(report: Report, width: int) -> Content:
 def _rows(report: Report, width: int) -> Iterator[Content]:
     words, config = Words(report), report.config
     yield from _listed("registers", _registers(report.resources, words), " · ", width)
-    yield from _listed("warps", list(map(Content, describe_warp_groups(report))), " · ", width)
+    groups = [Content(printable_line(told)) for told in describe_warp_groups(report)]
+    yield from _listed("warps", groups, " · ", width)
     yield from _listed("memory", _spilled(report.resources), "  ", width)
     if tensor_memory := describe_tensor_memory(report):
         style = WARN if tensor_memory == "unknown" else ""

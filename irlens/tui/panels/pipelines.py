@@ -43,8 +43,8 @@ def _rows(pipeline: Pipeline, report: Report, words: Words, width: int) -> Itera
     code = printable_line(report.code.get(place, ""))
     room = width - len(place) - 2
     yield Content.assemble((place, "bold"), "  ", (cut(code, room), DIM))
-    ahead = [verdict(pipeline), *map(Content, describe_prefetch(pipeline))]
-    yield flowing(Content(""), ahead, " · ", width)
+    ahead = [Content(printable_line(told)) for told in describe_prefetch(pipeline)]
+    yield flowing(Content(""), [verdict(pipeline), *ahead], " · ", width)
     if pipeline.reason:
         yield hanging(Content(""), pipeline.reason, DIM, width)
     traffic = filter(None, [*words.traffic(pipeline), describe_cover(pipeline)])
