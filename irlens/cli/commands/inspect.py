@@ -35,6 +35,7 @@ irlens inspect softmax --arg n_cols=781
 irlens inspect matmul --set BLOCK_SIZE_M=128 --format json
 irlens inspect softmax --stage ptx
 irlens inspect softmax --stage sass --interleave
+irlens inspect softmax --stage ptx --annotate
 irlens inspect softmax --line 51
 irlens inspect softmax --watch
 irlens inspect ~/.triton/cache
@@ -50,6 +51,11 @@ class _Options(KernelOptions, WritingOptions):
 @kernel_options
 @click.option("--stage", metavar="NAME", help="Print one stage: ttir, ttgir, llir, ptx, sass, ...")
 @click.option("--interleave", is_flag=True, help="With --stage: print the Python in between.")
+@click.option(
+    "--annotate",
+    is_flag=True,
+    help="With --stage: print line numbers, live registers, pipelines and loops beside it.",
+)
 @click.option(
     "--line",
     "place",
@@ -87,6 +93,7 @@ def command(
     kernel: str,
     stage: str | None,
     interleave: bool,
+    annotate: bool,
     place: str | None,
     details: tuple[Detail, ...],
     everything: bool,
@@ -94,20 +101,22 @@ def command(
     **options: Unpack[_Options],
 ) -> Exit:
     """Inspect one kernel, in one or several configurations."""
-    if interleave and stage is None:
-        raise click.UsageError("--interleave needs --stage: which one is to be printed?")
+    if stage is None:
+        for name, is_given in (("--interleave", interleave), ("--annotate", annotate)):
+            if is_given:
+                raise click.UsageError(f"{name} needs --stage: which one is to be printed?")
     if stage is not None or place is not None:
         _refuse_report_options(stage, place, ("all",) if everything else details, options)
     if watch:
         options["pager"] = False  # it would wait for a key, and not for a save
     from irlens.cli.subject import find_captures, find_inspected, inspected
 
-    show: Callable[[Sequence[Capture]], None]
+    show: Callable[[Sequence[Capture], Sequence[Capture]], None]
     if stage is not None:
         from irlens.cli.stage import check
 
         check(stage)
-        show = partial(_show_stage, stage, interleave, options)
+        show = partial(_show_stage, stage, interleave, annotate, options)
     elif place is not None:
         show = partial(_show_line, place, options)
     else:
@@ -117,26 +126,47 @@ def command(
         if not watch:
             _show_reports(find_inspected(kernel, asked(options), sass=sass), shown, options)
             return Exit.OK
-        show = lambda captures: _show_reports(  # noqa: E731
+        show = lambda _, captures: _show_reports(  # noqa: E731
             inspected(kernel, captures, sass=sass), shown, options
         )
     if watch:
         from irlens.cli.watching import watch as watch_saves
 
         return watch_saves(kernel, asked(options), show)
-    show(find_captures(kernel, asked(options)))
+    show([], find_captures(kernel, asked(options)))
     return Exit.OK
 
 
 def _show_stage(
-    name: str, interleave: bool, options: _Options, captures: "Sequence[Capture]"
+    name: str,
+    interleave: bool,
+    annotate: bool,
+    options: _Options,
+    before: "Sequence[Capture]",
+    captures: "Sequence[Capture]",
 ) -> None:
+    """Print a stage; where it has been printed before, what moved in it since."""
     from irlens.cli.stage import show
+    from irlens.model.capture import BINARY_STAGES
 
-    show(captures, name, options["destination"], paged=options["pager"], interleave=interleave)
+    if before and options["destination"] is None and name not in BINARY_STAGES:
+        from irlens.comparison.code.sets import match
+
+        write(match(before, captures, [name]), "code", options)
+        return
+    show(
+        captures,
+        name,
+        options["destination"],
+        paged=options["pager"],
+        interleave=interleave,
+        annotate=annotate,
+    )
 
 
-def _show_line(place: str, options: _Options, captures: "Sequence[Capture]") -> None:
+def _show_line(
+    place: str, options: _Options, _: "Sequence[Capture]", captures: "Sequence[Capture]"
+) -> None:
     from irlens.cli.lines import line_report
 
     color = options["destination"] is None and output.use_color()
