@@ -69,13 +69,13 @@ class Queue(msgspec.Struct, frozen=True):
             and that wait's position.
         waits: For each wait that retires something, by its position, the operations outstanding
             before and behind it, by their positions.
-        computing: The operations outstanding where something is computed, at the instruction with
-            the most.
+        computing: The operations outstanding where something is computed, by their positions, each
+            set of them once.
     """
 
     retired: dict[int, tuple[int, int]]
     waits: dict[int, tuple[tuple[int, ...], tuple[int, ...]]]
-    computing: tuple[int, ...]
+    computing: tuple[tuple[int, ...], ...]
 
 
 class LoopTrace:
@@ -145,22 +145,26 @@ class LoopTrace:
         for iteration in range(_MAX_ITERATIONS):
             retired: dict[int, tuple[int, int]] = {}
             waits: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-            computing: tuple[int, ...] = ()
+            computing: list[tuple[int, ...]] = []
+            has_changed = True
             for position, (is_counted, most) in enumerate(zip(counted, limits, strict=True)):
                 if is_counted:
                     outstanding.append((iteration, position))
-                if self._compute[position] and len(outstanding) > len(computing):
-                    computing = tuple(where for _, where in outstanding)
+                    has_changed = True
+                if self._compute[position] and has_changed:
+                    computing.append(tuple(where for _, where in outstanding))
+                    has_changed = False
                 if most is None or len(outstanding) <= most:
                     continue
                 before = tuple(where for _, where in outstanding)
                 while len(outstanding) > most:
                     issued, where = outstanding.popleft()
                     retired[where] = iteration - issued, position
+                has_changed = True
                 waits[position] = before, tuple(where for _, where in outstanding)
             relative = [(iteration - issued, where) for issued, where in outstanding]
             if relative == previous:
-                return Queue(retired, waits, computing)
+                return Queue(retired, waits, tuple(computing))
             previous = relative
         return None
 

@@ -136,11 +136,15 @@ def _pipelines(
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:
         from irlens.analyze.pipelines import amdgcn as amd_pipelines
+        from irlens.analyze.pipelines.repeated import source_bytes
         from irlens.analyze.pipelines.source_iterations import against_source
 
         ledger.known("amdgcn, loads followed to their waits and uses", "pipelines")
         found = amd_pipelines.find_pipelines(
-            parsed.amdgcn, threads_per_cta=threads, requested=requested
+            parsed.amdgcn,
+            threads_per_cta=threads,
+            requested=requested,
+            of_source=source_bytes(loads),
         )
         return against_source(found, loads, parsed.ttgir)
     if parsed.ptx is None:

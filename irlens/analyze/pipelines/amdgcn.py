@@ -8,6 +8,7 @@ result is then carried along in registers.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
 
 import msgspec
 
@@ -22,6 +23,13 @@ from irlens.analyze.amdgcn_memory import (
 from irlens.analyze.amdgcn_trace import Ahead, LoopTrace, Queue
 from irlens.analyze.pipelines.describe import RequestedStages, judge, unread
 from irlens.analyze.pipelines.loops import loop_source
+from irlens.analyze.pipelines.repeated import (
+    SourceBytes,
+    amounts,
+    largest,
+    place_of,
+    total,
+)
 from irlens.model.report import Pipeline, PipelineKind
 from irlens.parse.amdgcn import Function
 
@@ -40,7 +48,11 @@ NOT_FOLLOWED = "where the loaded data is first used could not be followed"
 
 
 def find_pipelines(
-    function: Function, *, threads_per_cta: int | None, requested: RequestedStages
+    function: Function,
+    *,
+    threads_per_cta: int | None,
+    requested: RequestedStages,
+    of_source: SourceBytes | None = None,
 ) -> list[Pipeline]:
     """Describe every innermost loop that reads global memory, and how far its loads run ahead.
 
@@ -49,16 +61,18 @@ def find_pipelines(
         threads_per_cta: To turn bytes per lane into bytes per workgroup; ``None`` leaves these
             open.
         requested: Stages asked for, given the source location of a loop, innermost frame first.
+        of_source: What the source's loops load: lanes that load the same count once, then.
 
     Returns:
         In the order of the text, one record per loop and mechanism. Groups are single load
         instructions. The figures of "register" are those of the loads that run ahead; how many
-        are in flight during the compute is meant of the instruction with the most.
+        are in flight during the compute, and how many bytes, is meant of the instruction with the
+        most.
 
     Raises:
         ArtifactError: A branch to a label that is not there.
     """
-    finder = _Finder(function, threads_per_cta, requested)
+    finder = _Finder(function, threads_per_cta, requested, of_source or {})
     found = [each for loop in finder.loops.innermost() for each in finder.describe(loop)]
     return sorted(found, key=lambda pipeline: pipeline.line)
 
@@ -85,7 +99,7 @@ def trace_loads(function: Function) -> Iterator[TracedLoad]:
     Raises:
         ArtifactError: A branch to a label that is not there.
     """
-    finder = _Finder(function, None, lambda _: None)
+    finder = _Finder(function, None, lambda _: None, {})
     for loop in finder.loops.innermost():
         yield from finder.trace_loads(loop)
 
@@ -98,12 +112,14 @@ class _Finder:
         function: Function,
         threads: int | None,
         requested: RequestedStages,
+        of_source: SourceBytes,
     ) -> None:
         self.loops = KernelLoops(function)
         self.lanes = 32 if function.directives.get("wavefront_size32") else 64
         self.stores_apart = stores_count_apart(function)
         self.threads = threads
         self.requested = requested
+        self.of_source = of_source
 
     def describe(self, index: int) -> Iterator[Pipeline]:
         """The records of one loop."""
@@ -189,7 +205,21 @@ class _Finder:
         running = {n: reads[n] for n, each in ahead.items() if each.prefetch}
         if not running and not to_lds:
             record = msgspec.structs.replace(record, kind=None)
-        return self._filled(record, queue, running or reads, ahead, copies)
+        brought = self._amounts(record, trace)
+        return self._filled(record, queue, running or reads, ahead, copies, brought)
+
+    def _amounts(self, record: Pipeline, trace: LoopTrace) -> dict[int, Fraction | None]:
+        """Bytes of a workgroup that each load of an iteration brings."""
+        loop = place_of(record.source)
+        return amounts(
+            {
+                n: (place_of(loop_source(trace.body[n].locations)), read.bytes)
+                for n, read in _reads(trace).items()
+            },
+            threads=self.threads,
+            copies=len(trace.starts),
+            of_source=self.of_source.get(loop, {}) if loop is not None else {},
+        )
 
     def _filled(
         self,
@@ -198,6 +228,7 @@ class _Finder:
         reads: dict[int, Transfer],
         ahead: dict[int, Ahead],
         copies: int,
+        brought: dict[int, Fraction | None],
     ) -> Pipeline:
         """Fill in the figures of those loads that run ahead, or of all if none does."""
         prefetch = min(ahead[n].prefetch or 0 for n in reads)
@@ -217,7 +248,7 @@ class _Finder:
         after_wait = min(
             ([n for n in after if n in reads] for _, after in queue.waits.values()), key=len
         )
-        computing = [n for n in queue.computing if n in reads]
+        computing = [[n for n in found if n in reads] for found in queue.computing]
         widths = [read.bytes for read in reads.values()]
         return msgspec.structs.replace(
             record,
@@ -226,20 +257,14 @@ class _Finder:
             groups_per_iteration=len(reads) // copies,
             outstanding_at_wait=len(at_wait),
             outstanding_after_wait=len(after_wait),
-            groups_during_compute=len(computing),
+            groups_during_compute=max(map(len, computing), default=0),
             copies_per_iteration=len(reads) // copies,
             bytes_per_copy=widths[0] if len(set(widths)) == 1 else None,
-            bytes_per_iteration=self._times(widths[: len(widths) // copies]),
-            bytes_in_flight=self._times([reads[n].bytes for n in computing]),
+            bytes_per_iteration=total(brought[n] for n in list(reads)[: len(reads) // copies]),
+            bytes_in_flight=largest(total(brought[n] for n in found) for found in computing),
             verdict=verdict,
             reason="; ".join(notes),
         )
-
-    def _times(self, widths: Sequence[int | None]) -> int | None:
-        known = [width for width in widths if width is not None]
-        if self.threads is None or len(known) < len(widths):
-            return None
-        return sum(known) * self.threads
 
     def _blank(self, index: int) -> Pipeline:
         """The record of a loop of which nothing is known."""

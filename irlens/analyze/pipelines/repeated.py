@@ -1,0 +1,102 @@
+"""Bytes that several lanes load, counted once.
+
+Where a tensor has fewer elements than a workgroup has lanes, or the layout of a slice that all
+lanes along the dropped dimension share, AMD's lanes all load, and many load the same. The ttgir
+says how many bytes there are.
+"""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TypeAlias
+
+from irlens.model.memory import LoopLoad
+from irlens.model.source import SourceLocation
+
+#: File and line.
+Place: TypeAlias = tuple[str, int]
+#: Bytes per CTA of an iteration of each loop of the source, by the places of its loads.
+SourceBytes: TypeAlias = Mapping[Place, Mapping[Place, int | None]]
+
+
+def place_of(source: SourceLocation | None) -> Place | None:
+    """Return what a source location is looked up by; columns differ between stages."""
+    return (source.file, source.line) if source is not None else None
+
+
+def source_bytes(loads: Iterable[LoopLoad]) -> SourceBytes:
+    """Return what an iteration of each loop of the source loads; ``None`` is not known."""
+    found: dict[Place, dict[Place, int | None]] = {}
+    for load in loads:
+        loop, place = place_of(load.loop_source), place_of(load.source)
+        if loop is None or place is None:
+            continue
+        there = found.setdefault(loop, {})
+        before, amount = there.get(place, 0), load.bytes_per_iteration
+        there[place] = None if before is None or amount is None else before + amount
+    return found
+
+
+def amounts(
+    reads: Mapping[int, tuple[Place | None, int | None]],
+    *,
+    threads: int | None,
+    copies: int,
+    of_source: Mapping[Place, int | None],
+) -> dict[int, Fraction | None]:
+    """Return the bytes of a workgroup that each read of a loop brings and no other lane does.
+
+    Args:
+        reads: Place in the source and bytes per lane of each, by what names it.
+        threads: Lanes of a workgroup.
+        copies: Iterations of the source that they make up.
+        of_source: Bytes of one such iteration.
+    """
+    if threads is None:
+        return dict.fromkeys(reads)
+    loaded: dict[Place, int] = {}
+    for place, width in reads.values():
+        if place is not None:
+            loaded[place] = loaded.get(place, 0) + (width or 0) * threads
+    share = _shares({place: amount // copies for place, amount in loaded.items()}, of_source)
+    return {
+        name: None if width is None else width * threads * share.get(place, Fraction(1))
+        for name, (place, width) in reads.items()
+    }
+
+
+def _shares(
+    loaded: Mapping[Place, int], of_source: Mapping[Place, int | None]
+) -> dict[Place | None, Fraction]:
+    """Return how much of what is loaded at each place is not also loaded by another lane.
+
+    Nothing where each place loads twice as much as it has, or more: the loop may as well be one
+    that LLVM unrolled, so that an iteration is several of the source.
+    """
+    times = {
+        place: Fraction(amount, of_source[place] or amount)
+        for place, amount in loaded.items()
+        if amount and of_source.get(place)
+    }
+    if min(times.values(), default=2) >= 2:
+        return {}
+    return {place: 1 / max(factor, Fraction(1)) for place, factor in times.items()}
+
+
+def total(found: Iterable[Fraction | None]) -> int | None:
+    """Add bytes up; ``None`` if any are not known, or what lanes share does not come out even."""
+    added = Fraction(0)
+    for amount in found:
+        if amount is None:
+            return None
+        added += amount
+    return int(added) if added.denominator == 1 else None
+
+
+def largest(found: Iterable[int | None]) -> int | None:
+    """Return the largest, 0 of none; ``None`` if any are not known."""
+    most = 0
+    for amount in found:
+        if amount is None:
+            return None
+        most = max(most, amount)
+    return most
