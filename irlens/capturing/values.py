@@ -120,10 +120,10 @@ Names: TypeAlias = Mapping[str, ConstexprValue]
 
 _TENSOR = re.compile(
     r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*"
-    r"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>[\w.]*Layout\(.*\))\s*)?)?"
+    r"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>[\w.]*Layout(?:\.\w+)?\(.*\))\s*)?)?"
 )
 #: A layout of Gluon's, as Python writes it.
-_LAYOUT = re.compile(r"[\w.]*Layout\(.*\)", re.DOTALL)
+_LAYOUT = re.compile(r"[\w.]*Layout(?:\.\w+)?\(.*\)", re.DOTALL)
 _WORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}
 _LONGEST_EXPRESSION = 400  # characters; Python's parser recurses on nested brackets
 

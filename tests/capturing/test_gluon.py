@@ -57,6 +57,8 @@ def test_a_kernel_for_amd_has_layouts_of_amd() -> None:
         ("BlockedLayout(open('x'))", "open"),
         ("BlockedLayout([1], [32]", "Layout"),
         ("BlockedLayout(layout)", "is not a layout"),
+        ("BlockedLayout.__init__([1])", "BlockedLayout.__init__"),
+        ("NVMMASharedLayout.get_default([1])", "NVMMASharedLayout.get_default"),
     ],
 )
 def test_what_is_no_layout_is_told(layout: str, told: str, sm_90: Target) -> None:
@@ -80,3 +82,11 @@ def test_a_descriptor_may_have_another_layout(sm_90: Target) -> None:
     (found,) = capture(Request(kernel=SCALE, target=sm_90, args={"source": argument}))
     assert "swizzlingByteWidth = 32" in found.stages["ttgir"].text()
     assert found.config.args["source"] == argument
+
+
+@pytest.mark.skipif(not DEFAULTS, reason="this Triton's layouts have no such function")
+def test_a_layout_may_be_made_as_gluon_makes_it(sm_90: Target) -> None:
+    made = "gl.NVMMASharedLayout.get_default_for([64, 8], gl.float32)"
+    argument = f"fp32[64, 64]:block[64, 8]:{made}"
+    (found,) = capture(Request(kernel=SCALE, target=sm_90, args={"source": argument}))
+    assert "swizzlingByteWidth = 32" in found.stages["ttgir"].text()

@@ -1,7 +1,7 @@
 """Gluon's layouts and descriptors; imported for kernels of Gluon alone."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -9,6 +9,7 @@ import triton.language as tl
 from triton.experimental.gluon import language
 from triton.experimental.gluon.nvidia import hopper as nvidia
 
+from irlens.capturing.values import DTYPES
 from irlens.model.errors import CaptureError, UnknownNameError
 
 try:
@@ -20,10 +21,11 @@ except ImportError:  # before 3.6
 def parse_layout(text: str) -> Any:
     """Return the layout that a text means, as ``BlockedLayout([1], [32], [4], [0])``.
 
-    Its arguments are literals and other layouts.
+    It may be made by a class's own function, as ``NVMMASharedLayout.get_default_for`` does. The
+    arguments are literals, dtypes and other layouts.
 
     Raises:
-        UnknownNameError: This Triton has no such layout.
+        UnknownNameError: This Triton has no such layout, or no such way to make one.
         CaptureError: The text is not that of a layout, or the layout refuses its arguments.
     """
     try:
@@ -68,13 +70,26 @@ def default_layout(element: str, block: Sequence[int]) -> Any:
 
 def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
-        known = dict(_classes())
-        if name not in known:
-            raise UnknownNameError("layout", name, known)
         named = {each.arg or "": _value(each.value) for each in node.keywords}
-        return known[name](*map(_value, node.args), **named)
-    return ast.literal_eval(node)
+        return _maker(ast.unparse(node.func))(*map(_value, node.args), **named)
+    dtype = DTYPES.get(ast.unparse(node).rpartition(".")[2])
+    return ast.literal_eval(node) if dtype is None else getattr(tl, dtype.language)
+
+
+def _maker(written: str) -> Callable[..., Any]:
+    """Return the class, or its own function, that a name means: its module may stand before it."""
+    known: dict[str, Callable[..., Any]] = dict(_classes())
+    *_, last_but_one, last = ("", *written.split("."))
+    if last_but_one not in known:
+        makers, name = known, last
+    else:
+        members = vars(known[last_but_one]).items()
+        static = {n: each.__func__ for n, each in members if isinstance(each, staticmethod)}
+        makers = {f"{last_but_one}.{n}": each for n, each in static.items()}
+        name = f"{last_but_one}.{last}"
+    if name not in makers:
+        raise UnknownNameError("layout", name, makers)
+    return makers[name]
 
 
 def _classes() -> Iterator[tuple[str, type]]:
