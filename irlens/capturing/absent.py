@@ -27,14 +27,15 @@ class Liberties(msgspec.Struct):
         compared: Comparisons of tensors that were taken to hold.
         uncompiled: Functions given to ``torch.compile`` that ran as they are.
         untimed: Measurements of TorchInductor's that were taken to be all the same.
-        attentions: Attentions for which PyTorch's flash or memory-efficient kernel was taken.
+        attention: Whether PyTorch's flash or memory-efficient kernel was taken for attention, which
+            on the GPU is chosen by what PyTorch was built with.
         blind: Python processes that the program started, for which no GPU is pretended.
     """
 
     compared: int = 0
     uncompiled: int = 0
     untimed: int = 0
-    attentions: int = 0
+    attention: bool = False
     blind: int = 0
 
     def tell_of_process(self) -> None:

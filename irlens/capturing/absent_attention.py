@@ -3,11 +3,10 @@
 ``scaled_dot_product_attention`` chooses by what it is given, by the GPU, and by the libraries that
 PyTorch was built with; the choice decides on strides, and on what ``torch.compile`` makes. It is
 made here as aten/src/ATen/native/transformers/cuda/sdp_utils.cpp makes it, save for cuDNN, of which
-nothing is known: so it is a guess, and counted.
+nothing is known: so it is a guess, and told.
 """
 
 import warnings
-from typing import Any
 
 import torch
 from torch.nn.functional import pad
@@ -21,16 +20,13 @@ _KERNELS = torch.library.Library("aten", "IMPL")
 _FLASH_HEAD, _FLASH_ALIGNED = 256, 8
 
 
-def choose_attention(capability: tuple[int, int], *, is_amd: bool, liberties: Liberties) -> Any:
+def choose_attention(capability: tuple[int, int], *, is_amd: bool, liberties: Liberties) -> None:
     """Let attention on "cuda" be what it would be on a GPU, in the whole process and for good.
 
     Args:
         capability: The GPU's compute capability.
         is_amd: Whether the vendor is AMD: then every GPU has both kernels for both half types.
-        liberties: Counts the choices.
-
-    Returns:
-        What to do for attention among tensors on "meta" that are pretended to be on "cuda".
+        liberties: Is told of a choice.
     """
     modern = is_amd or capability >= (8, 0)
 
@@ -48,19 +44,19 @@ def choose_attention(capability: tuple[int, int], *, is_amd: bool, liberties: Li
         given = (query, key, value)
         plain = _are_plain(given) and not enable_gqa
         if plain and _takes_flash(given, attn_mask, is_causal=is_causal, modern=modern):
-            liberties.attentions += 1
+            liberties.attention = True
             return _flash(given, dropout_p, is_causal=is_causal, scale=scale)
         if plain and _takes_efficient(given, modern=modern):
-            liberties.attentions += 1
+            liberties.attention = True
             return _efficient(given, attn_mask, dropout_p, is_causal=is_causal, scale=scale)
         math = torch.ops.aten._scaled_dot_product_attention_math
         return math(*given, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0]
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
-        for key in ("CUDA", "AutogradCUDA"):
-            _KERNELS.impl("scaled_dot_product_attention", attend, key)
-    return attend
+        for key in ("CUDA", "AutogradCUDA", "Meta", "AutogradMeta"):
+            # Not `impl` of the library itself, which leaves "meta" to what attention is made of.
+            _KERNELS.m.impl("scaled_dot_product_attention", key, attend, False)
 
 
 def _flash(

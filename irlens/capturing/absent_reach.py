@@ -28,6 +28,7 @@ def pretend_everywhere(mode: TorchFunctionMode, there: Callable[[Any], Any]) -> 
         there: Returns what stands for a device.
     """
     _in_backward(mode)
+    _in_saving(mode)
     _in_threads(mode)
     _as_default_device(there)
 
@@ -68,6 +69,21 @@ def _in_backward(mode: TorchFunctionMode) -> None:
             return run(*args, **kwargs)
 
     torch.autograd._engine_run_backward = pretending
+
+
+def _in_saving(mode: TorchFunctionMode) -> None:
+    """Reach what saves tensors for ``backward``, as checkpoints do: an operator's C++ calls it."""
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    start = hooks.__init__
+
+    def start_pretending(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
+        def packed(tensor: torch.Tensor) -> Any:
+            with mode:
+                return pack_hook(tensor)
+
+        start(self, packed, unpack_hook)
+
+    hooks.__init__ = start_pretending
 
 
 def _in_threads(mode: TorchFunctionMode) -> None:

@@ -12,14 +12,11 @@ from typing import Any
 import torch
 import triton.testing
 from torch._ops import OpOverload, OpOverloadPacket
-from torch.overrides import (
-    TorchFunctionMode,
-    _get_current_function_mode_stack,
-    resolve_name,
-)
+from torch.overrides import TorchFunctionMode, resolve_name
 
 from irlens.capturing.absent import Liberties, NoValueError
 from irlens.capturing.absent_attention import choose_attention
+from irlens.capturing.absent_autocast import autocast_absent
 from irlens.capturing.absent_compile import compile_for_absent, compile_nothing
 from irlens.capturing.absent_device import pretend_device
 from irlens.capturing.absent_reach import OwnOperators, pretend_everywhere
@@ -39,7 +36,7 @@ def pretend_gpu(facts: GpuFacts) -> Liberties:
     liberties = Liberties()
     pretend_runtime(facts)
     _number_devices()
-    _refuse_autocast()
+    autocast_absent()
     if pretend_device():
         compile_for_absent(_AbsentTensors, liberties)
     else:
@@ -51,10 +48,10 @@ def pretend_gpu(facts: GpuFacts) -> Liberties:
     torch.testing.assert_close = alike
     torch.testing.assert_allclose = alike
     triton.testing.assert_close = alike
-    attend = choose_attention(
+    choose_attention(
         torch.cuda.get_device_capability(), is_amd=facts.target.vendor == "amd", liberties=liberties
     )
-    mode = _AbsentTensors(liberties, attend)
+    mode = _AbsentTensors(liberties)
     pretend_everywhere(mode, _there)
     mode.__enter__()
     return liberties
@@ -63,10 +60,9 @@ def pretend_gpu(facts: GpuFacts) -> Liberties:
 class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not follow torch
     """Turns "cuda" into "meta" on the way in, and back where a program asks."""
 
-    def __init__(self, liberties: Liberties, attend: Callable[..., torch.Tensor]) -> None:
+    def __init__(self, liberties: Liberties) -> None:
         super().__init__()
         self._liberties = liberties
-        self._answers = {**_ANSWERS, torch.nn.functional.scaled_dot_product_attention: attend}
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -80,8 +76,8 @@ class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not 
             return True
         if args and isinstance(args[0], torch.Tensor):
             if args[0].is_meta:
-                if func in self._answers:
-                    return self._answers[func](*args, **given)
+                if func in _ANSWERS:
+                    return _ANSWERS[func](*args, **given)
                 if func in _VALUES:
                     raise NoValueError(_name(func))
             if func == torch.Tensor.cuda:
@@ -208,21 +204,6 @@ _COMPARISONS = frozenset({torch.allclose, torch.equal, torch.Tensor.allclose, to
 def _name(function: Any) -> str:
     """Return what a program calls a function of PyTorch's: "torch.Tensor.item"."""
     return str(resolve_name(function) or getattr(function, "__name__", function))
-
-
-def _refuse_autocast() -> None:
-    """Autocasting chooses dtypes by the device, and would choose none on "meta": say so.
-
-    To TorchDynamo, which leaves every mode to trace, tensors are on "cuda".
-    """
-    enter = torch.autocast.__enter__
-
-    def refuse(self: Any) -> Any:
-        if self.device == "cuda" and self._enabled and _get_current_function_mode_stack():
-            raise NoValueError("torch.autocast('cuda')")
-        return enter(self)
-
-    torch.autocast.__enter__ = refuse
 
 
 def _number_devices() -> None:

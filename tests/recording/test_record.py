@@ -382,7 +382,6 @@ def test_what_needs_a_value_says_so(recorder: Recorder, capfd: pytest.CaptureFix
         "x.cpu() + torch.ones(8)": "torch.Tensor.add",
         "torch.cuda.get_device_properties(0).total_memory": "total_memory",
         "triton.testing.get_dram_gbps(0)": "the program asks for mem_clock_rate",
-        "torch.autocast('cuda').__enter__()": "torch.autocast",
     }
     recorder.run(
         f"""{TORCH}
@@ -534,8 +533,55 @@ else:
 
 
 @needs_torch
+def test_autocasting_casts_as_on_the_gpu(recorder: Recorder) -> None:
+    """By the lists of PyTorch's documentation, "CUDA Op-Specific Behavior"."""
+    recording = recorder.run(
+        TORCH
+        + """
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+x = torch.randn(8, 16, device="cuda")
+half = x.half()
+layer = torch.nn.Linear(16, 16).cuda()
+with torch.autocast("cuda"):
+    lower = (x @ x.T, layer(x), x[None] @ x.T[None], torch.einsum("ij,kj->ik", x, x))
+    assert all(each.dtype == torch.half for each in lower)
+    heads = torch.randn(1, 2, 8, 16, device="cuda")
+    assert F.scaled_dot_product_attention(heads, heads, heads).dtype == torch.half
+    single = (half.softmax(-1), half.sum(), half.exp(), half.norm(), half ** 2, half.cumsum(0))
+    assert all(each.dtype == torch.float for each in single)
+    assert F.layer_norm(half, (16,)).dtype == F.mse_loss(half, half).dtype == torch.float
+    assert torch.addcmul(half, x, half).dtype == torch.float  # the widest of those given
+    kept = (half.relu(), F.gelu(half), half.sum(dtype=torch.half), added(half, half))
+    assert all(each.dtype == torch.half for each in kept)
+    assert (x.double() @ x.double().T).dtype == torch.double
+    assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float  # on the CPU
+    with torch.autocast("cuda", enabled=False):
+        assert layer(x).dtype == torch.float
+    with torch.autocast("cuda", torch.bfloat16):
+        again = checkpoint(layer, x, use_reentrant=False)
+        assert again.dtype == torch.bfloat16
+    assert layer(x).dtype == torch.half
+    try:
+        torch.nn.LSTM(16, 16).cuda()(x)
+    except RuntimeError as error:
+        assert "is not known without the GPU" in str(error)
+    else:
+        raise AssertionError
+assert layer(x).dtype == torch.float
+(lower[1].float().sum() + again.float().sum()).backward()
+assert layer.weight.grad.dtype == torch.float
+"""
+    )
+    assert code(recording) == 0
+    (capture,) = recorder.kept()
+    assert capture.config.args["x"] == "fp16[8, 16]"
+
+
+@needs_torch
 def test_a_launch_does_what_tritons_does_but_for_the_launch(recorder: Recorder) -> None:
-    """Memory that the GPU cannot reach is refused, hooks are called, scratch memory is asked for."""
+    """Memory that it cannot reach is refused, hooks are called, scratch memory is asked for."""
     recording = recorder.run(
         TORCH
         + """

@@ -135,8 +135,8 @@ def _liberties(recording: "Recording") -> Iterator[str]:
         yield f"torch.compile left {plural(uncompiled, 'function')} uncompiled"
     if untimed := sum(each.untimed for each in taken):
         yield f"{plural(untimed, 'measurement')} of torch.compile's taken to be all the same"
-    if attentions := sum(each.attentions for each in taken):
-        yield f"{plural(attentions, 'attention')} taken to be a flash or memory-efficient kernel's"
+    if any(each.attention for each in taken):
+        yield "attention taken to be a flash or memory-efficient kernel's"
     if blind := sum(each.blind for each in taken):
         processes = f"{blind} Python process{'es' if blind > 1 else ''}"
         yield f"{processes} that the program started saw no GPU"
