@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.events import Event, Key
 from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
@@ -18,6 +19,8 @@ from irlens.model.text import plural, printable, printable_line
 from irlens.tui import memory
 from irlens.tui.commands import KeyedActions
 from irlens.tui.drawing import cut
+from irlens.tui.keyboard import Acted, Keyboard
+from irlens.tui.postponed import Postponed
 from irlens.tui.recompiling import Recompiling
 from irlens.tui.screens import VIEWS, load_view
 from irlens.tui.screens.base import EntryScreen, Place
@@ -76,11 +79,15 @@ class Lens(App[None]):
         #: The view of an entry that was shown last, by its name.
         self.view = VIEWS[0]
         self.recompiling = Recompiling(self)
+        self.keyboard = Keyboard(self)
+        self.postponed = Postponed(self)
         for theme in THEMES:
             self.register_theme(theme)
         known = self.available_themes
         self.theme = self.remembered.theme if self.remembered.theme in known else THEMES[0].name
         self.set_keymap(keymap or {})
+        # What still moves when the next key is pressed would go on to where the last one led.
+        self.animation_level = "none"
 
     def on_mount(self) -> None:
         """Show the first screen."""
@@ -92,6 +99,21 @@ class Lens(App[None]):
             self.show_browser()
         else:
             self.show_view("overview", self._first_entry)
+
+    async def on_event(self, event: Event) -> None:
+        """Give a key to what it is meant for, when its turn has come."""
+        if not isinstance(event, Key) or event.is_forwarded:
+            await super().on_event(event)
+        elif not self.keyboard.takes(event):
+            target = self.focused or self.screen
+            await super().on_event(event)
+            acted = Acted(target)
+            if not target.post_message(acted):
+                self.keyboard.follow(acted)
+
+    def on_acted(self, event: Acted) -> None:
+        """Take notice that a key has come up to here, if nothing has stopped it."""
+        self.keyboard.follow(event)
 
     def on_unmount(self) -> None:
         """Remember what the user chose, and leave nothing running."""
@@ -160,7 +182,8 @@ class Lens(App[None]):
                 then(other)
 
         known = self._browser.table.rows.entries if self._browser else {}
-        self.push_screen(Picking(self.workbench, key, known), picked)
+        listing = self._browser is None or self._browser.is_listing
+        self.push_screen(Picking(self.workbench, key, known, listing=listing), picked)
 
     def show_comparison(self, before: str, after: str) -> None:
         """Show what moved from one entry to another, over the screen."""
@@ -168,31 +191,28 @@ class Lens(App[None]):
 
         self.push_screen(Compare(before, after))
 
-    def show_form(self, key: str, kernel: str, settings: Sequence[Setting]) -> None:
-        """Let the user choose how an entry's kernel is compiled again.
-
-        Args:
-            key: The entry's.
-            kernel: The kernel's name.
-            settings: What can be chosen; empty where nothing can be compiled.
-        """
+    def show_form(self, key: str) -> None:
+        """Let the user choose how an entry's kernel is compiled again."""
         from irlens.tui.screens.recompile import Recompile
 
-        if not settings:
-            told = "the kernel's source is not known: open it as irlens tui FILE.py:KERNEL"
-            self.notify(told, severity="warning", markup=False)
-            return
+        bench = self.workbench
 
         def chosen(changes: dict[str, str] | None) -> None:
             if changes is not None:
                 self.recompiling.start(key, changes)
 
-        self.push_screen(Recompile(kernel, settings, self.recompiling.last.get(key, {})), chosen)
+        def find() -> tuple[str, Sequence[Setting]]:
+            return bench.kernel(key), bench.settings(key)
+
+        self.push_screen(Recompile(find, self.recompiling.last.get(key, {})), chosen)
 
     def show_compiled(self, origin: str, entry: Entry) -> None:
         """Show what has been compiled, if the user still looks at what it was compiled from."""
         if self._browser is not None:
             self._browser.add_compiled(origin, entry)
+        self.postponed.do(lambda: self._show_compiled(origin, entry))
+
+    def _show_compiled(self, origin: str, entry: Entry) -> None:
         if isinstance(self.screen, EntryScreen) and self.screen.key == origin:
             self.show_view(self.view, entry.key, self.screen.here)
         else:
@@ -206,7 +226,8 @@ class Lens(App[None]):
         said = "\n".join(textwrap.fill(line, room, drop_whitespace=False) for line in lines)
         runs = re.findall("`+", said)
         fence = "`" * max(3, *(len(run) + 1 for run in runs)) if runs else "```"
-        self.show_text(f"### {what}\n\n{fence}text\n{said}\n{fence}\n")
+        text = f"### {what}\n\n{fence}text\n{said}\n{fence}\n"
+        self.postponed.do(lambda: self.show_text(text))
 
     def show_text(self, markdown: str) -> None:
         """Show a text over the screen."""

@@ -7,9 +7,14 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.strip import Strip
 
 from irlens.tui.contrast import READABLE, contrast_ratio
+from irlens.tui.entry_columns import SETTINGS
 from irlens.tui.entry_rows import is_exact
+
+#: Columns of figures, which stand under each other at the right.
+_RIGHT = frozenset({"registers", "local", "shared", "occupancy"})
 
 
 class Ink:
@@ -55,6 +60,31 @@ class Ink:
         if self.line.bgcolor is None:
             return True
         return contrast_ratio(colour, Color.from_rich_color(self.line.bgcolor)) >= READABLE
+
+
+def row_of(
+    cells: Mapping[str, Iterable[tuple[str, str]]],
+    widths: Mapping[str, int],
+    room: int,
+    ink: Ink,
+) -> Strip:
+    """Return a line of cells.
+
+    Args:
+        cells: What stands in them, by column: words with the style of each.
+        widths: The columns from the left, with the width of each.
+        room: The width of the line.
+        ink: What to write with.
+    """
+    segments: list[Segment] = []
+    for name, width in widths.items():
+        pieces = cells[name]
+        if name == "kernel":
+            pieces = [(elided(text, width), style) for text, style in pieces]
+        elif name == SETTINGS:
+            pieces = cut(pieces, width)
+        segments += cell(pieces, width, ink, right=name in _RIGHT)
+    return Strip(segments).adjust_cell_length(room, ink.line)
 
 
 def cell(pieces: Iterable[tuple[str, str]], width: int, ink: Ink, *, right: bool) -> list[Segment]:

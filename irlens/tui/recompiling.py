@@ -76,12 +76,12 @@ class Recompiling:
             key: The entry's.
             changes: What is chosen anew.
         """
+        self.last[key] = changes
         if self.running is not None:
             self._app.notify("another compilation is running", severity="warning")
             return
         bench = self._app.workbench
         attempt = Attempt(key, changes, time.monotonic())
-        self.last[key] = changes
         self._cancelled = False
 
         def work() -> tuple[Entry, Comparison | None]:
@@ -118,7 +118,8 @@ class Recompiling:
 
     def _done(self, attempt: Attempt, entry: Entry, comparison: Comparison | None) -> None:
         self._set_running(None)
-        self.last.pop(attempt.key, None)
+        if self.last.get(attempt.key) is attempt.changes:  # nothing else was chosen meanwhile
+            del self.last[attempt.key]
         if entry.key != attempt.key:
             self.origins[entry.key] = Origin(attempt.key, attempt.told, comparison)
         if attempt.key not in self._history:

@@ -4,6 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -173,3 +174,41 @@ def bench() -> FakeWorkbench:
 def delete(bench: FakeWorkbench) -> Callable[[str], None]:
     """Delete an entry behind the workbench's back."""
     return bench.deleted.add
+
+
+class Late:
+    """A method of a workbench that answers some calls when it is told.
+
+    Args:
+        method: The method.
+        when: Which calls, by their arguments.
+
+    Attributes:
+        asked: Set when such a call is there.
+        go: To be set for the answer.
+    """
+
+    def __init__(self, method: Callable[..., Any], when: Callable[..., bool]) -> None:
+        self._method, self._when = method, when
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    def __call__(self, *args: object, **named: object) -> object:
+        if self._when(*args, **named):
+            self.asked.set()
+            self.go.wait(60)
+        return self._method(*args, **named)
+
+
+@pytest.fixture
+def late(bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Late]]:
+    """Make a method of the workbench answer when it is told: ``late("report", when)``."""
+    made: list[Late] = []
+
+    def make(name: str, when: Callable[..., bool] = lambda *_, **__: True) -> Late:
+        made.append(Late(getattr(bench, name), when))
+        monkeypatch.setattr(bench, name, made[-1])
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.go.set()

@@ -33,6 +33,8 @@ class LensScreen(Screen[None]):
     """
 
     HELP_TEXT: ClassVar[str] = ""
+    #: Bindings that open a prompt, by name.
+    PROMPTS: ClassVar[frozenset[str]] = frozenset()
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "app.help", "Help", id="help"),
     ]
@@ -64,6 +66,18 @@ class LensScreen(Screen[None]):
         tell_error = failed or self.lens.tell_error
         ask(self, call, self._unless_gone(then), self._unless_gone(tell_error), group=group)
 
+    def is_too_early(self, binding: str) -> bool:
+        """Return whether a binding is about something that is still being read: then it waits.
+
+        Args:
+            binding: Its name, "" for a key that is none.
+        """
+        return False
+
+    def leads_away(self, binding: str) -> bool:
+        """Return whether a binding leads away from what is being read, and waits for nothing."""
+        return binding == "help"
+
     @property
     def may_cancel(self) -> bool:
         """Whether something is being compiled that the screen's way back cancels."""
@@ -71,11 +85,7 @@ class LensScreen(Screen[None]):
 
     def recompile(self, key: str) -> None:
         """Ask what to choose anew for an entry, and compile it again."""
-        self.ask(
-            lambda: (self.bench.kernel(key), self.bench.settings(key)),
-            lambda known: self.lens.show_form(key, *known),
-            group="settings",
-        )
+        self.lens.show_form(key)
 
     def compare(self, key: str) -> None:
         """Compare an entry with what it was compiled from, or else with what the user picks."""
@@ -84,6 +94,14 @@ class LensScreen(Screen[None]):
             self.lens.show_comparison(origin.key, key)
         else:
             self.lens.pick(key, lambda other: self.lens.show_comparison(key, other))
+
+    def on_screen_resume(self) -> None:
+        """Show what has waited for the screen above this one."""
+        self.lens.postponed.go_on()
+
+    def on_descendant_blur(self) -> None:
+        """Show what has waited until nothing is typed."""
+        self.lens.postponed.go_on()
 
     def _unless_gone(self, then: Callable[[T], None]) -> Callable[[T], None]:
         """Return what does nothing while the screen is being taken apart."""
@@ -118,6 +136,10 @@ class EntryScreen(LensScreen):
         super().__init__()
         self.key = key
         self.at = at
+
+    def leads_away(self, binding: str) -> bool:
+        """Return whether a binding is one of all views, and not of this one."""
+        return binding.startswith("view.") or super().leads_away(binding)
 
     def action_view(self, name: str) -> None:
         """Show another view of the same entry."""

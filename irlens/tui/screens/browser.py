@@ -1,6 +1,7 @@
 """The browser: every kernel and configuration there is."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -32,6 +33,11 @@ from irlens.tui.workbench import Entry
 _REST = 0.12
 #: Columns from which the summary stands beside the table, and not below it.
 _WIDE = 110
+#: What is about a row, by the names of bindings.
+_OF_ROWS = frozenset(
+    f"browser.{name}"
+    for name in ("next", "previous", "recompile", "compare", "overview", "inspector", "copy")
+)
 
 
 class BrowserScreen(LensScreen):
@@ -75,7 +81,8 @@ class BrowserScreen(LensScreen):
     def __init__(self) -> None:
         super().__init__()
         self._resting: Timer | None = None
-        self._listing = True
+        #: Whether more entries may come.
+        self.is_listing = True
 
     def compose(self) -> ComposeResult:
         """Lay out heading, table, summary and prompt."""
@@ -102,8 +109,18 @@ class BrowserScreen(LensScreen):
         """Tell what has been found out about the entry while it was open: it may be compiled."""
         entry = self._current()
         if entry is not None and entry.config is None and not entry.problem:
-            key = entry.key
-            self.ask(lambda: self.bench.entry(key), lambda now: self.add([now]), group="entry")
+            ask = partial(self.bench.entry, entry.key)
+            self.ask(ask, lambda now: self.add([now]), group="entry")
+
+    def is_too_early(self, binding: str) -> bool:
+        """Return whether there is no row yet for what is about one."""
+        is_of_rows = binding in _OF_ROWS or binding.startswith("table.")
+        return is_of_rows and self.is_listing and not self.table.rows.shown
+
+    def leads_away(self, binding: str) -> bool:
+        """Return whether other rows are wanted than those that are looked for."""
+        is_about_all = binding.startswith("browser.") and binding not in _OF_ROWS
+        return is_about_all or super().leads_away(binding)
 
     @property
     def is_resting(self) -> bool:
@@ -117,7 +134,7 @@ class BrowserScreen(LensScreen):
 
     def action_reload(self) -> None:
         """Look anew at what there is."""
-        self._listing = True
+        self.is_listing = True
         self.table.clear()
         self._tell()
         stream(self, self.bench.entries, self.add, self._listed, self._failed)
@@ -172,29 +189,22 @@ class BrowserScreen(LensScreen):
 
     def action_compare(self) -> None:
         """Compare the entry under the cursor."""
-        entry = self._current()
-        if entry is not None:
-            self.compare(entry.key)
+        if (key := self.table.current) is not None:
+            self.compare(key)
 
     def action_recompile(self) -> None:
         """Ask what to choose anew for the entry under the cursor, and compile it again."""
-        entry = self._current()
-        if entry is not None:
-            if entry.config is None and not entry.problem:
-                told = f"compiling {printable_line(entry.kernel)} once, to see what it has"
-                self.notify(told, timeout=3, markup=False)
-            self.recompile(entry.key)
+        if (key := self.table.current) is not None:
+            self.recompile(key)
 
     def action_view(self, name: str) -> None:
         """Open the entry under the cursor in one of its views."""
-        entry = self._current()
-        if entry is not None:
+        if (entry := self._current()) is not None:
             self._open(name, entry)
 
     def action_copy(self) -> None:
         """Copy where the entry lies."""
-        entry = self._current()
-        if entry is not None:
+        if (entry := self._current()) is not None:
             self.lens.copy(entry.place or entry.kernel)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -243,8 +253,7 @@ class BrowserScreen(LensScreen):
 
     def _ask_for_report(self) -> None:
         self._resting = None
-        entry = self._current()
-        if entry is None:
+        if (entry := self._current()) is None:
             return
 
         def tell(report: Report) -> None:
@@ -275,19 +284,18 @@ class BrowserScreen(LensScreen):
             self.table.select(entry.key)
 
     def _listed(self) -> None:
-        self._listing = False
+        self.is_listing = False
         self._tell()
 
     def _failed(self, error: IrlensError) -> None:
-        self._listing = False
-        self._tell()
+        self._listed()
         self.lens.tell_error(error)
 
     def _tell(self) -> None:
         rows = self.table.rows
-        entries = rows.entries.values()
-        right = tally(entries, shown=len(rows.shown), listing=self._listing)
+        right = tally(rows.entries.values(), shown=len(rows.shown), listing=self.is_listing)
         left = Content.assemble(("irlens  ", "bold"), printable_line(self.bench.title))
         if words := " ".join(rows.wanted):
             left += Content.assemble(("  /", DIM), words)
         self.query_one(Heading).show(left, right)
+        self.lens.keyboard.go_on()

@@ -19,6 +19,17 @@ from irlens.tui.widgets.searched import SearchedText
 #: listed, unless the user has chosen.
 _WIDE, _TALL = 150, 32
 _YES_OR_NO = {True: "yes", False: "no"}
+#: What needs the code, and what leads elsewhere, by the names of bindings.
+_OF_CODE = frozenset(
+    f"compare.{name}"
+    for name in (
+        "search", "next_match", "previous_match", "line", "copy", "editor", "pager", "open",
+    )
+)  # fmt: skip
+_STAGES = frozenset({"compare.next_stage", "compare.previous_stage"})
+_ELSEWHERE = frozenset(
+    f"compare.{name}" for name in ("back", "overview", "inspector", "pick", "swap")
+)
 
 
 class Compare(SidesScreen, SearchingScreen):
@@ -35,6 +46,7 @@ registers, labels, source locations and addresses are no difference.
 * `u` puts the sides beside each other, or under each other.
 * Beside a stage's name stands how many lines moved; `=` is none.
 """
+    PROMPTS: ClassVar[frozenset[str]] = frozenset({"compare.search", "compare.line"})
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "cycle(1)", "Stage", id="compare.next_stage"),
         Binding("S", "cycle(-1)", "Previous stage", show=False, id="compare.previous_stage"),
@@ -60,6 +72,20 @@ registers, labels, source locations and addresses are no difference.
         layout, size = self.lens.remembered.layout, self.app.size
         self._split(layout.get("compare.split", _YES_OR_NO[size.width >= _WIDE]) == "yes")
         self._detail(layout.get("compare.details", _YES_OR_NO[size.height >= _TALL]) == "yes")
+
+    def is_too_early(self, binding: str) -> bool:
+        """Return whether the code, or which stages there are, is still being found out."""
+        if self._is_seeking and binding in _OF_CODE - self.PROMPTS:
+            return True
+        if binding in _STAGES:
+            return not self.stages and not self.is_settled
+        is_of_code = binding in _OF_CODE or binding.startswith("diff.")
+        return is_of_code and not self.is_settled
+
+    def leads_away(self, binding: str) -> bool:
+        """Return whether something else is to be shown than what is being compared."""
+        stages = bool(self.stages) and binding in _STAGES
+        return stages or binding in _ELSEWHERE or super().leads_away(binding)
 
     # What is shown.
 

@@ -1,9 +1,12 @@
 """What the dialogues share: those screens that stand over another one until they are answered."""
 
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+
+if TYPE_CHECKING:
+    from irlens.tui.app import Lens
 
 T = TypeVar("T")
 
@@ -20,3 +23,8 @@ class Dialogue(ModalScreen[T]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "app.help", "Help", id="help", priority=True),
     ]
+
+    @property
+    def lens(self) -> "Lens":
+        """The app."""
+        return cast("Lens", self.app)

@@ -24,6 +24,22 @@ from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.widgets.searched import SearchedText
 
+#: What needs the text, and what needs to know more of it, by the names of bindings.
+_OF_TEXT = frozenset(
+    f"inspector.{name}"
+    for name in (
+        "definition", "next_use", "previous_use", "search", "next_match", "previous_match", "line",
+        "copy", "copy_name", "editor", "pager",
+    )
+)  # fmt: skip
+_OF_ANALYSIS = frozenset(
+    f"inspector.{name}"
+    for name in (
+        "next_finding", "previous_finding", "peak", "next_loop", "previous_loop", "next_mark",
+        "previous_mark", "partner", "next_place", "previous_place",
+    )
+)  # fmt: skip
+
 
 class View(PanesScreen, SearchingScreen):
     """The text of an entry's stages beside its Python."""
@@ -39,6 +55,7 @@ loop.
 
 Of machine code, lines with nothing but debug information are left out; `i` shows them.
 """
+    PROMPTS: ClassVar[frozenset[str]] = frozenset({"inspector.search", "inspector.line"})
     LESS_IMPORTANT: ClassVar[tuple[str, ...]] = (
         "add_pane", "compare", "recompile", "use(1)", "jump('finding', 1)",
     )  # fmt: skip
@@ -80,6 +97,22 @@ Of machine code, lines with nothing but debug information are left out; `i` show
     def __init__(self, key: str, at: Place | None = None) -> None:
         super().__init__(key, at)
         self._trail = Trail()
+
+    def is_too_early(self, binding: str) -> bool:
+        """Return whether the pane in use has no text yet, or not what is to be known of it."""
+        # Which pane is in use is told a little later than which has the focus.
+        pane = self.focused if isinstance(self.focused, LinkedPane) else self.linked.active
+        is_of_line = binding in (_OF_TEXT | _OF_ANALYSIS) - self.PROMPTS
+        if super().is_too_early(binding) or (is_of_line and self._is_seeking):
+            return True
+        if pane is None or pane.complete:
+            return False
+        is_of_text = binding in _OF_TEXT or binding.startswith("code.")
+        return binding in _OF_ANALYSIS or (is_of_text and pane.document is None)
+
+    def leads_away(self, binding: str) -> bool:
+        """Return whether the matches that are looked for are not wanted any more."""
+        return binding == "code.unselect" or super().leads_away(binding)
 
     # Jumps, which remember where they came from.
 
@@ -136,20 +169,20 @@ Of machine code, lines with nothing but debug information are left out; `i` show
                 self._miss("definitions and uses are known in stages, not in Python")
             else:
                 call = partial(self.bench.occurrences, self.key, pane.showing, word, pane.line)
-                then = partial(self._looked_up, pane, document, what, lines, step)
+                then = partial(self._looked_up, position_of(pane), what, lines, step)
                 self.ask(call, then, group="occurrences")
 
     def _looked_up(
         self,
-        pane: LinkedPane,
-        document: Document,
+        asked: Position,
         what: str,
         lines: Callable[[Occurrences], Sequence[int]],
         step: int,
         found: Occurrences,
     ) -> None:
-        if pane.document is not document:
-            return  # another stage is shown by now
+        pane, document = asked.pane, asked.pane.document
+        if document is None or pane is not self.linked.active or position_of(pane) != asked:
+            return  # the user has gone on
         line = other(sorted(lines(found)), pane.line, step)
         spans = spans_of(found.name, document.text.shown[line - 1], document.stage) if line else []
         column = spans[0][0] if spans else None

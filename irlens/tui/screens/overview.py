@@ -1,13 +1,15 @@
 """The overview: one kernel's figures at a glance."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import takewhile
 from typing import ClassVar, TypeAlias
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
@@ -17,7 +19,7 @@ from irlens.model.text import printable, printable_line
 from irlens.tui.drawing import DIM
 from irlens.tui.outside import show_outside
 from irlens.tui.panels import facts, memory, mix, pipelines, pressure
-from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.heading import Heading, title_of, views_with
 from irlens.tui.widgets.hints import Hints
@@ -64,6 +66,15 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         Binding("y", "copy", "Copy as text", id="overview.copy", show=False),
     ]
 
+    def __init__(self, key: str, at: Place | None = None) -> None:
+        super().__init__(key, at)
+        #: Whether there is something to see by now.
+        self._is_told = False
+        #: Where panels began and ended when they were laid out last.
+        self._spans: dict[Panel, tuple[int, int]] = {}
+        #: How far down the bottom was when it was gone to; there is the bottom, however deep.
+        self._end = -1.0
+
     def compose(self) -> ComposeResult:
         """Lay out the panels in columns, as many as there is room for."""
         yield Heading()
@@ -87,8 +98,14 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         """Show the frames; ask for what they hold once they are seen."""
         reading = Content.assemble(printable_line(self.bench.title), ("  reading …", DIM))
         self.query_one(Heading).show(reading, views_with("overview"))
+        overview = self.query_one("#overview")
+        self.watch(overview, "virtual_size", self._has_grown, init=False)
         # A thread that reads would keep the interpreter from drawing.
         self.call_after_refresh(self._read)
+
+    def is_too_early(self, binding: str) -> bool:
+        """Return whether the panels that a key is for are still empty."""
+        return not self._is_told and not self.leads_away(binding)
 
     def action_scroll(self, rows: int) -> None:
         """Scroll by some rows."""
@@ -97,7 +114,8 @@ One kernel in one configuration. Go from panel to panel with `tab`.
     def action_scroll_to(self, share: int) -> None:
         """Scroll to the top (0) or to the bottom (1)."""
         overview = self.query_one("#overview")
-        overview.scroll_to(y=overview.max_scroll_y * share, animate=False)
+        overview.scroll_to(y=overview.max_scroll_y * share, animate=False, immediate=True)
+        self._end = overview.scroll_y if share else -1.0
 
     def action_choose(self, panel: str) -> None:
         """Choose a panel."""
@@ -121,10 +139,12 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         """Explain a finding, or show its code."""
         finding = event.finding
         if event.explain:
-            self.ask(
-                lambda: self.bench.explain(finding.code),
-                lambda text: self.lens.show_text(f"{finding.message}\n\n{finding.hint}\n\n{text}"),
-            )
+
+            def show(text: str) -> None:
+                if self.is_current:
+                    self.lens.show_text(f"{finding.message}\n\n{finding.hint}\n\n{text}")
+
+            self.ask(lambda: self.bench.explain(finding.code), show)
         elif finding.source is not None:
             self.lens.show_view("inspector", self.key, finding.source)
         elif finding.stage is not None and finding.line is not None:
@@ -139,6 +159,7 @@ One kernel in one configuration. Go from panel to panel with `tab`.
 
     def _show_first(self, report: Report) -> None:
         self._show(report)
+        self.call_after_refresh(self._has_told)
         if "cubin" in report.stages:
             # It takes the disassembler, and may fail for want of it: then the rest stays.
             with_sass = lambda: self.bench.report(self.key, sass=True)  # noqa: E731
@@ -153,6 +174,39 @@ One kernel in one configuration. Go from panel to panel with `tab`.
             self.query_one(f"#{name}", Panel).show(partial(draw, report))
         self.call_after_refresh(self._balance)
 
+    def _has_grown(self) -> None:
+        self.call_later(self._keep_still)
+
+    def _keep_still(self) -> None:
+        """Leave what is seen where it is, although panels above it have grown."""
+        overview = self.query_one("#overview")
+        before, self._spans = self._spans, dict(self._spans_now())
+        if overview.scroll_y == self._end:
+            self.action_scroll_to(1)
+            return
+        seen = [
+            panel
+            for panel, (_, bottom) in before.items()
+            if bottom > overview.scroll_y and panel in self._spans
+        ]
+        first = min(seen, key=before.__getitem__, default=None)
+        if first is not None and overview.scroll_y > 0:
+            moved = self._spans[first][0] - before[first][0]
+            overview.scroll_relative(y=moved, animate=False)
+
+    def _spans_now(self) -> Iterator[tuple[Panel, tuple[int, int]]]:
+        """Yield where panels begin and end, in lines of all that can be scrolled."""
+        overview = self.query_one("#overview")
+        for panel in self.query(Panel):
+            if panel.display:
+                around = takewhile(lambda node: node is not overview, panel.ancestors_with_self)
+                top = sum(node.virtual_region.y for node in around if isinstance(node, Widget))
+                yield panel, (top, top + panel.outer_size.height)
+
+    def _has_told(self) -> None:
+        self._is_told = True
+        self.lens.keyboard.go_on()
+
     def on_resize(self) -> None:
         """Lay the panels out for another width."""
         self.call_after_refresh(self._balance)
@@ -164,7 +218,13 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         left = self._height("left") - (moved if is_left else 0)
         right = self._height("others") - (0 if is_left else moved)
         better = max(left + moved, right) < max(left, right + moved)
-        self.set_class(better and self.has_class("-medium"), _MIX_LEFT)
+        goes_left = better and self.has_class("-medium")
+        if goes_left != is_left:
+            here, there = ("mix", "mix-left") if goes_left else ("mix-left", "mix")
+            is_chosen = self.query_one(f"#{here}").has_focus
+            self.set_class(goes_left, _MIX_LEFT)
+            if is_chosen:
+                self.action_choose(there)
 
     def _height(self, name: str) -> int:
         return self.query_one(f"#{name}").outer_size.height
@@ -184,3 +244,4 @@ One kernel in one configuration. Go from panel to panel with `tab`.
         problem = self.query_one("#problem", Static)
         problem.update(told)
         problem.display = True
+        self._has_told()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -69,6 +70,7 @@ class PanesScreen(EntryScreen):
         super().__init__(key, at)
         self._contents = _Contents("", {}, ())
         self._documents: dict[str, Document] = {}
+        self._is_laid_out = False
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
@@ -109,7 +111,7 @@ class PanesScreen(EntryScreen):
     def go_to(self, at: Place) -> None:
         """Show a place, in the pane that has it or in the one that is in use."""
         self.at = at
-        name = at.stage if isinstance(at, Span) else at.file
+        name = _name_of(at)
         pane = self._pane_for(name)
         if pane is not None:  # otherwise nothing is read yet, and this is gone to when it is
             self.show(pane, name, (at.line, 0))
@@ -121,12 +123,22 @@ class PanesScreen(EntryScreen):
         alike = [pane for pane in panes if (pane.showing in self._contents.python) == python]
         return next((pane for pane in alike if pane.showing == name), next(iter(alike), None))
 
+    def is_too_early(self, binding: str) -> bool:
+        """Return whether there are no panes yet."""
+        return not self._is_laid_out and not self.leads_away(binding)
+
+    def leads_away(self, binding: str) -> bool:
+        """Return whether something else is to be shown than what is being read."""
+        stages = {"inspector.next_stage", "inspector.previous_stage"}
+        return super().leads_away(binding) or (self._is_laid_out and binding in stages)
+
     def _read(self) -> _Contents:
         bench, key = self.bench, self.key
         return _Contents(bench.kernel(key), bench.python(key), bench.stages(key))
 
     def _failed(self, error: IrlensError) -> None:
         self._say(f"{error.message}; {error.hint}" if error.hint else error.message)
+        self._has_laid_out()
 
     def _arrived(self, contents: _Contents) -> None:
         self._contents = contents
@@ -139,10 +151,15 @@ class PanesScreen(EntryScreen):
         for name in self._first_layout():
             if len(self.linked.panes) < _ALWAYS or self.linked.room:
                 self.show(await self.linked.add(), name)
-        if self.linked.panes:
-            self.linked.panes[0].focus()
-        if self.at is not None:
+        if self.at is not None and self._pane_for(_name_of(self.at)) is not None:
             self.go_to(self.at)
+        elif self.linked.panes:
+            self.linked.use(self.linked.panes[0])
+        self.app.call_later(self._has_laid_out)  # the focus moves as late
+
+    def _has_laid_out(self) -> None:
+        self._is_laid_out = True
+        self.lens.keyboard.go_on()
 
     def _first_layout(self) -> list[str]:
         stages = self._contents.stages
@@ -166,7 +183,7 @@ class PanesScreen(EntryScreen):
             return
         document = self._documents.get(name)
         if document is None:
-            pane.open(name, lambda annotated: self._fetch(name, annotated), at)
+            pane.open(name, partial(self._fetch, name), at)
         else:
             pane.present(document, at)
 
@@ -185,6 +202,7 @@ class PanesScreen(EntryScreen):
         if event.pane.complete and event.pane.document is not None:
             self._documents[event.pane.showing] = event.pane.document
         self._tell()
+        self.lens.keyboard.go_on()
 
     @on(LinkedPane.Moved)
     def _moved(self, event: LinkedPane.Moved) -> None:
@@ -203,7 +221,7 @@ class PanesScreen(EntryScreen):
             return
         chain = describing.chain(pane.document, pane.line)
         known = describing.facts(pane.document, pane.line)
-        self._say(chain, "   ".join(known) or pane.document.listing.problem)
+        self._say(chain, "   ".join(known) or pane.document.listing.problem or pane.problem)
 
     def _say(self, *lines: str) -> None:
         self.query_one("#facts", Static).update("\n".join(map(printable_line, lines)))
@@ -250,6 +268,10 @@ class PanesScreen(EntryScreen):
         if pane := self.linked.active:
             pane.fold(not pane.folded)
             pane.describe()
+
+
+def _name_of(at: Place) -> str:
+    return at.stage if isinstance(at, Span) else at.file
 
 
 def _ignore(error: IrlensError) -> None:

@@ -36,7 +36,8 @@ class Picking(Dialogue[str | None]):
     Args:
         bench: What lists the entries.
         key: The entry that another one is picked for.
-        known: Entries that are listed already; without any, they are listed now.
+        known: Entries that are listed already.
+        listing: Whether there may be others.
     """
 
     HELP_TEXT = """\
@@ -48,12 +49,16 @@ before all others; beside each stands what sets it apart.
         Binding("slash", "search", "Search", id="picking.search"),
     ]
 
-    def __init__(self, bench: Workbench, key: str, known: dict[str, Entry]) -> None:
+    def __init__(
+        self, bench: Workbench, key: str, known: dict[str, Entry], *, listing: bool
+    ) -> None:
         super().__init__()
         self._bench = bench
         self._key = key
         self._entries = dict(known)
-        self._listing = not known
+        self._listing = listing
+        #: Whether the cursor has been moved; until then it is on what is nearest.
+        self._is_moved = False
 
     def compose(self) -> ComposeResult:
         """Lay out the list in the middle."""
@@ -69,6 +74,15 @@ before all others; beside each stands what sets it apart.
         if self._listing:
             done = self._listed
             stream(self, self._bench.entries, self._add, done, lambda _: done())
+
+    def is_too_early(self, binding: str) -> bool:
+        """Return whether there is nothing to choose yet."""
+        is_empty = self._listing and not self.query_one(Choices).options
+        return is_empty and not self.leads_away(binding)
+
+    def leads_away(self, binding: str) -> bool:
+        """Return whether nothing is to be chosen, or by other words."""
+        return binding in ("picking.cancel", "picking.search", "help")
 
     def action_search(self) -> None:
         """Narrow the list down."""
@@ -111,7 +125,9 @@ before all others; beside each stands what sets it apart.
             if all(word in f"{label} {searched(entry)}".lower() for word in words)
         ]
         options = self.query_one(Choices)
-        here = options.highlighted_option.id if options.highlighted_option else None
+        self._is_moved = self._is_moved or bool(options.highlighted)
+        chosen = options.highlighted_option if self._is_moved else None
+        here = chosen.id if chosen is not None else None
         width = min(max((len(label) for label, _ in shown), default=0), _LABEL)
         figures = max((len(_figures(entry)) for _, entry in shown), default=0)
         options.set_options(
@@ -120,6 +136,7 @@ before all others; beside each stands what sets it apart.
         keys = [entry.key for _, entry in shown]
         options.highlighted = keys.index(here) if here in keys else (0 if keys else None)
         self._tell(len(keys), filtered=bool(words))
+        self.lens.keyboard.go_on()
 
     def _tell(self, number: int, *, filtered: bool) -> None:
         current = self._entries.get(self._key)

@@ -1,6 +1,6 @@
 """The form: what to choose anew before a kernel is compiled again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -10,7 +10,9 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from irlens.model.errors import IrlensError
 from irlens.model.text import printable_line
+from irlens.tui.asking import ask
 from irlens.tui.drawing import DIM, WARN
 from irlens.tui.screens.dialogue import Dialogue
 from irlens.tui.widgets.field import Field
@@ -23,9 +25,11 @@ _FREE = "← → change it, or type a value"
 class Recompile(Dialogue[dict[str, str] | None]):
     """Answers with what the user changed, by name, or with nothing.
 
+    It is there at once, so that whatever is pressed next is for it.
+
     Args:
-        kernel: What is compiled.
-        settings: What can be chosen, with what was.
+        find: Called in a thread: what is compiled, and what can be chosen, with what was; nothing
+            where its source is not known.
         last: What was chosen the last time, to go on from.
     """
 
@@ -44,35 +48,64 @@ What to choose anew before the kernel is compiled again; everything else stays a
         Binding("ctrl+r", "reset", "As compiled", id="form.reset"),
     ]
 
-    def __init__(self, kernel: str, settings: Sequence[Setting], last: Mapping[str, str]) -> None:
+    def __init__(
+        self, find: Callable[[], tuple[str, Sequence[Setting]]], last: Mapping[str, str]
+    ) -> None:
         super().__init__()
-        self._kernel = kernel
-        self._settings = settings
+        self._find = find
         self._last = last
 
     def compose(self) -> ComposeResult:
-        """Lay out a line for each setting."""
-        width = max(len(printable_line(setting.name)) for setting in self._settings)
+        """Lay out what the settings go into."""
         with Vertical():
-            with VerticalScroll(can_focus=False):
-                for at, setting in enumerate(self._settings):
-                    begins = at and setting.is_argument > self._settings[at - 1].is_argument
-                    with Horizontal(classes="-arguments" if begins else ""):
-                        name = Static(printable_line(setting.name), classes="-name", markup=False)
-                        name.styles.width = width + 3
-                        yield name
-                        yield Field(setting, self._last.get(setting.name, setting.value))
-                        yield Static(classes="-was", markup=False)
-            yield Static(id="choices", markup=False)
+            yield VerticalScroll(can_focus=False)
+            yield Static(Content.styled("reading …", DIM), id="choices", markup=False)
         yield Hints()
 
     def on_mount(self) -> None:
-        """Begin with the first of them."""
-        title = Content(f"Compile {printable_line(self._kernel)} again")
+        """Ask what can be chosen."""
+        self.query_one(Vertical).border_title = "Compile again"
+        ask(self, self._find, self._found, self._failed)
+
+    def is_too_early(self, binding: str) -> bool:
+        """Return whether there is nothing to type into yet."""
+        return not self.query(Field) and not self.leads_away(binding)
+
+    def leads_away(self, binding: str) -> bool:
+        """Return whether nothing is to be compiled after all."""
+        return binding in ("form.cancel", "help")
+
+    def _found(self, found: tuple[str, Sequence[Setting]]) -> None:
+        self.call_later(self._show, *found)
+
+    async def _show(self, kernel: str, settings: Sequence[Setting]) -> None:
+        """Show a line for each setting, and begin with the first of them."""
+        if not settings:
+            told = "the kernel's source is not known: open it as irlens tui FILE.py:KERNEL"
+            self.notify(told, severity="warning", markup=False)
+            self.dismiss(None)
+            return
+        title = Content(f"Compile {printable_line(kernel)} again")
         self.query_one(Vertical).border_title = title
-        self.query_one(Field).focus()
+        await self.query_one(VerticalScroll).mount(*self._rows(settings))
         for field in self.query(Field):
             self._mark(field)
+        self.query_one(Field).focus()
+        self.app.call_later(self.lens.keyboard.go_on)  # the focus moves as late
+
+    def _rows(self, settings: Sequence[Setting]) -> Iterator[Horizontal]:
+        width = max(len(printable_line(setting.name)) for setting in settings)
+        for at, setting in enumerate(settings):
+            begins = at and setting.is_argument > settings[at - 1].is_argument
+            name = Static(printable_line(setting.name), classes="-name", markup=False)
+            name.styles.width = width + 3
+            field = Field(setting, self._last.get(setting.name, setting.value))
+            told = Static(classes="-was", markup=False)
+            yield Horizontal(name, field, told, classes="-arguments" if begins else "")
+
+    def _failed(self, error: IrlensError) -> None:
+        self.dismiss(None)
+        self.lens.tell_error(error)
 
     def on_descendant_focus(self) -> None:
         """Say what can be chosen."""

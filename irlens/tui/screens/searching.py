@@ -14,6 +14,8 @@ class SearchingScreen(LensScreen):
 
     #: What is searched while something is typed, and where its cursor was before.
     _seeking: tuple[SearchedText, Hit] | None = None
+    #: Where the cursor is left until a search that has been typed is over.
+    _left_at: Hit | None = None
 
     @property
     def searched(self) -> SearchedText | None:
@@ -61,20 +63,30 @@ class SearchingScreen(LensScreen):
 
     @on(SearchedText.Searched)
     def _searched(self, event: SearchedText.Searched) -> None:
-        """Show the first match, seen from where the search began."""
+        """Go to what was found, unless the user has gone elsewhere meanwhile."""
         if self._seeking is not None and event.text is self._seeking[0]:
+            if self._is_asking or event.text.position == self._left_at:
+                self._show_match()
+            if not self._is_asking:
+                self._conclude()
+        self.lens.keyboard.go_on()
+
+    def _show_match(self) -> None:
+        """Go to the first match, seen from where the search began."""
+        if self._seeking is not None:
             text, (line, column) = self._seeking
             if not text.find(1, (line, column - 1)):
                 text.go_to_position((line, column))
-            if not self._is_asking:
-                self._conclude()
 
     @on(Prompt.Submitted)
     def _search_on(self) -> None:
         if self._is_asking:
             self._prompt.close()
-            if self._seeking is not None and not self._seeking[0].searching:
-                self._conclude()
+            if self._seeking is not None:
+                self._left_at = self._seeking[0].position
+                if not self._seeking[0].searching:
+                    self._show_match()  # it may be found, and not be told yet
+                    self._conclude()
 
     @on(Prompt.Cancelled)
     def _search_no_more(self) -> None:
@@ -82,6 +94,13 @@ class SearchingScreen(LensScreen):
             (text, start), self._seeking = self._seeking, None
             text.search(None)
             text.go_to_position(start)
+
+    @property
+    def _is_seeking(self) -> bool:
+        """Whether it is not known yet where a search leads."""
+        text = self.searched
+        is_left = self._seeking is not None and not self._is_asking
+        return is_left or (text is not None and text.searching)
 
     def _conclude(self) -> None:
         if self._seeking is not None:

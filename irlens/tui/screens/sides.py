@@ -41,6 +41,7 @@ class SidesScreen(LensScreen):
     Attributes:
         stage: The stage that is shown.
         stages: Those that both sides have.
+        is_settled: Whether that stage is shown by now, or why it is not.
     """
 
     def __init__(self, before: str, after: str) -> None:
@@ -48,6 +49,7 @@ class SidesScreen(LensScreen):
         self.before, self.after = before, after
         self.stage = ""
         self.stages: list[str] = []
+        self.is_settled = False
         #: Lines that moved, by stage; ``None`` where that cannot be told.
         self._moved: dict[str, int | None] = {}
         self._kept: dict[str, Difference] = {}
@@ -80,7 +82,7 @@ class SidesScreen(LensScreen):
         """Compare the two entries."""
         self.stages, self._moved, self._kept = [], {}, {}
         self.query_one(Heading).show(Content("comparing …"), Content(""))
-        self.diff.show_note("comparing …")
+        self._wait("comparing …")
         self.diff.focus()
         before, after = self.before, self.after
         self.ask(lambda: self.bench.compare(before, after), self._tell, self._failed, group="all")
@@ -103,6 +105,21 @@ class SidesScreen(LensScreen):
     def _failed(self, error: IrlensError) -> None:
         self.query_one(Heading).show(Content("this cannot be compared"))
         self.lens.tell_error(error)
+        if not self.stages:
+            self._settle("there is nothing to compare")
+
+    def _wait(self, told: str) -> None:
+        self.is_settled = False
+        self.diff.show_note(told)
+
+    def _settle(self, shown: Difference | str) -> None:
+        """Show code, or say why there is none."""
+        if isinstance(shown, str):
+            self.diff.show_note(shown)
+        else:
+            self.diff.show(shown)
+        self.is_settled = True
+        self.lens.keyboard.go_on()
 
     # Stages.
 
@@ -113,32 +130,33 @@ class SidesScreen(LensScreen):
         if chosen:
             self.show_stage(chosen)
         else:
-            self.diff.show_note("there is no stage that both sides have")
+            self._settle("there is no stage that both sides have")
 
     def show_stage(self, stage: str) -> None:
         """Show what moved in a stage, as soon as that is known."""
         self.stage = stage
         self.diff.border_title = stage
         self._tell_stages()
+        self._wait(f"comparing {stage} …")
         if stage in self._kept:
             self._show(stage, self._kept[stage])
-            return
-        self.diff.show_note(f"comparing {stage} …")
-        self._compare(stage, partial(self._show, stage), self._miss, group="code")
+        else:
+            then, failed = partial(self._show, stage), partial(self._miss, stage)
+            self._compare(stage, then, failed, group="code")
 
     def _show(self, stage: str, difference: Difference) -> None:
         self._keep(stage, difference)
-        if stage == self.stage:
-            if difference.comparison.different:
-                self.diff.show(difference)
-            else:
-                lines = count(difference.comparison.after_lines)
-                self.diff.show_note(f"{stage} does the same on both sides, in {lines} lines")
+        # It may have been left and returned to while it was compared.
+        if stage == self.stage and not self.is_settled:
+            lines = count(difference.comparison.after_lines)
+            same = f"{stage} does the same on both sides, in {lines} lines"
+            self._settle(difference if difference.comparison.different else same)
         self._count_another()
 
-    def _miss(self, error: IrlensError) -> None:
-        self._moved[self.stage] = None
-        self.diff.show_note(error.message)
+    def _miss(self, stage: str, error: IrlensError) -> None:
+        self._moved[stage] = None
+        if stage == self.stage:
+            self._settle(error.message)
         self._tell_stages()
 
     def _count_another(self) -> None:

@@ -1,6 +1,6 @@
 """A text with a cursor that the keys and the mouse move."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 from textual import events
@@ -63,12 +63,15 @@ class CodePane(CodeView):
         self._anchor: int | None = None
         self._links: Sequence[int] = ()
         self._dragging = False
+        #: Whether the user has moved the cursor, and where it was scrolled to because of it.
+        self._is_moved, self._top = False, 0
         #: How the cursor comes into sight once there is something to see.
         self._unseen: _Reveal = "centre"
 
     def show(self, document: Document) -> None:
         """Show a text, with the cursor at its beginning."""
         self._goal, self._anchor, self._links = 0, None, ()
+        self._is_moved, self._top = False, 0
         super().show(document)
         self.search(self.sought)
 
@@ -94,7 +97,7 @@ class CodePane(CodeView):
             self.fold(self.folded and line in self.document.code_lines)
             self._put(line, column)
             self._reveal("centre")
-            self.post_message(self.Moved(self))
+            self._tell()
 
     def fold(self, folded: bool) -> None:
         """Leave out the lines without code, or show them again."""
@@ -121,19 +124,14 @@ class CodePane(CodeView):
         self.refresh()
 
     @property
+    def is_moved(self) -> bool:
+        """Whether the user has gone elsewhere since the text is shown, or has scrolled."""
+        return self._is_moved or round(self.scroll_y) != self._top
+
+    @property
     def places(self) -> list[int]:
         """The first line of each run of linked lines."""
         return self.document.runs(self._links) if self.document else []
-
-    @property
-    def searched_lines(self) -> Iterable[tuple[int, str]]:
-        """The lines, those that are left out, too."""
-        return enumerate(self.document.text.shown if self.document else (), 1)
-
-    @property
-    def position(self) -> Hit:
-        """The cursor's line and column."""
-        return self.line, self.column
 
     def go_to_position(self, position: Hit) -> None:
         """Move the cursor, and tell of it."""
@@ -141,12 +139,6 @@ class CodePane(CodeView):
 
     def describe(self) -> None:
         """Say nothing: what a pane shows is known to those that have a title."""
-
-    @property
-    def copied(self) -> str:
-        """What is worth copying: the selected lines, or else the cursor's, as the file has them."""
-        first, last = self.selected or (self.line, self.line)
-        return "\n".join(self.document.text.lines[first - 1 : last]) if self.document else ""
 
     def action_move(self, step: int) -> None:
         """Move by lines."""
@@ -220,16 +212,21 @@ class CodePane(CodeView):
         self.release_mouse()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Keep the cursor in sight."""
+        """Keep the cursor in sight, if it is."""
         super().on_resize(event)
-        self._reveal(self._unseen)
-        self._unseen = "centre"
+        if self.was_seen(self.row_of(self.line), self.scrollable_content_region.height):
+            self._reveal(self._unseen)
+            self._unseen = "centre"
 
     def _select_to(self, line: int) -> None:
         anchor = self.line if self._anchor is None else self._anchor
         self._put(line, keep_goal=True)
         self._anchor, self.selected = anchor, (min(anchor, self.line), max(anchor, self.line))
         self._reveal("near")
+        self._tell()
+
+    def _tell(self) -> None:
+        self._is_moved = True
         self.post_message(self.Moved(self))
 
     def _line_at(self, y: int) -> int:
@@ -241,13 +238,13 @@ class CodePane(CodeView):
             row = min(max(self.row_of(self.line) + lines, 0), len(self.rows) - 1)
             self._put(self.rows[row], keep_goal=True)
             self._reveal("near")
-            self.post_message(self.Moved(self))
+            self._tell()
 
     def _to_column(self, column: int) -> None:
         if self.document is not None:
             self._put(self.line, column)
             self._reveal("near")
-            self.post_message(self.Moved(self))
+            self._tell()
 
     def _put(self, line: int, column: int | None = None, *, keep_goal: bool = False) -> None:
         self.line = self.rows[self.row_of(line)] if self.rows else 1
@@ -281,6 +278,7 @@ class CodePane(CodeView):
         # By force, since a pane has no scroll bar yet when its text has just arrived.
         left = self._left(region.width)
         self.scroll_to(left, top, animate=False, immediate=True, force=True)
+        self._top = round(self.scroll_y)
 
     def _left(self, width: int) -> int:
         """How far to scroll sideways so that the word under the cursor can be seen."""

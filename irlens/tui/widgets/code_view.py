@@ -1,7 +1,7 @@
 """A text drawn line by line as it is looked at, with gutters beside it and marks in it."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -16,6 +16,7 @@ from irlens.tui.code.colours import Colours
 from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import gutters_for
 from irlens.tui.code.painting import Highlight, Painter
+from irlens.tui.code.searching import Hit
 from irlens.tui.code.text import cell_at, spans_of, word_at
 from irlens.tui.widgets.searched import SearchedText
 
@@ -87,6 +88,22 @@ class CodeView(SearchedText):
         self._note = printable_line(note)
         self.virtual_size = Size(0, 0)
         self.refresh()
+
+    @property
+    def searched_lines(self) -> Iterable[tuple[int, str]]:
+        """The lines, those that are left out, too."""
+        return enumerate(self.document.text.shown if self.document else (), 1)
+
+    @property
+    def position(self) -> Hit:
+        """The cursor's line and column."""
+        return self.line, self.column
+
+    @property
+    def copied(self) -> str:
+        """What is worth copying: the selected lines, or else the cursor's, as the file has them."""
+        first, last = self.selected or (self.line, self.line)
+        return "\n".join(self.document.text.lines[first - 1 : last]) if self.document else ""
 
     @property
     def line_text(self) -> str:

@@ -86,8 +86,8 @@ class DiffView(SearchedText):
         """Show a difference, with the cursor at the first line that moved."""
         self.difference = difference
         self._painter = Painter(difference.colours, ())
-        self._lay_out()
-        self._go(self._hunks[0] if self._hunks else 0)
+        self._turn_up()
+        self.go_to(self._hunks[0] if self._hunks else 0)
 
     def show_note(self, note: str) -> None:
         """Show a sentence instead: that nothing moved, or why that is not known."""
@@ -112,7 +112,7 @@ class DiffView(SearchedText):
     def turn(self, *, split: bool) -> None:
         """Put the sides beside each other, or under each other; the cursor stays where it is."""
         here, self.split = self.current, split
-        self._lay_out()
+        self._turn_up()
         if here is not None:
             wanted = {half.at for half in here.halves}
             found = (
@@ -120,7 +120,7 @@ class DiffView(SearchedText):
                 for row, line in enumerate(self.lines)
                 if line is here or any(half.at in wanted for half in line.halves)
             )
-            self._go(next(found, 0))
+            self.go_to(next(found, 0))
 
     @property
     def searched_lines(self) -> Iterable[tuple[int, str]]:
@@ -134,7 +134,7 @@ class DiffView(SearchedText):
 
     def go_to_position(self, position: Hit) -> None:
         """Put the cursor on a row."""
-        self._go(position[0])
+        self.go_to(position[0])
 
     def describe(self) -> None:
         """Say in the border at which change and at which match the cursor is."""
@@ -145,30 +145,38 @@ class DiffView(SearchedText):
             self.border_subtitle = " · ".join(filter(None, told))
 
     def go_to(self, row: int) -> None:
-        """Put the cursor on a line of the drawing."""
-        self._go(row)
+        """Put the cursor on a row, and scroll until it is in sight."""
+        self.row = max(min(row, len(self.lines) - 1), 0)
+        height = self.scrollable_content_region.height
+        self.refresh()
+        if height > 0:
+            margin = min(_CONTEXT, (height - 1) // 2)
+            top = round(self.scroll_y)
+            top += min(self.row - top - margin, 0) + max(self.row - top - height + 1 + margin, 0)
+            self.scroll_to(y=top, animate=False, immediate=True)
+        self.describe()
 
     def action_move(self, step: int) -> None:
         """Move by lines."""
-        self._go(self.row + step)
+        self.go_to(self.row + step)
 
     def action_page(self, pages: float) -> None:
         """Move by pages."""
-        self._go(self.row + round(self.scrollable_content_region.height * pages))
+        self.go_to(self.row + round(self.scrollable_content_region.height * pages))
 
     def action_first(self) -> None:
         """Go to the first line."""
-        self._go(0)
+        self.go_to(0)
 
     def action_last(self) -> None:
         """Go to the last line."""
-        self._go(len(self.lines) - 1)
+        self.go_to(len(self.lines) - 1)
 
     def action_hunk(self, step: int) -> None:
         """Go to the next (-1: previous) change, around the ends."""
         row = following(self._hunks, self.row, step)
         if row is not None:
-            self._go(row)
+            self.go_to(row)
 
     def action_sideways(self, step: int) -> None:
         """Scroll to the side."""
@@ -178,13 +186,15 @@ class DiffView(SearchedText):
         """Go where the mouse points."""
         at = event.get_content_offset(self)
         if at is not None:
-            self._go(round(self.scroll_y) + at.y)
+            self.go_to(round(self.scroll_y) + at.y)
 
     def on_resize(self) -> None:
-        """Fit the drawing to the pane."""
+        """Fit the drawing to the pane, and keep the cursor in sight, if it is."""
+        was_seen = self.was_seen(self.row, self.scrollable_content_region.height)
         if self.difference is not None:
             self._lay_out()
-            self._go(self.row)
+            if was_seen:
+                self.go_to(self.row)
 
     def render_line(self, y: int) -> Strip:
         """Draw a row of the pane."""
@@ -268,28 +278,20 @@ class DiffView(SearchedText):
         digits = self.difference.digits if self.difference else 0
         return max((width - 1 - 3 - 2 * (digits + 1)) // 2, 1)
 
-    def _lay_out(self) -> None:
-        if self.difference is None:
-            return
+    def _turn_up(self) -> None:
+        """Lay out other lines: what there is in them is found anew."""
         self._hunks = [
             row
             for row, line in enumerate(self.lines)
             if line.mark not in " @" and self.lines[row - 1].mark in " @"
         ]
         self.search(self.sought)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        if self.difference is None:
+            return
         width = self.scrollable_content_region.width
         room = self._room(width) if self.split else width - self._beside
         hidden = max(self.difference.width + 1 - room, 0)
         self.virtual_size = Size(width + hidden, len(self.lines))
-
-    def _go(self, row: int) -> None:
-        """Put the cursor on a row, and scroll until it is in sight."""
-        self.row = max(min(row, len(self.lines) - 1), 0)
-        height = self.scrollable_content_region.height
-        self.refresh()
-        if height > 0:
-            margin = min(_CONTEXT, (height - 1) // 2)
-            top = round(self.scroll_y)
-            top += min(self.row - top - margin, 0) + max(self.row - top - height + 1 + margin, 0)
-            self.scroll_to(y=top, animate=False, immediate=True)
-        self.describe()

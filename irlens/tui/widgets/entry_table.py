@@ -11,13 +11,12 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from irlens.tui.entry_columns import SETTINGS, Columns, arrange
-from irlens.tui.entry_line import Ink, cell, cut, elided
+from irlens.tui.entry_columns import Columns, arrange
+from irlens.tui.entry_line import Ink, row_of
 from irlens.tui.entry_rows import EntryRows
 from irlens.tui.widgets.scrolling import Scrolling
 from irlens.tui.workbench import Entry
 
-_RIGHT = frozenset({"registers", "local", "shared", "occupancy"})
 #: The least that is left of kernels' names, in cells.
 _LEAST_NAME = 24
 
@@ -110,7 +109,7 @@ class EntryTable(Scrolling):
     @property
     def current(self) -> str | None:
         """The key of the entry under the cursor, ``None`` if the table is empty."""
-        return self.rows.shown[self.row] if self.rows.shown else None
+        return self._key_of(self.row)
 
     def clear(self) -> None:
         """Forget the entries."""
@@ -119,9 +118,16 @@ class EntryTable(Scrolling):
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Show entries, or what is new about entries that are shown."""
-        self.rows.add(entries)
         # Rows move while a cache is read: the one that the user looks at stays where it is.
-        self._changed(still=True)
+        top = self.scroll_offset.y
+        is_seen = top <= self.row < top + max(self._page, 1)
+        looked_at = (self._here if is_seen else self._key_of(top)) or ""
+        below_top = (self.row if is_seen else top) - top
+        self.rows.add(entries)
+        self._changed(follow=False)
+        if looked_at in self.rows.shown:
+            self._scroll(self.rows.shown.index(looked_at) - below_top)
+        self._look(follow=is_seen)
 
     def sort_by(self, column: str) -> None:
         """Sort by a column; by the same column again, the other way round."""
@@ -138,7 +144,7 @@ class EntryTable(Scrolling):
         """Put the cursor on a row, from 0, or on the nearest there is."""
         if self.rows.shown:
             self.row = min(max(row, 0), len(self.rows.shown) - 1)
-            self._here = self.current if self.row else None
+            self._here = self.current
             self._look()
 
     def select(self, key: str) -> None:
@@ -156,8 +162,9 @@ class EntryTable(Scrolling):
         self.move_to(self.row + step)
 
     def action_first(self) -> None:
-        """Go to the first row."""
+        """Go to the first row, and stay there whichever entry that is."""
         self.move_to(0)
+        self._here = None
 
     def action_last(self) -> None:
         """Go to the last row."""
@@ -197,8 +204,8 @@ class EntryTable(Scrolling):
         self._hover(-1)
 
     def on_resize(self) -> None:
-        """Keep the cursor in sight."""
-        self._changed()
+        """Keep the cursor in sight, if it is."""
+        self._changed(follow=self.was_seen(self.row, self._page))
 
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
@@ -214,7 +221,8 @@ class EntryTable(Scrolling):
             return Strip.blank(self._room, self.rich_style)
         kind = "cursor" if row == self.row else "hover" if row == self._hovered else ""
         cells = self.rows.cells_of(self.rows.shown[row])
-        return self._line([cells[name][0] for name in self.columns.widths], self._ink(kind))
+        told = {name: cells[name][0] for name in self.columns.widths}
+        return row_of(told, self.columns.widths, self._room, self._ink(kind))
 
     @property
     def _room(self) -> int:
@@ -243,42 +251,36 @@ class EntryTable(Scrolling):
             self._hovered = row
             self.refresh()
 
-    def _changed(self, *, still: bool = False) -> None:
-        """Draw anew; the cursor stays on its entry, and that where it was if it is to be still."""
-        shown, was = self.rows.shown, self.row
+    def _key_of(self, row: int) -> str | None:
+        return self.rows.shown[row] if row < len(self.rows.shown) else None
+
+    def _changed(self, *, follow: bool = True) -> None:
+        """Draw anew; the cursor stays on its entry, and comes into sight if it is followed."""
+        shown = self.rows.shown
         self.row = shown.index(self._here) if self._here in shown else 0
         self._arrange(self.columns.moved)
         self.virtual_size = Size(self._room, len(shown) + 1)
-        if still and self.row != was:
-            top = self.scroll_offset.y + self.row - was
-            self.scroll_to(y=top, animate=False, force=True, immediate=True)
-        self._look()
+        self._look(follow=follow)
 
-    def _look(self) -> None:
-        """Bring the cursor into sight, and say so if it is on another entry."""
-        top, rows = self.scroll_offset.y, max(self._page, 1)
-        seen = min(max(top, self.row - rows + 1), self.row)
-        if seen != top:
-            self.scroll_to(y=seen, animate=False, force=True, immediate=True)
+    def _scroll(self, top: int) -> None:
+        if top != self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+
+    def _look(self, *, follow: bool = True) -> None:
+        """Bring the cursor into sight if it is followed, and say so if it is on another entry."""
+        if follow:
+            top, rows = self.scroll_offset.y, max(self._page, 1)
+            self._scroll(min(max(top, self.row - rows + 1), self.row))
         if self.current != self._told:
             self._told = self.current
             self.post_message(self.Highlighted())
         self.refresh()
 
-    def _line(self, cells: Iterable[Iterable[tuple[str, str]]], ink: Ink) -> Strip:
-        segments: list[Segment] = []
-        for (name, width), pieces in zip(self.columns.widths.items(), cells, strict=True):
-            if name == "kernel":
-                pieces = [(elided(text, width), style) for text, style in pieces]
-            elif name == SETTINGS:
-                pieces = cut(pieces, width)
-            segments += cell(pieces, width, ink, right=name in _RIGHT)
-        return Strip(segments).adjust_cell_length(self._room, ink.line)
-
     def _titles(self) -> Strip:
         """Draw the titles, with a sign at an end beyond which there is more."""
         ink, columns = self._ink("titles"), self.columns
-        strip = self._line([[(self.rows.title(name), "")] for name in columns.widths], ink)
+        told = {name: [(self.rows.title(name), "")] for name in columns.widths}
+        strip = row_of(told, columns.widths, self._room, ink)
         if columns.moved:
             strip = Strip([Segment("‹", ink.line), *strip.crop(1)])
         if columns.more:

@@ -28,10 +28,11 @@ class LinkedPane(CodePane):
         showing: The stage or the Python file that it shows or is about to show.
         weight: Its share of the width, compared with the others'.
         complete: Whether what it shows is all there is, or an error.
+        problem: Why no more than the text is known; empty if more is.
     """
 
     class Opened(Message):
-        """It has come to show something.
+        """It has come to show something, or to say why it cannot.
 
         Attributes:
             pane: Which.
@@ -53,6 +54,9 @@ class LinkedPane(CodePane):
         self.showing = ""
         self.weight = _WEIGHT
         self.complete = True
+        self.problem = ""
+        #: Line and column to go to when there is a text.
+        self._at: tuple[int, int] | None = None
 
     def open(self, name: str, fetch: Fetch, at: tuple[int, int] | None = None) -> None:
         """Show something as soon as there is something to show.
@@ -62,17 +66,20 @@ class LinkedPane(CodePane):
             fetch: Called in a thread, perhaps twice.
             at: Line (from 1) and column to go to.
         """
-        self.showing, self.complete = name, False
+        if name == self.showing and not self.complete:
+            self._at = at or self._at
+            return
+        self.showing, self.complete, self._at = name, False, at
         self.show_note(f"reading {name} …")
         self.describe()
-        ask(self, partial(fetch, True), partial(self._whole, at), self._failed)
-        self.set_timer(_PATIENCE, partial(self._impatient, name, fetch, at))
+        ask(self, partial(fetch, True), self._whole, self._failed)
+        self.set_timer(_PATIENCE, partial(self._impatient, name, fetch))
 
     def present(self, document: Document, at: tuple[int, int] | None = None) -> None:
         """Show what is at hand."""
-        self.showing, self.complete = document.name, True
+        self.showing, self.complete, self._at = document.name, True, at
         self.workers.cancel_node(self)
-        self._shown(at, document)
+        self._shown(document)
 
     def resize_by(self, step: int) -> None:
         """Take a larger (negative: smaller) share of the width."""
@@ -95,39 +102,47 @@ class LinkedPane(CodePane):
             known.append(f"{hidden} left out")
         if not self.complete:
             known.append("being analysed …")
+        elif self.problem:
+            known.append("not analysed")
         self.border_subtitle = " · ".join(known)
 
-    def _impatient(self, name: str, fetch: Fetch, at: tuple[int, int] | None) -> None:
+    def _impatient(self, name: str, fetch: Fetch) -> None:
         if not self.complete and self.showing == name and self.document is None:
-            ask(self, partial(fetch, False), partial(self._text, at), _ignore, group="text")
+            ask(self, partial(fetch, False), self._text, _ignore, group="text")
 
-    def _text(self, at: tuple[int, int] | None, document: Document) -> None:
+    def _text(self, document: Document) -> None:
         if not self.complete and self.showing == document.name:
-            self._shown(at, document)
+            self._shown(document)
 
-    def _whole(self, at: tuple[int, int] | None, document: Document) -> None:
+    def _whole(self, document: Document) -> None:
         self.complete = True
-        if self.document is not None and self.document.name == document.name:
-            unmoved = at is None and self.line == self.document.begin
-            self.annotate(document)
-            if unmoved:
-                self.begin()  # which the text alone does not tell
-            self.post_message(self.Opened(self, None if unmoved else self.line))
-        else:
-            self._shown(at, document)
+        if self.document is None:
+            self._shown(document)
+            return
+        is_moved = self.is_moved
+        self.annotate(document)
+        if not is_moved:
+            self.begin()  # which the text alone does not tell
+        self.post_message(self.Opened(self, self.line if is_moved else None))
 
-    def _shown(self, at: tuple[int, int] | None, document: Document) -> None:
+    def _shown(self, document: Document) -> None:
+        self.problem = ""
         self.show(document)
-        if at is None:
+        if self._at is None:
             self.begin()
         else:
-            self.go_to(*at)
-        self.post_message(self.Opened(self, at and at[0]))
+            self.go_to(*self._at)
+        self.post_message(self.Opened(self, self._at and self._at[0]))
 
     def _failed(self, error: IrlensError) -> None:
         self.complete = True
-        self.show_note(f"{error.message}; {error.hint}" if error.hint else error.message)
+        told = f"{error.message}; {error.hint}" if error.hint else error.message
+        if self.document is None:
+            self.show_note(told)
+        else:
+            self.problem = told
         self.describe()
+        self.post_message(self.Opened(self, None))
 
 
 def _ignore(error: IrlensError) -> None:

@@ -72,6 +72,7 @@ class LinkedPanes(Horizontal):
 
     def use(self, pane: LinkedPane) -> None:
         """Focus a pane; if another one is shown alone, this one is from now on."""
+        self._follow(pane)
         if not pane.display:
             self.zoom(pane)
             self.call_after_refresh(pane.focus)  # what is not there yet cannot have the focus
@@ -88,8 +89,8 @@ class LinkedPanes(Horizontal):
 
     @on(LinkedPane.Opened)
     def _opened(self, event: LinkedPane.Opened) -> None:
-        """Bring a new text to where the others are."""
-        if event.at is not None or (event.pane is self.active and not self._chain):
+        """Bring a new text to where the others are, or the others to where it was asked for."""
+        if event.pane is self.active and (event.at is not None or not self._chain):
             self.link(event.pane)
         else:
             # A kernel's definition may belong to nothing but its end, far from where it begins.
@@ -97,9 +98,14 @@ class LinkedPanes(Horizontal):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Follow the pane that is used now; one that was in use before is followed already."""
-        if isinstance(event.widget, LinkedPane) and event.widget is not self._active:
-            self._active = event.widget
-            self.link(event.widget)
+        # It may have gone on to another pane by now.
+        if isinstance(event.widget, LinkedPane) and event.widget.has_focus:
+            self._follow(event.widget)
+
+    def _follow(self, pane: LinkedPane) -> None:
+        if pane is not self._active:
+            self._active = pane
+            self.link(pane)
 
     @property
     def _is_definition(self) -> bool:

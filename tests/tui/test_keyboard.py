@@ -1,0 +1,251 @@
+"""Keys that come before what they are for: each acts in its turn, and none is lost."""
+
+from collections.abc import Callable
+
+import pytest
+
+from irlens.tui.app import Lens
+from irlens.tui.screens.browser import BrowserScreen
+from irlens.tui.screens.compare import Compare
+from irlens.tui.screens.inspector import View as Inspector
+from irlens.tui.screens.overview import View as Overview
+from irlens.tui.screens.picking import Picking
+from irlens.tui.screens.recompile import Recompile
+from irlens.tui.widgets.entry_table import EntryTable
+from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.widgets.what_if import WhatIf
+from irlens.tui.workbench import Workbench
+from tests.tui.conftest import FakeWorkbench, Late
+from tests.tui.waiting import press_at_once, settle, until
+
+SIZE = (120, 40)
+
+Hold = Callable[..., Late]
+
+
+def told(app: Lens) -> str:
+    return " ".join(note.message for note in app._notifications)
+
+
+async def test_a_search_can_be_typed_before_its_prompt_is_open(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await settle(pilot)
+        assert isinstance(app.screen, Inspector)
+        pane = app.screen.linked.panes[0]
+        begun = pane.position
+        press_at_once(pilot, "slash", *"max", "enter", "n")
+        await settle(pilot)
+        assert len(app.screen.linked.panes) == 2, "x closes a pane"
+        assert pane.sought is not None
+        assert pane.sought.text == "max"
+        _, second, *_ = (hit for hit in pane.hits if hit > begun)
+        assert pane.position == second
+
+
+async def test_keys_go_through_screens_that_are_not_there_yet(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        press_at_once(pilot, "2", "G", "tab", "slash", *"commit", "enter", "m", "y")
+        await settle(pilot)
+        assert isinstance(app.screen, Inspector)
+        python, ptx = app.screen.linked.panes
+        assert python.document is not None
+        assert "cp.async.wait_group" in ptx.line_text
+        assert "wait_group" in app.clipboard
+        press_at_once(pilot, "1", "c", "slash", *"t4", "enter", "enter", "G", "k", "2")
+        await settle(pilot)
+        assert isinstance(app.screen, Inspector)
+        assert app.screen.key == "softmax-t4"
+
+
+async def test_keys_wait_for_the_first_text(bench: Workbench, late: Hold) -> None:
+    listing = late("listing")
+    contents = late("stages")
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await until(pilot, contents.asked.is_set)
+        press_at_once(pilot, "tab", "G", "slash", *"max", "enter", "y")
+        await pilot.pause()
+        contents.go.set()
+        await until(pilot, listing.asked.is_set)
+        assert isinstance(app.screen, Inspector)
+        view = app.screen
+        await until(pilot, lambda: len(view.linked.panes) == 2)
+        await until(pilot, lambda: view.linked.panes[1].has_focus)
+        listing.go.set()
+        await settle(pilot)
+        ptx = view.linked.panes[1]
+        assert "max" in ptx.line_text
+        assert app.clipboard == ptx.copied
+        await pilot.press("ctrl+o")
+        assert ptx.document is not None
+        assert ptx.line == ptx.rows[-1]
+
+
+async def test_keys_wait_for_what_they_ask_about_and_the_others_do_not(
+    bench: Workbench, late: Hold
+) -> None:
+    analysed = late("listing", lambda *_, annotated: annotated)
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await until(pilot, lambda: len(app.screen.query(LinkedPane)) == 2)
+        ptx = list(app.screen.query(LinkedPane))[1]
+        await until(pilot, lambda: ptx.document is not None)
+        await pilot.press("tab", "j", "j")
+        line = ptx.line
+        await pilot.press("right_parenthesis", "j")
+        assert ptx.line == line
+        await until(pilot, lambda: ") j waits for what is being read" in told(app))
+        analysed.go.set()
+        await settle(pilot)
+        assert ptx.document is not None
+        copies = sorted(ptx.document.marks)
+        assert ptx.rows[ptx.row_of(ptx.line) - 1] in copies
+
+
+@pytest.mark.parametrize(
+    ("keys", "screen"),
+    [
+        (["G", "escape"], BrowserScreen),
+        (["slash", "q", "escape", "escape"], BrowserScreen),
+        (["slash", "q", "1"], Inspector),
+        (["slash", "q", "enter", "1"], Overview),
+        (["j", "s", "1"], Overview),
+    ],
+)
+async def test_what_leads_away_does_not_wait(
+    bench: Workbench, late: Hold, keys: list[str], screen: type
+) -> None:
+    contents = late("stages")
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await until(pilot, contents.asked.is_set)
+        press_at_once(pilot, *keys)
+        await pilot.pause()
+        await pilot.pause()
+        assert isinstance(app.screen, screen)
+        contents.go.set()
+        await settle(pilot)
+        assert isinstance(app.screen, screen)
+
+
+async def test_the_app_is_left_although_keys_wait(bench: Workbench, late: Hold) -> None:
+    report = late("report")
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, report.asked.is_set)
+        press_at_once(pilot, "G", "q")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_keys_wait_for_the_overview(bench: Workbench, late: Hold) -> None:
+    report = late("report")
+    app = Lens(bench, entry="spill-h100")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, report.asked.is_set)
+        press_at_once(pilot, "left", "left", "y", "f", "j", "G")
+        await pilot.pause()
+        assert not app.clipboard
+        report.go.set()
+        await settle(pilot)
+        demand = app.screen.query_one(WhatIf).demand
+        assert demand is not None
+        assert demand.registers == 126
+        assert "what if" in app.clipboard
+        overview = app.screen.query_one("#overview")
+        assert overview.scroll_y == overview.max_scroll_y > 0
+
+
+async def test_keys_wait_for_a_comparison(bench: Workbench, late: Hold) -> None:
+    code, stages = late("code"), late("stages")
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        app.show_comparison("softmax-t4", "softmax-h100")
+        await until(pilot, stages.asked.is_set)
+        press_at_once(pilot, "s", "S", "colon", *"100", "enter", "y")
+        await pilot.pause()
+        stages.go.set()
+        await until(pilot, code.asked.is_set)
+        assert isinstance(app.screen, Compare)
+        code.go.set()
+        await settle(pilot)
+        assert app.screen.stage == "ptx"
+        line = app.screen.diff.current
+        assert line is not None
+        assert line.after is not None
+        assert abs(line.after.number - 100) < 10
+        assert app.clipboard
+
+
+async def test_keys_wait_for_the_form(bench: FakeWorkbench, late: Hold) -> None:
+    settings = late("settings")
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        press_at_once(pilot, "r", "backspace", "2", "down", "left", "enter")
+        await until(pilot, settings.asked.is_set)
+        assert isinstance(app.screen, Recompile)
+        settings.go.set()
+        await settle(pilot)
+        assert bench.recompiled == [("softmax-h100", {"num_stages": "2", "num_warps": "4"})]
+
+
+async def test_a_form_is_put_away_before_it_knows_anything(bench: Workbench, late: Hold) -> None:
+    settings = late("settings")
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        press_at_once(pilot, "r", "2", "escape")
+        await until(pilot, settings.asked.is_set)
+        await until(pilot, lambda: isinstance(app.screen, Overview))
+        settings.go.set()
+        await settle(pilot)
+        assert isinstance(app.screen, Overview)
+
+
+async def test_enter_waits_for_the_first_row(bench: Workbench, late: Hold) -> None:
+    entries = late("entries")
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, entries.asked.is_set)
+        press_at_once(pilot, "slash", *"spill", "enter", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, BrowserScreen)
+        entries.go.set()
+        await settle(pilot)
+        assert isinstance(app.screen, Overview)
+        assert app.screen.key == "spill-h100"
+
+
+async def test_keys_that_wait_for_a_row_are_forgotten_when_other_rows_are_wanted(
+    bench: Workbench, late: Hold
+) -> None:
+    entries = late("entries")
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, entries.asked.is_set)
+        press_at_once(pilot, "enter", "slash", *"spill", "enter")
+        entries.go.set()
+        await settle(pilot)
+        assert isinstance(app.screen, BrowserScreen)
+        assert app.screen.query_one(EntryTable).current == "spill-h100"
+
+
+async def test_what_is_picked_waits_for_something_to_pick(bench: Workbench, late: Hold) -> None:
+    entries = late("entries")
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        press_at_once(pilot, "c", "enter")
+        await until(pilot, entries.asked.is_set)
+        assert isinstance(app.screen, Picking)
+        entries.go.set()
+        await settle(pilot)
+        assert isinstance(app.screen, Compare)
+        assert app.screen.before == "softmax-h100"
