@@ -21,6 +21,12 @@ from irlens.model.report import Report
 DATA = Path(__file__).parent / "data"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores for ``-n auto``: screens and other programs are waited for."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _private_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the user's own captures out of the tests, and the tests out of theirs.
