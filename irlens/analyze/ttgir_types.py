@@ -1,6 +1,7 @@
 """Types and layouts of ttgir: tensors, memory descriptors and what their encodings say."""
 
 import re
+from math import prod
 
 import msgspec
 
@@ -13,6 +14,9 @@ _SHAPED = re.compile(r"(?:!?[\w.]*)<((?:[0-9]{1,9}x)*)(.*)>", re.DOTALL)
 _PADDED = re.compile(r"#ttg\.padded_shared<\[([^\]]*)\]")
 _PADDING = re.compile(r"(\d+):\+(\d+)")
 _SIZE_PER_THREAD = re.compile(r"sizePerThread = \[(\d{1,9}(?:, ?\d{1,9}){0,7})\]")
+_BASES = re.compile(r"\bCGALayout = \[((?:\[[0-9, ]{1,99}\](?:, )?){1,8})\]")
+_BASIS = re.compile(r"\[([0-9, ]{1,99})\]")
+_SPLIT = re.compile(r"\bCTASplitNum = \[(\d{1,4}(?:, ?\d{1,4}){0,7})\]")
 _ORDER = re.compile(r"\border = \[([0-9])\b")
 # Layouts that hold a tensor without gaps; what 3.4 to 3.9 and both vendors print.
 _DENSE = ("#ttg.swizzled_shared<", "#ttg.nvmma_shared<", "#ttg.amd_rotating_shared<")
@@ -63,18 +67,22 @@ def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
 
     Dense layouts take ``elements * bits / 8`` (``getExplicitValueSize`` in
     ``lib/Analysis/Allocation.cpp``); ``padded_shared<[512:+16]>`` adds 16 elements after every 512
-    but not after the last (``PaddedSharedEncodingAttr::getPaddedSize``).
+    but not after the last (``PaddedSharedEncodingAttr::getPaddedSize``). Each CTA of a cluster
+    holds its part of what the layout splits among them, and all of what it does not.
 
     Returns:
-        ``None`` where that is not the whole truth: clusters, fp4 padding, unknown layouts.
+        ``None`` where that is not the whole truth: fp4 padding, unknown layouts, padded clusters.
     """
     bits = element_bits(descriptor.element)
     layout = descriptor.parameters[0] if descriptor.parameters else ""
     layout = module.aliases.get(layout, layout)
-    if bits is None or "fp4Padded = true" in layout or clustered(module):
+    parts = _parts(module, layout)
+    if bits is None or "fp4Padded = true" in layout or parts is None:
         return None
-    elements = descriptor.size
+    elements, rest = divmod(descriptor.size, parts)
     padded = _PADDED.match(layout)
+    if rest or (padded and clustered(module)):
+        return None
     if padded:
         for interval, padding in _PADDING.findall(padded[1]):
             blocks, rest = divmod(descriptor.size, max(int(interval), 1))
@@ -86,7 +94,29 @@ def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
 
 def clustered(module: Module) -> bool:
     """Tell whether several CTAs share a tensor, so that one holds only a part of it."""
-    return module.attributes.get("ttg.num-ctas", "1").partition(" ")[0] != "1"
+    return _ctas(module) != "1"
+
+
+def _ctas(module: Module) -> str:
+    return module.attributes.get("ttg.num-ctas", "1").partition(" ")[0]
+
+
+def _parts(module: Module, layout: str) -> int | None:
+    """Return into how many parts a layout splits a tensor among the CTAs of a cluster.
+
+    From Triton 3.6 on it has a basis for each bit of a CTA's number, of zeros if both halves hold
+    the same; before, the number of parts along each dimension.
+    """
+    ctas = _ctas(module)
+    if ctas == "1":
+        return 1
+    if found := _BASES.search(layout):
+        bases = _BASIS.findall(found[1])
+        split = [basis for basis in bases if set(basis) - set("0, ")]
+        return 1 << len(split) if str(1 << len(bases)) == ctas else None
+    if found := _SPLIT.search(layout):
+        return prod(map(int, found[1].split(","))) or None
+    return None
 
 
 def layout_elements(module: Module, tensor: Shaped) -> int | None:

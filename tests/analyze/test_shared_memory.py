@@ -9,6 +9,8 @@ import pytest
 from irlens.analyze import shared_memory
 from irlens.analyze.mlir_values import Value, Values
 from irlens.analyze.ttgir_types import element_bits, read_shaped
+from irlens.capturing import Request, capture
+from irlens.model.config import Target
 from irlens.model.memory import SharedMemory
 from irlens.parse.mlir import parse
 
@@ -124,6 +126,41 @@ def test_a_cluster_s_share_is_not_guessed() -> None:
     )
     memory = shared_memory.explain(parse(text + "\n}"), 64)
     assert memory.reason == shared_memory.UNKNOWN_SIZE
+
+
+@pytest.mark.parametrize(
+    ("ctas", "layout", "expected"),
+    [
+        (2, "CGALayout = [[0, 1]]", 128),
+        (2, "CGALayout = [[0, 0]]", 256),
+        (4, "CGALayout = [[1, 0], [0, 0]]", 128),
+        (4, "CGALayout = [[1, 0], [0, 1]]", 64),
+        (4, "CGALayout = [[1, 0]]", None),
+        (2, "CTAsPerCGA = [1, 2], CTASplitNum = [1, 2], CTAOrder = [1, 0]", 128),
+        (2, "CTAsPerCGA = [1, 2], CTASplitNum = [1, 1], CTAOrder = [1, 0]", 256),
+        (2, "CTAsPerCGA = [1, 2], CTASplitNum = [1, 0]", None),
+        (256, "CTAsPerCGA = [1, 256], CTASplitNum = [1, 256]", None),
+    ],
+)
+def test_a_cta_holds_what_the_layout_of_its_cluster_gives_it(
+    ctas: int, layout: str, expected: int | None
+) -> None:
+    text = ALLOC.format("2x8x8xf16, #s, #smem").replace("vec = 1", f"vec = 1, {layout}")
+    alias, _, allocation = text.partition("\n")
+    module = f'{alias}\nmodule attributes {{"ttg.num-ctas" = {ctas} : i32}} {{\n{allocation}\n}}'
+    assert shared_memory.explain(parse(module), 1024).peak_bytes == expected
+
+
+def test_every_byte_of_a_cluster_is_accounted_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    sm_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32)
+    (found,) = capture(Request(kernel="matmul_tma", target=sm_90, settings={"num_ctas": 2}))
+    assert found.metadata is not None
+    memory = shared_memory.explain(parse(found.stages["ttgir"].text()), found.metadata.shared)
+    assert memory.reason == ""
+    assert memory.remainder_bytes == 0
 
 
 @pytest.mark.parametrize(
