@@ -10,6 +10,14 @@ import click
 
 from irlens.model.errors import IrlensError
 
+#: Gives the terminal in the page the keys once it is there, without a click.
+_FOCUS = """<script>
+new MutationObserver((_, observer) => {
+  const keys = document.querySelector("#terminal textarea");
+  if (keys) { keys.focus(); observer.disconnect(); }
+}).observe(document.getElementById("terminal"), { childList: true, subtree: true });
+</script>
+</body>"""
 #: Names of this machine that mean nobody else.
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -44,6 +52,13 @@ def serve(host: str, port: int) -> None:
             raise web.HTTPForbidden(text=f"irlens is served to pages of {host} alone")
         return await handler(request)
 
+    @web.middleware
+    async def focused(request: web.Request, handler: Handler) -> web.StreamResponse:
+        answer = await handler(request)
+        if isinstance(answer, web.Response) and answer.content_type == "text/html":
+            answer.text = (answer.text or "").replace("</body>", _FOCUS)
+        return answer
+
     class OwnServer(Server):
         """Says where it is, and turns away the pages of others."""
 
@@ -57,6 +72,7 @@ def serve(host: str, port: int) -> None:
         async def _make_app(self) -> web.Application:
             app = await super()._make_app()
             app.middlewares.append(own_pages_only)
+            app.middlewares.append(focused)
             return app
 
     _check_free(host, port)

@@ -3,6 +3,8 @@
 import asyncio
 import ipaddress
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -20,6 +22,7 @@ pytest.importorskip("textual_serve")
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 PATIENCE = 60.0
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
 
 @pytest.fixture
@@ -130,3 +133,19 @@ def test_without_a_terminal_it_says_so() -> None:
     assert "irlens tui needs a terminal" in told(str(CAPTURES))
     assert "needs standard input for the keys" in told("-")
     assert "needs standard input for the keys" in told("-", "--serve")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on the PATH")
+def test_the_page_takes_keys_without_a_click(served: str) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        # The page names a font of another site's.
+        elsewhere = re.compile(rf"https?://(?!{re.escape(served)}/)")
+        page.route(elsewhere, lambda route: route.abort())
+        page.goto(f"http://{served}/")
+        page.wait_for_selector("body.-first-byte", state="attached", timeout=PATIENCE * 1000)
+        page.keyboard.press("q")
+        page.wait_for_selector("body.-closed", state="attached", timeout=PATIENCE * 1000)
+        browser.close()
