@@ -13,12 +13,19 @@ from collections.abc import Iterator
 
 import msgspec
 
+from irlens.analyze.layouts import layout_of
 from irlens.analyze.mlir_loops import Chain, Loop, find_loops, user_line
 from irlens.analyze.mlir_values import Values
 from irlens.analyze.ttgir_buffers import Buffers
 from irlens.analyze.ttgir_carried import Carried
 from irlens.analyze.ttgir_refusals import LoopBody, refusal
-from irlens.analyze.ttgir_types import Shaped, clustered, element_bits, layout_elements, read_shaped
+from irlens.analyze.ttgir_types import (
+    Shaped,
+    cta_parts,
+    element_bits,
+    layout_elements,
+    read_shaped,
+)
 from irlens.model.memory import LoadState, LoopLoad
 from irlens.parse.mlir import Module, Operation
 
@@ -210,10 +217,8 @@ def _tile(read: Operation) -> Shaped:
 
 
 def _bytes(module: Module, tile: Shaped) -> int | None:
-    bits = element_bits(tile.element)
-    if bits is None or clustered(module):
-        return None
-    return tile.size * bits // 8
+    bits, parts = element_bits(tile.element), cta_parts(module, layout_of(module, tile))
+    return None if bits is None or parts is None else tile.size * bits // 8 // parts
 
 
 def _widest_access(module: Module, read: Operation, tile: Shaped) -> int | None:

@@ -76,7 +76,7 @@ def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
     bits = element_bits(descriptor.element)
     layout = descriptor.parameters[0] if descriptor.parameters else ""
     layout = module.aliases.get(layout, layout)
-    parts = _parts(module, layout)
+    parts = cta_parts(module, layout)
     if bits is None or "fp4Padded = true" in layout or parts is None:
         return None
     elements, rest = divmod(descriptor.size, parts)
@@ -101,11 +101,18 @@ def _ctas(module: Module) -> str:
     return module.attributes.get("ttg.num-ctas", "1").partition(" ")[0]
 
 
-def _parts(module: Module, layout: str) -> int | None:
+def cta_parts(module: Module, layout: str) -> int | None:
     """Return into how many parts a layout splits a tensor among the CTAs of a cluster.
 
     From Triton 3.6 on it has a basis for each bit of a CTA's number, of zeros if both halves hold
     the same; before, the number of parts along each dimension.
+
+    Args:
+        module: Says how many CTAs a cluster has.
+        layout: In full, not by its alias.
+
+    Returns:
+        ``None`` where the layout does not say.
     """
     ctas = _ctas(module)
     if ctas == "1":

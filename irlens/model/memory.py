@@ -97,7 +97,7 @@ class LoopLoad(msgspec.Struct, frozen=True, kw_only=True):
         shape: Of the tile; empty for a single value.
         element: "f16".
         bytes_per_iteration: Of the tile, per CTA, as if nothing were masked off; ``None`` for an
-            element of unknown width or in a cluster.
+            element of unknown width, or in a cluster where the layout does not say.
         widest_access_bytes: No single access of a thread is wider, by layout and contiguity. The
             machine code says how wide one is. ``None`` where the layout does not say, and for
             bulk copies.

@@ -10,6 +10,7 @@ from irlens.analyze import shared_memory
 from irlens.analyze.mlir_values import Value, Values
 from irlens.analyze.ttgir_types import element_bits, read_shaped
 from irlens.capturing import Request, capture
+from irlens.inspection import inspect
 from irlens.model.config import Target
 from irlens.model.memory import SharedMemory
 from irlens.parse.mlir import parse
@@ -161,6 +162,11 @@ def test_every_byte_of_a_cluster_is_accounted_for(
     memory = shared_memory.explain(parse(found.stages["ttgir"].text()), found.metadata.shared)
     assert memory.reason == ""
     assert memory.remainder_bytes == 0
+    report = inspect(found)
+    (copies,) = (each for each in report.pipelines if each.kind == "tma")
+    # What the barriers of each CTA are told to expect.
+    tiles = [load.bytes_per_iteration or 0 for load in report.loads]
+    assert copies.bytes_per_iteration == sum(tiles) > 0
 
 
 @pytest.mark.parametrize(
