@@ -11,6 +11,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.pipelines import find_pipelines, warp_groups
+from irlens.analyze.pipelines.repeated import source_bytes
 from irlens.analyze.pipelines.serialized import find_serialized
 from irlens.analyze.pipelines.warp_groups import Specialization
 from irlens.analyze.residency import find_gpu, find_occupancy
@@ -136,7 +137,6 @@ def _pipelines(
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:
         from irlens.analyze.pipelines import amdgcn as amd_pipelines
-        from irlens.analyze.pipelines.repeated import source_bytes
         from irlens.analyze.pipelines.source_iterations import against_source
 
         ledger.known("amdgcn, loads followed to their waits and uses", "pipelines")
@@ -157,6 +157,7 @@ def _pipelines(
         requested=requested,
         serialized=serialized,
         specialization=specialization,
+        of_source=source_bytes(loads),
     )
     origin = "ptx, copies, commits and waits followed along the control flow"
     if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in found):

@@ -4,6 +4,7 @@ from irlens.analyze.cfg import Cfg
 from irlens.analyze.pipelines import cp_async, registers, tcgen05, tma, wgmma
 from irlens.analyze.pipelines.describe import RequestedStages
 from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.analyze.pipelines.repeated import SourceBytes
 from irlens.analyze.pipelines.warp_groups import Specialization
 from irlens.model.report import Pipeline
 from irlens.parse.ptx import Function
@@ -20,6 +21,7 @@ def find_pipelines(
     requested: RequestedStages,
     serialized: bool | None,
     specialization: Specialization | None = None,
+    of_source: SourceBytes | None = None,
 ) -> list[Pipeline]:
     """Describe how far the loops of a kernel run ahead, by every mechanism of NVIDIA's GPUs.
 
@@ -31,6 +33,7 @@ def find_pipelines(
         serialized: Whether ptxas serialized the matrix products of ``wgmma``; ``None`` where that
             is unknown.
         specialization: Who runs what, where not all warps do the same.
+        of_source: What the source's loops load: what threads share counts once, then.
 
     Returns:
         In the order of the text. Every innermost loop that reads global memory has one record for
@@ -39,7 +42,12 @@ def find_pipelines(
     """
     loops = analyze_loops(function, cfg, specialization)
     loads = [
-        *cp_async.find(loops, threads_per_cta=threads_per_cta, requested=requested),
+        *cp_async.find(
+            loops,
+            threads_per_cta=threads_per_cta,
+            requested=requested,
+            of_source=of_source,
+        ),
         *tma.find(loops, requested=requested),
         *registers.find(loops, threads_per_cta=threads_per_cta, requested=requested),
     ]

@@ -5,7 +5,8 @@ often commits the next copies and then waits. Both are read by following groups 
 the control flow until the loop's iterations repeat.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 from msgspec.structs import replace
 
@@ -22,8 +23,10 @@ from irlens.analyze.pipelines.loops import (
     FunctionLoops,
     is_bulk_load,
     is_copy,
+    loop_source,
     reads_global,
 )
+from irlens.analyze.pipelines.repeated import Place, SourceBytes, place_of, shares
 from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
 from irlens.analyze.pipelines.uses import first_use
 from irlens.model.report import Pipeline, PipelineKind, Verdict
@@ -40,7 +43,11 @@ PILE_UP = "groups pile up: the loop retires fewer of them than it commits"
 
 
 def find(
-    loops: FunctionLoops, *, threads_per_cta: int | None, requested: RequestedStages
+    loops: FunctionLoops,
+    *,
+    threads_per_cta: int | None,
+    requested: RequestedStages,
+    of_source: SourceBytes | None = None,
 ) -> list[Pipeline]:
     """Describe every innermost loop that reads global memory, and how far its copies run ahead.
 
@@ -48,13 +55,19 @@ def find(
         loops: The kernel.
         threads_per_cta: To turn bytes per thread into bytes per CTA; ``None`` leaves these open.
         requested: Stages asked for, given the source location of a loop, innermost frame first.
+        of_source: What the source's loops load.
 
     Returns:
         One record per loop, in the order of the text. Bytes are those of the copies' size
-        operand, as if no copy were predicated off.
+        operand, as if none were masked off; what threads share counts once where ``of_source``
+        tells.
     """
     successors = loops.cfg.successors
-    events = {index: tuple(events_of(loops.block(index))) for index in range(len(successors))}
+    share = _shares(loops, threads_per_cta, of_source or {})
+    events = {
+        index: tuple(_weighed(loops.block(index), loops.threads_of(index, threads_per_cta), share))
+        for index in range(len(successors))
+    }
     flow = GroupFlow(successors, {block: found for block, found in events.items() if found})
     commits = [_commits(loops, index) for index in range(len(loops.forest.loops))]
     pipelines = []
@@ -66,6 +79,48 @@ def find(
             _record(loops, index, requested, outcome, loops.threads(index, threads_per_cta))
         )
     return sorted(pipelines, key=lambda p: p.line)
+
+
+def _shares(
+    loops: FunctionLoops, threads_per_cta: int | None, of_source: SourceBytes
+) -> dict[Place | None, Fraction]:
+    """Return how much of what is copied at a place is not also copied by another thread.
+
+    It holds in front of a loop, too, where its first iterations' copies stand.
+    """
+    found: dict[Place | None, Fraction] = {}
+    for index in range(len(loops.forest.loops)):
+        loop = place_of(loop_source(loops.locations(index)))
+        threads = loops.threads(index, threads_per_cta)
+        if loop is None or threads is None or loop not in of_source:
+            continue
+        copies = [(_place(i), _literal(i, 2)) for i in loops.own(index) if is_copy(i)]
+        here = shares(copies, threads=threads, copies=1, of_source=of_source[loop])
+        for place, share in here.items():
+            # Loops in a row may have all places in common; then they agree.
+            found[place] = share if found.get(place, share) == share else Fraction(1)
+    return found
+
+
+def _weighed(
+    instructions: tuple[Instruction, ...],
+    threads: int | None,
+    share: Mapping[Place | None, Fraction],
+) -> Iterator[Event]:
+    """Yield the copies, commits and waits; copies count the bytes that they bring to the CTA."""
+    places = {instruction.start: _place(instruction) for instruction in instructions}
+    for event in events_of(instructions):
+        if isinstance(event, Copy) and event.bytes is not None and threads is not None:
+            amount = event.bytes * threads * share.get(places[event.at], Fraction(1))
+            known = int(amount) if amount.denominator == 1 else UNBOUNDED
+            yield replace(event, amount=known)
+        else:
+            yield event
+
+
+def _place(instruction: Instruction) -> Place | None:
+    """Where an instruction stands in the kernel's own file."""
+    return place_of(loop_source(instruction.locations))
 
 
 def events_of(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
@@ -177,14 +232,10 @@ def _record(
         of_groups(blank(loops, index, "cp.async", stages, reason), outcome),
         copies_per_iteration=outcome.copies_per_iteration,
         bytes_per_copy=outcome.bytes_per_copy,
-        bytes_per_iteration=_times(outcome.bytes_per_iteration, threads),
-        bytes_in_flight=_times(outcome.bytes_in_flight, threads),
+        bytes_per_iteration=None if threads is None else outcome.bytes_per_iteration,
+        bytes_in_flight=None if threads is None else outcome.bytes_in_flight,
         verdict=verdict,
     )
-
-
-def _times(per_thread: int | None, threads: int | None) -> int | None:
-    return None if per_thread is None or threads is None else per_thread * threads
 
 
 def _verdict(outcome: Reading | Unreadable, requested: int | None) -> tuple[Verdict, str]:

@@ -51,14 +51,19 @@ ZERO = Interval(0, 0)
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """One copy instruction: bytes per thread, ``None`` where they are not a literal.
+    """One copy instruction.
 
     Every event has its line, and its offset in the text (``at``) by which events are ordered.
+
+    Attributes:
+        bytes: Per thread; ``None`` where they are not a literal.
+        amount: What is added up instead, if anything is: bytes of all threads, say.
     """
 
     line: int
     bytes: int | None
     at: int = 0
+    amount: int | None = None
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -100,10 +105,10 @@ class State(msgspec.Struct, frozen=True):
 
     Attributes:
         outstanding: Groups committed and not waited for.
-        pending: Bytes per thread copied since the last commit.
+        pending: Bytes copied since the last commit, as each copy counts them.
         committed: Groups committed since the loop's header.
         copies: Copies since the loop's header.
-        bytes: Their bytes per thread.
+        bytes: Their bytes.
     """
 
     outstanding: Interval = ZERO
@@ -129,7 +134,8 @@ class State(msgspec.Struct, frozen=True):
         replace = msgspec.structs.replace
         if isinstance(event, Copy):
             # Predicated copies count: the figures are what an iteration moves at most.
-            amount = UNBOUNDED if event.bytes is None else event.bytes
+            known = event.bytes if event.amount is None else event.amount
+            amount = UNBOUNDED if known is None else known
             return replace(
                 self,
                 pending=self.pending.plus(amount),

@@ -55,9 +55,13 @@ class FunctionLoops(msgspec.Struct, frozen=True):
 
     def threads(self, loop: int, threads_per_cta: int | None) -> int | None:
         """Return how many threads of a CTA run a loop; ``None`` if it is not known."""
+        return self.threads_of(self.forest.loops[loop].header, threads_per_cta)
+
+    def threads_of(self, block: int, threads_per_cta: int | None) -> int | None:
+        """Return how many threads of a CTA run a block; ``None`` if it is not known."""
         if self.specialization is None:
             return threads_per_cta
-        group = self.warp_group(self.forest.loops[loop].header)
+        group = self.warp_group(block)
         return None if group is None else group.num_warps * WARP_SIZE
 
     def own(self, loop: int) -> Iterator[Instruction]:

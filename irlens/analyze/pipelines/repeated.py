@@ -1,11 +1,11 @@
 """Bytes that several lanes load, counted once.
 
-Where a tensor has fewer elements than a workgroup has lanes, or the layout of a slice that all
-lanes along the dropped dimension share, AMD's lanes all load, and many load the same. The ttgir
-says how many bytes there are.
+A tensor may have fewer elements than a CTA has threads, or the layout of a slice, which all lanes
+along the dropped dimension share. AMD's lanes then all load, and many load the same; NVIDIA's
+copies are predicated, and only some lanes issue them. The ttgir says how many bytes there are.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -24,15 +24,27 @@ def place_of(source: SourceLocation | None) -> Place | None:
 
 
 def source_bytes(loads: Iterable[LoopLoad]) -> SourceBytes:
-    """Return what an iteration of each loop of the source loads; ``None`` is not known."""
-    found: dict[Place, dict[Place, int | None]] = {}
+    """Return what an iteration of each loop of the source loads; ``None`` is not known.
+
+    A loop in a function that is called twice stands there twice. What the two do not have in
+    common is not known.
+    """
+    loops: dict[Place, dict[int, dict[Place, int | None]]] = {}
     for load in loads:
         loop, place = place_of(load.loop_source), place_of(load.source)
         if loop is None or place is None:
             continue
-        there = found.setdefault(loop, {})
+        there = loops.setdefault(loop, {}).setdefault(load.loop_line, {})
         before, amount = there.get(place, 0), load.bytes_per_iteration
         there[place] = None if before is None or amount is None else before + amount
+    return {loop: _in_common(list(alike.values())) for loop, alike in loops.items()}
+
+
+def _in_common(loops: Sequence[Mapping[Place, int | None]]) -> dict[Place, int | None]:
+    found: dict[Place, int | None] = {}
+    for place in dict.fromkeys(place for loop in loops for place in loop):
+        amounts_there = {loop.get(place) for loop in loops}
+        found[place] = amounts_there.pop() if len(amounts_there) == 1 else None
     return found
 
 
@@ -43,37 +55,42 @@ def amounts(
     copies: int,
     of_source: Mapping[Place, int | None],
 ) -> dict[int, Fraction | None]:
-    """Return the bytes of a workgroup that each read of a loop brings and no other lane does.
+    """Return the bytes of a CTA that each read of a loop brings and no other lane does.
 
     Args:
         reads: Place in the source and bytes per lane of each, by what names it.
-        threads: Lanes of a workgroup.
+        threads: Of a CTA.
         copies: Iterations of the source that they make up.
         of_source: Bytes of one such iteration.
     """
     if threads is None:
         return dict.fromkeys(reads)
-    loaded: dict[Place, int] = {}
-    for place, width in reads.values():
-        if place is not None:
-            loaded[place] = loaded.get(place, 0) + (width or 0) * threads
-    share = _shares({place: amount // copies for place, amount in loaded.items()}, of_source)
+    share = shares(reads.values(), threads=threads, copies=copies, of_source=of_source)
     return {
         name: None if width is None else width * threads * share.get(place, Fraction(1))
         for name, (place, width) in reads.items()
     }
 
 
-def _shares(
-    loaded: Mapping[Place, int], of_source: Mapping[Place, int | None]
+def shares(
+    reads: Iterable[tuple[Place | None, int | None]],
+    *,
+    threads: int,
+    copies: int,
+    of_source: Mapping[Place, int | None],
 ) -> dict[Place | None, Fraction]:
     """Return how much of what is loaded at each place is not also loaded by another lane.
 
-    Nothing where each place loads twice as much as it has, or more: the loop may as well be one
-    that LLVM unrolled, so that an iteration is several of the source.
+    Arguments are those of ``amounts``. Nothing where each place loads twice as much as it has, or
+    more: the loop may as well be one that LLVM unrolled, so that an iteration is several of the
+    source.
     """
+    loaded: dict[Place, int] = {}
+    for place, width in reads:
+        if place is not None:
+            loaded[place] = loaded.get(place, 0) + (width or 0) * threads
     times = {
-        place: Fraction(amount, of_source[place] or amount)
+        place: Fraction(amount // copies, of_source[place] or 1)
         for place, amount in loaded.items()
         if amount and of_source.get(place)
     }

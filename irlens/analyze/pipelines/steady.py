@@ -17,7 +17,7 @@ from irlens.analyze.pipelines.uses import Use
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """A pipelined loop, in the words of ``irlens.model.report.Pipeline``; bytes are per thread.
+    """A pipelined loop, in the words of ``irlens.model.report.Pipeline``; bytes as copies count.
 
     Attributes:
         prefetch: Iterations between a group's commit and the first use of its data.
@@ -146,7 +146,7 @@ def _state_at(steady: SteadyLoop, at: int) -> State:
 
 
 def _flying(sizes: Sequence[int], outstanding: int | None, committed: int | None) -> int | None:
-    """Bytes per thread of the youngest groups, ``committed`` of them from this iteration."""
+    """Bytes of the youngest groups, ``committed`` of them from this iteration."""
     if outstanding is None or committed is None:
         return None
     total = sum(sizes[(committed - 1 - index) % len(sizes)] for index in range(outstanding))
@@ -159,7 +159,7 @@ def _share(total: int, parts: int) -> int | None:
 
 
 def _group_sizes(observations: Sequence[Observation], per_iteration: int) -> list[int]:
-    """Bytes per thread of each group of an iteration, in the order of the commits."""
+    """Bytes of each group of an iteration, in the order of the commits."""
     sizes: list[int | None] = [None] * per_iteration
     for observation in observations:
         if isinstance(observation.event, Commit):
