@@ -19,6 +19,7 @@ from irlens.model.text import plural, printable, printable_line
 from irlens.tui import memory
 from irlens.tui.commands import KeyedActions
 from irlens.tui.drawing import cut
+from irlens.tui.following import Following
 from irlens.tui.keyboard import Acted, Keyboard
 from irlens.tui.postponed import Postponed
 from irlens.tui.recompiling import Recompiling
@@ -76,9 +77,11 @@ class Lens(App[None]):
         self._browser: BrowserScreen | None = None
         self._state = state
         self._views: dict[str, EntryScreen] = {}
+        self._failure: Screen[object] | None = None
         #: The view of an entry that was shown last, by its name.
         self.view = VIEWS[0]
         self.recompiling = Recompiling(self)
+        self.following = Following(self)
         self.keyboard = Keyboard(self)
         self.postponed = Postponed(self)
         for theme in THEMES:
@@ -118,6 +121,7 @@ class Lens(App[None]):
     def on_unmount(self) -> None:
         """Remember what the user chose, and leave nothing running."""
         self._remember()
+        self.following.end()
         self.workbench.cancel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
@@ -144,6 +148,7 @@ class Lens(App[None]):
         if self._browser is None:
             self._browser = BrowserScreen()
             self.install_screen(self._browser, "browser")
+        self.following.look_at(None)
         self._show("browser")
 
     def show_view(self, name: str, key: str, at: Place | None = None) -> None:
@@ -155,6 +160,7 @@ class Lens(App[None]):
             at: Where to look.
         """
         self.view = name
+        self.following.look_at(key)
         installed = f"{name} {key}"
         others = [other for other, view in self._views.items() if view.key != key]
         if installed not in self._views:
@@ -227,7 +233,18 @@ class Lens(App[None]):
         runs = re.findall("`+", said)
         fence = "`" * max(3, *(len(run) + 1 for run in runs)) if runs else "```"
         text = f"### {what}\n\n{fence}text\n{said}\n{fence}\n"
-        self.postponed.do(lambda: self.show_text(text))
+
+        def show() -> None:
+            self.show_text(text)
+            self._failure = self.screen
+
+        self.postponed.do(show)
+
+    def close_failure(self) -> None:
+        """Put away what was shown of a failure, if it is still there."""
+        if self._failure is self.screen:
+            self.pop_screen()
+        self._failure = None
 
     def show_text(self, markdown: str) -> None:
         """Show a text over the screen."""

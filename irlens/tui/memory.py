@@ -16,12 +16,14 @@ class Remembered(msgspec.Struct, kw_only=True):
         theme: The theme's name.
         sort: Column by which the browser sorts.
         descending: Whether it does so from the largest down.
+        follow: Whether what is looked at is compiled again when it is saved.
         layout: What a screen wants to find again, by a name of its own ("inspector.panes").
     """
 
     theme: str = DARK
     sort: str = "kernel"
     descending: bool = False
+    follow: bool = True
     layout: dict[str, str] = {}
 
 

@@ -1,6 +1,7 @@
 """Compiling again in the background: what runs now, and the entries that came of it."""
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,18 +23,21 @@ class Attempt(msgspec.Struct, frozen=True):
     Attributes:
         key: The entry that it began with.
         changes: What was chosen anew, by name.
+        saved: The files that were saved, where that is why it is compiled.
         since: When it began, by the monotonic clock.
     """
 
     key: str
     changes: dict[str, str]
+    saved: str
     since: float
 
     @property
     def told(self) -> str:
-        """What was chosen: "num_stages=2"."""
+        """What is compiled: "num_stages=2", or "softmax.py as saved"."""
         chosen = (f"{name}={value}" for name, value in self.changes.items())
-        return printable_line(" ".join(chosen)) or "the same"
+        told = f"{self.saved} as saved" if self.saved else " ".join(chosen)
+        return printable_line(told) or "the same"
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -41,12 +45,14 @@ class Origin(msgspec.Struct, frozen=True):
 
     Attributes:
         key: The entry that it was compiled from.
-        told: What was chosen anew: "num_stages=2".
+        told: What was compiled: see ``Attempt.told``.
+        chosen: Whether something was chosen anew; if not, the kernel was saved.
         comparison: What moved since; ``None`` where that cannot be told.
     """
 
     key: str
     told: str
+    chosen: bool
     comparison: Comparison | None
 
 
@@ -80,12 +86,25 @@ class Recompiling:
         if self.running is not None:
             self._app.notify("another compilation is running", severity="warning")
             return
-        bench = self._app.workbench
-        attempt = Attempt(key, changes, time.monotonic())
+        attempt = Attempt(key, changes, "", time.monotonic())
+        self._begin(attempt, lambda: self._app.workbench.recompile(key, changes))
+
+    def start_anew(self, key: str, saved: str) -> None:
+        """Compile what an entry was compiled from, since that has been saved.
+
+        Args:
+            key: The entry's.
+            saved: The files that were.
+        """
+        attempt = Attempt(key, {}, saved, time.monotonic())
+        self._begin(attempt, lambda: self._app.workbench.remake(key))
+
+    def _begin(self, attempt: Attempt, compile_it: Callable[[], Entry]) -> None:
+        bench, key = self._app.workbench, attempt.key
         self._cancelled = False
 
         def work() -> tuple[Entry, Comparison | None]:
-            entry = bench.recompile(key, changes)
+            entry = compile_it()
             try:
                 return entry, bench.compare(key, entry.key)
             except IrlensError:  # deleted meanwhile: what was compiled is shown without
@@ -121,12 +140,15 @@ class Recompiling:
         if self.last.get(attempt.key) is attempt.changes:  # nothing else was chosen meanwhile
             del self.last[attempt.key]
         if entry.key != attempt.key:
-            self.origins[entry.key] = Origin(attempt.key, attempt.told, comparison)
+            self.origins[entry.key] = Origin(
+                attempt.key, attempt.told, not attempt.saved, comparison
+            )
         if attempt.key not in self._history:
             self._history = [attempt.key]
         if entry.key not in self._history:
             self._history.insert(self._history.index(attempt.key) + 1, entry.key)
         self._app.show_compiled(attempt.key, entry)
+        self._app.following.go_on()
 
     def _failed(self, attempt: Attempt, error: IrlensError) -> None:
         self._set_running(None)
@@ -134,3 +156,4 @@ class Recompiling:
             self._app.notify("cancelled: nothing was compiled", timeout=3)
         else:
             self._app.show_failure(f"{attempt.told} was not compiled", error)
+        self._app.following.go_on()

@@ -119,9 +119,9 @@ class Workbench(Protocol):
         """Return what moved in a stage's text."""
 
     def settings(self, key: str) -> Sequence[Setting]:
-        """Return what can be chosen anew; empty where the kernel's source is not known.
+        """Return what can be chosen anew; nothing for a saved report.
 
-        The error of one whose source is known and gone says so.
+        The error of one whose source is not known, or is gone, says so.
         """
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:

@@ -56,6 +56,8 @@ class FakeWorkbench:
         #: Keys of entries whose kernel's file is known, and what is saved of those.
         self.followed: set[str] = set()
         self.saves: deque[str] = deque()
+        #: What is wrong with what is saved first, then with what is saved next, ...
+        self.mistakes: deque[str] = deque()
 
     def entries(self) -> Iterator[Entry]:
         for key, report in self.reports.items():
@@ -148,6 +150,8 @@ class FakeWorkbench:
         return ""
 
     def remake(self, key: str) -> Entry:
+        if self.mistakes:
+            raise CaptureError(self.mistakes.popleft())
         return self.recompile(key, {})
 
     def cancel(self) -> None:

@@ -127,6 +127,7 @@ class EntryScreen(LensScreen):
         Binding("2", "view('inspector')", "Inspector", id="view.inspector", show=False),
         Binding("c", "compare", "Compare", id="view.compare"),
         Binding("r", "recompile", "Recompile", id="view.recompile"),
+        Binding("A", "follow", "Compile every save, or none", id="view.follow", show=False),
         Binding("comma", "compilation(-1)", "Earlier compilation", id="view.earlier", show=False),
         Binding("full_stop", "compilation(1)", "Later compilation", id="view.later", show=False),
         Binding("escape,b", "back", "Back", id="view.back"),
@@ -156,6 +157,10 @@ class EntryScreen(LensScreen):
     def action_recompile(self) -> None:
         """Ask what to choose anew, and compile again."""
         self.recompile(self.key)
+
+    def action_follow(self) -> None:
+        """Follow saves of the kernel, or follow them no more."""
+        self.lens.following.toggle()
 
     def action_compilation(self, step: int) -> None:
         """Show the entry that was compiled after (-1: before) this one, in the same view."""

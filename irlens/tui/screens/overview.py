@@ -52,6 +52,9 @@ One kernel in one configuration. Go from panel to panel with `tab`.
 * **Pipelines**: what is fetched when, over a short loop, and when it is computed with.
 * **Live registers**: over the instructions, and the lines of Python where most are alive.
 * **Findings**: `Enter` explains one, `i` shows the code it is about.
+
+A kernel that was compiled here is compiled again whenever its file is saved, or one that it
+imports: what moved stands on top, and `,` and `.` go through the versions.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -93,7 +93,8 @@ class MovedSince(Static):
             self.update(Content.styled(where, DIM))
             return
         sides = deltas.sides(origin.comparison)
-        if sides.cell_length > width // 2:  # a size may change every argument
+        # A size may change every argument.
+        if not origin.chosen or sides.cell_length > width // 2:
             sides = Content(origin.told)
         told = hanging(
             sides + "  ",
