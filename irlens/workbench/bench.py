@@ -214,20 +214,26 @@ class Bench:
 
     def settings(self, key: str) -> Sequence[Setting]:
         """Return what can be chosen anew."""
-        from irlens.workbench.recompiling import settings_of
+        from irlens.workbench.recompiling import settings_of, unknown_source
 
         capture = self._capture_of(key)
-        source = self._source(key, capture) if capture else None
-        return settings_of(capture, source) if capture and source else ()
+        if capture is None:
+            return ()
+        source = self._source(key, capture)
+        if source is None:
+            raise unknown_source(capture)
+        return settings_of(capture, source)
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
         """Compile again, with some settings changed."""
-        from irlens.workbench.recompiling import request_of
+        from irlens.workbench.recompiling import request_of, unknown_source
 
         capture = self._capture_of(key)
-        source = self._source(key, capture) if capture else None
-        if capture is None or source is None:
+        if capture is None:
             raise CaptureError("the kernel's source is not known")
+        source = self._source(key, capture)
+        if source is None:
+            raise unknown_source(capture)
         made = self._made.compile(request_of(capture, source, changes))
         self._subjects |= made
         return self.entry(next(iter(made)))

@@ -65,6 +65,16 @@ def source_of(capture: Capture, named: str | None) -> str | None:
     return None
 
 
+def unknown_source(capture: Capture) -> CaptureError:
+    """Return what tells that a capture's source is not known, and what it is called."""
+    named = capture.manifest.file if capture.manifest is not None else None
+    file = named or next(iter(capture.python_files), None)
+    return CaptureError(
+        "the kernel's source is not known" + (f": where {file} lies" if file else ""),
+        hint=f"open it as irlens tui {f'FOLDER/{file}' if file else 'FILE.py'}:{capture.kernel}",
+    )
+
+
 def settings_of(capture: Capture, kernel: str) -> list[Setting]:
     """Return what can be chosen anew, with what was chosen; empty where the target is unknown.
 

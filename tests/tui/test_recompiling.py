@@ -17,7 +17,12 @@ from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.workbench.bench import Bench
 from irlens.workbench.compiling import Compiler
-from irlens.workbench.recompiling import request_of, settings_of, source_of
+from irlens.workbench.recompiling import (
+    request_of,
+    settings_of,
+    source_of,
+    unknown_source,
+)
 
 ROOT = Path(__file__).parents[2]
 CAPTURES = ROOT / "samples" / "captures"
@@ -104,6 +109,9 @@ def test_a_capture_names_a_source_only_among_known_ones(
     (capture,) = load(tmp_path / "x")
     assert isinstance(capture, Capture)
     assert source_of(capture, None) is None
+    told = unknown_source(capture)
+    assert "not known: where elsewhere.py lies" in told.message
+    assert "irlens tui FOLDER/elsewhere.py:softmax_kernel" in (told.hint or "")
     with pytest.raises(CaptureError, match="no such file"):
         source_of(capture, "gone/softmax.py")
 
@@ -164,6 +172,7 @@ def test_without_its_source_nothing_can_be_chosen(tmp_path: Path) -> None:
     (copy / "irlens.json").unlink()
     bench = Bench("x", lambda: load(copy), asking=nothing)
     (key,) = {entry.key for entry in bench.entries()}
-    assert bench.settings(key) == ()
-    with pytest.raises(CaptureError, match="source is not known"):
-        bench.recompile(key, {})
+    for ask in (lambda: bench.settings(key), lambda: bench.recompile(key, {})):
+        with pytest.raises(CaptureError, match=r"known: where softmax\.py lies") as caught:
+            ask()
+        assert (caught.value.hint or "").endswith("FOLDER/softmax.py:softmax_kernel")
