@@ -103,6 +103,12 @@ def is_product(both: Both, mark: PipelineMark) -> bool:
     return PRODUCTS.match(both.code(mark)) is not None
 
 
+def is_first_try(both: Both, line: int) -> bool:
+    """Whether it waits for a barrier, and ptxas names the line of whatever precedes it."""
+    asks = TRY.match(both.instructions[1][line - 1])
+    return asks is not None and not both.text(both.made_from[line]).startswith("mbarrier.t")
+
+
 def same_lines(both: Both) -> None:
     """Everything that PTX does stands in the machine code where ptxas says, and nothing else.
 
@@ -120,11 +126,10 @@ def same_lines(both: Both) -> None:
     tries: dict[str, list[PipelineMark]] = {}
     for mark in both.sass.marks:
         asks = TRY.match(both.code(mark))
-        own = both.made_from[mark.line]
-        if asks and not both.text(own).startswith("mbarrier.t"):
+        if asks and is_first_try(both, mark.line):
             tries.setdefault(asks["barrier"], []).append(mark)
         elif not is_product(both, mark):
-            found.add((own, mark.role))
+            found.add((both.made_from[mark.line], mark.role))
     assert found == expected
     repeated = [mark for mark in both.sass.marks if TRY.match(both.code(mark))]
     for barrier, first in tries.items():
@@ -138,9 +143,9 @@ def same_partners(both: Both) -> None:
     expected = {(mark.line, mark.role): set(mark.partners) for mark in both.ptx.marks}
     found: dict[tuple[int, PipelineRole], set[int]] = {}
     for mark in both.sass.marks:
-        line = both.made_from[mark.line]
+        line = None if is_first_try(both, mark.line) else both.made_from[mark.line]
         if line is not None and (line, mark.role) in expected and not is_product(both, mark):
-            partners = [both.made_from[partner] for partner in mark.partners]
+            partners = [both.made_from[p] for p in mark.partners if not is_first_try(both, p)]
             known = {each for each in partners if each and role_of(both.text(each)) is not None}
             found.setdefault((line, mark.role), set()).update(known)
     for place, together in found.items():

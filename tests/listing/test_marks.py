@@ -143,6 +143,50 @@ def test_blackwells_products_go_with_their_barrier() -> None:
     assert copies == [(first.line,)] * 2 + [(second.line,)] * 2
 
 
+EXPECT = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{0}], 1024;"
+BULK = (
+    "cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes"
+    " [%r9], [%rd1, {{%r8, %r8}}], [{0}];"
+)
+ASK = "mbarrier.try_wait.parity.shared::cta.b64 %p1, [{0}], 0;"
+AGAIN = "W{1}: mbarrier.try_wait.parity.shared::cta.b64 %p1, [{0}], 0;\n@!%p1 bra W{1};"
+A, B = "%r1", "%r1+8"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # Two barriers, each asked until its phase ends; what was waited for is over.
+        ([EXPECT.format(A), EXPECT.format(B), AGAIN.format(B, 1), AGAIN.format(A, 2),
+          AGAIN.format(A, 3)], {2: (1,), 4: (0,), 6: ()}),
+        ([EXPECT.format(A), BULK.format(A), "@%p2 bra OVER;", ASK.format(A), "OVER:",
+          ASK.format(A)], {3: (0,), 5: (0,)}),
+        # Whether the branch is taken or not, something is begun.
+        (["@%p2 bra OVER;", EXPECT.format(A), "bra DONE;", "OVER:", EXPECT.format(A), "DONE:",
+          ASK.format(A)], {6: (1, 4)}),
+        # How often the loop ran is not known, nor which barrier %r2 means.
+        ([EXPECT.format(A), "LOOP:", EXPECT.format(A), ASK.format(B), "@%p2 bra LOOP;",
+          ASK.format(A)], {3: (), 5: ()}),
+        ([EXPECT.format(A), "ld.shared.b32 %r2, [%r1+64];", ASK.format("%r2"), ASK.format(A)],
+         {2: (), 3: ()}),
+    ],
+)  # fmt: skip
+def test_waits_outside_of_loops_go_with_what_they_end(
+    lines: list[str], expected: dict[int, tuple[int, ...]]
+) -> None:
+    head = (
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 d) {\n"
+        ".reg .pred %p<3>;\n.reg .b32 %r<10>;\n.reg .b64 %rd<2>;\n"
+        ".shared .align 16 .b8 room[4096];\nmov.u32 %r1, room;\n"
+    )
+    text = head + "\n".join(lines) + "\nret;\n}\n"
+    (capture,) = load_bytes(text.encode(), name="waits.ptx")
+    found = list_stage(capture, "ptx", inspect(capture))
+    first = head.count("\n") + 1
+    waits = {mark.line - first: mark.partners for mark in told(found, "wait")}
+    assert waits == {at: tuple(first + line for line in ends) for at, ends in expected.items()}
+
+
 def test_amds_loads_go_with_the_wait_that_retires_them() -> None:
     found = listing("softmax-mi300x", "amdgcn")
     load, wait = found.marks

@@ -5,7 +5,7 @@ before and after the loops included.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.pipelines import registers, tcgen05, tma
@@ -13,6 +13,7 @@ from irlens.analyze.pipelines.barriers import Issues, Ring, RingReading
 from irlens.analyze.pipelines.describe import innermost
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_header, finish, join
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, is_bulk_load
+from irlens.analyze.pipelines.straight import ended_outside
 from irlens.analyze.pipelines.streams import STREAMS, Stream, announced, at_barrier
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
@@ -74,9 +75,10 @@ class _Finder:
             for copy, announcement in announced(self._loops.block(block)):
                 self.drafts[copy.start, "copy"].partners.add((announcement.start, "commit"))
         for reading in self._rings(is_bulk_load, tma.barrier_of):
-            self._add_ring(reading)
+            self._add_ended(reading.ended)
         for reading in self._rings(tcgen05.multiplies, tcgen05.barrier_of):
-            self._add_ring(reading)
+            self._add_ended(reading.ended)
+        self._add_ended(ended_outside(self._loops, (tma.barrier_of, tcgen05.barrier_of)))
 
     def registers(self) -> None:
         """Add the loads that run ahead in registers."""
@@ -96,9 +98,10 @@ class _Finder:
                 if isinstance(reading, RingReading):
                     yield reading
 
-    def _add_ring(self, reading: RingReading) -> None:
+    def _add_ended(self, ended: Iterable[tuple[tuple[int, ...], int]]) -> None:
+        """Join waits with what they end, as ``RingReading.ended`` has it."""
         instructions = self._loops.function.instructions
-        for touched, waiting in reading.ended:
+        for touched, waiting in ended:
             wait: Key = (instructions[waiting].start, "wait")
             starts = [instructions[index].start for index in touched]
             commits: list[Key] = [(at, "commit") for at in starts if (at, "commit") in self.drafts]

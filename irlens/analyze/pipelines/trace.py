@@ -101,8 +101,17 @@ class Tracer:
 
     def everywhere(self) -> Iterator[Touch]:
         """What happens in the whole function, as if every loop ran once."""
-        for block in sorted(self._touches):
-            yield from self._touches[block]
+        for _, touches in self.by_block():
+            yield from touches
+
+    def by_block(self) -> Iterator[tuple[int, list[Touch]]]:
+        """The same, block by block."""
+        yield from sorted(self._touches.items())
+
+    def happens_once(self, block: int) -> bool:
+        """Whether a block is in no loop but, perhaps, one that does nothing but ask a barrier."""
+        around = list(self._around(block))
+        return not around or (len(around) == 1 and self._spins(block))
 
     def iterations(self, loop: int, count: int) -> Iterator[list[Touch]]:
         """What happens in each of the first iterations of a reducible loop."""
