@@ -8,6 +8,7 @@ import msgspec
 import torch
 
 from irlens.capturing.absent import NoGpuError, NoValueError
+from irlens.capturing.triton_door import toolkit_version
 from irlens.model.config import Target
 
 _DEVICE = torch.device("cuda", 0)
@@ -45,6 +46,8 @@ def pretend_runtime(facts: GpuFacts) -> None:
         torch.accelerator.current_stream = lambda device=None: _STREAM
     if facts.target.vendor == "amd":
         torch.version.hip = "0.0"  # programs ask whether there is one; which, nobody knows
+    else:
+        torch.version.cuda = toolkit_version(facts.target)
     vars(torch._C)["__getattr__"] = _missing
     torch._C._cuda_getCurrentRawStream = lambda device=0: 0
     torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True
@@ -81,15 +84,41 @@ class _Idle:
 
 
 class _Generator(torch.Generator):  # type: ignore[misc]  # mypy does not follow torch
-    """A generator of random numbers, for whatever device."""
+    """A generator of random numbers, for whatever device.
+
+    A GPU's state is 16 bytes: a seed, and how far its sequence (Philox) has been used. Kernels that
+    make random numbers get both as arguments. Nothing is drawn here, so that it is never used.
+    """
 
     device = _DEVICE
+    _offset = 0
 
     def __new__(cls, device: Any = "cpu") -> Any:
         made = torch.device(device)
         if made.type != "cuda":
             return _CpuGenerator(made)
         return super().__new__(cls)
+
+    def get_state(self) -> torch.Tensor:
+        """Return seed and offset, as the 16 bytes that CUDA's has."""
+        seed = self.initial_seed()
+        signed = seed - (1 << 64) if seed >> 63 else seed
+        numbers = torch.tensor([signed, self._offset], dtype=torch.int64, device="cpu")
+        return numbers.view(torch.uint8)
+
+    def set_state(self, state: torch.Tensor) -> "_Generator":
+        """Take seed and offset from what ``get_state`` returned."""
+        seed, self._offset = state.view(torch.int64).tolist()
+        return self._seeded(seed)
+
+    def manual_seed(self, seed: int) -> "_Generator":
+        """Start the sequence of a seed."""
+        self._offset = 0
+        return self._seeded(seed)
+
+    def _seeded(self, seed: int) -> "_Generator":
+        super().manual_seed(seed)
+        return self
 
 
 #: The generator of devices that are there.
@@ -124,6 +153,14 @@ def _memory(device: object = None) -> tuple[int, int]:
     raise NoValueError("torch.cuda.mem_get_info")
 
 
+def _seed(seed: int) -> None:
+    _RANDOM.manual_seed(int(seed))
+
+
+def _restore(state: torch.Tensor) -> None:
+    _RANDOM.set_state(state)
+
+
 def _facts(facts: GpuFacts) -> dict[str, Any]:
     """Return what tells of the GPU."""
     version = _capability(facts.target)
@@ -144,6 +181,7 @@ def _facts(facts: GpuFacts) -> dict[str, Any]:
 
 
 _STREAM = _Idle()
+_RANDOM = _Generator("cuda")
 
 #: What can be answered of any GPU.
 _ANSWERS: dict[str, Any] = {
@@ -167,17 +205,20 @@ _ANSWERS: dict[str, Any] = {
     "graph_pool_handle": lambda: (0, 0),
     "is_current_stream_capturing": lambda: False,
     "mem_get_info": _memory,
-    # No random numbers are made, so that their state is any.
-    "initial_seed": lambda: torch.initial_seed(),
-    "get_rng_state": lambda device="cuda": torch.get_rng_state(),
-    "get_rng_state_all": lambda: [torch.get_rng_state()],
+    "default_generators": (_RANDOM,),
+    "initial_seed": lambda: _RANDOM.initial_seed(),
+    "manual_seed": lambda seed: _seed(seed),
+    "manual_seed_all": lambda seed: _seed(seed),
+    "get_rng_state": lambda device="cuda": _RANDOM.get_state(),
+    "get_rng_state_all": lambda: [_RANDOM.get_state()],
+    "set_rng_state": lambda state, device="cuda": _restore(state),
+    "set_rng_state_all": lambda states: _restore(*states),
 }
 
 #: What has nothing to do.
 _IDLE = (
     "init", "set_device", "set_stream", "synchronize", "empty_cache", "ipc_collect",
     "reset_peak_memory_stats", "reset_accumulated_memory_stats",
-    "manual_seed", "manual_seed_all", "set_rng_state", "set_rng_state_all",
 )  # fmt: skip
 
 

@@ -494,6 +494,15 @@ assert torch.empty(3, pin_memory=True).to("cuda", non_blocking=True).is_cuda
 assert torch.Generator().device.type == "cpu"
 with torch.cuda.stream(torch.cuda.Stream()), torch.random.fork_rng():
     x.record_stream(torch.cuda.current_stream())
+assert torch.version.cuda[0] == "1" and torch.version.cuda.split(".")[1].isdigit()
+torch.manual_seed(5)
+generator = torch.cuda.default_generators[torch.cuda.current_device()]
+seed, offset = state = generator.get_state().view(torch.int64)
+assert (seed, offset) == (5, 0) and torch.cuda.initial_seed() == 5
+state[:] = torch.tensor([-7, 8])
+generator.set_state(state.view(torch.uint8))
+assert torch.cuda.get_rng_state().view(torch.int64).tolist() == [-7, 8]
+assert torch.cuda.initial_seed() == 2**64 - 7
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):
     added(x, x)

@@ -9,7 +9,7 @@ from irlens.capturing.triton_door.absent_gpu import compile_only, option_default
 from irlens.capturing.triton_door.descriptors import with_descriptors
 from irlens.capturing.triton_door.kernels import Kernel, Values, find, plain, variants
 from irlens.capturing.triton_door.launches import watch_launches
-from irlens.capturing.triton_door.nowhere import LoadedFacts, launch_nowhere
+from irlens.capturing.triton_door.nowhere import LoadedFacts, launch_nowhere, toolkit_version
 from irlens.capturing.triton_door.running import (
     Compiled,
     compile_variant,
@@ -33,6 +33,7 @@ __all__ = [
     "scratch_from",
     "stand_ins",
     "times",
+    "toolkit_version",
     "variants",
     "watch_launches",
     "with_descriptors",

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,12 +13,16 @@ import triton.testing
 from triton import knobs
 from triton.backends import backends
 from triton.backends.driver import DriverBase
+from triton.backends.nvidia.compiler import get_ptxas_version
 from triton.runtime.autotuner import Autotuner
 
 from irlens.capturing.triton_door.absent_gpu import AbsentGpu
 from irlens.capturing.triton_door.running import allocator
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
+
+#: In ``Cuda compilation tools, release 12.9, V12.9.86``.
+_RELEASE = re.compile(r"\brelease (\d+\.\d+)")
 
 
 class LoadedFacts(msgspec.Struct, frozen=True):
@@ -75,6 +80,12 @@ def _finding(driver: "_Nowhere", *, active: bool) -> type[DriverBase]:
             return driver
 
     return Found
+
+
+def toolkit_version(target: Target) -> str | None:
+    """Return the version of CUDA that Triton's assembler for an NVIDIA GPU belongs to: "12.9"."""
+    told = _RELEASE.search(get_ptxas_version(int(target.arch.removeprefix("sm_"))))
+    return told[1] if told else None
 
 
 class _Nowhere(AbsentGpu):
