@@ -18,15 +18,14 @@ def chain(document: Document, line: int) -> str:
 
 def facts(document: Document, line: int) -> list[str]:
     """Return what the gutters say of a line, the most important first."""
-    found = [
-        f"{SEVERITY_SIGN[finding.severity]} {finding.code} {finding.message}"
-        for finding in document.findings.get(line, ())
-    ]
+    findings = document.findings.get(line, ())
+    found = [f"{SEVERITY_SIGN[one.severity]} {one.code} {one.message}" for one in findings]
     mark = document.mark(line)
     if mark is not None:
         found.append(f"{ROLE_SIGNS[mark.role]} {_marked(document, mark)}")
-        if mark.serialized:
-            found.append(document.listing.note)
+        note = document.listing.note
+        if mark.serialized and not any(note.startswith(one.code) for one in findings):
+            found.append(note)
     live = document.live(line)
     if live is not None:
         most, where = (

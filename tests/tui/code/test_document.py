@@ -92,6 +92,10 @@ def test_what_ptxas_undid_is_told_with_the_mark() -> None:
     undone = Document("ptx", listing, {}, "ptx")
     assert describing.facts(undone, 7)[:2] == ["↓ copy, waited for at 8", "IRL404: ptxas ..."]
     assert "IRL404: ptxas ..." not in describing.facts(undone, 5)
+    (finding,) = found.findings[5]
+    told = msgspec.structs.replace(finding, code="IRL404", message="ptxas did it")
+    where_it_is_found = Document("ptx", listing, {7: [told]}, "ptx")
+    assert "IRL404: ptxas ..." not in describing.facts(where_it_is_found, 7)
 
 
 def test_what_nothing_commits_is_waited_for() -> None:

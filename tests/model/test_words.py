@@ -1,0 +1,39 @@
+"""Sentences about what a report holds."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.model.report import Report
+from irlens.model.words import describe_depth, describe_tensor_memory
+
+REPORTS = Path(__file__).parents[2] / "samples" / "reports"
+
+
+def report(name: str) -> Report:
+    return msgspec.json.decode((REPORTS / f"{name}.json").read_bytes(), type=Report)
+
+
+@pytest.mark.parametrize(
+    ("achieved", "asked", "told"),
+    [
+        (2, 4, "2 of 4 stages"), (1, 1, "1 of 1 stage"), (1, None, "1 stage"),
+        (3, None, "3 stages"), (None, None, None), (None, 4, None),
+    ],
+)  # fmt: skip
+def test_a_depth_that_is_not_known_is_none(
+    achieved: int | None, asked: int | None, told: str | None
+) -> None:
+    (pipeline,) = report("softmax-h100").pipelines
+    changed = {"achieved_stages": achieved, "requested_stages": asked}
+    assert describe_depth(msgspec.structs.replace(pipeline, **changed)) == told
+
+
+def test_tensor_memory() -> None:
+    found = report("matmul-b200")
+    assert describe_tensor_memory(found) == "64 columns, 32,768 B"
+    reason = {"resources.tensor_memory_columns": "for a reason"}
+    assert describe_tensor_memory(msgspec.structs.replace(found, unknown=reason)) == "unknown"
+    for name in ("layer_norm-b200-3.7", "softmax-h100", "softmax-mi300x"):
+        assert describe_tensor_memory(report(name)) == ""
