@@ -105,7 +105,7 @@ class Lens(App[None]):
 
     async def on_event(self, event: Event) -> None:
         """Give a key to what it is meant for, when its turn has come."""
-        if not isinstance(event, Key) or event.is_forwarded:
+        if not isinstance(event, Key) or event.is_forwarded or self.keyboard.repeats(event):
             await super().on_event(event)
         elif not self.keyboard.takes(event):
             target = self.focused or self.screen

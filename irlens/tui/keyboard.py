@@ -3,7 +3,8 @@
 Textual hands a key to what has the focus the moment it comes. What the key before it asked for may
 not be there yet: of "/max", typed faster than the prompt opens, three letters would be three
 commands. And what a key is meant for may still be read: such a key waits, and so do those behind
-it; no other key waits for an answer.
+it; no other key waits for an answer. A key that is held down, and leaves the focus where it is, is
+not kept in turn with itself: so many moves are drawn at once.
 """
 
 from collections import deque
@@ -52,8 +53,11 @@ class Keyboard:
         #: Keys as they were pressed, and those before them for which it is too early.
         self._pressed: deque[Key] = deque()
         self._waiting: deque[Key] = deque()
-        #: The key that acts.
+        #: The key that acts, and what had the focus before it did.
         self._acting: Key | None = None
+        self._before: tuple[object, object] | None = None
+        #: The last key that has acted, and what had the focus before it did.
+        self._settled: tuple[str, tuple[object, object]] | None = None
         self._guard: Timer | None = None
         self._telling: Timer | None = None
 
@@ -61,6 +65,15 @@ class Keyboard:
     def is_idle(self) -> bool:
         """Whether every key has acted."""
         return not self._pressed and not self._waiting and self._acting is None
+
+    def repeats(self, key: Key) -> bool:
+        """Return whether a key is the last one again, and that one has not moved the focus."""
+        return (
+            not self._pressed
+            and not self._waiting
+            and (self._acting is None or self._acting.key == key.key)
+            and self._settled == (key.key, self._focus)
+        )
 
     def takes(self, key: Key) -> bool:
         """Take a key that was pressed, to give it to the app anew when its turn has come.
@@ -116,14 +129,20 @@ class Keyboard:
             return
         self._waiting.append(key)
 
+    @property
+    def _focus(self) -> tuple[object, object]:
+        return self._app.screen, self._app.focused
+
     def _give(self, key: Key) -> None:
-        self._acting = Key(key.key, key.character)
+        self._acting, self._before = Key(key.key, key.character), self._focus
         self._acting.set_sender(self._app)  # who sends it does not get it back
         self._guard = self._app.set_timer(_LONGEST, partial(self._has_acted, self._acting))
         self._app.post_message(self._acting)
 
     def _has_acted(self, key: Key | None) -> None:
         if key is self._acting:
+            if key is not None and self._before is not None:
+                self._settled = (key.key, self._before)
             self._acting = None
             if self._guard is not None:
                 self._guard.stop()

@@ -44,6 +44,28 @@ async def test_a_search_can_be_typed_before_its_prompt_is_open(bench: Workbench)
         assert pane.position == second
 
 
+async def test_a_key_that_is_held_down_is_not_kept_in_turn(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await settle(pilot)
+        assert isinstance(app.screen, Inspector)
+        await pilot.press("g", "j")
+        pane = app.screen.linked.panes[0]
+        begun, taken = pane.line, []
+        takes = app.keyboard.takes
+        app.keyboard.takes = lambda key: taken.append(key) or takes(key)  # type: ignore[func-returns-value, method-assign]
+        press_at_once(pilot, *"j" * 20)
+        await settle(pilot)
+        assert pane.line == begun + 20
+        assert not taken
+        press_at_once(pilot, "slash", "slash", "slash", "enter")
+        await settle(pilot)
+        assert pane.sought is not None
+        assert pane.sought.text == "//", "a key that opens something is"
+        assert len(taken) > 3
+
+
 async def test_keys_go_through_screens_that_are_not_there_yet(bench: Workbench) -> None:
     app = Lens(bench, entry="softmax-h100")
     async with app.run_test(size=SIZE) as pilot:
