@@ -29,7 +29,7 @@ class Liberties(msgspec.Struct):
         untimed: Measurements of TorchInductor's that were taken to be all the same.
         attention: Whether PyTorch's flash or memory-efficient kernel was taken for attention, which
             on the GPU is chosen by what PyTorch was built with.
-        blind: Python processes that the program started, for which no GPU is pretended.
+        blind: Python processes that the program started and that could not be followed.
     """
 
     compared: int = 0
@@ -38,6 +38,14 @@ class Liberties(msgspec.Struct):
     attention: bool = False
     blind: int = 0
 
-    def tell_of_process(self) -> None:
-        """Count a Python process that the program has started."""
-        self.blind += 1
+    def clear(self) -> None:
+        """Forget all: from now on another process counts."""
+        for name in self.__struct_fields__:
+            setattr(self, name, type(getattr(self, name))())
+
+    def add(self, other: "Liberties") -> None:
+        """Count what was done in another process, too."""
+        self.compared += other.compared
+        self.uncompiled += other.uncompiled
+        self.untimed += other.untimed
+        self.attention |= other.attention

@@ -27,13 +27,13 @@ _META = torch.device("meta")
 _OF_META = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
 
 
-def pretend_gpu(facts: GpuFacts) -> Liberties:
+def pretend_gpu(facts: GpuFacts, liberties: Liberties) -> None:
     """Make PyTorch believe that there is a GPU, in the whole process and for good.
 
-    Returns:
-        What counts, from now on, what is done otherwise than there.
+    Args:
+        facts: The GPU.
+        liberties: Counts, from now on, what is done otherwise than there.
     """
-    liberties = Liberties()
     pretend_runtime(facts)
     _number_devices()
     autocast_absent()
@@ -54,7 +54,6 @@ def pretend_gpu(facts: GpuFacts) -> Liberties:
     mode = _AbsentTensors(liberties)
     pretend_everywhere(mode, _there)
     mode.__enter__()
-    return liberties
 
 
 class _AbsentTensors(TorchFunctionMode):  # type: ignore[misc]  # mypy does not follow torch

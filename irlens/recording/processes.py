@@ -1,46 +1,114 @@
-"""Watching for Python processes that a program starts: they are not the one that is watched."""
+"""Following the Python processes that a program starts: they pretend the same GPU.
 
+Each is started with a path that has the folder ``hook`` in front, whose ``sitecustomize`` Python
+imports before all else. What the program and the process see of the environment is what it was.
+"""
+
+import json
+import os
 import re
+import subprocess
 import sys
-from collections.abc import Callable
-from multiprocessing import spawn
-from pathlib import PurePath
-from types import FrameType
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from multiprocessing import util
+from pathlib import Path, PurePath
 from typing import Any
+from uuid import uuid4
 
+_HOOK = str(Path(__file__).with_name("hook"))
+#: Where irlens is, if not among what the process has installed.
+_IRLENS = str(Path(__file__).parents[2])
+#: What tells the hook of the order.
+_VARIABLE = "IRLENS_FOLLOW"
+#: One file for each process that has not been followed.
+STARTED = "started"
 _PYTHON = re.compile(r"python[\d.]*")
+_CHANGING = threading.RLock()
 
 
-def watch_processes(tell: Callable[[], None]) -> None:
-    """Tell of each Python process that is started anew, from now on; one that is forked is not.
+def follow_processes(order: str, notes: Path) -> None:
+    """Let each Python process that is started from now on carry out an order.
 
     Args:
-        tell: Called for each.
+        order: What it is told, see ``child.join``.
+        notes: Where there is a file for each that has been started, until it says that it follows.
     """
+    (notes / STARTED).mkdir(exist_ok=True)
 
-    def audit(event: str, details: tuple[Any, ...]) -> None:
-        if event == "subprocess.Popen" and _is_python(str(details[0])) and not _is_for_cpu():
-            tell()
+    def variables(environment: Mapping[str, str], *, is_python: bool) -> dict[str, str]:
+        token = uuid4().hex
+        if is_python:
+            (notes / STARTED / token).touch()
+        before = environment.get("PYTHONPATH")
+        told = {
+            "order": order,
+            "path": _IRLENS,
+            "prefix": sys.prefix,
+            "pythonpath": before,
+            "token": token,
+        }
+        path = _HOOK if before is None else os.pathsep.join((_HOOK, before))
+        return {"PYTHONPATH": path, _VARIABLE: json.dumps(told)}
 
-    sys.addaudithook(audit)
-    prepare = spawn.get_preparation_data
-
-    def prepared(name: str) -> dict[str, Any]:
-        tell()  # multiprocessing does not go through subprocess
-        return prepare(name)
-
-    spawn.get_preparation_data = prepared
-
-
-def _is_for_cpu() -> bool:
-    """Whether it is TorchInductor that starts a process: it tries what the CPU can do."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        if "/torch/_inductor/" in frame.f_code.co_filename:
-            return True
-        frame = frame.f_back
-    return False
+    _follow_subprocesses(variables)
+    _follow_multiprocessing(variables)
 
 
-def _is_python(executable: str) -> bool:
+def _follow_subprocesses(variables: Callable[..., dict[str, str]]) -> None:
+    start = subprocess.Popen.__init__
+
+    @wraps(start)
+    def started(self: Any, args: Any, *others: Any, **options: Any) -> None:
+        if len(others) > _ENVIRONMENT:  # given by its place, as nobody does
+            start(self, args, *others, **options)
+            return
+        environment = options.get("env")
+        environment = os.environ if environment is None else environment
+        if all(isinstance(name, str) for name in environment):
+            is_python = _is_python(options.get("executable") or args)
+            options["env"] = {**environment, **variables(environment, is_python=is_python)}
+        start(self, args, *others, **options)
+
+    subprocess.Popen.__init__ = started  # type: ignore[method-assign]
+
+
+#: The place of ``env`` among what ``Popen`` takes behind its first argument.
+_ENVIRONMENT = 9
+
+
+def _follow_multiprocessing(variables: Callable[..., dict[str, str]]) -> None:
+    """Follow what is started for the methods "spawn" and "forkserver"."""
+    start = util.spawnv_passfds
+
+    @wraps(start)
+    def started(*args: Any, **options: Any) -> Any:
+        with _environment(variables(os.environ, is_python=True)):
+            return start(*args, **options)
+
+    util.spawnv_passfds = started
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for as long as a process is started that inherits them."""
+    with _CHANGING:
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+
+
+def _is_python(command: Any) -> bool:
+    """Whether a command, or the executable of one, is a Python's."""
+    is_one = isinstance(command, str | bytes | os.PathLike)
+    executable = os.fsdecode(command if is_one else next(iter(command), ""))
     return executable == sys.executable or bool(_PYTHON.fullmatch(PurePath(executable).name))

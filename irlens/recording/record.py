@@ -17,6 +17,7 @@ from irlens.artifacts import store
 from irlens.model.errors import CaptureError
 from irlens.recording import keep
 from irlens.recording.order import ENDING, RUNNER, Ending, Order
+from irlens.recording.processes import STARTED
 
 #: What the user may have set that would keep Triton from compiling, or artifacts from here.
 _HIDDEN = frozenset(
@@ -162,8 +163,18 @@ def _signals_are_the_programs() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def _ending(notes: Path) -> Ending:
+    """Return how the program's process ended, with the liberties of those that it started."""
+    ending = _read_ending(notes / ENDING)
+    for other in sorted(notes.glob(f"*-{ENDING}")):
+        ending.liberties.add(_read_ending(other).liberties)
+    started = notes / STARTED
+    ending.liberties.blind = len(list(started.iterdir())) if started.exists() else 0
+    return ending
+
+
+def _read_ending(path: Path) -> Ending:
     try:
-        return msgspec.json.decode((notes / ENDING).read_bytes(), type=Ending)
+        return msgspec.json.decode(path.read_bytes(), type=Ending)
     except (OSError, msgspec.DecodeError):
         return Ending()  # the process was killed
 

@@ -9,24 +9,17 @@ import runpy
 import sys
 import traceback
 from importlib.machinery import SourceFileLoader
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens import arch
-from irlens.analyze.kernels import by_name
 from irlens.capturing.absent import Liberties, NoValueError
-from irlens.model.config import Target
 from irlens.model.errors import CaptureError
-from irlens.parse import cubin, hsaco
-from irlens.recording.order import ENDING, LAUNCHES, Ending, Order
-from irlens.recording.processes import watch_processes
-
-if TYPE_CHECKING:
-    from irlens.capturing.triton_door import LoadedFacts
+from irlens.recording.carrying_out import carry_out
+from irlens.recording.endings import Telling
+from irlens.recording.order import ENDING, Ending, Order
+from irlens.recording.processes import follow_processes
 
 _RUNPY = (runpy.__file__, "<frozen runpy>")
 #: Files that are not the user's: installed ones, and this program's.
@@ -37,12 +30,14 @@ _INSTALLED = re.compile(
 
 def main() -> None:
     """Run the program of the order as if Python had been started with it."""
-    order = msgspec.json.decode(sys.argv[1], type=Order)
+    told = sys.argv[1]
+    order = msgspec.json.decode(told, type=Order)
     notes = Path(order.notes)
     _restore_environment(order)
-    liberties = Liberties() if order.target is None else _pretend(order, order.target)
-    _watch(notes / LAUNCHES)
-    watch_processes(liberties.tell_of_process)
+    follow_processes(told, notes)
+    liberties = Liberties()
+    carry_out(order, liberties)
+    Telling(liberties, notes)  # of what is forked; of this process it is told below
     stopped = None
     try:
         _run(order)
@@ -67,20 +62,6 @@ def _restore_environment(order: Order) -> None:
         os.environ["PYTHONPATH"] = order.pythonpath
     script = Path(order.program)
     sys.path.insert(0, str(Path.cwd() if order.is_module else script.resolve().parent))
-
-
-def _watch(notes: Path) -> None:
-    """Write down launches as they come: a program may end by a signal."""
-    from irlens.capturing.launch import Launch
-    from irlens.capturing.triton_door import watch_launches
-
-    encoder = msgspec.json.Encoder()
-
-    def tell(launch: Launch) -> None:
-        with notes.open("ab") as stream:  # opened anew, since a program may fork
-            stream.write(encoder.encode(launch) + b"\n")
-
-    watch_launches(tell)
 
 
 def _run(order: Order) -> None:
@@ -134,65 +115,6 @@ def _place(error: Exception, notes: Path) -> str:
         if not _INSTALLED.search(frame.filename) and not frame.filename.startswith(str(notes))
     ]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "its start"
-
-
-def _pretend(order: Order, target: Target) -> Liberties:
-    """Put a GPU and its driver in place that are not there; return what counts liberties."""
-    from irlens.capturing.triton_door import launch_nowhere
-
-    row = arch.by_arch(target.arch).arch
-    known = {
-        "max_shared_mem": row.shared_per_block_optin,
-        "max_num_regs": row.registers_per_block,
-        "warpSize": row.warp_size,
-    }
-    if order.sm_count is not None:
-        known["multiprocessor_count"] = order.sm_count
-    read = _cubin_facts if target.vendor == "nvidia" else _hsaco_facts
-    launch_nowhere(target, known, row.threads_per_block, read)
-    if find_spec("torch") is None:
-        return Liberties()
-    from irlens.capturing.absent_runtime import GpuFacts
-    from irlens.capturing.absent_torch import pretend_gpu
-
-    properties = {
-        "shared_memory_per_block": row.shared_per_block,
-        "shared_memory_per_block_optin": row.shared_per_block_optin,
-        "shared_memory_per_multiprocessor": row.shared_per_sm,
-        "regs_per_multiprocessor": row.registers_per_sm,
-        "max_threads_per_multi_processor": row.warps_per_sm * row.warp_size,
-    }
-    if order.sm_count is not None:
-        properties["multi_processor_count"] = order.sm_count
-    return pretend_gpu(GpuFacts(target=target, name=order.name, properties=properties))
-
-
-def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":
-    """Return what a driver says of a kernel that it has loaded.
-
-    Raises:
-        CaptureError: The cubin does not say.
-    """
-    from irlens.capturing.triton_door import LoadedFacts
-
-    found = by_name(cubin.read(binary).kernels, kernel)
-    if found is None or found.registers is None or found.local_bytes is None:
-        raise CaptureError(f"the cubin of {kernel} does not say how many registers it takes")
-    return LoadedFacts(found.registers, found.local_bytes)
-
-
-def _hsaco_facts(binary: bytes, kernel: str) -> "LoadedFacts":
-    """Return what a driver says of a kernel that it has loaded.
-
-    Raises:
-        CaptureError: The code object holds no such kernel.
-    """
-    from irlens.capturing.triton_door import LoadedFacts
-
-    found = by_name(hsaco.read(binary).kernels, kernel)
-    if found is None:
-        raise CaptureError(f"the hsaco holds no kernel named {kernel}")
-    return LoadedFacts(found.registers, found.scratch_bytes)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,6 @@ for _ in range(2):
     out.float().sum().backward()
 assert out.is_cuda and out.dtype == torch.half and block.up.weight.grad.is_cuda
 assert torch.compile(doubled)(x).is_cuda
-assert torch.compile(torch.sin)(torch.zeros(3)).sum().item() == 0
 """,
     )
     (ran,) = recording.runs
@@ -103,7 +102,9 @@ def test_what_tuning_would_time_is_all_kept(tmp_path: Path) -> None:
         tmp_path,
         """
 import torch
+from torch._inductor import config
 
+config.test_configs.max_mm_configs = 3
 x = torch.randn(256, 256, device="cuda", dtype=torch.half)
 
 @torch.compile(mode="max-autotune")
@@ -119,7 +120,7 @@ assert product(x).dtype == torch.bfloat16 and product(x).is_cuda
     assert (ran.code, ran.stopped) == (0, None)
     assert ran.liberties.untimed > 1
     products = named(kept, "triton_mm")
-    assert len(products) > 1
+    assert len(products) == 3
     assert {"bf16[256, 256]"} == {capture.config.args["arg_A"] for capture in products}
     assert all("amdgcn" in capture.stages for capture in products)
 

@@ -176,24 +176,84 @@ def test_a_program_runs_as_python_would_run_it(
     assert (recorder.folder / "left").read_text() == "3"
 
 
-def test_python_processes_that_a_program_starts_are_counted(recorder: Recorder) -> None:
+def test_python_processes_that_a_program_starts_are_followed(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = recorder.folder / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import os\nos.environ['CUSTOMIZED'] = 'yes'\n")
+    monkeypatch.setenv("PYTHONPATH", str(own))
     recording = recorder.run(
         """
-        import multiprocessing, subprocess
-        if __name__ == "__main__":
+        import multiprocessing, os, subprocess
+
+        def work(block):
+            assert os.environ["PYTHONPATH"] == PATH and "IRLENS_FOLLOW" not in os.environ
+            assert block == 64 or os.environ["CUSTOMIZED"] == "yes"  # 64 is forked
+            scale[(1,)](5, BLOCK=block)
+
+        PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "own")
+        if sys.argv[1:]:
+            work(int(sys.argv[1]))
+        elif __name__ == "__main__":
             subprocess.run(["true"], check=True)
-            subprocess.run([sys.executable, "-c", "pass"], check=True)
-            child = multiprocessing.get_context("spawn").Process(target=print)
-            child.start()
-            child.join()
-            child = multiprocessing.get_context("fork").Process(target=lambda: scale[(1,)](5, 64))
-            child.start()
-            child.join()
+            subprocess.run([sys.executable, __file__, "16"], check=True)
+            subprocess.run(f"{sys.executable} {__file__} 32", shell=True, check=True)
+            for block, how in enumerate(("fork", "spawn", "forkserver"), 6):
+                child = multiprocessing.get_context(how).Process(target=work, args=(1 << block,))
+                child.start()
+                child.join()
+                assert child.exitcode == 0, how
+            # Without its environment nobody tells it.
+            subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
         """
     )
     (run,) = recording.runs
-    assert (run.code, run.liberties.blind) == (0, 2)
-    assert recording.variants == {"scale": 1}  # by the process that was forked
+    assert (run.code, run.liberties.blind) == (0, 1)
+    blocks = [capture.config.constexprs["BLOCK"] for capture in recorder.kept()]
+    assert blocks == [16, 32, 64, 128, 256]
+
+
+@needs_torch
+def test_liberties_of_other_processes_are_counted(recorder: Recorder) -> None:
+    recording = recorder.run(
+        """
+        import multiprocessing
+        import torch
+
+        def work():
+            x = torch.ones(8, device="cuda")
+            assert torch.equal(x, x)
+
+        if __name__ == "__main__":
+            work()
+            for how in ("fork", "spawn"):
+                child = multiprocessing.get_context(how).Process(target=work)
+                child.start()
+                child.join()
+        """
+    )
+    (run,) = recording.runs
+    assert (run.code, run.liberties.compared, run.liberties.blind) == (0, 3, 0)
+
+
+@needs_torch
+def test_tests_that_are_spread_over_processes_are_recorded(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = "".join(
+        f"def test_{block}():\n    x = torch.ones(8, device='cuda')\n    added(x, x, {block})\n"
+        for block in (16, 32)
+    )
+    recorder.write(TORCH + tests, "test_it.py")
+    monkeypatch.chdir(recorder.folder)
+    arguments = ("-q", "-n", "2", "-p", "no:cacheprovider", "test_it.py")
+    program = Program(name="pytest", is_module=True, arguments=arguments)
+    recording = record(program, recorder.place, [H100], pretend=True)
+    (run,) = recording.runs
+    assert (run.code, run.liberties.blind) == (0, 0)
+    blocks = {capture.config.constexprs["BLOCK"] for capture in recorder.kept()}
+    assert blocks == {16, 32}
 
 
 def test_a_module_runs_as_python_would_run_it(

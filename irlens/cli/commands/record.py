@@ -139,7 +139,7 @@ def _liberties(recording: "Recording") -> Iterator[str]:
         yield "attention taken to be a flash or memory-efficient kernel's"
     if blind := sum(each.blind for each in taken):
         processes = f"{blind} Python process{'es' if blind > 1 else ''}"
-        yield f"{processes} that the program started saw no GPU"
+        yield f"{processes} that the program started could not be followed"
 
 
 def _short(program: str) -> str:
