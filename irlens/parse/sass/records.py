@@ -1,0 +1,123 @@
+"""The records of a disassembly."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.source import SourceLocation, Span
+
+RegisterFile: TypeAlias = Literal["R", "UR", "P", "UP", "B"]
+OperandKind: TypeAlias = Literal[
+    "register", "memory", "constant", "descriptor", "special", "immediate", "label", "other"
+]
+
+#: An inlining chain as long as this is a loop in the debug information, not a program.
+MAX_CHAIN = 64
+
+
+class Register(msgspec.Struct, frozen=True, gc=False):
+    """A register as one operand names it.
+
+    Attributes:
+        file: "R" general, "UR" uniform, "P" predicate, "UP" uniform predicate, "B" barrier.
+        index: Its number; ``None`` for those that are constants (RZ, URZ, PT, UPT).
+        suffixes: What is written behind it: "64", "reuse", "H0_H0", "X16", "F32x2", ...
+    """
+
+    file: RegisterFile
+    index: int | None
+    suffixes: tuple[str, ...] = ()
+
+
+class Operand(msgspec.Struct, frozen=True, gc=False):
+    """One operand.
+
+    Attributes:
+        kind: "register" (with or without sign, absolute value or suffix), "memory"
+            (``[R4+0x10]``, ``desc[UR4][R2.64]``), "constant" (``c[0x0][0x210]``), "descriptor"
+            (``gdesc[UR8]``, ``tmem[UR4]``), "special" (``SR_TID.X``), "immediate", "label",
+            "other".
+        text: As written.
+        registers: The registers named in it, left to right.
+    """
+
+    kind: OperandKind
+    text: str
+    registers: tuple[Register, ...]
+
+
+class Guard(msgspec.Struct, frozen=True, gc=False):
+    """The predicate under which an instruction runs: ``@P0``, ``@!UP1``, ``@!PT``."""
+
+    register: Register
+    negated: bool
+
+    @property
+    def never(self) -> bool:
+        """Whether it never holds, as ``@!PT``."""
+        return self.negated and self.register.index is None
+
+
+class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One machine instruction.
+
+    Attributes:
+        offset: Bytes from the start of its section.
+        line: 1-based line of the disassembly.
+        guard: Predicate, if there is one.
+        opcode: Without modifiers: "LDG".
+        modifiers: What follows it: ("E", "128").
+        operands: In the order written.
+        targets: Labels that the instruction names, or that nvdisasm found that it jumps to.
+        schedule: Scheduling notes that nvdisasm 13 prints for sm_100 and newer; else empty.
+        source: Source lines, innermost inlined function first; empty without debug information.
+        ptx_line: Line of the PTX it was made from, as the assembler counted.
+    """
+
+    offset: int
+    line: int
+    guard: Guard | None
+    opcode: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    targets: tuple[str, ...]
+    schedule: str
+    source: tuple[SourceLocation, ...]
+    ptx_line: int | None = None
+
+    @property
+    def span(self) -> Span:
+        """The line it stands on."""
+        return Span("sass", self.line, self.line)
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """One code section: a kernel and the subroutines that were linked to it.
+
+    Attributes:
+        name: Of the section, without ".text.".
+        line: 1-based line of the ``.section`` directive.
+        instructions: In ascending order of their offsets.
+        labels: Index of the instruction behind each label; one behind the last for a label at
+            the end.
+        functions: Index of the first instruction of each function, by name; the kernel itself
+            is one of them.
+    """
+
+    name: str
+    line: int
+    instructions: tuple[Instruction, ...]
+    labels: dict[str, int]
+    functions: dict[str, int]
+
+
+class Sass(msgspec.Struct, frozen=True):
+    """A disassembly.
+
+    Attributes:
+        sections: The code sections.
+        unknown: Lines inside of code sections that are not understood, by 1-based line number.
+    """
+
+    sections: tuple[Section, ...]
+    unknown: dict[int, str]
