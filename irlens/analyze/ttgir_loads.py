@@ -9,7 +9,8 @@ ahead without that, as far as their buffer has room.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 import msgspec
 
@@ -48,6 +49,17 @@ _BULK_TO_SHARED = frozenset(
     }
 )
 _READS = _TO_REGISTERS | _THREADS_TO_SHARED | _BULK_TO_SHARED
+_PRODUCTS = frozenset(
+    {
+        "tt.dot",
+        "tt.dot_scaled",
+        "ttng.tc_gen5_mma",
+        "ttng.tc_gen5_mma_scaled",
+        "ttng.warp_group_dot",
+    }
+)
+#: What uses the tile in a buffer.
+_USES = _PRODUCTS | {"ttg.local_load"}
 _POINTER = re.compile(r"!tt\.ptr<([^,<>]+)(?:, \d+)?>")
 _WIDEST_ACCESS = 16  # bytes: 128-bit loads and copies are the widest that one thread issues
 
@@ -81,17 +93,19 @@ class _Finder:
         self._carried = Carried(module, self._values)
         self._loops: dict[int, Loop] = find_loops(module)
         self._bodies: dict[int, LoopBody] = {}
+        self._products = tuple(module.named(*_PRODUCTS))
 
     def loads(self) -> Iterator[LoopLoad]:
-        reads = self._reads()
+        reads = self._named(_READS)
         ahead, prologues = _prologues(reads)
+        peeled, _ = _prologues(self._named(_USES))
         for read in reads:
             # What stands in an outer loop as the prologue of an inner one is no read of its own.
             if read.loop is not None and read.operation.index not in prologues:
                 twins, alike = ahead[read.operation.index]
-                yield self._load(read, read.loop, twins, alike)
+                yield self._load(read, read.loop, twins, alike, peeled)
 
-    def _reads(self) -> list[_Read]:
+    def _named(self, names: frozenset[str]) -> list[_Read]:
         reads = []
         around: list[Operation] = []
         concurrent = 0  # operations before this one are in a ttg.warp_specialize
@@ -102,12 +116,19 @@ class _Finder:
                 around.append(operation)
             elif operation.name == "ttg.warp_specialize":
                 concurrent = max(concurrent, operation.end)
-            elif operation.name in _READS:
+            elif operation.name in names:
                 loop = around[-1] if around else None
                 reads.append(_Read(operation, loop, operation.index < concurrent))
         return reads
 
-    def _load(self, found: _Read, loop: Operation, twins: int, alike: int) -> LoopLoad:
+    def _load(
+        self,
+        found: _Read,
+        loop: Operation,
+        twins: int,
+        alike: int,
+        peeled: dict[int, tuple[int, int]],
+    ) -> LoopLoad:
         read = found.operation
         tile = _tile(read)
         buffer = self._buffer(read, tile)
@@ -128,7 +149,7 @@ class _Finder:
             loop_line=loop.span.line,
             loop_source=user_line(loop),
             state=state,
-            iterations_ahead=_iterations(twins, alike, ahead),
+            iterations_ahead=_iterations(twins, alike, ahead, self._used(buffer, loop, peeled)),
             shape=tile.shape,
             element=tile.element,
             bytes_per_iteration=_bytes(self._module, tile),
@@ -137,6 +158,22 @@ class _Finder:
             buffer_copies=copies,
             reason="" if ahead else self._reason(read, loop, widest),
         )
+
+    def _used(
+        self, buffer: int | None, loop: Operation, peeled: dict[int, tuple[int, int]]
+    ) -> Fraction:
+        """Return how many iterations a loop multiplies before it begins, with what a buffer holds.
+
+        A tile may be read into registers before that, for the first iteration of the loop itself.
+        """
+
+        def most(operations: Iterable[Operation]) -> Fraction:
+            inside = (each.index for each in operations if loop.index < each.index < loop.end)
+            return max((Fraction(*peeled[n]) for n in inside if n in peeled), default=Fraction(0))
+
+        if buffer is None:
+            return Fraction(0)
+        return min(most(self._buffers.users[buffer]), most(self._products))
 
     def _buffer(self, read: Operation, tile: Shaped) -> int | None:
         """Return the allocation that a copy fills; its barrier is no buffer of its element."""
@@ -198,11 +235,19 @@ def _prologues(reads: list[_Read]) -> tuple[dict[int, tuple[int, int]], set[int]
     return ahead, prologues
 
 
-def _iterations(twins: int, alike: int, ahead: bool) -> int | None:
-    """Return how many iterations ahead ``twins`` reads are of a loop that has ``alike``."""
+def _iterations(twins: int, alike: int, ahead: bool, used: Fraction) -> int | None:
+    """Return how many iterations ahead ``twins`` reads are of a loop that has ``alike``.
+
+    Args:
+        twins: Such reads before the loop.
+        alike: Such reads in it.
+        ahead: Whether it is known to run ahead at all.
+        used: The iterations whose tiles are used before the loop, too.
+    """
     if not ahead:
         return 0
-    return twins // alike if twins and twins % alike == 0 else None
+    distance = Fraction(twins, alike) - used
+    return int(distance) if twins and distance.denominator == 1 else None
 
 
 def _tile(read: Operation) -> Shaped:

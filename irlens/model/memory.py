@@ -91,9 +91,9 @@ class LoopLoad(msgspec.Struct, frozen=True, kw_only=True):
         loop_source: The user's line of that loop.
         state: "asynchronous": copied to shared memory ahead of its use; "registers": loaded ahead
             and carried round the loop in registers; "in place": each iteration reads its own.
-        iterations_ahead: In iteration i the loop issues the read of iteration i + this; 0 if it is
-            read in place, ``None`` where the ttgir does not show it (producers in a
-            ``ttg.warp_specialize`` run ahead as far as their buffer has room).
+        iterations_ahead: The iteration that first uses the tile of iteration i issues the read of
+            iteration i + this; 0 if it is read in place, ``None`` where the ttgir does not show it
+            (producers in a ``ttg.warp_specialize`` run ahead as far as their buffer has room).
         shape: Of the tile; empty for a single value.
         element: "f16".
         bytes_per_iteration: Of the tile, per CTA, as if nothing were masked off; ``None`` for an

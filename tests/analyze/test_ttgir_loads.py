@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irlens import arch
 from irlens.analyze import cfg, shared_memory, ttgir_loads, ttgir_refusals
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.pipelines import cp_async
 from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.capturing import Request, capture
+from irlens.inspection import inspect
+from irlens.model.config import ConstexprValue
 from irlens.model.errors import ParseError
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
@@ -69,6 +73,23 @@ def test_the_ptx_of_the_kernels_of_an_h200_runs_as_far_ahead() -> None:
             if found.bytes_per_copy is not None:
                 assert found.bytes_per_copy <= max(load.widest_access_bytes or 0 for load in here)
     assert compared >= 20
+
+
+@pytest.mark.parametrize("kernel", ["matmul", "matmul_tma"])
+@pytest.mark.parametrize("stages", [3, 4])
+def test_blackwell_multiplies_the_first_tiles_before_the_loop(
+    kernel: str, stages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copies of a tile that is used before the loop do not run ahead of the loop."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    b200 = arch.find("b200").target
+    tile: dict[str, ConstexprValue] = dict.fromkeys(("BLOCK_SIZE_M", "BLOCK_SIZE_N"), 64)
+    rest = {"BLOCK_SIZE_K": 32, "GROUP_SIZE_M": 8, "num_warps": 4, "num_stages": stages}
+    (found,) = capture(Request(kernel=kernel, target=b200, settings={**tile, **rest}))
+    report = inspect(found)
+    (copies,) = (each for each in report.pipelines if each.kind in ("cp.async", "tma"))
+    assert copies.prefetch_iterations == stages - 1
+    assert {load.iterations_ahead for load in report.loads} == {stages - 1}
 
 
 @pytest.mark.parametrize(
