@@ -1,5 +1,6 @@
 """Watching Triton in a process, and putting a GPU in place that is not there."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,8 @@ def _watch(notes: Path) -> None:
     encoder = msgspec.json.Encoder()
 
     def tell(launch: Launch) -> None:
-        with notes.open("ab") as stream:  # opened anew, since a program may fork
+        # Opened anew, since a program may fork; gone when nobody waits for this process any more.
+        with suppress(FileNotFoundError), notes.open("ab") as stream:
             stream.write(encoder.encode(launch) + b"\n")
 
     watch_launches(tell)

@@ -20,6 +20,8 @@ def join(order: str, token: str) -> None:
     """
     read = msgspec.json.decode(order, type=Order)
     notes = Path(read.notes)
+    if not (notes / STARTED).exists():  # nobody waits for the program any more
+        return
     (notes / STARTED / token).unlink(missing_ok=True)
     follow_processes(order, notes)
     carried_out = False

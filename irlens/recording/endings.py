@@ -1,6 +1,7 @@
 """Telling of liberties at the end of each process but the program's first."""
 
 import os
+from contextlib import suppress
 from multiprocessing import util
 from pathlib import Path
 from uuid import uuid4
@@ -36,4 +37,5 @@ class Telling:
 
     def _tell(self, name: str) -> None:
         ending = Ending(liberties=self._liberties)
-        (self._notes / f"{name}-{ENDING}").write_bytes(msgspec.json.encode(ending))
+        with suppress(FileNotFoundError):  # the recording did not wait for this process
+            (self._notes / f"{name}-{ENDING}").write_bytes(msgspec.json.encode(ending))

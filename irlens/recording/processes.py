@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from multiprocessing import util
 from pathlib import Path, PurePath
@@ -40,8 +40,10 @@ def follow_processes(order: str, notes: Path) -> None:
 
     def variables(environment: Mapping[str, str], *, is_python: bool) -> dict[str, str]:
         token = uuid4().hex
-        if is_python:
-            (notes / STARTED / token).touch()
+        # They are gone when nobody waits for this process any more.
+        with suppress(FileNotFoundError):
+            if is_python:
+                (notes / STARTED / token).touch()
         before = environment.get("PYTHONPATH")
         told = {
             "order": order,
