@@ -23,6 +23,8 @@ With a `stride` of 781 rows begin anywhere, and fp32 is loaded 4 bytes at a time
 
 * In the address: pad the rows to a multiple of 16 elements. Columns beyond the last may stay
   unused.
+* Where the value is a multiple of 8, say, pass it as a `tl.constexpr`: the compiler then knows. It
+  compiles anew for each value.
 * In the mask: pad, so that the bound is a multiple of 16 too, or treat the ragged end apart.
 * A multiple of 16 that the compiler was not told of: leave the argument out of `do_not_specialize`
   and `do_not_specialize_on_alignment`.
@@ -56,6 +58,7 @@ class _Narrow(msgspec.Struct):
     Attributes:
         access: As it is known now.
         best: With every argument a multiple of 16.
+        told: With every argument known as if it were a constexpr.
         elements: Elements of each thread.
         address: Arguments that, each for itself, narrow the best one through its address.
         mask: Those that do so through its mask alone.
@@ -63,6 +66,7 @@ class _Narrow(msgspec.Struct):
 
     access: Access
     best: Access
+    told: Access
     elements: int
     address: list[str]
     mask: list[str]
@@ -80,13 +84,14 @@ def find(facts: Facts) -> Iterator[Finding]:
     narrow: dict[int, _Narrow] = {}
     actual = access_widths(facts.ptx)
     best = accesses(facts.ttir, dict.fromkeys(known, _ALIGNMENT))
+    told = accesses(facts.ttir, {name: _divisor(facts, name, known[name]) for name in known})
     for index, access in enumerate(accesses(facts.ttir, known)):
         elements = prod(access.pointer.shape) // facts.threads
         width = access.width(elements)
         # Where the compiler did not do what its rule says, it had reasons not known here.
         follows_rule = actual.get((access.direction, access.location)) == frozenset({width})
         if follows_rule and width < best[index].width(elements):
-            narrow[index] = _Narrow(access, best[index], elements, [], [])
+            narrow[index] = _Narrow(access, best[index], told[index], elements, [], [])
     if narrow:
         _find_blockers(facts.ttir, known, narrow)
     reported = set()
@@ -140,7 +145,21 @@ def _hint(facts: Facts, found: _Narrow) -> str:
         return "leave out do_not_specialize: in this launch Triton would find the multiple of 16"
     if all(_is_multiple(facts, name) for name in found.address):
         return "pad the bound to a multiple of 16, or treat the ragged end apart"
-    return "pad the rows to a multiple of 16 elements"
+    padding = "pad the rows to a multiple of 16 elements"
+    width = found.told.width(found.elements)
+    if width == found.access.width(found.elements):
+        return padding
+    blockers = (*found.address, *found.mask)
+    names = " and ".join(name for name in blockers if not _is_multiple(facts, name))
+    return f"pass {names} as tl.constexpr to move {width} B, or {padding}"
+
+
+def _divisor(facts: Facts, name: str, known: int) -> int:
+    """Return the power of two, up to 16, that the compiler finds in an argument that it knows."""
+    value = facts.config.args.get(name.removeprefix("%"))
+    if not isinstance(value, int):
+        return known
+    return next(n for n in (16, 8, 4, 2, 1) if value % n == 0)
 
 
 def _is_multiple(facts: Facts, name: str) -> bool:

@@ -47,6 +47,16 @@ def test_a_multiple_that_the_compiler_was_not_told_of_needs_no_padding(look: Loo
     assert load.hint == "pad the rows to a multiple of 16 elements"
 
 
+def test_a_multiple_of_8_may_be_a_constexpr(look: Look) -> None:
+    (load,) = look(CODE, "columns.py:untold", args={"row_stride": 4004})
+    assert load.hint == (
+        "pass row_stride as tl.constexpr to move 16 B, or pad the rows to a multiple of 16 elements"
+    )
+    assert look(CODE, "columns.py:columns", args={"row_stride": 4004, "column_stride": 1})
+    (load,) = look(CODE, "columns.py:untold", args={"row_stride": 4002})
+    assert load.hint.startswith("pass row_stride as tl.constexpr to move 8 B")
+
+
 def test_shows_each_operand_its_own_stride(look: Look) -> None:
     found = look(CODE, "matmul", args={"M": 1000, "N": 1000, "K": 1000}, **TILE)
     assert ["K=1000 (mask)" in f.message for f in found] == [True, False, False]
