@@ -5,6 +5,7 @@ iterations lie between the two is read off the barriers' addresses, followed thr
 """
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import msgspec
 
@@ -163,7 +164,8 @@ class Ring:
         self._play(-1, concerned(before or []), phases)
         entering = len(phases)
         steps = [self._play(n, concerned(touches), phases) for n, touches in enumerate(traced)]
-        return self._settled(steps, None if before is None else entering)
+        apart = self._are_apart(every)
+        return self._settled(steps, None if before is None else entering, apart)
 
     def _waits(self, touch: Touch) -> bool:
         return awaited(self._instructions[touch.at]) is not None
@@ -218,13 +220,30 @@ class Ring:
                 phase.bytes = (phase.bytes or 0) + (added or 0) if known else None
         return _Iteration(len(begun), _total(begun), tuple(waits))
 
-    def _settled(self, steps: list[_Iteration], entering: int | None) -> RingReading | Unreadable:
+    def _are_apart(self, touches: list[Touch]) -> bool:
+        """Whether each wait has a ring of its own, so that no two are one that was unrolled.
+
+        What unrolling makes of one wait goes round every second barrier, say, of the same ring.
+        """
+        rings: dict[int, set[int]] = {}
+        for touch in touches:
+            if self._waits(touch) and touch.address is not None:
+                rings.setdefault(touch.at, set()).add(touch.address)
+        spans = sorted((min(ring), max(ring)) for ring in rings.values())
+        return all(low < high for low, high in spans) and all(
+            high < low for (_, high), (low, _) in pairwise(spans)
+        )
+
+    def _settled(
+        self, steps: list[_Iteration], entering: int | None, apart: bool
+    ) -> RingReading | Unreadable:
         """Read iterations of which the last ones must all be alike."""
         first = steps[-_AGREEING]
         if any(step != first for step in steps[-_AGREEING:]):
             return Unreadable("its iterations do not come to repeat")
         origins = [self._instructions[wait.at].locations for wait in first.waits]
-        if len(set(origins)) < len(origins) or (len(origins) > 1 and () in origins):
+        alike = len(set(origins)) < len(origins) or (len(origins) > 1 and () in origins)
+        if alike and not apart:
             return Unreadable("it waits several times an iteration: it may have been unrolled")
         if not first.waits:
             return Unreadable("nothing that it waits for is under way")
