@@ -1,7 +1,7 @@
 """Following the Python processes that a program starts: they pretend the same GPU.
 
 Each is started with a path that has the folder ``hook`` in front, whose ``sitecustomize`` Python
-imports before all else. What the program and the process see of the environment is what it was.
+imports before all else. What a Python process sees of its environment is what it would have been.
 """
 
 import json
@@ -111,6 +111,8 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 def _is_python(command: Any) -> bool:
     """Whether a command, or the executable of one, is a Python's."""
-    is_one = isinstance(command, str | bytes | os.PathLike)
-    executable = os.fsdecode(command if is_one else next(iter(command), ""))
+    first = command[0] if isinstance(command, list | tuple) and command else command
+    if not isinstance(first, str | bytes | os.PathLike):
+        return False
+    executable = os.fsdecode(first)
     return executable == sys.executable or bool(_PYTHON.fullmatch(PurePath(executable).name))

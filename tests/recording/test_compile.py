@@ -136,3 +136,27 @@ def test_what_only_the_gpu_could_tell_ends_the_program_at_its_line(tmp_path: Pat
     assert (ran.code, kept) == (1, [])
     assert ran.stopped is not None
     assert ran.stopped.startswith(f"{tmp_path}/program.py:3: multi_processor_count")
+
+
+def test_where_pytorch_does_not_let_it_functions_stay_as_they_are(tmp_path: Path) -> None:
+    recording, kept = run(
+        tmp_path,
+        """
+import torch
+from irlens.capturing.absent import Liberties
+from irlens.capturing.absent_compile import compile_nothing
+
+told = Liberties()
+compile_nothing(told)
+x = torch.rand(8, device="cuda")
+
+@torch.compile(dynamic=True)
+def twice(x):
+    return x * 2
+
+assert twice(x).is_cuda and twice(x).is_cuda and torch.compile(torch.sin) is not torch.sin
+assert told.uncompiled == 1  # the other has not been called
+""",
+    )
+    (ran,) = recording.runs
+    assert (ran.code, kept) == (0, [])
