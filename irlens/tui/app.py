@@ -151,13 +151,16 @@ class Lens(App[None]):
         self.following.look_at(None)
         self._show("browser")
 
-    def show_view(self, name: str, key: str, at: Place | None = None) -> None:
+    def show_view(
+        self, name: str, key: str, at: Place | None = None, *, like: EntryScreen | None = None
+    ) -> None:
         """Show an entry.
 
         Args:
             name: Which view of it: one of ``irlens.tui.screens.VIEWS``.
             key: The entry's.
             at: Where to look.
+            like: The same view of another entry, to go on from.
         """
         self.view = name
         self.following.look_at(key)
@@ -165,6 +168,8 @@ class Lens(App[None]):
         others = [other for other, view in self._views.items() if view.key != key]
         if installed not in self._views:
             self._views[installed] = load_view(name)(key, at)
+            if like is not None:
+                self._views[installed].resemble(like)
             self.install_screen(self._views[installed], installed)
         elif at is not None:
             self._views[installed].go_to(at)
@@ -220,7 +225,7 @@ class Lens(App[None]):
 
     def _show_compiled(self, origin: str, entry: Entry) -> None:
         if isinstance(self.screen, EntryScreen) and self.screen.key == origin:
-            self.show_view(self.view, entry.key, self.screen.here)
+            self.show_view(self.view, entry.key, like=self.screen)
         else:
             self.notify(f"compiled {printable_line(entry.kernel)}", timeout=3, markup=False)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from irlens.tui.app import Lens
 
 #: Seconds after which the next key is not kept waiting by what the last one was given to.
-_LONGEST = 2.0
+_LONGEST = 10.0
 #: Seconds for which a key waits in silence.
 _PATIENCE = 0.5
 
@@ -156,7 +156,7 @@ class Keyboard:
     def _tell(self) -> None:
         self._telling = None
         if self._waiting:
-            keys = " ".join(key.character or key.key for key in self._waiting)
+            keys = " ".join(map(_name_of, self._waiting))
             self._app.notify(f"{keys} waits for what is being read", timeout=3, markup=False)
 
     def _prompt_at(self) -> int | None:
@@ -186,3 +186,7 @@ class Keyboard:
     def _name(self, key: Key) -> str:
         active = self._app.screen.active_bindings.get(key.key)
         return (active.binding.id or "") if active is not None else ""
+
+
+def _name_of(key: Key) -> str:
+    return (key.character if key.is_printable else None) or key.key

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual.notifications import Notification
 
 from irlens.artifacts.load import load
 from irlens.comparison import compare
@@ -216,3 +217,9 @@ def late(bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
     yield make
     for each in made:
         each.go.set()
+
+
+@pytest.fixture(autouse=True)
+def told_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what has been told: a busy machine may take longer than that is shown."""
+    monkeypatch.setattr(Notification, "has_expired", False)

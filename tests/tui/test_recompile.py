@@ -50,8 +50,8 @@ async def opened(
 
 async def open_form(pilot: Pilot[None]) -> Recompile:
     await pilot.press("r")
-    await until(pilot, lambda: isinstance(pilot.app.screen, Recompile))
-    await pilot.pause()
+    await until(pilot, lambda: bool(pilot.app.screen.query(Field)))
+    await settle(pilot)
     screen = pilot.app.screen
     assert isinstance(screen, Recompile)
     return screen
@@ -429,3 +429,49 @@ def test_what_moved_looks_as_it_did(
     for size in ((80, 24), (120, 40), (250, 60)):
         app = Lens(bench, entry="softmax-h100")
         assert snap_compare(app, terminal_size=size, run_before=compile_it)
+
+
+async def test_the_inspector_goes_on_as_it_was_arranged(bench: "FakeWorkbench") -> None:
+    app = Lens(bench)
+    async with app.run_test(size=(160, 40)) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await settle(pilot)
+        assert isinstance(app.screen, Inspector)
+        python, *_, ptx = app.screen.linked.panes
+        await pilot.press("greater_than_sign", "greater_than_sign", "shift+tab", "i")
+        await pilot.press("slash", *"ex2", "enter", "z")
+        await settle(pilot)
+        assert ptx.has_focus
+        line, width = python.line, python.weight
+        assert "tl.exp" in python.line_text
+        app.recompiling.start("softmax-h100", {"num_stages": "2"})
+        await settle(pilot)
+        for keys, key in (([], "softmax-t4"), (["comma"], "softmax-h100")):
+            await pilot.press(*keys)
+            await settle(pilot)
+            assert isinstance(app.screen, Inspector)
+            assert app.screen.key == key
+            first, *_, last = app.screen.linked.panes
+            assert last.has_focus
+            assert last.showing == "ptx"
+            assert not last.folded
+            assert last.sought is not None
+            assert last.hits
+            assert last.line in last.linked
+            assert app.screen.linked.zoomed
+            assert (first.line, first.weight, first.display) == (line, width, False)
+
+
+async def test_the_overview_goes_on_at_the_same_panel(bench: "FakeWorkbench") -> None:
+    async with opened(bench, size=(80, 24)) as (app, pilot):
+        await pilot.press("f", "ctrl+d")
+        top = app.screen.query_one("#overview").scroll_y
+        assert top > 0
+        app.recompiling.start("softmax-h100", {"num_stages": "2"})
+        await settle(pilot)
+        await pilot.pause()
+        assert key_of(app) == "softmax-t4"
+        assert app.focused is not None
+        assert app.focused.id == "findings"
+        overview = app.screen.query_one("#overview")
+        assert overview.scroll_y == min(top, overview.max_scroll_y) > 0

@@ -166,7 +166,7 @@ class EntryScreen(LensScreen):
         """Show the entry that was compiled after (-1: before) this one, in the same view."""
         entries, at = self.lens.recompiling.history(self.key)
         if 0 <= at + step < len(entries):
-            self.lens.show_view(self.lens.view, entries[at + step], self.here)
+            self.lens.show_view(self.lens.view, entries[at + step], like=self)
 
     def action_back(self) -> None:
         """Return to the list of entries; while something is compiled from this one, cancel it."""
@@ -181,10 +181,8 @@ class EntryScreen(LensScreen):
         running = self.lens.recompiling.running
         return running is not None and running.key == self.key
 
-    @property
-    def here(self) -> Place | None:
-        """What is looked at, where another entry is likely to have the same."""
-        return None
+    def resemble(self, other: "EntryScreen") -> None:
+        """Begin where the same view of another entry is, as far as this one has the same."""
 
     def go_to(self, at: Place) -> None:
         """Look at another place."""

@@ -73,6 +73,8 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
         super().__init__(key, at)
         #: Whether there is something to see by now.
         self._is_told = False
+        #: Which panel to begin with, and how far to scroll.
+        self._like: tuple[str, float] | None = None
         #: Where panels began and ended when they were laid out last.
         self._spans: dict[Panel, tuple[int, int]] = {}
         #: How far down the bottom was when it was gone to; there is the bottom, however deep.
@@ -109,6 +111,18 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
     def is_too_early(self, binding: str) -> bool:
         """Return whether the panels that a key is for are still empty."""
         return not self._is_told and not self.leads_away(binding)
+
+    def set_focus(
+        self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
+    ) -> None:
+        """Focus a panel, and bring it into sight before the next key scrolls elsewhere."""
+        super().set_focus(widget, scroll_visible=False, from_app_focus=from_app_focus)
+        if scroll_visible and isinstance(widget, Panel) and widget.region:
+            overview = self.query_one("#overview")
+            if not overview.can_view_entire(widget):
+                overview.scroll_to_center(
+                    widget, animate=False, immediate=True, origin_visible=True
+                )
 
     def action_scroll(self, rows: int) -> None:
         """Scroll by some rows."""
@@ -206,8 +220,17 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
                 top = sum(node.virtual_region.y for node in around if isinstance(node, Widget))
                 yield panel, (top, top + panel.outer_size.height)
 
+    def resemble(self, other: EntryScreen) -> None:
+        """Begin with the other's panel, scrolled as far."""
+        if isinstance(other, View) and isinstance(other.focused, Panel):
+            self._like = str(other.focused.id), other.query_one("#overview").scroll_y
+
     def _has_told(self) -> None:
         self._is_told = True
+        if self._like is not None:
+            panel, top = self._like
+            self.query_one(f"#{panel}").focus(scroll_visible=False)
+            self.query_one("#overview").scroll_to(y=top, animate=False, immediate=True)
         self.lens.keyboard.go_on()
 
     def on_resize(self) -> None:

@@ -18,6 +18,7 @@ from irlens.model.text import printable_line
 from irlens.tui.code import describing
 from irlens.tui.code.document import Document, python_document, stage_document
 from irlens.tui.screens.base import EntryScreen, Place
+from irlens.tui.screens.outlook import Look, Outlook, outlook_of
 from irlens.tui.widgets.heading import Heading, title_of, views_with
 from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.linked_pane import LinkedPane
@@ -71,6 +72,7 @@ class PanesScreen(EntryScreen):
         self._contents = _Contents("", {}, ())
         self._documents: dict[str, Document] = {}
         self._is_laid_out = False
+        self._outlook: Outlook | None = None
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
@@ -98,7 +100,7 @@ class PanesScreen(EntryScreen):
         return [*self._contents.stages, *self._contents.python]
 
     @property
-    def here(self) -> Place | None:
+    def here(self) -> SourceLocation | None:
         """The line of Python that the cursor is at: those of a stage move with every change."""
         pane, python = self.linked.active, self._contents.python
         if pane is None or pane.document is None:
@@ -147,11 +149,28 @@ class PanesScreen(EntryScreen):
     def _reported(self, report: Report) -> None:
         self.query_one(Heading).show(title_of(report), views_with("inspector"))
 
+    def resemble(self, other: EntryScreen) -> None:
+        """Begin with the other's panes, at the same line of Python."""
+        if isinstance(other, PanesScreen):
+            self.at, self._outlook = other.here, outlook_of(other.linked)
+
     async def _lay_out(self) -> None:
-        for name in self._first_layout():
-            if len(self.linked.panes) < _ALWAYS or self.linked.room:
-                self.show(await self.linked.add(), name)
-        if self.at is not None and self._pane_for(_name_of(self.at)) is not None:
+        outlook = self._outlook or Outlook([Look(name) for name in self._first_layout()])
+        used: LinkedPane | None = None
+        begin = self.at if self._outlook and isinstance(self.at, SourceLocation) else None
+        if begin is not None:
+            self.linked.begin_at(begin)
+        for look in outlook.looks:
+            has_room = len(self.linked.panes) < _ALWAYS or self.linked.room
+            if has_room and look.showing in self.names:
+                pane = await self.linked.add()
+                look.give(pane)
+                self.show(pane, look.showing)
+                used = pane if look.used else used
+        if used is not None:
+            self.linked.use(used, leads=begin is None)
+            self.linked.zoom(used if outlook.zoomed else None)
+        elif self.at is not None and self._pane_for(_name_of(self.at)) is not None:
             self.go_to(self.at)
         elif self.linked.panes:
             self.linked.use(self.linked.panes[0])

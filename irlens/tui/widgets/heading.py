@@ -23,16 +23,20 @@ class Heading(Horizontal):
     }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        # What is known may be told before they are laid out.
+        self._sides = {name: Static(classes=name) for name in ("-left", "-right")}
+
     def compose(self) -> ComposeResult:
         """Lay out the two sides."""
-        yield Static(classes="-left")
-        yield Static(classes="-right")
+        yield from self._sides.values()
 
     def show(self, left: Content | None = None, right: Content | None = None) -> None:
         """Change a side; ``None`` leaves it as it is."""
         for side, content in (("-left", left), ("-right", right)):
             if content is not None:
-                self.query_one(f".{side}", Static).update(content)
+                self._sides[side].update(content)
 
 
 def title_of(report: Report) -> Content:

@@ -70,14 +70,25 @@ class LinkedPanes(Horizontal):
         for pane in self.panes:
             pane.display = alone is None or pane is alone
 
-    def use(self, pane: LinkedPane) -> None:
-        """Focus a pane; if another one is shown alone, this one is from now on."""
-        self._follow(pane)
+    def use(self, pane: LinkedPane, *, leads: bool = True) -> None:
+        """Focus a pane; if another one is shown alone, this one is from now on.
+
+        Args:
+            pane: The pane.
+            leads: Whether the others come to where its cursor is.
+        """
+        if leads:
+            self._follow(pane)
+        self._active = pane
         if not pane.display:
             self.zoom(pane)
             self.call_after_refresh(pane.focus)  # what is not there yet cannot have the focus
         else:
             pane.focus()
+
+    def begin_at(self, place: SourceLocation) -> None:
+        """Bring all panes to a line of Python as they come to show something."""
+        self._chain, self._place = (place,), (place.file, place.line)
 
     def link(self, source: LinkedPane) -> None:
         """Bring all panes to what the cursor of one is at."""
