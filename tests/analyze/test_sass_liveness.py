@@ -302,6 +302,7 @@ def names(registers: int) -> list[str]:
             "R20 R21",
         ),
         # As nvdisasm's life ranges have them (-plr -lrm narrow).
+        ("VHMNMX.BF16_V2 R6, R5.H0_H0, R2.H1_H1, R8.H0_H0, !PT", "R2 R5 R8", "R6"),
         (
             "ATOMG.E.ADD.F32x4.FTZ.RN.STRONG.GPU PT, R16, desc[UR6][R16.64], R4",
             "R4 R5 R6 R7 R16 R17 UR6 UR7",
