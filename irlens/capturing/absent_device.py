@@ -5,6 +5,7 @@ Modes reach what a program calls. TorchDynamo and TorchInductor leave every mode
 device then: which function serves an operator, what guards the device, what its hooks answer.
 """
 
+import atexit
 import ctypes
 import warnings
 from pathlib import Path
@@ -81,12 +82,14 @@ def _answer_yes(hooks: Any) -> None:
     yes = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(lambda hooks: True)
     for place in (_IS_BUILT, _HAS_CONTEXT):
         copied[_HEAD + place] = ctypes.cast(yes, ctypes.c_void_p).value
+    # Python frees both when it ends, and C++ ends after it.
+    atexit.register(_put_back, hooks, hooks[0], (copied, yes))
     hooks[0] = ctypes.addressof(copied) + _HEAD * word
-    _KEPT.extend((copied, yes))
 
 
-#: What C++ points to from now on.
-_KEPT: list[Any] = []
+def _put_back(hooks: Any, table: int, kept: object) -> None:
+    """Give hooks their own table again; what stood in for it has been kept until now."""
+    hooks[0] = table
 
 
 def _make_on_meta() -> None:
