@@ -5,14 +5,9 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from irlens.capturing.describe import Description
+from irlens.capturing.expressions import UnknownSizeError, evaluate
 from irlens.capturing.request import Request
-from irlens.capturing.values import (
-    Argument,
-    Descriptor,
-    UnknownSizeError,
-    evaluate,
-    parse_argument,
-)
+from irlens.capturing.values import Argument, Descriptor, parse_argument
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, UnknownNameError
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from irlens.arch import Gpu
-from irlens.capturing.values import BUILT_IN, UnknownSizeError, evaluate
+from irlens.capturing.expressions import BUILT_IN, UnknownSizeError, evaluate
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.model.sweep import Figures, Trial

@@ -14,17 +14,9 @@ import msgspec
 from irlens import arch
 from irlens.capturing.call import Call, evaluate_grid
 from irlens.capturing.describe import Description
-from irlens.capturing.values import (
-    DTYPES,
-    Argument,
-    Dtype,
-    dtype_of,
-    evaluate,
-    parse_argument,
-    parse_value,
-    recorded,
-    written,
-)
+from irlens.capturing.dtypes import DTYPES, Dtype, dtype_of
+from irlens.capturing.expressions import evaluate
+from irlens.capturing.values import Argument, parse_argument, parse_value, recorded, written
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError

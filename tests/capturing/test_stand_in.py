@@ -7,8 +7,9 @@ import pytest
 from triton.backends.amd.compiler import HIPBackend
 from triton.backends.nvidia.compiler import CUDABackend
 
+from irlens.capturing.dtypes import DTYPES
 from irlens.capturing.triton_door import stand_ins
-from irlens.capturing.values import DTYPES, Tensor
+from irlens.capturing.values import Tensor
 
 HAVE_TORCH = importlib.util.find_spec("torch") is not None
 SHAPES = [(1,), (3, 5), (7, 1, 9), (2**29,), (2**29 - 1,), (2**31 - 1,), (2**31,)]

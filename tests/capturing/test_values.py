@@ -4,16 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.capturing.values import (
-    DTYPES,
-    Descriptor,
-    Tensor,
-    dtype_of,
-    evaluate,
-    parse_argument,
-    parse_value,
-    recorded,
-)
+from irlens.capturing.dtypes import DTYPES, dtype_of
+from irlens.capturing.expressions import evaluate
+from irlens.capturing.values import Descriptor, Tensor, parse_argument, parse_value, recorded
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 

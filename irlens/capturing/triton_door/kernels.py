@@ -9,7 +9,8 @@ from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.jit import JITFunction
 
 from irlens.capturing.call import Parameter
-from irlens.capturing.values import dtype_of, is_layout
+from irlens.capturing.dtypes import dtype_of
+from irlens.capturing.expressions import is_layout
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import UnknownNameError
 

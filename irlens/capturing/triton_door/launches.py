@@ -10,10 +10,11 @@ from triton.compiler.compiler import CompiledKernel
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction, MockTensor
 
+from irlens.capturing.dtypes import DTYPES
 from irlens.capturing.launch import Launch
 from irlens.capturing.triton_door.inductor import watch_inductor
 from irlens.capturing.triton_door.kernels import Values, plain
-from irlens.capturing.values import DTYPES, Descriptor, Tensor, recorded
+from irlens.capturing.values import Descriptor, Tensor, recorded
 
 
 def watch_launches(tell: Callable[[Launch], None]) -> None:

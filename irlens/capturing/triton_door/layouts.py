@@ -9,7 +9,7 @@ import triton.language as tl
 from triton.experimental.gluon import language
 from triton.experimental.gluon.nvidia import hopper as nvidia
 
-from irlens.capturing.values import DTYPES
+from irlens.capturing.dtypes import DTYPES
 from irlens.model.errors import CaptureError, UnknownNameError
 
 try:
