@@ -134,7 +134,10 @@ class Keyboard:
         return self._app.screen, self._app.focused
 
     def _give(self, key: Key) -> None:
-        self._acting, self._before = Key(key.key, key.character), self._focus
+        # Enter is a new line where it was typed before the app had the terminal.
+        is_enter = key.key == "ctrl+j" and key.key not in self._app.screen.active_bindings
+        acting = Key("enter", "\r") if is_enter else Key(key.key, key.character)
+        self._acting, self._before = acting, self._focus
         self._acting.set_sender(self._app)  # who sends it does not get it back
         self._guard = self._app.set_timer(_LONGEST, partial(self._has_acted, self._acting))
         self._app.post_message(self._acting)
@@ -166,7 +169,7 @@ class Keyboard:
         for at, key in enumerate(self._waiting):
             if found is None and self._name(key) in prompts:
                 found = at
-            elif key.key == "enter":
+            elif key.key in ("enter", "ctrl+j"):
                 found = None
         return found
 

@@ -129,6 +129,15 @@ async def test_keys_wait_for_what_they_ask_about_and_the_others_do_not(
         assert ptx.rows[ptx.row_of(ptx.line) - 1] in copies
 
 
+async def test_enter_may_come_from_before_the_app_had_the_terminal(bench: Workbench) -> None:
+    app = Lens(bench)
+    async with app.run_test(size=SIZE) as pilot:
+        press_at_once(pilot, "slash", *"spill", "ctrl+j", "ctrl+j")
+        await settle(pilot)
+        assert isinstance(app.screen, Overview)
+        assert app.screen.key == "spill-h100"
+
+
 @pytest.mark.parametrize(
     ("keys", "screen"),
     [
