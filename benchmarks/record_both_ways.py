@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from irlens.artifacts import elf
 from irlens.artifacts.load import load
 from irlens.capturing import find_device
 from irlens.cli.subject import known_gpu
@@ -22,7 +23,7 @@ from irlens.model.capture import MANIFEST_NAME, STAGE_ORDER, Capture
 
 _COMPARED = {f".{stage}" for stage in STAGE_ORDER} | {".json"}
 _WORKSPACE = re.compile(rb"\.irlens-tmp-[0-9a-f]+-[0-9a-f]+")
-_NUMBERS = re.compile(rb"^\.b8 \d+.*\n", re.MULTILINE)
+_NUMBERS = re.compile(rb"^(\.b8 \d+|\.global .* assertFile_).*\n", re.MULTILINE)
 
 
 def record(program: str, place: Path, *options: str) -> list[Path]:
@@ -42,10 +43,17 @@ def differing(one: Path, other: Path) -> list[str]:
 def content(path: Path) -> bytes:
     """Return what a file holds, whichever directory a run was given to work in.
 
-    The strings of PTX's debug information are written out in numbers: they are left out.
+    In PTX the strings of debug information, and of where an assertion stands, are written out in
+    numbers, and a cubin's debug information is packed: these are left out.
     """
     read = path.read_bytes()
-    return _WORKSPACE.sub(b"", _NUMBERS.sub(b"", read) if path.suffix == ".ptx" else read)
+    if path.suffix == ".ptx":
+        read = _NUMBERS.sub(b"", read)
+    if path.suffix == ".cubin":
+        file = elf.read(read)
+        kept = (section for section in file.sections if "debug" not in section.name)
+        read = b"".join(section.name.encode() + file.content(section) for section in kept)
+    return _WORKSPACE.sub(b"", read)
 
 
 def variant(entry: Path) -> tuple[object, ...]:
