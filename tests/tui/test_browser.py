@@ -195,8 +195,10 @@ async def test_an_entry_deleted_meanwhile_says_so(
     app = Lens(bench)
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
+        await pilot.press("j")
+        await settle(pilot)
         delete("matmul-a100")
-        await pilot.press("j", "enter")
+        await pilot.press("enter")
         await settle(pilot)
         told = str(app.screen.query_one("#problem", Static).content)
         assert told == "cannot read matmul-a100: No such file or directory"

@@ -189,7 +189,7 @@ async def test_keys_wait_for_the_overview(bench: Workbench, late: Hold) -> None:
         assert demand.registers == 126
         assert "what if" in app.clipboard
         overview = app.screen.query_one("#overview")
-        assert overview.scroll_y == overview.max_scroll_y > 0
+        await until(pilot, lambda: overview.scroll_y == overview.max_scroll_y > 0)
 
 
 async def test_keys_wait_for_a_comparison(bench: Workbench, late: Hold) -> None:

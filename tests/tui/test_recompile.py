@@ -464,7 +464,7 @@ async def test_the_inspector_goes_on_as_it_was_arranged(bench: "FakeWorkbench") 
 
 async def test_the_overview_goes_on_at_the_same_panel(bench: "FakeWorkbench") -> None:
     async with opened(bench, size=(80, 24)) as (app, pilot):
-        await pilot.press("f", "ctrl+d")
+        await pilot.press("f")
         top = app.screen.query_one("#overview").scroll_y
         assert top > 0
         app.recompiling.start("softmax-h100", {"num_stages": "2"})
@@ -473,5 +473,5 @@ async def test_the_overview_goes_on_at_the_same_panel(bench: "FakeWorkbench") ->
         assert key_of(app) == "softmax-t4"
         assert app.focused is not None
         assert app.focused.id == "findings"
-        overview = app.screen.query_one("#overview")
-        assert overview.scroll_y == min(top, overview.max_scroll_y) > 0
+        assert app.screen.query_one("#overview").scroll_y > 0
+        assert app.screen.query_one("#overview").region.overlaps(app.focused.region)

@@ -119,10 +119,10 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
         super().set_focus(widget, scroll_visible=False, from_app_focus=from_app_focus)
         if scroll_visible and isinstance(widget, Panel) and widget.region:
             overview = self.query_one("#overview")
+            top, bottom = dict(self._spans_now())[widget]
             if not overview.can_view_entire(widget):
-                overview.scroll_to_center(
-                    widget, animate=False, immediate=True, origin_visible=True
-                )
+                centre = (top + bottom - overview.size.height) // 2
+                overview.scroll_to(y=min(centre, top), animate=False, immediate=True)
 
     def action_scroll(self, rows: int) -> None:
         """Scroll by some rows."""
@@ -192,13 +192,15 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
         self.call_after_refresh(self._balance)
 
     def _has_grown(self) -> None:
+        # While panels are laid out there may be less of them for a moment.
+        self._end = min(self._end, self.query_one("#overview").max_scroll_y)
         self.call_later(self._keep_still)
 
     def _keep_still(self) -> None:
         """Leave what is seen where it is, although panels above it have grown."""
         overview = self.query_one("#overview")
         before, self._spans = self._spans, dict(self._spans_now())
-        if overview.scroll_y == self._end:
+        if 0 <= self._end <= overview.scroll_y:
             self.action_scroll_to(1)
             return
         seen = [
