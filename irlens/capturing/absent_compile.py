@@ -14,6 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from irlens.capturing.absent import Liberties
+from irlens.capturing.absent_folding import fold_on_cpu
 from irlens.capturing.after_import import after_import
 
 _CUDA = torch.device("cuda", 0)
@@ -31,6 +32,7 @@ def compile_for_absent(mode: type[TorchFunctionMode], liberties: Liberties) -> N
     after_import("torch._subclasses.meta_utils", _trace_on_cuda)
     after_import("torch._inductor.config", _compile_here)
     after_import("torch._inductor.compile_fx", _record_no_graphs)
+    after_import("torch._inductor.fx_passes.joint_graph", fold_on_cpu)
     after_import("torch._inductor.runtime.triton_heuristics", _launch_nowhere)
     after_import(
         "torch._inductor.runtime.benchmarking", lambda module: _time_nothing(module, liberties)

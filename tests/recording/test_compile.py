@@ -160,3 +160,37 @@ assert told.uncompiled == 1  # the other has not been called
     )
     (ran,) = recording.runs
     assert (ran.code, kept) == (0, [])
+
+
+def test_what_has_one_value_everywhere_is_folded_as_on_the_cpu(tmp_path: Path) -> None:
+    # On the CPU there are values: what TorchInductor leaves of a graph there, it leaves of it here.
+    recording, kept = run(
+        tmp_path,
+        """
+import torch
+from torch._inductor import config
+
+left = []
+config.joint_custom_post_pass = lambda graph: left.append(
+    [(str(node.target), [each for each in node.args if isinstance(each, float)])
+     for node in graph.nodes if node.users]
+)
+
+@torch.compile
+def sums(x, i):
+    device = x.device
+    same = x * 2 + torch.zeros(256, device=device) - torch.ones(256, device=device).log() + i * 0
+    return same * torch.ones(4, 256, device=device) + torch.full((256,), 1.5, device=device).square()
+
+for device in ("cpu", "cuda"):
+    whole = torch.ones(4, 256, device=device, dtype=torch.int64)
+    assert sums(torch.rand(4, 256, device=device), whole).device.type == device
+here, there = left
+assert here == there, left
+assert [name for name, _ in there[1:]] == ["aten.mul.Tensor", "aten.full.default", "aten.add.Tensor"]
+assert there[2][1] == [2.25], there
+""",
+    )
+    (ran,) = recording.runs
+    assert (ran.code, ran.stopped) == (0, None)
+    assert {capture.kernel for capture in kept} == {"triton_poi_fused_add_mul_pow_0"}
