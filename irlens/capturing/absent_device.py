@@ -7,19 +7,24 @@ device then: which function serves an operator, what guards the device, what its
 
 import atexit
 import ctypes
+import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-_LIBRARIES = Path(torch.__file__).parent / "lib"
+_PACKAGE = Path(torch.__file__).parent
+_LIBRARIES = _PACKAGE / "lib"
 #: Places in the table of guards: a device type each, see c10/core/DeviceType.h.
 _CUDA, _LAZY = 1, 17
-#: Places in the table of the CUDA hooks' virtual functions: "isBuilt" and "hasPrimaryContext", the
-#: first and third of at::AcceleratorHooksInterface, behind both destructors.
-_IS_BUILT, _HAS_CONTEXT = 2, 4
-#: What stands before the functions in such a table, and more functions than it has, in words.
+#: What the CUDA hooks are to answer with yes, and the header that declares it.
+_ANSWERED = ("isBuilt", "hasPrimaryContext")
+_HOOKS = _PACKAGE / "include" / "ATen" / "detail" / "AcceleratorHooksInterface.h"
+_VIRTUAL = re.compile(r"\bvirtual\s[^;({]*?(~?\w+)\s*\(")
+_COMMENT = re.compile(r"//.*")
+#: What stands before the functions in their table, and more functions than it has, in words.
 _HEAD, _FUNCTIONS = 2, 64
 #: Registered kernels live as long as this.
 _KERNELS = torch.library.Library("aten", "IMPL")
@@ -65,22 +70,40 @@ def _accelerates() -> bool:
         return False
     if not torch.backends.cuda.is_built() or not torch._C._cuda_getDeviceCount():
         try:
+            places = virtual_functions(_HOOKS.read_text("utf-8"))
             library = ctypes.CDLL(str(_LIBRARIES / "libtorch_cpu.so"))
             hooks_of = library._ZN2at6detail12getCUDAHooksEv
-        except (OSError, AttributeError):
+            answered = [places[name] for name in _ANSWERED]
+        except (OSError, AttributeError, KeyError):
             return False
         hooks_of.restype = ctypes.POINTER(ctypes.c_void_p)
-        _answer_yes(hooks_of())
+        _answer_yes(hooks_of(), answered)
     return bool(accelerator() == torch.device("cuda"))
 
 
-def _answer_yes(hooks: Any) -> None:
+def virtual_functions(header: str) -> dict[str, int]:
+    """Return the places of a class's virtual functions in their table, by name.
+
+    Args:
+        header: What declares the class, which derives from none. The functions stand in the table
+            in the order in which they are declared; a destructor takes two places (Itanium C++ ABI,
+            2.5.2).
+    """
+    places: dict[str, int] = {}
+    place = 0
+    for name in _VIRTUAL.findall(_COMMENT.sub("", header)):
+        places.setdefault(name, place)
+        place += 2 if name.startswith("~") else 1
+    return places
+
+
+def _answer_yes(hooks: Any, places: Sequence[int]) -> None:
     """Let hooks answer that CUDA is built in, and that there is a context of its devices."""
     word = ctypes.sizeof(ctypes.c_void_p)
     table = (ctypes.c_void_p * (_HEAD + _FUNCTIONS)).from_address(hooks[0] - _HEAD * word)
     copied = (ctypes.c_void_p * len(table))(*table)
     yes = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(lambda hooks: True)
-    for place in (_IS_BUILT, _HAS_CONTEXT):
+    for place in places:
         copied[_HEAD + place] = ctypes.cast(yes, ctypes.c_void_p).value
     # Python frees both when it ends, and C++ ends after it.
     atexit.register(_put_back, hooks, hooks[0], (copied, yes))
