@@ -14,6 +14,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from irlens.capturing.absent import Liberties
+from irlens.capturing.absent_constants import (
+    fold_constants,
+    hash_constants,
+    keep_constants,
+    read_constants,
+)
 from irlens.capturing.absent_folding import fold_on_cpu
 from irlens.capturing.after_import import after_import
 
@@ -33,6 +39,10 @@ def compile_for_absent(mode: type[TorchFunctionMode], liberties: Liberties) -> N
     after_import("torch._inductor.config", _compile_here)
     after_import("torch._inductor.compile_fx", _record_no_graphs)
     after_import("torch._inductor.fx_passes.joint_graph", fold_on_cpu)
+    after_import("torch._meta_registrations", keep_constants)
+    after_import("torch._inductor.constant_folding", fold_constants)
+    after_import("torch._inductor.graph", read_constants)
+    after_import("torch._inductor.codecache", hash_constants)
     after_import("torch._inductor.runtime.triton_heuristics", _launch_nowhere)
     after_import(
         "torch._inductor.runtime.benchmarking", lambda module: _time_nothing(module, liberties)

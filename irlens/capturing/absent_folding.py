@@ -13,7 +13,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-_CPU, _META = torch.device("cpu"), torch.device("meta")
+from irlens.capturing.absent_constants import values_of
+
+_CPU = torch.device("cpu")
 
 
 def fold_on_cpu(passes: ModuleType) -> None:
@@ -50,5 +52,8 @@ class _OnCpu(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow t
 
 
 def _there(value: Any) -> Any:
-    """Return the CPU for "cuda", and all else as it is."""
+    """Return the CPU for "cuda", a constant's values for the constant, and all else as it is."""
+    if isinstance(value, torch.Tensor) and value.is_meta:
+        values = values_of(value)
+        return value if values is None else values
     return _CPU if isinstance(value, torch.device) and value.type == "cuda" else value

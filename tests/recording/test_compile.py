@@ -180,17 +180,66 @@ config.joint_custom_post_pass = lambda graph: left.append(
 def sums(x, i):
     device = x.device
     same = x * 2 + torch.zeros(256, device=device) - torch.ones(256, device=device).log() + i * 0
-    return same * torch.ones(4, 256, device=device) + torch.full((256,), 1.5, device=device).square()
+    same = same * torch.ones(4, 256, device=device)
+    return same + torch.full((256,), 1.5, device=device).square()
 
 for device in ("cpu", "cuda"):
     whole = torch.ones(4, 256, device=device, dtype=torch.int64)
     assert sums(torch.rand(4, 256, device=device), whole).device.type == device
 here, there = left
 assert here == there, left
-assert [name for name, _ in there[1:]] == ["aten.mul.Tensor", "aten.full.default", "aten.add.Tensor"]
-assert there[2][1] == [2.25], there
+names, constants = zip(*there[1:])
+assert names == ("aten.mul.Tensor", "aten.full.default", "aten.add.Tensor"), there
+assert constants[1] == [2.25], there
 """,
     )
     (ran,) = recording.runs
     assert (ran.code, ran.stopped) == (0, None)
     assert {capture.kernel for capture in kept} == {"triton_poi_fused_add_mul_pow_0"}
+
+
+def test_constants_are_put_into_kernels_as_they_are_on_the_gpu(tmp_path: Path) -> None:
+    recording, kept = run(
+        tmp_path,
+        """
+import torch
+from torch._inductor import config
+
+def few(x):
+    scaled = x[:, [5, 11]] / torch.tensor(8.0, device="cuda").sqrt()
+    return scaled * torch.tensor([29.0, 31.0], device="cuda")
+
+def many(x):
+    return x * torch.tensor(16 * [3.0, 5.0], device="cuda") + torch.tensor(
+        16 * [7.0, 11.0], device="cuda"
+    )
+
+x = torch.rand(4, 32, device="cuda")
+torch.compile(few)(x)
+torch.compile(many)(x)
+
+left = []
+config.freezing = True
+config.post_grad_custom_post_pass = lambda graph: left.extend(
+    str(node.target) for node in graph.nodes if node.op == "call_function" and node.users
+)
+model = torch.nn.Sequential(torch.nn.Linear(32, 16), torch.nn.BatchNorm1d(16)).cuda().eval()
+with torch.no_grad():
+    torch.compile(model)(x)
+assert "aten.mm.default" in left and "aten.sqrt.default" not in left, left
+assert "aten.permute.default" not in left, left
+config.post_grad_custom_post_pass = None
+with torch.no_grad():
+    torch.compile(torch.nn.Linear(32, 8).cuda())(x)  # whose bias would be put into the kernel
+""",
+    )
+    (ran,) = recording.runs
+    assert ran.stopped is not None
+    assert ran.stopped.startswith(f"{tmp_path}/program.py:30: a constant of a function")
+    (few,) = named(kept, "index")
+    assert few.config.args.keys() == {"in_ptr0", "out_ptr0", "xnumel"}
+    ttir = few.stages["ttir"].text()
+    assert "dense<2.900000e+01>" in ttir
+    assert "dense<3.100000e+01>" in ttir
+    (many,) = named(kept, "add_lift_fresh")
+    assert many.config.args["in_ptr1"] == many.config.args["in_ptr2"] == "fp32[32]"
