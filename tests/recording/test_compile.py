@@ -210,13 +210,13 @@ def few(x):
     return scaled * torch.tensor([29.0, 31.0], device="cuda")
 
 def many(x):
-    return x * torch.tensor(16 * [3.0, 5.0], device="cuda") + torch.tensor(
-        16 * [7.0, 11.0], device="cuda"
-    )
+    return x * torch.tensor(16 * [3.0, 5.0]) + torch.tensor(16 * [7.0, 11.0])
 
 x = torch.rand(4, 32, device="cuda")
 torch.compile(few)(x)
-torch.compile(many)(x)
+torch.set_default_device("cuda")
+torch.compile(many, fullgraph=True)(x)
+torch.set_default_device(None)
 
 left = []
 config.freezing = True
