@@ -137,12 +137,12 @@ async def _handfuls(iterate: Callable[[], Iterator[T]]) -> AsyncIterator[list[T]
     try:
         while not (running.done() and arrived.empty()):
             next_one = asyncio.ensure_future(arrived.get())
-            await asyncio.wait({running, next_one}, return_when=asyncio.FIRST_COMPLETED)
-            if next_one.done():
-                if handful := next_one.result():
+            try:
+                await asyncio.wait({running, next_one}, return_when=asyncio.FIRST_COMPLETED)
+                if next_one.done() and (handful := next_one.result()):
                     yield handful
-            else:
-                next_one.cancel()
+            finally:
+                next_one.cancel()  # it does nothing to what is done
         running.result()
     finally:
         stopped.set()

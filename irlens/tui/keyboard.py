@@ -69,7 +69,8 @@ class Keyboard:
     def repeats(self, key: Key) -> bool:
         """Return whether a key is the last one again, and that one has not moved the focus."""
         return (
-            not self._pressed
+            key is not self._acting
+            and not self._pressed
             and not self._waiting
             and (self._acting is None or self._acting.key == key.key)
             and self._settled == (key.key, self._focus)

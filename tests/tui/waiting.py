@@ -21,7 +21,11 @@ _SIGNS = {"slash": "/", "colon": ":"}
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until everything that was asked has been answered and drawn."""
     await pilot.pause()
+    end = time.monotonic() + PATIENCE
     while _is_busy(pilot):
+        if pilot.app._exception is not None:  # it has ended, and will never be idle
+            raise pilot.app._exception
+        assert time.monotonic() < end, "it is busy for ever"
         with suppress(WorkerCancelled):  # who leaves a screen abandons what it asked for
             await pilot.app.workers.wait_for_complete()
         await pilot.pause(0.01)

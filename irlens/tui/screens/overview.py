@@ -119,8 +119,9 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
         super().set_focus(widget, scroll_visible=False, from_app_focus=from_app_focus)
         if scroll_visible and isinstance(widget, Panel) and widget.region:
             overview = self.query_one("#overview")
-            top, bottom = dict(self._spans_now())[widget]
-            if not overview.can_view_entire(widget):
+            # None of a screen that is being taken apart.
+            top, bottom = dict(self._spans_now()).get(widget, (0, 0))
+            if bottom and not overview.can_view_entire(widget):
                 centre = (top + bottom - overview.size.height) // 2
                 overview.scroll_to(y=min(centre, top), animate=False, immediate=True)
 
