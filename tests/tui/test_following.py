@@ -112,6 +112,7 @@ async def test_what_is_saved_while_something_is_compiled_comes_after_it(
         await until(pilot, lambda: not bench.saves)
         bench.compiled.set()
         await until(pilot, lambda: key_of(app) == "softmax-mi300x")
+        await settle(pilot)
         assert bench.recompiled == [("softmax-h100", {"num_stages": "2"}), ("softmax-t4", {})]
 
 
@@ -132,6 +133,7 @@ async def test_saves_can_be_left_alone(bench: "FakeWorkbench", tmp_path: Path) -
         assert key_of(app) == "softmax-h100"
         await pilot.press("A")
         await until(pilot, lambda: key_of(app) == "softmax-t4")
+        await settle(pilot)
     assert memory.recall(state).follow
 
 
@@ -146,6 +148,7 @@ async def test_a_list_follows_nothing(bench: "FakeWorkbench") -> None:
         assert bench.recompiled == []
         app.show_view("overview", "softmax-h100")
         await until(pilot, lambda: key_of(app) == "softmax-t4")
+        await settle(pilot)
 
 
 # For real.

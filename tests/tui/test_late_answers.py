@@ -52,6 +52,7 @@ async def reading(
         python, ptx = app.screen.query(LinkedPane)
         for pane in (python, ptx):
             await until(pilot, lambda: pane.document is not None)  # noqa: B023
+        await pilot.pause()  # until they have been drawn
         yield python, ptx, pilot
 
 
@@ -297,6 +298,7 @@ async def test_the_figures_of_a_comparison_move_no_code(
         assert isinstance(app.screen, Compare)
         diff = app.screen.diff
         height = diff.size.height
+        await until(pilot, lambda: diff.max_scroll_y > 100)
         diff.scroll_to(y=100, animate=False, immediate=True)
         figures.go.set()
         await settle(pilot)

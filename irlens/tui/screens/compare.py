@@ -126,7 +126,7 @@ registers, labels, source locations and addresses are no difference.
     def _detail(self, detailed: bool) -> None:
         self.set_class(not detailed, "-brief")
         if not detailed:
-            self.query_one("#deltas", VerticalScroll).scroll_home(animate=False)
+            self.query_one("#deltas", VerticalScroll).scroll_home(animate=False, immediate=True)
 
     # Where to.
 

@@ -127,7 +127,7 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
 
     def action_scroll(self, rows: int) -> None:
         """Scroll by some rows."""
-        self.query_one("#overview").scroll_relative(y=rows, animate=False)
+        self.query_one("#overview").scroll_relative(y=rows, animate=False, immediate=True)
 
     def action_scroll_to(self, share: int) -> None:
         """Scroll to the top (0) or to the bottom (1)."""
@@ -212,7 +212,7 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
         first = min(seen, key=before.__getitem__, default=None)
         if first is not None and overview.scroll_y > 0:
             moved = self._spans[first][0] - before[first][0]
-            overview.scroll_relative(y=moved, animate=False)
+            overview.scroll_relative(y=moved, animate=False, immediate=True)
 
     def _spans_now(self) -> Iterator[tuple[Panel, tuple[int, int]]]:
         """Yield where panels begin and end, in lines of all that can be scrolled."""

@@ -36,4 +36,4 @@ class Reading(ModalScreen[None]):
 
     def action_scroll(self, rows: int) -> None:
         """Scroll."""
-        self.query_one(VerticalScroll).scroll_relative(y=rows, animate=False)
+        self.query_one(VerticalScroll).scroll_relative(y=rows, animate=False, immediate=True)

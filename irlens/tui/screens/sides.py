@@ -71,7 +71,7 @@ class SidesScreen(LensScreen):
 
     def action_scroll(self, rows: int) -> None:
         """Scroll what moved by some rows."""
-        self.query_one("#deltas").scroll_relative(y=rows, animate=False)
+        self.query_one("#deltas").scroll_relative(y=rows, animate=False, immediate=True)
 
     @property
     def diff(self) -> DiffView:
