@@ -1,6 +1,7 @@
 """What all screens share."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar, cast
 
 from textual.binding import Binding, BindingType
@@ -41,12 +42,13 @@ class LensScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Add what every screen has: what is compiled, and what covers it where it is too small."""
+        _ = self.lens  # it is known from now on
         self.mount(CompileStatus(), before=self.query_one(Hints))
         self.mount(TooSmall())
 
-    @property
+    @cached_property
     def lens(self) -> "Lens":
-        """The app."""
+        """The app; still known while the screen is being taken apart."""
         return cast("Lens", self.app)
 
     @property
@@ -63,6 +65,8 @@ class LensScreen(Screen[None]):
         group: str = "default",
     ) -> None:
         """Ask in a thread, see ``irlens.tui.asking.ask``; an error is told in a notification."""
+        if not self.is_attached:  # replaced before it had been drawn
+            return
         tell_error = failed or self.lens.tell_error
         ask(self, call, self._unless_gone(then), self._unless_gone(tell_error), group=group)
 
@@ -107,7 +111,7 @@ class LensScreen(Screen[None]):
         """Return what does nothing while the screen is being taken apart."""
 
         def tell(answer: T) -> None:
-            app = self.app
+            app = self.lens
             if self.display and (self in app.screen_stack or app.is_screen_installed(self)):
                 then(answer)
 
