@@ -11,12 +11,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import irlens
 from irlens.artifacts import memo
 from irlens.inspection import inspect
 from irlens.model.capture import Capture
 from irlens.model.report import Report
+
+# How long an example takes says something of the machine only.
+settings.register_profile("irlens", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("irlens")
 
 DATA = Path(__file__).parent / "data"
 
