@@ -12,6 +12,7 @@ from irlens.cli.saved import saved_reports, stdin
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Report
+from irlens.workbench.reading import report_of
 
 if TYPE_CHECKING:
     from irlens.arch import Gpu
@@ -76,18 +77,6 @@ def inspected(
     if not found:
         raise ArtifactError(f"{kernel} holds no capture that can be read")
     return found
-
-
-def report_of(capture: Capture, *, sass: bool) -> Report:
-    """Return a capture's report, from memory if it was made before."""
-    from irlens.artifacts import memo
-
-    def make() -> Report:
-        from irlens.inspection import inspect
-
-        return inspect(capture, sass=sass)
-
-    return memo.report_of(capture, make, sass=sass)
 
 
 def find_captures(kernel: str, asked: Asked) -> list[Capture]:

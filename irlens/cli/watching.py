@@ -12,7 +12,7 @@ from irlens.capturing.saves import Saves
 from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked
-from irlens.cli.subject import find_requests, is_compiled, report_of, tell_compiling
+from irlens.cli.subject import find_requests, is_compiled, tell_compiling
 from irlens.comparison.code.sets import match as match_code
 from irlens.comparison.sets import match
 from irlens.model.capture import Capture
@@ -21,6 +21,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.moved import verdict
 from irlens.model.text import plural, printable_line
 from irlens.workbench.compiling import Compiler
+from irlens.workbench.reading import report_of
 
 #: What the assembler is given: the last stage that a person can read without a disassembler.
 _CODE = ("ptx", "amdgcn")
@@ -101,8 +102,8 @@ def _clear() -> None:
 def _tell_moved(before: Sequence[Capture], after: Sequence[Capture]) -> None:
     """Say what moved since the last version that could be compiled."""
     figures = match(
-        [report_of(capture, sass=False) for capture in before],
-        [report_of(capture, sass=False) for capture in after],
+        [report_of(capture) for capture in before],
+        [report_of(capture) for capture in after],
     )
     told = {pair.setting: verdict(pair) if pair.different else [] for pair in figures.pairs}
     stages = [name for name in _CODE if any(name in capture.stages for capture in after)]

@@ -26,7 +26,7 @@ from irlens.analyze.pipelines.loops import (
     loop_source,
     reads_global,
 )
-from irlens.analyze.pipelines.repeated import Place, SourceBytes, place_of, shares
+from irlens.analyze.pipelines.repeated import Place, SourceBytes, place_of, shares, total
 from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
 from irlens.analyze.pipelines.uses import first_use
 from irlens.model.report import Pipeline, PipelineKind, Verdict
@@ -83,12 +83,13 @@ def find(
 
 def _shares(
     loops: FunctionLoops, threads_per_cta: int | None, of_source: SourceBytes
-) -> dict[Place | None, Fraction]:
+) -> dict[Place | None, Fraction | None]:
     """Return how much of what is copied at a place is not also copied by another thread.
 
-    It holds in front of a loop, too, where its first iterations' copies stand.
+    It holds in front of a loop, too, where its first iterations' copies stand. Where loops that
+    have a place in common do not agree it is ``None``, not known.
     """
-    found: dict[Place | None, Fraction] = {}
+    found: dict[Place | None, Fraction | None] = {}
     for index in range(len(loops.forest.loops)):
         loop = place_of(loop_source(loops.locations(index)))
         threads = loops.threads(index, threads_per_cta)
@@ -97,23 +98,22 @@ def _shares(
         copies = [(_place(i), _literal(i, 2)) for i in loops.own(index) if is_copy(i)]
         here = shares(copies, threads=threads, copies=1, of_source=of_source[loop])
         for place, share in here.items():
-            # Loops in a row may have all places in common; then they agree.
-            found[place] = share if found.get(place, share) == share else Fraction(1)
+            found[place] = share if found.get(place, share) == share else None
     return found
 
 
 def _weighed(
     instructions: tuple[Instruction, ...],
     threads: int | None,
-    share: Mapping[Place | None, Fraction],
+    share: Mapping[Place | None, Fraction | None],
 ) -> Iterator[Event]:
     """Yield the copies, commits and waits; copies count the bytes that they bring to the CTA."""
     places = {instruction.start: _place(instruction) for instruction in instructions}
     for event in events_of(instructions):
         if isinstance(event, Copy) and event.bytes is not None and threads is not None:
-            amount = event.bytes * threads * share.get(places[event.at], Fraction(1))
-            known = int(amount) if amount.denominator == 1 else UNBOUNDED
-            yield replace(event, amount=known)
+            part = share.get(places[event.at], Fraction(1))
+            amount = total([None if part is None else event.bytes * threads * part])
+            yield replace(event, amount=UNBOUNDED if amount is None else amount)
         else:
             yield event
 

@@ -66,8 +66,11 @@ def amounts(
     if threads is None:
         return dict.fromkeys(reads)
     share = shares(reads.values(), threads=threads, copies=copies, of_source=of_source)
+    unknown = _unknown(reads.values())
     return {
-        name: None if width is None else width * threads * share.get(place, Fraction(1))
+        name: None
+        if width is None or place in unknown
+        else width * threads * share.get(place, Fraction(1))
         for name, (place, width) in reads.items()
     }
 
@@ -85,18 +88,25 @@ def shares(
     more: the loop may as well be one that LLVM unrolled, so that an iteration is several of the
     source.
     """
+    known = list(reads)
+    unknown = _unknown(known)
     loaded: dict[Place, int] = {}
-    for place, width in reads:
-        if place is not None:
-            loaded[place] = loaded.get(place, 0) + (width or 0) * threads
+    for place, width in known:
+        if place is not None and width is not None and place not in unknown:
+            loaded[place] = loaded.get(place, 0) + width * threads
     times = {
-        place: Fraction(amount // copies, of_source[place] or 1)
+        place: Fraction(amount // copies, there)
         for place, amount in loaded.items()
-        if amount and of_source.get(place)
+        if amount and (there := of_source.get(place))
     }
     if min(times.values(), default=2) >= 2:
         return {}
     return {place: 1 / max(factor, Fraction(1)) for place, factor in times.items()}
+
+
+def _unknown(reads: Iterable[tuple[Place | None, int | None]]) -> set[Place]:
+    """Return the places of which it is not known how much is loaded there."""
+    return {place for place, width in reads if place is not None and width is None}
 
 
 def total(found: Iterable[Fraction | None]) -> int | None:

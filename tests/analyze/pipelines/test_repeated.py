@@ -55,6 +55,13 @@ def test_a_loop_that_stands_there_twice() -> None:
     }
 
 
+def test_a_place_where_one_width_is_not_known_is_not_known() -> None:
+    reads = {0: (TILE, 16), 1: (TILE, None), 2: (SCALE, 4)}
+    found = amounts(reads, threads=64, copies=1, of_source={TILE: 1024, SCALE: 16})
+    assert found[0] is None
+    assert found[1] is None
+
+
 def test_what_is_not_known_stays_unknown() -> None:
     reads = {0: (TILE, 16), 1: (SCALE, None), 2: (None, 4)}
     assert amounts(reads, threads=None, copies=1, of_source={}) == {0: None, 1: None, 2: None}
