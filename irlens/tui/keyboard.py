@@ -66,6 +66,11 @@ class Keyboard:
         """Whether every key has acted."""
         return not self._pressed and not self._waiting and self._acting is None
 
+    @property
+    def is_acting(self) -> bool:
+        """Whether a key acts, or is about to; one that waits for an answer does not."""
+        return self._acting is not None or bool(self._pressed)
+
     def repeats(self, key: Key) -> bool:
         """Return whether a key is the last one again, and that one has not moved the focus."""
         return (

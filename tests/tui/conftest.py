@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from textual.notifications import Notification
+from textual.pilot import Pilot
 
 from irlens.artifacts.load import load
 from irlens.comparison import compare
@@ -23,6 +24,7 @@ from irlens.model.report import Occupancy, Report
 from irlens.tui.workbench import Entry, Setting
 from irlens.workbench.changes import demands_of_report
 from irlens.workbench.reading import entry_of
+from tests.tui.waiting import rest
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -37,6 +39,24 @@ NAMES = (
 def load_report(name: str) -> Report:
     """A sample's report."""
     return msgspec.json.decode((SAMPLES / "reports" / f"{name}.json").read_bytes(), type=Report)
+
+
+@pytest.fixture(autouse=True)
+def _patient_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make pilots wait for the app, and not for a processor that has nothing to do."""
+    press, pause = Pilot.press, Pilot.pause
+
+    async def press_in_turn(pilot: Pilot[Any], *keys: str) -> None:
+        for key in keys:
+            await press(pilot, key)
+            await rest(pilot.app)
+
+    async def pause_and_rest(pilot: Pilot[Any], delay: float | None = None) -> None:
+        await pause(pilot, delay)
+        await rest(pilot.app)
+
+    monkeypatch.setattr(Pilot, "press", press_in_turn)
+    monkeypatch.setattr(Pilot, "pause", pause_and_rest)
 
 
 class FakeWorkbench:

@@ -24,6 +24,7 @@ from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
 from irlens.tui.workbench import Workbench
+from tests.tui.conftest import NAMES
 from tests.tui.waiting import settle, until
 
 SIZE = (120, 60)
@@ -375,7 +376,23 @@ async def test_an_entry_that_is_gone_says_so(
         await settle(pilot)
 
 
-@pytest.mark.parametrize("key", ["softmax-h100", "matmul-b200", "spill-h100"])
+@pytest.mark.parametrize("size", [(250, 40), (120, 40), (121, 40), (120, 48)])
+async def test_is_laid_out_in_the_end_and_leaves_no_room(
+    bench: Workbench, size: tuple[int, int]
+) -> None:
+    for key in NAMES:
+        app = Lens(bench, entry=key)
+        async with app.run_test(size=size) as pilot:
+            # A drawing may be lower in less room, where a scrollbar would come and go for ever.
+            await settle(pilot)
+            for name in ("left", "others"):
+                column = app.screen.query_one(f"#{name}")
+                panels = [panel for panel in column.query(Panel) if panel.display]
+                ends = [panel.region.bottom - column.region.y for panel in panels]
+                assert column.outer_size.height == max(ends)
+
+
+@pytest.mark.parametrize("key", ["softmax-h100", "softmax-t4", "matmul-b200", "spill-h100"])
 async def test_two_columns_end_as_near_to_each_other_as_the_mix_can_make_them(
     bench: Workbench, key: str
 ) -> None:

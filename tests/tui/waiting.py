@@ -1,9 +1,12 @@
 """Waiting for what the app has been asked to do: as long as that takes, and no longer."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
+from textual.app import App
 from textual.events import Key
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
@@ -14,22 +17,30 @@ from irlens.tui.screens.browser import BrowserScreen
 
 #: Seconds until something must have happened; a busy machine takes its time.
 PATIENCE = 60.0
+#: Seconds of a turn: longer than a frame, after which what has changed is drawn.
+_TURN = 0.02
 #: What keys write that are called by a name.
 _SIGNS = {"slash": "/", "colon": ":"}
 
 
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until everything that was asked has been answered and drawn."""
-    await pilot.pause()
     end = time.monotonic() + PATIENCE
-    while _is_busy(pilot):
-        if pilot.app._exception is not None:  # it has ended, and will never be idle
-            raise pilot.app._exception
-        assert time.monotonic() < end, "it is busy for ever"
+    while await _has_moved(pilot.app, end) or _is_asking(pilot.app):
         with suppress(WorkerCancelled):  # who leaves a screen abandons what it asked for
             await pilot.app.workers.wait_for_complete()
-        await pilot.pause(0.01)
-    await pilot.pause()
+        await asyncio.sleep(_TURN)
+
+
+async def rest(app: App[Any]) -> None:
+    """Wait until the app has done all it can do, and drawn it; answers may be missing yet.
+
+    Textual's own pilot waits until the process takes little time of a processor. On a busy machine
+    that is no sign of anything.
+    """
+    end = time.monotonic() + PATIENCE
+    while await _has_moved(app, end):
+        pass
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
@@ -40,12 +51,34 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
         await pilot.pause(0.01)
 
 
-def _is_busy(pilot: Pilot[None]) -> bool:
-    screen = pilot.app.screen
-    about_to_ask = isinstance(screen, BrowserScreen) and screen.is_resting
-    if isinstance(pilot.app, Lens) and not pilot.app.keyboard.is_idle:
+async def _has_moved(app: App[Any], end: float) -> bool:
+    """Give the app a turn, and tell whether it had anything to do before or after."""
+    if app._exception is not None:  # it has ended, and will never be idle
+        raise app._exception
+    assert time.monotonic() < end, "it is busy for ever"
+    was_moving = _is_moving(app)
+    await asyncio.sleep(_TURN)
+    return was_moving or _is_moving(app)
+
+
+def _is_moving(app: App[Any]) -> bool:
+    """Whether messages are on their way, or something is to be drawn."""
+    if not app._running or not app.screen_stack:
+        return False
+    screen = app.screen
+    if isinstance(app, Lens) and app.keyboard.is_acting:
         return True
-    return about_to_ask or not all(worker.is_finished for worker in pilot.app.workers)
+    if any(node.message_queue_size for node in (app, *screen.walk_children(with_self=True))):
+        return True
+    return bool(screen._layout_required or screen._dirty_widgets or screen._callbacks)
+
+
+def _is_asking(app: App[Any]) -> bool:
+    """Whether an answer is missing, for somebody or for a key that waits."""
+    screen = app.screen
+    about_to_ask = isinstance(screen, BrowserScreen) and screen.is_resting
+    waits = isinstance(app, Lens) and not app.keyboard.is_idle
+    return about_to_ask or waits or not all(worker.is_finished for worker in app.workers)
 
 
 def press_at_once(pilot: Pilot[None], *keys: str) -> None:

@@ -105,6 +105,8 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
         self.query_one(Heading).show(reading, views_with("overview"))
         overview = self.query_one("#overview")
         self.watch(overview, "virtual_size", self._has_grown, init=False)
+        # How high panels are is known when they are laid out, which may take several turns.
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._balance())
         # A thread that reads would keep the interpreter from drawing.
         self.call_after_refresh(self._read)
 
@@ -190,7 +192,6 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
         self.query_one("#memory", Panel).border_title = memory.title(report)
         for name, draw in _PANELS.items():
             self.query_one(f"#{name}", Panel).show(partial(draw, report))
-        self.call_after_refresh(self._balance)
 
     def _has_grown(self) -> None:
         # While panels are laid out there may be less of them for a moment.
@@ -235,10 +236,6 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
             self.query_one(f"#{panel}").focus(scroll_visible=False)
             self.query_one("#overview").scroll_to(y=top, animate=False, immediate=True)
         self.lens.keyboard.go_on()
-
-    def on_resize(self) -> None:
-        """Lay the panels out for another width."""
-        self.call_after_refresh(self._balance)
 
     def _balance(self) -> None:
         """Put the mix where the longer one of two columns is shorter with it."""

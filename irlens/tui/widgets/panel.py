@@ -15,6 +15,9 @@ _NOT_YET = Content.styled("…", DIM)
 class Panel(Static, can_focus=True):
     """A drawing that is made anew when its width changes.
 
+    Its lines are never wrapped: of two columns in an odd width, Textual asks for heights at a width
+    that is one less than the one which it gives.
+
     Args:
         title: Of the frame.
         draw: Makes the drawing for a number of cells; ``None`` until there is something to draw.
@@ -27,6 +30,8 @@ class Panel(Static, can_focus=True):
         border-title-color: $dim;
         border-subtitle-color: $dim;
         padding: 0 1;
+        text-wrap: nowrap;
+        text-overflow: clip;
         &:focus {
             border: round $primary;
             border-title-color: $primary;
