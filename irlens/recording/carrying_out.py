@@ -66,8 +66,8 @@ def _pretend_driver(order: Order, target: Target) -> None:
 
 def _pretend_torch(order: Order, target: Target, liberties: Liberties) -> None:
     """Put a GPU in place for PyTorch."""
-    from irlens.capturing.absent_runtime import GpuFacts
-    from irlens.capturing.absent_torch import pretend_gpu
+    from irlens.capturing.absent.pretending import pretend_gpu
+    from irlens.capturing.absent.runtime import GpuFacts
 
     row = arch.by_arch(target.arch).arch
     properties = {

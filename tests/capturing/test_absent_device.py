@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from irlens.capturing.absent_device import virtual_functions
+from irlens.capturing.absent.device import virtual_functions
 
 HEADER = """
 struct TORCH_API Hooks {

@@ -144,7 +144,7 @@ def test_where_pytorch_does_not_let_it_functions_stay_as_they_are(tmp_path: Path
         """
 import torch
 from irlens.capturing.absent import Liberties
-from irlens.capturing.absent_compile import compile_nothing
+from irlens.capturing.absent.compile import compile_nothing
 
 told = Liberties()
 compile_nothing(told)

@@ -13,7 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from irlens.capturing.absent_constants import values_of
+from irlens.capturing.absent.constants import values_of
 
 _CPU = torch.device("cpu")
 

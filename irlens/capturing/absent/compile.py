@@ -14,13 +14,13 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from irlens.capturing.absent import Liberties
-from irlens.capturing.absent_constants import (
+from irlens.capturing.absent.constants import (
     fold_constants,
     hash_constants,
     keep_constants,
     read_constants,
 )
-from irlens.capturing.absent_folding import fold_on_cpu
+from irlens.capturing.absent.folding import fold_on_cpu
 from irlens.capturing.after_import import after_import
 
 _CUDA = torch.device("cuda", 0)

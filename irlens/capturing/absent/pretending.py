@@ -15,12 +15,12 @@ from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from irlens.capturing.absent import Liberties, NoValueError
-from irlens.capturing.absent_attention import choose_attention
-from irlens.capturing.absent_autocast import autocast_absent
-from irlens.capturing.absent_compile import compile_for_absent, compile_nothing
-from irlens.capturing.absent_device import pretend_device
-from irlens.capturing.absent_reach import OwnOperators, pretend_everywhere
-from irlens.capturing.absent_runtime import GpuFacts, pretend_runtime
+from irlens.capturing.absent.attention import choose_attention
+from irlens.capturing.absent.autocast import autocast_absent
+from irlens.capturing.absent.compile import compile_for_absent, compile_nothing
+from irlens.capturing.absent.device import pretend_device
+from irlens.capturing.absent.reach import OwnOperators, pretend_everywhere
+from irlens.capturing.absent.runtime import GpuFacts, pretend_runtime
 
 _META = torch.device("meta")
 #: In what PyTorch complains of where a tensor has no values.

@@ -1,4 +1,4 @@
-"""What a program meets where the GPU is not there that it computes with."""
+"""What a program is told where the GPU is not there, and what was done otherwise than on one."""
 
 import msgspec
 
