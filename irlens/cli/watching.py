@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
@@ -16,6 +17,7 @@ from irlens.cli.subject import find_requests, is_compiled, tell_compiling
 from irlens.comparison.code.sets import match as match_code
 from irlens.comparison.sets import match
 from irlens.model.capture import Capture
+from irlens.model.code import CodeComparison, CodeComparisons
 from irlens.model.code_lines import summary
 from irlens.model.errors import IrlensError
 from irlens.model.moved import verdict
@@ -26,10 +28,12 @@ from irlens.workbench.reading import report_of
 #: What the assembler is given: the last stage that a person can read without a disassembler.
 _CODE = ("ptx", "amdgcn")
 
+#: Writes what was asked for of the captures before a save, none at first, and of those after it;
+#: returns what moved in a stage's text if it had to find that out.
+Show: TypeAlias = Callable[[Sequence[Capture], Sequence[Capture]], CodeComparisons | None]
 
-def watch(
-    kernel: str, asked: Asked, show: Callable[[Sequence[Capture], Sequence[Capture]], None]
-) -> Exit:
+
+def watch(kernel: str, asked: Asked, show: Show) -> Exit:
     """Show what the compiler makes of a kernel, and what moved with each save, until ctrl+c.
 
     What cannot be compiled is told, and the next save waited for.
@@ -37,7 +41,7 @@ def watch(
     Args:
         kernel: KERNEL.
         asked: The options.
-        show: Writes what was asked for of the captures before a save, none at first, and after.
+        show: Is given the captures before a save and after it.
 
     Raises:
         IrlensError: KERNEL is nothing that can be saved.
@@ -55,9 +59,9 @@ def watch(
                 try:
                     after = compiling.captures()
                     _clear()
-                    show(before, after)
+                    shown = show(before, after)
                     if before:
-                        _tell_moved(before, after)
+                        _tell_moved(before, after, shown)
                 except IrlensError as error:
                     saves.failed()
                     _clear()
@@ -99,15 +103,16 @@ def _clear() -> None:
         click.clear()
 
 
-def _tell_moved(before: Sequence[Capture], after: Sequence[Capture]) -> None:
+def _tell_moved(
+    before: Sequence[Capture], after: Sequence[Capture], shown: CodeComparisons | None
+) -> None:
     """Say what moved since the last version that could be compiled."""
     figures = match(
         [report_of(capture) for capture in before],
         [report_of(capture) for capture in after],
     )
     told = {pair.setting: verdict(pair) if pair.different else [] for pair in figures.pairs}
-    stages = [name for name in _CODE if any(name in capture.stages for capture in after)]
-    for code in match_code(before, after, stages).pairs if stages else []:
+    for code in _compared(before, after, shown):
         if code.different:
             told.setdefault(code.setting, []).append(f"{code.stage}: {summary(code)}")
     gone = len(figures.removed) + len(figures.unmatched_before)
@@ -120,6 +125,16 @@ def _tell_moved(before: Sequence[Capture], after: Sequence[Capture]) -> None:
         click.secho(printable_line(f"moved: {line}"), bold=True, err=True)
     if not lines:
         output.note("moved: nothing")
+
+
+def _compared(
+    before: Sequence[Capture], after: Sequence[Capture], shown: CodeComparisons | None
+) -> list[CodeComparison]:
+    """Return what moved in the code of each pair; what has been shown is not compared again."""
+    stages = [name for name in _CODE if any(name in capture.stages for capture in after)]
+    known = [pair for pair in shown.pairs if pair.stage in stages] if shown else []
+    others = [name for name in stages if all(pair.stage != name for pair in known)]
+    return known + match_code(before, after, others).pairs if others else known
 
 
 def _listed(files: Sequence[Path]) -> str:

@@ -7,8 +7,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from irlens.artifacts.load import load
+from irlens.capturing.saves import Saves
+from irlens.cli import watching as watching_saves
+from irlens.cli.commands.inspect import command
+from irlens.comparison.code import compare_code, sets
+from irlens.model.code import CodeComparison
+from irlens.model.code_lines import summary
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 KERNEL = """
@@ -88,6 +98,30 @@ def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
 
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0
+
+
+def test_a_stage_that_is_shown_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    captures = [list(load(CAPTURES / name)) for name in ("softmax-t4", "softmax-h100")]
+    saves, told = iter([[Path("softmax.py")]]), []
+
+    def wait(_: Saves) -> list[Path]:
+        if (files := next(saves, None)) is None:
+            raise KeyboardInterrupt
+        return files
+
+    def compared(*arguments: Any, **named: Any) -> CodeComparison:
+        told.append(compare_code(*arguments, **named))
+        return told[-1]
+
+    monkeypatch.setattr(Saves, "wait", wait)
+    monkeypatch.setattr(watching_saves._Compiling, "captures", lambda _: captures.pop(0))
+    monkeypatch.setattr(sets, "compare_code", compared)
+    ran = CliRunner().invoke(command, ["softmax", "--stage", "ptx", "--watch"])
+    assert ran.exception is None
+    (moved,) = told
+    assert (moved.stage, moved.different) == ("ptx", True)
+    assert f"ptx: {summary(moved)}\n" in ran.stderr
+    assert ran.stdout.count("@@ -") == len(moved.hunks)
 
 
 def test_what_is_compiled_already_cannot_be_saved(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """``irlens inspect``: what the compiler made of a kernel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -13,7 +13,9 @@ from irlens.cli.writing import WritingOptions, shows_code, write, writing_option
 from irlens.report import DETAILS, Detail
 
 if TYPE_CHECKING:  # running the command loads them
+    from irlens.cli.watching import Show
     from irlens.model.capture import Capture
+    from irlens.model.code import CodeComparisons
     from irlens.model.listing import Listing
     from irlens.model.report import Report
 
@@ -111,7 +113,7 @@ def command(
         options["pager"] = False  # it would wait for a key, and not for a save
     from irlens.cli.subject import find_captures, find_inspected, inspected
 
-    show: Callable[[Sequence[Capture], Sequence[Capture]], None]
+    show: Show
     if stage is not None:
         from irlens.cli.stage import check
 
@@ -144,16 +146,17 @@ def _show_stage(
     options: _Options,
     before: "Sequence[Capture]",
     captures: "Sequence[Capture]",
-) -> None:
-    """Print a stage; where it has been printed before, what moved in it since."""
+) -> "CodeComparisons | None":
+    """Print a stage; where it has been printed before, print and return what moved in it since."""
     from irlens.cli.stage import show
     from irlens.model.capture import BINARY_STAGES
 
     if before and options["destination"] is None and name not in BINARY_STAGES:
         from irlens.comparison.code.sets import match
 
-        write(match(before, captures, [name]), "code", options)
-        return
+        moved = match(before, captures, [name])
+        write(moved, "code", options)
+        return moved
     show(
         captures,
         name,
@@ -162,6 +165,7 @@ def _show_stage(
         interleave=interleave,
         annotate=annotate,
     )
+    return None
 
 
 def _show_line(
