@@ -191,9 +191,10 @@ def _move(build: Path, destination: Path, *, replace: bool) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
+        there = _identity(destination)
         if not holds_captures(destination):
-            if not destination.exists():
-                continue  # another publisher has just moved the old one aside
+            if there is None or there != _identity(destination):
+                continue  # another publisher moves an old one aside, or its own there, right now
             raise ArtifactError(
                 f"{destination} exists and is not a capture",
                 hint="name a directory that does not exist yet, or an empty one",
@@ -207,6 +208,15 @@ def _move(build: Path, destination: Path, *, replace: bool) -> None:
                 destination.rename(aside / "old")
             except FileNotFoundError:
                 continue
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Tell what stands at a path from what may stand there a moment later."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def holds_captures(path: Path) -> bool:

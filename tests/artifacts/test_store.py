@@ -183,6 +183,28 @@ def test_publishers_at_the_same_time_leave_one_complete_capture(
     assert [path.name for path in destination.parent.iterdir()] == ["key"]
 
 
+def test_who_is_overtaken_while_it_looks_publishes_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    destination = _build(tmp_path / "key", "old")
+    look, looked = store.holds_captures, 0
+
+    def overtaken(path: Path) -> bool:
+        """Look between the two steps in which another one replaces the old capture."""
+        nonlocal looked
+        looked += 1
+        if looked > 1:
+            return look(path)
+        path.rename(tmp_path / "aside")
+        found = look(path)
+        _build(tmp_path / "other", "other").rename(path)
+        return found
+
+    monkeypatch.setattr(store, "holds_captures", overtaken)
+    store.publish(_build(tmp_path / "build", "new"), destination, replace=True)
+    assert _marks(destination) == {"new"}
+
+
 _KILLED = """
 import sys, time
 from pathlib import Path
