@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
 import tarfile
@@ -24,6 +25,12 @@ settings.register_profile("irlens", deadline=None, suppress_health_check=[Health
 settings.load_profile("irlens")
 
 DATA = Path(__file__).parent / "data"
+
+
+# A shell lets what it starts in the background ignore ctrl+c, and so would all that is started
+# from here, also where a test interrupts it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)
