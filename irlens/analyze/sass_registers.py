@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from irlens.analyze import sass_widths
+from irlens.analyze import sass_results, sass_widths
 from irlens.parse.sass import Instruction, Register
 
 #: First bit and number of registers of each file. Indices end where RZ or PT would be.
@@ -69,7 +69,7 @@ def access(instruction: Instruction) -> Access | None:
         return None
     reads = bits(guard.register) if guard is not None else 0
     writes = 0
-    written = sass_widths.written(instruction)
+    written = sass_results.written(instruction)
     for position, (operand, width) in enumerate(zip(instruction.operands, widths, strict=True)):
         if position in written and operand.kind == "register":
             register = operand.registers[0]

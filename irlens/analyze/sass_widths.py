@@ -1,4 +1,4 @@
-"""Which operands of a SASS instruction are results, and how many registers each one takes.
+"""How many registers each operand of a SASS instruction takes.
 
 An operand names its first register only: ``LDG.E.128 R4, desc[UR6][R2.64]`` writes R4 to R7 and
 reads R2, R3, UR6 and UR7. How many there are follows from the opcode's family and the modifiers;
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from irlens.analyze.sass_results import is_predicate
 from irlens.parse.sass import Instruction, Operand, Register
 
 
@@ -56,47 +57,8 @@ def widths(instruction: Instruction) -> _Widths:
     return found
 
 
-def written(instruction: Instruction) -> frozenset[int]:
-    """Return the positions of the operands that are results.
-
-    The first operand is one, if it is a register. A predicate there may be followed by a second
-    result (``ISETP P0, P1, ...``, ``SHFL P0, R1, ...``), a value by the carries it makes
-    (``IADD3 R8, P6, P5, R4, ...``).
-    """
-    operands = instruction.operands
-    if instruction.opcode in _NO_RESULT or not operands or operands[0].kind != "register":
-        return frozenset()
-    if "ENL2" in instruction.modifiers and "LD" in instruction.opcode:
-        return frozenset((0, 1))
-    if _is_predicate(operands[0]):
-        two = instruction.opcode.endswith(_TWO_RESULTS) and len(operands) > 1
-        return frozenset((0, 1) if two and operands[1].kind == "register" else (0,))
-    last = 1
-    while last < len(operands) - 1 and _is_predicate(operands[last]):
-        last += 1
-    return frozenset(range(last))
-
-
 def _absurd(width: Width) -> bool:
     return max(width.data, width.general, width.uniform) > 256
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_NO_RESULT = _words(
-    """BAR BPT BRA BREAK BRX BRXU BSYNC CALL CCTL DEPBAR EXIT JMP JMX JMXU KILL NANOSLEEP NOP RET
-    UVIRTCOUNT WARPSYNC YIELD"""
-)
-_TWO_RESULTS = (
-    *("SETP", "SETP2", "PLOP3", "LOP3", "SHFL", "ATOM", "ATOMG", "ATOMS", "R2UR", "MATCH"),
-    *("ELECT", "UTCATOMSWS"),
-)
-
-
-def _is_predicate(operand: Operand) -> bool:
-    return operand.kind == "register" and operand.registers[0].file in ("P", "UP")
 
 
 def _same(instruction: Instruction, width: Width) -> _Widths:
@@ -130,7 +92,7 @@ def _multiply_add(instruction: Instruction) -> _Widths:
     """IMAD.WIDE multiplies 32 bits and adds and yields 64."""
     found = [_ONE] * len(instruction.operands)
     if "WIDE" in instruction.modifiers:
-        values = [n for n, operand in enumerate(instruction.operands) if not _is_predicate(operand)]
+        values = [n for n, operand in enumerate(instruction.operands) if not is_predicate(operand)]
         if len(values) != 4:
             return None
         found[0] = found[values[3]] = _TWO

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from irlens.analyze import sass_flow, sass_registers, sass_widths
+from irlens.analyze import sass_flow, sass_registers, sass_results, sass_widths
 from irlens.analyze.graph import Successors
 from irlens.analyze.sass_flow import Flow
 from irlens.comparison.code.registers import by_name, follow
@@ -69,7 +69,7 @@ def _uses(instruction: sass.Instruction) -> Iterator[Use]:
     guarded = guard is not None and guard.register.index is not None
     if guard is not None and guarded:
         yield Use((_register(guard.register),))
-    written = sass_widths.written(instruction)
+    written = sass_results.written(instruction)
     widths: Sequence[sass_widths.Width] = sass_widths.widths(instruction) or ()
     for position, (operand, width) in enumerate(zip(instruction.operands, widths, strict=False)):
         for register in operand.registers:
