@@ -5,7 +5,6 @@ How far a load runs ahead of its use is said by two distances, in iterations: fr
 """
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Sequence
 
 import msgspec
@@ -20,11 +19,10 @@ from irlens.analyze.amdgcn_memory import (
     writes_lds,
 )
 from irlens.analyze.amdgcn_mix import classify
+from irlens.analyze.amdgcn_queue import MAX_ITERATIONS, Queue, settle
 from irlens.analyze.amdgcn_registers import access, operation_access
 from irlens.parse.amdgcn import Instruction
 
-#: No pipeline is as deep as this.
-_MAX_ITERATIONS = 32
 #: LLVM unrolls loops whose trip count it does not know no further than this.
 _MAX_COPIES = 16
 #: Classes of instructions that move or repack a value: the compute is what uses their result.
@@ -59,23 +57,6 @@ class Ahead(msgspec.Struct, frozen=True):
         least = min(self.least, self.flight)
         most = self.flight if self.most is None else min(self.most, self.flight)
         return least if least == most else None
-
-
-class Queue(msgspec.Struct, frozen=True):
-    """A counter in the steady state of a loop.
-
-    Attributes:
-        retired: For each operation, by its position, the iterations to the wait that retires it,
-            and that wait's position.
-        waits: For each wait that retires something, by its position, the operations outstanding
-            before and behind it, by their positions.
-        computing: The operations outstanding where something is computed, by their positions, each
-            set of them once.
-    """
-
-    retired: dict[int, tuple[int, int]]
-    waits: dict[int, tuple[tuple[int, ...], tuple[int, ...]]]
-    computing: tuple[tuple[int, ...], ...]
 
 
 class LoopTrace:
@@ -134,39 +115,10 @@ class LoopTrace:
     def queue(self, counter: Counter) -> Queue | None:
         """Run a counter until its iterations repeat; ``None`` where they do not."""
         if counter not in self._queues:
-            self._queues[counter] = self._settle(counter)
+            counted = [raises(i, stores_apart=self._stores_apart) == counter for i in self.body]
+            limits = [limit(i, counter) for i in self.body]
+            self._queues[counter] = settle(counted, limits, self._compute)
         return self._queues[counter]
-
-    def _settle(self, counter: Counter) -> Queue | None:
-        counted = [raises(i, stores_apart=self._stores_apart) == counter for i in self.body]
-        limits = [limit(i, counter) for i in self.body]
-        outstanding: deque[tuple[int, int]] = deque()  # (iteration, position)
-        previous: list[tuple[int, int]] | None = None
-        for iteration in range(_MAX_ITERATIONS):
-            retired: dict[int, tuple[int, int]] = {}
-            waits: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-            computing: list[tuple[int, ...]] = []
-            has_changed = True
-            for position, (is_counted, most) in enumerate(zip(counted, limits, strict=True)):
-                if is_counted:
-                    outstanding.append((iteration, position))
-                    has_changed = True
-                if self._compute[position] and has_changed:
-                    computing.append(tuple(where for _, where in outstanding))
-                    has_changed = False
-                if most is None or len(outstanding) <= most:
-                    continue
-                before = tuple(where for _, where in outstanding)
-                while len(outstanding) > most:
-                    issued, where = outstanding.popleft()
-                    retired[where] = iteration - issued, position
-                has_changed = True
-                waits[position] = before, tuple(where for _, where in outstanding)
-            relative = [(iteration - issued, where) for issued, where in outstanding]
-            if relative == previous:
-                return Queue(retired, waits, tuple(computing))
-            previous = relative
-        return None
 
     def ahead(self, load: int, *, to_lds: bool) -> Ahead | None:
         """Return how far a load that a wait retires runs ahead; ``None`` where that is unknown."""
@@ -265,7 +217,7 @@ class LoopTrace:
         first = self._accesses[load]
         holders = first.writes if first is not None else 0
         start = load + 1
-        for rounds in range(_MAX_ITERATIONS):
+        for rounds in range(MAX_ITERATIONS):
             for position in range(start, len(self.body)):
                 instruction, found = self.body[position], self._accesses[position]
                 if found is None:

@@ -20,7 +20,8 @@ from irlens.analyze.amdgcn_memory import (
     stores_count_apart,
     transfer,
 )
-from irlens.analyze.amdgcn_trace import Ahead, LoopTrace, Queue
+from irlens.analyze.amdgcn_queue import Queue
+from irlens.analyze.amdgcn_trace import Ahead, LoopTrace
 from irlens.analyze.pipelines.describe import RequestedStages, judge, unread
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.pipelines.repeated import (
