@@ -75,7 +75,7 @@ def load(path: str | Path) -> "Iterator[Capture]":
     Raises:
         ArtifactError: While iterating: there is nothing there, or an entry is broken.
     """
-    from irlens.artifacts.load import Broken
+    from irlens.artifacts.entries import Broken
     from irlens.artifacts.load import load as load_all
     from irlens.model.errors import ArtifactError
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens.artifacts import store
-from irlens.artifacts.load import Broken, load
+from irlens.artifacts.entries import Broken
+from irlens.artifacts.load import load
 from irlens.capturing import describe, environments
 from irlens.capturing.keeping import copy_artifacts, keep_sources, sha256, write_manifest
 from irlens.capturing.loading import loaded

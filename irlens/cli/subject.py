@@ -120,7 +120,8 @@ def _is_artifact(kernel: str) -> bool:
 
 
 def _loaded(kernel: str) -> Iterator[Capture]:
-    from irlens.artifacts.load import Broken, load, load_bytes
+    from irlens.artifacts.entries import Broken
+    from irlens.artifacts.load import load, load_bytes
 
     if kernel == "-":
         yield from load_bytes(stdin(), name="stdin")

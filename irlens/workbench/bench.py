@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irlens.artifacts.load import Broken
+from irlens.artifacts.entries import Broken
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison

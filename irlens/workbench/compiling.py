@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens.artifacts import store
-from irlens.artifacts.load import Broken, load
+from irlens.artifacts.entries import Broken
+from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError
 

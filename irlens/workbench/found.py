@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.artifacts.load import Broken
+from irlens.artifacts.entries import Broken
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import irlens
-from irlens.artifacts.load import Broken, load, load_bytes
+from irlens.artifacts.entries import Broken
+from irlens.artifacts.load import load, load_bytes
 from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError

@@ -1,0 +1,173 @@
+"""A directory that holds a compiled kernel: an *entry* of a Triton cache, or a capture.
+
+It has ``NAME.ttir``, ``NAME.ttgir``, ... and Triton's metadata ``NAME.json``; ``irlens.json``
+beside them makes it a capture. Only the JSON files are opened; the artifacts are read when somebody
+asks a ``Stage`` for them.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from irlens.artifacts.reading import read
+from irlens.artifacts.ttgir_head import asked_warps
+from irlens.model.capture import (
+    MANIFEST_NAME,
+    STAGE_ORDER,
+    Capture,
+    Manifest,
+    Metadata,
+    MetadataTarget,
+    Stage,
+)
+from irlens.model.config import Config, Target
+from irlens.model.errors import ArtifactError
+
+T = TypeVar("T")
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """An entry that cannot be read: where it lies, and what is wrong with it in one line."""
+
+    path: Path
+    reason: str
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """A directory's children by name: the artifacts, the other files, the directories."""
+
+    artifacts: dict[str, dict[str, Path]]
+    files: set[str]
+    directories: list[Path]
+
+
+def list_files(directory: Path) -> Listing:
+    """List a directory; the artifacts by the name they share and by stage.
+
+    Raises:
+        OSError: It cannot be listed.
+    """
+    artifacts: defaultdict[str, dict[str, Path]] = defaultdict(dict)
+    files, directories = set(), []
+    with os.scandir(directory) as children:
+        for child in children:
+            # Hidden ones are being written: irlens's workspaces, and Triton's ``tmp.pid_...``.
+            if child.name.startswith((".", "tmp.pid_")):
+                continue
+            if child.is_dir(follow_symlinks=False):
+                directories.append(Path(child.path))
+            elif _is_file(child):
+                name, _, extension = child.name.rpartition(".")
+                if name and extension in STAGE_ORDER:
+                    artifacts[name][extension] = Path(child.path)
+                else:
+                    files.add(child.name)
+    return Listing(dict(artifacts), files, sorted(directories))
+
+
+def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
+    """Yield the captures of one directory, without its subdirectories."""
+    try:
+        manifest = (
+            _decode(directory / MANIFEST_NAME, Manifest) if MANIFEST_NAME in listing.files else None
+        )
+    except ArtifactError as error:
+        yield Broken(directory, error.message)
+        return
+    for name, artifacts in sorted(listing.artifacts.items()):
+        metadata = None
+        if f"{name}.json" in listing.files:
+            try:
+                metadata = _decode(directory / f"{name}.json", Metadata)
+            except ArtifactError as error:
+                yield Broken(directory / f"{name}.json", error.message)
+                continue
+        elif not artifacts.keys() & {"ptx", "amdgcn", "cubin", "hsaco"}:
+            # Triton writes the metadata last, and a compilation that fails leaves what it had.
+            stages = ", ".join(stage for stage in STAGE_ORDER if stage in artifacts)
+            yield Broken(directory, f"only {stages} of {name}: its compilation did not finish")
+            continue
+        yield _capture(directory, name, artifacts, metadata, manifest)
+    if manifest and not listing.artifacts:
+        yield Broken(directory, f"{MANIFEST_NAME} without any artifact")
+
+
+def _is_file(child: os.DirEntry[str]) -> bool:
+    """Whether it is a file that can be opened: a link may lead nowhere, or round in a circle."""
+    try:
+        return child.is_file()
+    except OSError:
+        return False
+
+
+def _capture(
+    directory: Path,
+    name: str,
+    artifacts: dict[str, Path],
+    metadata: Metadata | None,
+    manifest: Manifest | None,
+) -> Capture:
+    stages = {
+        stage: Stage(stage, path=artifacts[stage]) for stage in STAGE_ORDER if stage in artifacts
+    }
+    target = None
+    if manifest:
+        target = manifest.target
+    elif metadata:
+        target = _target(metadata.target)
+    return Capture(
+        kernel=metadata.name if metadata else name,
+        target=target,
+        config=_config(metadata, manifest, stages),
+        stages=stages,
+        metadata=metadata,
+        manifest=manifest,
+        directory=directory,
+    )
+
+
+def _config(
+    metadata: Metadata | None, manifest: Manifest | None, stages: dict[str, Stage]
+) -> Config:
+    warps = metadata.num_warps if metadata else None
+    # Of a warp-specialized kernel the metadata counts the warps of its partitions, too.
+    asked = asked_warps(stages["ttgir"]) if "ttgir" in stages else None
+    # Gluon is no ttir and pipelines nothing by itself; the metadata has the option's default.
+    pipelined = "ttir" in stages or "ttgir" not in stages
+    return Config(
+        num_warps=warps if asked is None else asked,
+        num_stages=metadata.num_stages if metadata and pipelined else None,
+        num_ctas=metadata.num_ctas if metadata else None,
+        maxnreg=metadata.maxnreg if metadata else None,
+        constexprs=manifest.constexprs if manifest else {},
+        args=manifest.args if manifest else {},
+        grid=manifest.grid if manifest else None,
+    )
+
+
+def _target(target: MetadataTarget) -> Target | None:
+    """Return the target in irlens's terms; ``None`` for a backend that is neither of the two."""
+    match target.backend:
+        case "cuda":
+            return Target(vendor="nvidia", arch=f"sm_{target.arch}", warp_size=target.warp_size)
+        case "hip":
+            return Target(vendor="amd", arch=str(target.arch), warp_size=target.warp_size)
+    return None
+
+
+def _decode(path: Path, record: type[T]) -> T:
+    """Decode a JSON file.
+
+    Raises:
+        ArtifactError: It cannot be read, or is not such a record.
+    """
+    try:
+        return msgspec.json.decode(read(path), type=record)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ArtifactError(
+            f"{path.name} is broken: {error}", hint="delete the entry; Triton will compile it anew"
+        ) from error
