@@ -1,8 +1,9 @@
 """Turning what Triton raises and prints into one or two lines for the user."""
 
 import ast
+import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from triton.compiler.errors import CompilationError
@@ -32,13 +33,15 @@ _REPR = re.compile(
 )
 
 
-def explain(error: Exception, kernel: str, sources: Sequence[Path], printed: str) -> IrlensError:
+def explain(
+    error: Exception, kernel: str, sources: Mapping[Path, bytes], printed: str
+) -> IrlensError:
     """Return the error to show instead of ``error``.
 
     Args:
         error: What compiling or launching raised.
         kernel: The kernel's name.
-        sources: The user's files that the kernel is made of.
+        sources: The user's files that the kernel is made of: what they held.
         printed: What the compiler wrote to stdout and stderr meanwhile.
     """
     if isinstance(error, IrlensError):
@@ -55,7 +58,7 @@ def explain(error: Exception, kernel: str, sources: Sequence[Path], printed: str
     if path in sources:
         # No column: Triton counts them from 0 in some versions, from 1 in others.
         place = f"{_shown(path)}:{line}"
-        excerpt = path.read_text("utf-8", "replace").split("\n")[line - 1]
+        excerpt = _text(sources[path]).split("\n")[line - 1]
     return CaptureError(f"{place}: {_first_line(found['text'])}", hint=excerpt)
 
 
@@ -75,7 +78,7 @@ def left_out(kernel: str, printed: str) -> CaptureError | None:
     )
 
 
-def _in_python(error: CompilationError, kernel: str, sources: Sequence[Path]) -> CaptureError:
+def _in_python(error: CompilationError, kernel: str, sources: Mapping[Path, bytes]) -> CaptureError:
     """Explain an error in the kernel's Python.
 
     Triton raises one ``CompilationError`` for every function on the way: the innermost has the
@@ -110,7 +113,7 @@ def _message(error: CompilationError) -> str:
     return _first_line(wrapped["text"] if wrapped else text) or "it does not compile"
 
 
-def _locate(error: CompilationError, sources: Sequence[Path]) -> tuple[str, str] | None:
+def _locate(error: CompilationError, sources: Mapping[Path, bytes]) -> tuple[str, str] | None:
     """Return where in the user's files an error is, and the line with a caret under it.
 
     The error only knows the function's source text, so the text is looked up in the files.
@@ -120,14 +123,19 @@ def _locate(error: CompilationError, sources: Sequence[Path]) -> tuple[str, str]
     node, function = error.node, error.src
     if not function or not isinstance(node, ast.stmt | ast.expr) or not _holds(function, node):
         return None
-    for path in sources:
-        before, found, _ = path.read_text("utf-8", "replace").partition(function.strip("\n"))
+    for path, content in sources.items():
+        before, found, _ = _text(content).partition(function.strip("\n"))
         if found:
             line = before.count("\n") + node.lineno
             text = function.split("\n")[node.lineno - 1]
             caret = " " * node.col_offset + "^"
             return f"{_shown(path)}:{line}:{node.col_offset + 1}", f"{text}\n{caret}"
     return None
+
+
+def _text(content: bytes) -> str:
+    """Return what a file holds, with the ends of lines that Python sees."""
+    return io.StringIO(content.decode("utf-8", "replace"), newline=None).read()
 
 
 def _holds(function: str, node: ast.stmt | ast.expr) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,14 +19,13 @@ def copy_artifacts(cache_entry: Path, entry: Path) -> None:
     shutil.copytree(cache_entry, entry, ignore=shutil.ignore_patterns("*.so", "__grp__*", "lock"))
 
 
-def keep_sources(sources: Iterable[Path], folder: Path) -> None:
-    """Copy the files that may hold kernel code; of two with the same name one goes a level down.
+def keep_sources(sources: Mapping[Path, bytes], folder: Path) -> None:
+    """Keep the files that may hold kernel code; of two with the same name one goes a level down.
 
     A kernel's file may import a whole project, of which Triton sees little.
     """
     folder.mkdir()
-    for path in sources:
-        content = path.read_bytes()
+    for path, content in sources.items():
         if b"triton" not in content:
             continue
         copy = folder / path.name

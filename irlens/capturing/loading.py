@@ -2,10 +2,12 @@
 
 import ast
 import importlib.util
+import io
+import linecache
 import sys
 import sysconfig
 import traceback
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -16,8 +18,11 @@ from irlens.model.errors import CaptureError
 
 
 @contextmanager
-def loaded(source: KernelSource) -> Iterator[tuple[ModuleType, list[Path]]]:
-    """Execute the kernel's file; hand out the module and the other local files it is made from.
+def loaded(source: KernelSource) -> Iterator[tuple[ModuleType, Mapping[Path, bytes]]]:
+    """Execute the kernel's file; hand out the module and all local files it is made from.
+
+    Of each file there is what it held, its own first: whoever compiles takes a while, and it may
+    be saved meanwhile.
 
     Its folder can be imported from, as if the file were run as a script, and so can the package
     that it is part of. Afterwards the module and the local ones that it imported are forgotten,
@@ -37,14 +42,17 @@ def loaded(source: KernelSource) -> Iterator[tuple[ModuleType, list[Path]]]:
     sys.dont_write_bytecode = True
     sys.path[:0] = [folder for folder in folders if folder not in path]
     sys.modules[name] = module
+    _show_lines(source)
     try:
         with redirect_stdout(sys.stderr):
             try:
                 exec(compile(source.content, source.path, "exec"), vars(module))
             except (Exception, SystemExit) as error:  # whatever a user's file may raise
                 raise CaptureError(_where(source.path, error)) from error
-            yield module, local_files(module, set(sys.modules) - set(modules))
+            others = local_files(module, set(sys.modules) - set(modules))
+            yield module, {source.path: source.content} | {f: f.read_bytes() for f in others}
     finally:
+        linecache.cache.pop(str(source.path), None)
         sys.path[:] = path
         sys.dont_write_bytecode = bytecode
         for added in set(sys.modules) - set(modules):
@@ -52,6 +60,16 @@ def loaded(source: KernelSource) -> Iterator[tuple[ModuleType, list[Path]]]:
                 del sys.modules[added]
         if name in modules:
             sys.modules[name] = modules[name]
+
+
+def _show_lines(source: KernelSource) -> None:
+    """Let ``inspect`` read the lines that are executed, which Triton compiles, and no later ones.
+
+    It would look at the file again, which may have been saved since.
+    """
+    lines = io.StringIO(importlib.util.decode_source(source.content)).readlines()
+    # What has no time of change is not compared with the file, see ``linecache.checkcache``.
+    linecache.cache[str(source.path)] = (len(source.content), None, lines, str(source.path))
 
 
 def local_files(module: ModuleType, imported: Collection[str]) -> list[Path]:

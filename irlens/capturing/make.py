@@ -3,7 +3,7 @@
 import itertools
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -156,9 +156,8 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
         work = stack.enter_context(store.workspace(destination))
         # Twice: for what the file compiles while it is loaded, and against knobs that it sets.
         stack.enter_context(triton_door.private_cache(work / "cache"))
-        module, others = stack.enter_context(loaded(source))
+        module, sources = stack.enter_context(loaded(source))
         stack.enter_context(triton_door.private_cache(work / "cache"))
-        sources = [source.path, *others]
         kernel = triton_door.find(vars(module), source.function)
         printed = stack.enter_context(held_back(work / "messages.txt"))
         try:
@@ -168,7 +167,7 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
         if incomplete := explain.left_out(source.function, printed()):
             raise incomplete
         for index, variant in enumerate(made):
-            _write(work / "build" / f"{index:03}", request, source, others, variant)
+            _write(work / "build" / f"{index:03}", request, source, sources, variant)
         # What another process has published meanwhile may already be in use: it stays.
         store.publish(work / "build", destination, replace=request.run)
 
@@ -177,12 +176,12 @@ def _write(
     entry: Path,
     request: Request,
     source: describe.KernelSource,
-    others: Sequence[Path],
+    sources: Mapping[Path, bytes],
     variant: "Variant",
 ) -> None:
     """Make a capture of a compiled variant: its artifacts, its sources, its manifest."""
     copy_artifacts(variant.entry, entry)
-    keep_sources([source.path, *others], entry / PYTHON_FOLDER)
+    keep_sources(sources, entry / PYTHON_FOLDER)
     manifest = Manifest(
         schema=MANIFEST_SCHEMA,
         irlens_version=VERSION,
@@ -194,7 +193,9 @@ def _write(
         args={name: recorded(value) for name, value in variant.args.items()},
         grid=variant.grid,
         run=variant.run,
-        dependencies={str(path): sha256(path.read_bytes()) for path in others},
+        dependencies={
+            str(path): sha256(content) for path, content in sources.items() if path != source.path
+        },
     )
     write_manifest(manifest, entry)
 

@@ -113,9 +113,8 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
         ONE_AT_A_TIME,
         TemporaryDirectory(prefix="irlens-") as cache,
         triton_door.private_cache(Path(cache)),
-        loaded(source) as (module, others),
+        loaded(source) as (module, sources),
     ):
-        sources = [source.path, *others]
         kernel = triton_door.find(vars(module), source.function)
         variants: list[PlannedVariant] = []
         for request in requests:
@@ -126,7 +125,7 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
     return Plan(
         function=source.function,
         variants=variants,
-        dependencies={str(p): sha256(p.read_bytes()) for p in sources},
+        dependencies={str(p): sha256(content) for p, content in sources.items()},
     )
 
 

@@ -27,7 +27,7 @@ def measure(request: Request) -> Timing:
         ONE_AT_A_TIME,
         TemporaryDirectory(prefix="irlens-") as work,
         triton_door.private_cache(Path(work, "cache")),
-        loaded(source) as (module, others),
+        loaded(source) as (module, sources),
         held_back(Path(work, "messages.txt")) as printed,
     ):
         try:
@@ -47,5 +47,4 @@ def measure(request: Request) -> Timing:
         except (
             Exception
         ) as error:  # whatever Triton, PyTorch, or the file's own functions may raise
-            sources = [source.path, *others]
             raise explain.explain(error, source.function, sources, printed()) from error

@@ -43,7 +43,7 @@ def captures(notes: Path, build: Path, target: Target) -> None:
         entry = build / f"{len(list(build.iterdir())):0{_DIGITS}}-{capture.kernel}"
         copy_artifacts(Path(place), entry)
         sources = _sources(capture, launches.get(place))
-        keep_sources(sources, entry / PYTHON_FOLDER)
+        keep_sources({path: path.read_bytes() for path in sources}, entry / PYTHON_FOLDER)
         write_manifest(_manifest(capture, launches.get(place), sources, target), entry)
 
 

@@ -1,4 +1,5 @@
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,11 +9,20 @@ import pytest
 from irlens.capturing import Request, capture_entries, is_stored
 from irlens.model.capture import Manifest
 from irlens.model.config import Target
+from irlens.model.errors import CaptureError
 
 KERNEL = """
     @triton.jit
     def k(x_ptr):
         tl.store(x_ptr, VALUE)
+"""
+#: Code that changes a file under the hands of who compiles it.
+SAVING = """
+from pathlib import Path
+
+def save(file, old, new):
+    Path(file).write_text(Path(file).read_text().replace(old, new))
+
 """
 
 
@@ -100,3 +110,55 @@ def test_a_kernel_of_another_module_is_compiled_anew(
         (entry,) = capture_entries(request(path, target))
         assert f"cuda:{target.arch[3:]}" in (entry / "k.ttgir").read_text()
     del sys.modules["shared_of_a_test"]
+
+
+def test_what_is_saved_while_it_is_loaded_is_not_what_is_compiled(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    path = write("    VALUE = tl.constexpr(42)" + KERNEL.replace("VALUE", "VALUE + 0"))
+    first = path.read_text()
+    path.write_text(f"{SAVING}save(__file__, 'VALUE + 0', '17')\n{first}")
+    asked = request(path, sm_90)
+    (entry,) = capture_entries(asked)
+    assert stores_42(entry)
+    assert "VALUE + 0)" in (entry / "python" / path.name).read_text()
+
+    assert not is_stored(asked), "it has been saved since"
+    (other,) = capture_entries(asked)
+    assert not stores_42(other)
+
+
+def test_what_is_saved_while_it_is_compiled_is_not_what_was_compiled(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    helper = write("VALUE = tl.constexpr(42)\n", "saved_of_a_test.py")
+    told = helper.read_text()
+    path = write(f"""
+from saved_of_a_test import VALUE
+{SAVING}
+def meanwhile(args):
+    save({str(helper)!r}, "42", "17")
+    return 1
+
+@triton.heuristics({{"N": meanwhile}})
+@triton.jit
+def k(x_ptr, N: tl.constexpr):
+    tl.store(x_ptr, VALUE)
+""")
+    (entry,) = capture_entries(request(path, sm_90))
+    assert stores_42(entry)
+    assert (entry / "python" / helper.name).read_text() == told
+    assert helper.read_text() != told
+    assert not is_stored(request(path, sm_90)), "it was compiled from what is not there any more"
+
+
+def test_an_error_in_what_was_saved_meanwhile_shows_the_line_that_has_it(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    path = write(SAVING + "VALUE = undefined = tl.constexpr(42)\n" + "# a line\n" * 30)
+    path.write_text(f"{path.read_text()}{textwrap.dedent(KERNEL)}")
+    path.write_text(f"{path.read_text()}save(__file__, '# a line\\n', '')\ndel VALUE\n")
+    line = path.read_text().splitlines().index("    tl.store(x_ptr, VALUE)") + 1
+    with pytest.raises(CaptureError, match=f"{path.name}:{line}:") as caught:
+        capture_entries(request(path, sm_90))
+    assert (caught.value.hint or "").startswith("    tl.store(x_ptr, VALUE)")
