@@ -49,6 +49,8 @@ OUTPUT = re.compile(r"(<!-- output: irlens (.*?) -->\n```text\n).*?(```\n<!-- en
 TILE: dict[str, ConstexprValue] = {
     "BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32, "GROUP_SIZE_M": 8, "num_warps": 4,
 }  # fmt: skip
+#: In Gluon: its own warps multiply, and those of a partition load.
+SPECIALIZED = f"{SAMPLES.parent / 'tests' / 'data' / 'gluon' / 'specialized.py'}:matmul"
 
 #: Name, kernel, target and settings of each capture.
 CAPTURES: tuple[tuple[str, str, str, dict[str, ConstexprValue]], ...] = (
@@ -61,6 +63,8 @@ CAPTURES: tuple[tuple[str, str, str, dict[str, ConstexprValue]], ...] = (
     ("spill-h100", "spill", "h100", {}),
     ("layer_norm-b200-3.6", "layer_norm", "b200", {}),
     ("layer_norm-b200-3.7", "layer_norm", "b200", {}),
+    ("specialized-h100-4", SPECIALIZED, "h100", {"num_warps": 4}),
+    ("specialized-h100-8", SPECIALIZED, "h100", {"num_warps": 8, "loader_registers": 40}),
 )
 
 #: The Triton of those that are about a version; the others are made with what is installed.
@@ -72,6 +76,7 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
     "softmax-h100-mi300x": ("softmax-h100", "softmax-mi300x"),
     "matmul-a100-b200": ("matmul-a100", "matmul-b200"),
     "layer_norm-3.6-3.7": ("layer_norm-b200-3.6", "layer_norm-b200-3.7"),
+    "specialized-4-8": ("specialized-h100-4", "specialized-h100-8"),
     "softmax-three": ("softmax-h100", "softmax-t4", "softmax-mi300x"),
 }
 

@@ -16,6 +16,7 @@ PIPELINE_FIGURES = (
     Figure("verdict", "word", "much"),
     Figure("stages_at_most", "count", "some"),
     Figure("kind", "word", "some"),
+    Figure("warp_group", "word", "some"),
     Figure("groups_during_compute", "count", "some", always=True),
     Figure("bytes_in_flight", "bytes", "some", always=True),
     Figure("bytes_in_flight_per_sm", "bytes", "some"),
@@ -29,7 +30,6 @@ PIPELINE_FIGURES = (
     Figure("outstanding_at_wait", "count", "little"),
     Figure("outstanding_after_wait", "count", "little"),
     Figure("bytes_to_cover_latency", "bytes", "little"),
-    Figure("warp_group", "word", "little"),
     Figure("stage", "word", "little"),
 )
 #: The same; ``operation`` follows from ``state``.

@@ -7,6 +7,7 @@ import msgspec
 
 from irlens.comparison.deltas import Figure, delta, deltas, weightiest_first
 from irlens.comparison.places import Place, Places
+from irlens.comparison.warp_groups import warp_group_deltas
 from irlens.model.comparison import Delta, FindingDelta, LineDelta, MixDelta
 from irlens.model.pressure import LinePressure, StagePressure
 from irlens.model.report import Finding, InstructionMix, Report, Severity
@@ -83,7 +84,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 def figure_deltas(before: Report, after: Report, absent: set[str]) -> list[Delta]:
     """Return the figures that moved or are always told; add what one side lacks to ``absent``."""
-    found = deltas(FIGURES, before, after)
+    found = [*deltas(FIGURES, before, after), *warp_group_deltas(before, after, absent)]
     for part, figures in PARTS.items():
         first, second = _part(before, part), _part(after, part)
         if first is not None and second is not None:

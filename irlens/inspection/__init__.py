@@ -26,6 +26,8 @@ from irlens.model.report import SCHEMA, InstructionMix, Occupancy, Pipeline, Rep
 from irlens.model.source import SourceLocation
 from irlens.model.spills import SpillSite
 
+NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
+
 
 def inspect(capture: Capture, *, sass: bool = False) -> Report:
     """Return everything that can be known of a capture.
@@ -148,7 +150,7 @@ def _pipelines(
         )
         return against_source(found, loads, parsed.ttgir)
     if parsed.ptx is None:
-        ledger.missing("there is no ptx and no amdgcn in this capture", "pipelines")
+        ledger.missing(NO_ASSEMBLY, "pipelines")
         return []
     found = find_pipelines(
         parsed.ptx,
@@ -168,6 +170,10 @@ def _pipelines(
 
 def _specialization(parsed: Parsed, ledger: Ledger) -> Specialization | None:
     if parsed.ptx is None:
+        if parsed.amdgcn is None:
+            ledger.missing(NO_ASSEMBLY, "warp_groups")
+        elif parsed.ttgir is not None and warp_groups.is_specialized(parsed.ttgir):
+            ledger.missing(warp_groups.NO_PTX, "warp_groups")
         return None
     found = warp_groups.find(parsed.ptx, cfg.build(parsed.ptx), parsed.ttgir)
     if found is not None and found.reason:

@@ -25,6 +25,8 @@ _FOREMOST = frozenset({"registers", "shared memory", "LDS"})
 #: What AMD calls the same things, in this order: its waves are what others call warps.
 _AMD_WORDS = {"wave": "round", "warp": "wave", "block": "workgroup", "shared memory": "LDS"}
 
+#: Figures of one group of warps: "warp_groups.partition0.registers".
+_OF_A_GROUP = "warp_groups."
 _TITLES = {
     "occupancy.launchable": "can launch",
     "occupancy.theoretical": "occupancy",
@@ -67,6 +69,7 @@ _TITLES = {
     "requested_stages": "stages requested",
     "stages_at_most": "stages at most",
     "warp_group": "run by",
+    "warp_groups": "warp groups",
     "groups_during_compute": "groups in flight",
     "prefetch_iterations": "iterations ahead",
     "bytes_in_flight_per_sm": "bytes in flight per SM",
@@ -261,6 +264,9 @@ def figure_title(path: str, sides: Sequence[Side] = ()) -> str:
         sides: Whose figure it is: with AMD's alone, it is told in AMD's words.
     """
     title = _TITLES.get(path) or path.rpartition(".")[2].replace("_", " ")
+    if path.startswith(_OF_A_GROUP):
+        group, _, name = path.removeprefix(_OF_A_GROUP).rpartition(".")
+        title = f"{name.removeprefix('num_')} of {group}"
     return _in_own_words(title, sides)
 
 

@@ -13,9 +13,10 @@ import irlens
 from irlens.comparison import compare
 from irlens.comparison.loops import LOAD_FIGURES, PIPELINE_FIGURES
 from irlens.comparison.parts import FIGURES, PARTS
+from irlens.comparison.warp_groups import WARP_GROUP_FIGURES
 from irlens.model.comparison import Comparison, Delta, FindingDelta, LoopDelta
 from irlens.model.memory import LoopLoad, SharedMemory
-from irlens.model.moved import rows
+from irlens.model.moved import rows, verdict
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import (
     Finding,
@@ -26,6 +27,7 @@ from irlens.model.report import (
 )
 from irlens.model.resources import Resources
 from irlens.model.source import SourceLocation
+from irlens.model.warp_groups import WarpGroup
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
 
@@ -210,6 +212,9 @@ class TestOneFigure:
         assert set(LoopLoad.__struct_fields__) - {
             "operation", "line", "source", "loop_line", "loop_source", "buffer_line", "reason",
         } == {figure.path for figure in LOAD_FIGURES}  # fmt: skip
+        assert set(WarpGroup.__struct_fields__) - {"name"} == {
+            figure.path for figure in WARP_GROUP_FIGURES
+        }
         assert set(get_type_hints(Pressure)) == {"ptx", "sass", "amdgcn"}
 
 
@@ -245,6 +250,55 @@ class TestLoops:
         other = replace(pipeline, source=SourceLocation("other.py", 3))
         found = compare(softmax, replace(softmax, pipelines=[other]))
         assert {loop.presence for loop in found.loops} == {"appeared", "gone"}
+
+
+def groups(*found: tuple[str, int, int | None]) -> list[WarpGroup]:
+    return [WarpGroup(name=name, num_warps=warps, registers=held) for name, warps, held in found]
+
+
+class TestWarpGroups:
+    @pytest.mark.parametrize(
+        ("warps", "registers", "told"),
+        [
+            (2, 24, ("warps of partition0 1 → 2", "+1")),
+            (1, 40, ("registers of partition0 24 → 40", "+16")),
+        ],
+    )
+    def test_of_one_of_them(
+        self, softmax: Report, warps: int, registers: int, told: tuple[str, str]
+    ) -> None:
+        before = groups(("default", 4, 232), ("partition0", 1, 24))
+        after = groups(("default", 4, 232), ("partition0", warps, registers))
+        found = compare(replace(softmax, warp_groups=before), replace(softmax, warp_groups=after))
+        assert [(row.arrow, row.change) for row in rows(found) if row.moved] == [told]
+        assert verdict(found)[0] == told[0]
+
+    def test_a_kernel_whose_warps_do_different_things_now(self, softmax: Report) -> None:
+        after = replace(softmax, warp_groups=groups(("default", 4, 232), ("partition0", 1, None)))
+        assert [row.arrow for row in rows(compare(softmax, after)) if row.moved] == [
+            "warp groups none → default, partition0",
+            "warps of default – → 4",
+            "registers of default – → 232",
+            "warps of partition0 – → 1",
+        ]
+        (back,) = (row for row in rows(compare(after, softmax)) if row.name == "warp groups")
+        assert (back.before, back.after) == ("default, partition0", "none")
+
+    def test_other_warps_that_run_a_loop(self, softmax: Report) -> None:
+        before, after = (
+            replace(softmax, pipelines=[replace(softmax.pipelines[0], warp_group=name)])
+            for name in ("default", "partition1")
+        )
+        assert verdict(compare(before, after))[0] == "run by default → partition1"
+
+    def test_what_is_known_of_one_side_only_is_left_out(self, softmax: Report) -> None:
+        known = replace(softmax, warp_groups=groups(("default", 4, 232), ("partition0", 1, 24)))
+        unknown = replace(softmax, unknown={"warp_groups": "there is no ttgir"})
+        for found in (compare(known, unknown), compare(unknown, known)):
+            assert (found.figures, found.not_compared) == (
+                compare(softmax, softmax).figures, ["warp_groups"],
+            )  # fmt: skip
+        assert compare(unknown, unknown).not_compared == []
 
 
 class TestFindings:

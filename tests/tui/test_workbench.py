@@ -99,6 +99,10 @@ def test_what_if_nothing_changed_equals_the_report(path: Path) -> None:
             shared_bytes=at["shared_memory"],
             num_warps=report.config.num_warps or 0,
         )
+        if bench is saved and report.warp_groups:
+            # The warps that the compiler added for itself are not in a report.
+            assert answer is None
+            continue
         assert answer is not None
         assert answer.limits == report.occupancy.limits
         assert answer.blocks_per_sm == report.occupancy.blocks_per_sm

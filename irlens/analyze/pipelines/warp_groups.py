@@ -25,6 +25,7 @@ _WARPS_PER_GROUP = 4
 #: What leads from reading the number of a partition to its code.
 _DISPATCHING = frozenset({"add", "and", "bra", "brx", "cvt", "mov", "setp", "sub"})
 
+NO_PTX = "which warps run the ttgir's partitions is read from ptx alone"
 NO_TTGIR = "how many warps a partition has is in the ttgir, and that is not in this capture"
 SEVERAL = "the kernel specializes its warps in several places"
 OTHER_WARPS = "the warps of the ttgir's partitions are not those that the ptx is launched with"
@@ -44,6 +45,11 @@ class Specialization(msgspec.Struct, frozen=True):
     groups: tuple[WarpGroup, ...] = ()
     of_block: dict[int, int] = {}
     reason: str = ""
+
+
+def is_specialized(ttgir: Module) -> bool:
+    """Whether not all warps of a kernel do the same."""
+    return any(_partitions(each) for each in ttgir.named(_SPECIALIZE))
 
 
 def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization | None:

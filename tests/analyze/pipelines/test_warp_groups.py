@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens import load
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import warp_groups
 from irlens.capturing import Request, capture
@@ -16,6 +17,7 @@ from irlens.model.report import Report
 from irlens.parse import cubin, mlir, ptx
 
 SPECIALIZED = Path(__file__).parents[2] / "data" / "gluon" / "specialized.py"
+SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 SM_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
 
 
@@ -132,6 +134,26 @@ def test_without_the_way_into_a_partition_nothing_is_said_of_it() -> None:
     specialization = warp_groups.find(function, cfg.build(function), module)
     assert specialization is not None
     assert (specialization.groups, specialization.reason) == ((), warp_groups.NOT_FOUND)
+
+
+def test_without_ptx_the_groups_are_unknown() -> None:
+    found, report = compiled("add_rows")
+    assert "warp_groups" not in report.unknown
+    stages = {"ttgir": found.stages["ttgir"], "cubin": found.stages["cubin"]}
+    report = inspect(msgspec.structs.replace(found, stages=stages))
+    assert report.warp_groups == []
+    assert report.unknown["warp_groups"] == report.unknown["pipelines"]
+
+
+def test_amds_groups_are_unknown() -> None:
+    (amd,) = load(SAMPLES / "softmax-mi300x")
+    assert isinstance(amd, Capture)
+    assert "warp_groups" not in inspect(amd).unknown
+    found, _ = compiled("add_rows")
+    stages = {"amdgcn": amd.stages["amdgcn"], "ttgir": found.stages["ttgir"]}
+    report = inspect(msgspec.structs.replace(amd, stages=stages))
+    assert report.warp_groups == []
+    assert report.unknown["warp_groups"] == warp_groups.NO_PTX
 
 
 def test_the_ptx_alone_does_not_tell_who_copies() -> None:

@@ -23,7 +23,7 @@ IRLENS_KERNELS = {
             "c": "fp16[4096, 4096]:block[128, 128]:NVMMASharedLayout(128, 16, 2)",
             "extent": 4096,
         },
-        "constexprs": {"stages": 3},
+        "constexprs": {"stages": 3, "loader_registers": 24},
         "options": {"num_warps": 4},
         "grid": [32, 32],
     },
@@ -70,7 +70,7 @@ def multiply(c, a_tiles, b_tiles, ready, free, extent, step: gl.constexpr, stage
 
 
 @gluon.jit
-def matmul(a, b, c, extent, stages: gl.constexpr):
+def matmul(a, b, c, extent, stages: gl.constexpr, loader_registers: gl.constexpr):
     """Store one tile of a product; bulk copies fill a ring of buffers."""
     step: gl.constexpr = a.block_type.shape[1]
     a_tiles = gl.allocate_shared_memory(a.dtype, [stages, a.block_type.shape[0], step], a.layout)
@@ -86,7 +86,7 @@ def matmul(a, b, c, extent, stages: gl.constexpr):
             (load_tiles, (a, b, a_tiles, b_tiles, ready, free, extent, stages)),
         ],
         [1],
-        [24],
+        [loader_registers],
     )
 
 
