@@ -1,8 +1,8 @@
 """Noticing that what a kernel is made of has been saved with other content."""
 
 import threading
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Generator, Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 
 from irlens.capturing.finding import find_file
@@ -62,23 +62,12 @@ class Saves:
         Returns:
             The files that were saved; none if ``until`` was set.
         """
-        import watchfiles
-
         stop = until or threading.Event()
-        changes = watchfiles.watch(
-            *{file.parent for file in self.files if file.parent.is_dir()},
-            # Whatever happens there, also to an editor's temporary files: only content counts.
-            watch_filter=None,
-            stop_event=stop,
-            rust_timeout=_LOOK_AGAIN,
-            yield_on_timeout=True,
-            recursive=False,
-        )
-        with closing(changes):
+        with closing(_occasions({file.parent for file in self.files}, stop)) as occasions:
             while not stop.is_set():
                 if saved := self._saved():
                     return saved
-                next(changes, None)
+                next(occasions)
         return []
 
     def _saved(self) -> list[Path]:
@@ -87,6 +76,32 @@ class Saves:
         saved = {f: digest for f, digest in now.items() if digest not in (None, self._known[f])}
         self._known |= saved
         return list(saved)
+
+
+def _occasions(folders: Iterable[Path], stop: threading.Event) -> Generator[None, None, None]:
+    """Yield for ever: whenever it is time to look at the files of some folders again.
+
+    Args:
+        folders: Those that are not there are looked at now and then.
+        stop: Ends the waiting for the next time.
+    """
+    import watchfiles
+
+    # A folder may be gone since it was looked for, and a system watches so many and no more.
+    with suppress(OSError):
+        for _ in watchfiles.watch(
+            *(folder for folder in folders if folder.is_dir()),
+            # Whatever happens there, also to an editor's temporary files: only content counts.
+            watch_filter=None,
+            stop_event=stop,
+            rust_timeout=_LOOK_AGAIN,
+            yield_on_timeout=True,
+            recursive=False,
+        ):
+            yield
+    while True:
+        stop.wait(_LOOK_AGAIN / 1000)
+        yield
 
 
 def _digest(file: Path) -> str | None:

@@ -3,11 +3,13 @@
 import hashlib
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+import watchfiles
 
 from irlens.artifacts.load import load
 from irlens.capturing.saves import Saves
@@ -146,6 +148,37 @@ def test_a_folder_may_be_gone_when_the_waiting_begins(kernel: Path, tmp_path: Pa
     tmp_path.rename(moved)
     (moved / "k.py").write_text(KERNEL + "# 1")
     assert noticed(saves, lambda: moved.rename(tmp_path)) == [kernel]
+
+
+def test_a_folder_may_go_just_when_it_is_to_be_watched(
+    kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves = Saves(str(kernel))
+    moved, watch = tmp_path.with_name(f"{tmp_path.name}-moved"), watchfiles.watch
+
+    def go(*folders: Path, **options: Any) -> Iterator[object]:
+        assert folders == (tmp_path,)
+        tmp_path.rename(moved)
+        try:
+            yield from watch(*folders, **options)
+        finally:
+            (moved / "k.py").write_text(KERNEL + "# 1")
+            moved.rename(tmp_path)
+
+    monkeypatch.setattr(watchfiles, "watch", go)
+    assert saves.wait() == [kernel]
+
+
+def test_where_nothing_can_be_watched_it_is_looked_at_again(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Path, **__: object) -> Iterator[object]:
+        kernel.write_text(KERNEL + "# 1")
+        raise OSError("OS file watch limit reached. about [...]")
+
+    saves = Saves(str(kernel))
+    monkeypatch.setattr(watchfiles, "watch", refuse)
+    assert saves.wait() == [kernel]
 
 
 def test_there_has_to_be_a_file(tmp_path: Path) -> None:
