@@ -16,6 +16,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
+from contextlib import suppress
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,13 +24,15 @@ from typing import Any, Protocol
 
 import msgspec
 
+from irlens.artifacts import locks
 from irlens.model.errors import IrlensError
 from irlens.sweeping.work import Work
 
 _LONGEST = 300  # characters of a worker's last words
-#: What becomes of a worker, and what it said, is written down by others, a moment later.
-_LOOKS = 10
-_SECONDS_BETWEEN_LOOKS = 0.05
+#: Who writes down what a worker that has died said at last is waited for, if not for ever: the
+#: user's own code may have started what goes on.
+_PATIENCE = 60.0
+_SECONDS_BETWEEN_LOOKS = 0.02
 
 
 class Death(msgspec.Struct, frozen=True):
@@ -152,6 +155,8 @@ class LocalCrew:
         try:
             return alone.submit(work, order).result()
         except BrokenExecutor:
+            # How it ended is known when the pool's own thread has waited for it, as it does.
+            alone.shutdown(wait=True)
             return self._death(self._context.processes[before])
         finally:
             alone.shutdown(wait=False)
@@ -159,7 +164,8 @@ class LocalCrew:
     def stop(self) -> None:
         """Kill every worker."""
         for process in self._context.processes:
-            process.kill()
+            if process.pid is not None:  # ctrl+c may have come before it was started
+                process.kill()
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._logs.cleanup()
 
@@ -188,16 +194,7 @@ class _Context(SpawnContext):
 
 
 def _ending(process: SpawnProcess) -> str:
-    """Return how a process ended: "signal 9, SIGKILL".
-
-    The pool's own thread waits for it, too: who comes second learns the exit code only when the
-    first has written it down.
-    """
-    for _ in range(_LOOKS):
-        process.join()
-        if process.exitcode is not None:
-            break
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    """Return how a process ended: "signal 9, SIGKILL"."""
     code = process.exitcode
     if code is None or code >= 0:
         return "exit code unknown" if code is None else f"exit code {code}"
@@ -205,14 +202,22 @@ def _ending(process: SpawnProcess) -> str:
 
 
 def _last_words(log: Path) -> str:
-    """Return the last line of a log, for which it may have to be waited."""
-    for _ in range(_LOOKS):
-        lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
-        spoken = [line.strip() for line in lines if line.strip()]
-        if spoken:
-            return spoken[-1]
+    """Return the last line of a log, once nobody writes there any more.
+
+    A compiler's last words come from a process of their own, see ``messages.held_back``.
+    """
+    until = time.monotonic() + _PATIENCE
+    while not _is_finished(log) and time.monotonic() < until:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
-    return ""
+    lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
+    spoken = [line.strip() for line in lines if line.strip()]
+    return spoken[-1] if spoken else ""
+
+
+def _is_finished(log: Path) -> bool:
+    """Whether all have ended that share a log."""
+    with locks.alone(log) as alone:
+        return alone
 
 
 def _begin(logs: str) -> None:
@@ -223,6 +228,8 @@ def _begin(logs: str) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     log = os.open(Path(logs, str(os.getpid())), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    with suppress(OSError):  # a file system that has no locks
+        locks.share(log)  # with all that it starts
     sys.stderr.flush()
     os.dup2(log, sys.stderr.fileno())
     os.close(log)

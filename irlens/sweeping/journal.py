@@ -7,7 +7,6 @@ takes its journal away: asked again, what failed is tried again.
 """
 
 import os
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -139,5 +138,5 @@ SWEEPS = kept.Kind(
 
 def _clean(folder: Path) -> None:
     for path in folder.glob("*.jsonl"):
-        if time.time() - path.stat().st_mtime > _ABANDONED:
+        if store.is_old(path, min_age=_ABANDONED):
             path.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import cast
 
@@ -40,6 +41,29 @@ def test_a_worker_that_dies_takes_only_its_own_order_along(crew: LocalCrew) -> N
     assert found.pop(3) == Death("worker died (signal 6, SIGABRT)", "LLVM ERROR: cannot select")
     assert found.pop(4) == Death("worker died (exit code 3)")
     assert found == {0: b"a", 2: b"b", 5: b"c", 6: b"d"}
+
+
+def test_what_others_say_of_a_death_is_waited_for(crew: LocalCrew) -> None:
+    late = "import sys, time; sys.stdin.read(); time.sleep(1); print('late words', file=sys.stderr)"
+    order = (
+        "(__import__('subprocess').Popen([__import__('sys').executable, '-c', "
+        f"{late!r}], stdin=-1), {KILLED.decode()})"
+    )
+    found = dict(answers(crew, WORK, [order.encode()]))
+    assert found == {0: Death("worker died (signal 9, SIGKILL)", "late words")}
+
+
+def test_a_worker_that_was_not_started_yet_is_let_go(
+    crew: LocalCrew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(process: SpawnProcess) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SpawnProcess, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            dict(answers(crew, WORK, [b"b''"]))
+    crew.stop()
 
 
 def test_an_order_that_only_was_near_a_death_succeeds_the_second_time(
