@@ -212,7 +212,7 @@ from irlens.artifacts import store
 with store.workspace(Path(sys.argv[1])) as space:
     (space / "half").write_text("written")
     print("ready", flush=True)
-    time.sleep(60)
+    time.sleep(900)
 """
 
 

@@ -242,11 +242,11 @@ def test_what_outlives_its_irlens_is_waited_for(private_store: Path, tmp_path: P
     )
     slow = tmp_path / "venv"
     pid = tmp_path / "pid"
-    slow.write_text(f"#!/bin/sh\necho $$ > {pid}.part\nmv {pid}.part {pid}\nexec sleep 60\n")
+    slow.write_text(f"#!/bin/sh\necho $$ > {pid}.part\nmv {pid}.part {pid}\nexec sleep 900\n")
     slow.chmod(0o755)
     irlens = subprocess.Popen([sys.executable, "-c", script, slow])
-    deadline = time.monotonic() + 30
-    while not pid.exists() and time.monotonic() < deadline:
+    while not pid.exists():
+        assert irlens.poll() is None
         time.sleep(0.02)
     irlens.kill()
     irlens.wait()

@@ -1,5 +1,6 @@
 """``irlens cache`` as a user runs it, alone and beside other commands."""
 
+import fcntl
 import json
 import os
 import signal
@@ -134,7 +135,7 @@ def test_an_environment_that_compiles_stays(store: Path, tmp_path: Path) -> None
         ".carry_out('compile', [])\n"
     )
     slow = tmp_path / "python"
-    slow.write_text("#!/bin/sh\necho >&2 started\nexec sleep 600\n")
+    slow.write_text("#!/bin/sh\necho >&2 started\nexec sleep 900\n")
     slow.chmod(0o755)
     command = [sys.executable, "-c", script, str(slow), str(folder / "complete")]
     with subprocess.Popen(
@@ -148,7 +149,8 @@ def test_an_environment_that_compiles_stays(store: Path, tmp_path: Path) -> None
         assert ran.out.splitlines()[1].split() == ["environments", "0", "0", "B", "1"]
         assert folder.exists()
         os.killpg(process.pid, signal.SIGKILL)
-        process.stderr.read()
+        with (folder / "complete").open() as used:
+            fcntl.flock(used, fcntl.LOCK_EX)  # what was killed lets go when it has ended
     ran = irlens("cache", "clean", "--environments")
     assert ran.out.splitlines()[1].split()[:2] == ["environments", "1"]
     assert [path.name for path in folder.parent.iterdir()] == [lock.name]

@@ -38,7 +38,7 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: read.append(path.read_text()), daemon=True)
     reader.start()
     output.write("new\n", path)
-    reader.join(timeout=5)
+    reader.join()
     assert read == ["new\n"]
     assert path.is_fifo()
 

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.analyze.amdgcn_mix import instruction_mix
@@ -288,7 +288,6 @@ def test_text_that_ends_too_early(text: str, line: int, column: int, message: st
     assert caught.value.text == text.splitlines()[line - 1]
 
 
-@settings(deadline=1000)
 @given(st.integers(0))
 def test_a_real_file_cut_anywhere_is_read_or_refused(cut: int) -> None:
     text = _texts()["softmax.gfx942.triton-3.9.0"]
@@ -302,7 +301,6 @@ def test_a_real_file_cut_anywhere_is_read_or_refused(cut: int) -> None:
     assert not code[0] + 20 < len(part) < code[1], "a function without its end was accepted"
 
 
-@settings(deadline=1000)
 @given(st.text(alphabet=st.sampled_from('vs_ab019[]():;,."/*|-+ \t\n\\@%#.')))
 def test_any_text_joins_back_or_is_refused(text: str) -> None:
     try:

@@ -234,7 +234,7 @@ def test_what_is_wrong_is_said_in_one_line(data: bytes, message: str) -> None:
     assert caught.value.hint
 
 
-@settings(deadline=1000, max_examples=300)
+@settings(max_examples=300)
 @given(st.data())
 def test_damage_is_an_artifact_error_and_nothing_else(draw: st.DataObject) -> None:
     good = _files("cubin/kinds.tar.xz")["./kinds.sm_75.cubin"]

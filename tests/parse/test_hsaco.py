@@ -159,7 +159,7 @@ def test_metadata_nested_without_end_is_refused() -> None:
         hsaco.read(nested)
 
 
-@settings(deadline=1000, max_examples=300)
+@settings(max_examples=300)
 @given(st.data())
 def test_damage_is_an_artifact_error_and_nothing_else(draw: st.DataObject) -> None:
     good = _files()["matmul.gfx942.triton-3.9.0.hsaco"]
