@@ -18,13 +18,12 @@ from irlens.tui.themes import CONTRAST, DARK, LIGHT
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.too_small import LEAST_HEIGHT, LEAST_WIDTH, TooSmall
 from irlens.tui.workbench import Workbench
+from tests.tui.opening import opened
 from tests.tui.waiting import settle, until
 
 
 async def test_help_lists_every_key_of_the_screen(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         known = {
             active.binding.description
             for active in app.screen.active_bindings.values()
@@ -41,9 +40,7 @@ async def test_help_lists_every_key_of_the_screen(bench: Workbench) -> None:
 
 
 async def test_the_palette_runs_actions(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+    async with opened(bench) as (app, pilot):
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(app.screen, CommandPalette))
         await pilot.press(*"by registers")
@@ -58,9 +55,7 @@ async def test_the_palette_runs_actions(bench: Workbench) -> None:
 async def test_the_palette_lists_what_the_screen_does_before_how_to_move(
     bench: Workbench,
 ) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+    async with opened(bench) as (app, _):
         told = [str(hit.text) async for hit in KeyedActions(app.screen).discover()]
         moving = [name.startswith("Here: ") for name in told]
         assert moving == sorted(moving)
@@ -68,9 +63,7 @@ async def test_the_palette_lists_what_the_screen_does_before_how_to_move(
 
 
 async def test_a_failure_is_told_in_lines_that_can_be_read(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=(80, 24)) as (app, pilot):
         names = [f"option_{number}" for number in range(30)]
         app.show_failure("it", IrlensError("a\n  ^ here", hint=f"known: {', '.join(names)}"))
         await settle(pilot)
@@ -126,9 +119,7 @@ async def test_textuals_own_themes_work_too(bench: Workbench) -> None:
 
 
 async def test_a_small_terminal_says_so(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=(50, 12)) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=(50, 12)) as (app, pilot):
         assert app.screen.query_one(TooSmall).display
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
@@ -136,17 +127,13 @@ async def test_a_small_terminal_says_so(bench: Workbench) -> None:
 
 
 async def test_the_list_has_rows_in_the_smallest_terminal(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(LEAST_WIDTH, LEAST_HEIGHT)) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=(LEAST_WIDTH, LEAST_HEIGHT)) as (app, _):
         assert not app.screen.query_one(TooSmall).display
         assert app.screen.query_one(EntryTable).content_size.height >= 4
 
 
 async def test_any_size_can_be_shown(bench: Workbench) -> None:
-    app = Lens(bench, entry="matmul-b200")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+    async with opened(bench, "matmul-b200") as (_, pilot):
         for size in ((1, 1), (60, 16), (99, 31), (100, 32), (300, 100), (10, 200), (200, 3)):
             await pilot.resize_terminal(*size)
             await pilot.pause()

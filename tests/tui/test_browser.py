@@ -22,6 +22,7 @@ from irlens.tui.widgets.entry_summary import EntrySummary
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.workbench import Entry, Workbench
 from tests.tui.conftest import FakeWorkbench
+from tests.tui.opening import messages, opened
 from tests.tui.waiting import settle, until
 
 SIZE = (160, 40)
@@ -41,9 +42,7 @@ def current(app: Lens) -> str | None:
 
 
 async def test_lists_everything_with_its_figures(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, _):
         assert rows(app) == [
             "add_kernel", "matmul_kernel", "matmul_kernel", "matmul_tma_kernel", "softmax_kernel",
             "softmax_kernel", "softmax_kernel", "spill_kernel",
@@ -72,9 +71,7 @@ async def test_lists_everything_with_its_figures(bench: Workbench) -> None:
 async def test_sorts_by_a_column_with_what_is_unknown_at_the_end(
     bench: Workbench, key: str, column: str, first: str, last: str
 ) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("o", key)
         await settle(pilot)
         assert rows(app, column)[0] == first
@@ -85,18 +82,14 @@ async def test_sorts_by_a_column_with_what_is_unknown_at_the_end(
 
 
 async def test_a_click_on_a_title_sorts(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.click(EntryTable, offset=(33, 0))
         await pilot.pause()
         assert rows(app, "registers")[0] == "128"
 
 
 async def test_the_cursor_stays_on_its_entry(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("j", "j")
         chosen = current(app)
         for key in ("r", "o", "o", "n"):
@@ -106,9 +99,7 @@ async def test_the_cursor_stays_on_its_entry(bench: Workbench) -> None:
 
 
 async def test_moves_with_vim_keys(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("j", "down", "k")
         assert current(app) == "matmul-a100"
         await pilot.press("G")
@@ -118,9 +109,7 @@ async def test_moves_with_vim_keys(bench: Workbench) -> None:
 
 
 async def test_a_search_keeps_the_rows_with_all_words(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("slash", *"softmax h100")
         await pilot.pause()
         assert rows(app, "target") == ["sm_90"]
@@ -137,9 +126,7 @@ async def test_a_search_keeps_the_rows_with_all_words(bench: Workbench) -> None:
 
 
 async def test_n_goes_round_the_rows_that_were_found(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("slash", *"softmax", "enter", "n", "n")
         await pilot.pause()
         third = current(app)
@@ -150,9 +137,7 @@ async def test_n_goes_round_the_rows_that_were_found(bench: Workbench) -> None:
 
 
 async def test_the_summary_follows_the_cursor(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("G")
         await settle(pilot)
         told = str(app.screen.query_one(EntrySummary).content)
@@ -165,9 +150,7 @@ async def test_the_summary_follows_the_cursor(bench: Workbench) -> None:
 
 
 async def test_enter_opens_an_entry_and_escape_returns(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("j", "enter")
         await settle(pilot)
         assert isinstance(app.screen, View)
@@ -179,9 +162,7 @@ async def test_enter_opens_an_entry_and_escape_returns(bench: Workbench) -> None
 
 
 async def test_what_cannot_be_read_says_why(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, BrowserScreen)
@@ -192,9 +173,7 @@ async def test_what_cannot_be_read_says_why(bench: Workbench) -> None:
 async def test_an_entry_deleted_meanwhile_says_so(
     bench: Workbench, delete: Callable[[str], None]
 ) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("j")
         await settle(pilot)
         delete("matmul-a100")
@@ -208,17 +187,13 @@ async def test_an_entry_deleted_meanwhile_says_so(
 
 
 async def test_copies_the_place(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("j", "y")
         assert app.clipboard == "captures/matmul-a100"
 
 
 async def test_looks_again(bench: Workbench, delete: Callable[[str], None]) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         before = rows(app)
         await pilot.press("R")
         await settle(pilot)
@@ -226,9 +201,7 @@ async def test_looks_again(bench: Workbench, delete: Callable[[str], None]) -> N
 
 
 async def test_rows_that_arrive_do_not_move_the_one_that_is_looked_at(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(80, 12)) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=(80, 12)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
         await pilot.press(*"jjjj")
         chosen, line = current(app), table.row - table.scroll_offset.y
@@ -240,9 +213,7 @@ async def test_rows_that_arrive_do_not_move_the_one_that_is_looked_at(bench: Wor
 
 
 async def test_until_it_is_moved_the_cursor_stays_at_the_top(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(80, 12)) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=(80, 12)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
         table.add(Entry(key=f"new {at}", kernel=f"a_kernel_{at:02}") for at in range(40))
         await pilot.pause()
@@ -250,9 +221,7 @@ async def test_until_it_is_moved_the_cursor_stays_at_the_top(bench: Workbench) -
 
 
 async def test_pages_and_clicks(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=(80, 24)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
         table.add(Entry(key=f"new {at}", kernel=f"z_kernel_{at:02}") for at in range(40))
         await pilot.press("ctrl+d")
@@ -270,9 +239,7 @@ async def test_pages_and_clicks(bench: Workbench) -> None:
 
 
 async def test_the_words_that_were_found_are_marked(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("slash", *"pill num_w", "enter")
         await pilot.pause()
         table = app.screen.query_one(EntryTable)
@@ -299,9 +266,7 @@ async def test_the_row_under_the_cursor_can_be_read(bench: Workbench, theme: str
 
 
 async def test_a_narrow_terminal_has_fewer_columns_and_all_of_them_whole(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(300, 40)) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=(300, 40)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
         assert list(table.columns.widths) == list(TITLES)
         assert not table.columns.more
@@ -321,9 +286,7 @@ async def test_a_narrow_terminal_has_fewer_columns_and_all_of_them_whole(bench: 
 
 
 async def test_what_there_is_no_room_for_is_to_the_right(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=(80, 24)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
         first, seen = table.columns, set(table.columns.widths)
         assert first.more
@@ -361,9 +324,7 @@ async def test_settings_begin_with_what_sets_a_kernels_entries_apart(bench: Work
 
 
 async def test_recompiles_the_entry_under_the_cursor(bench: FakeWorkbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         app.screen.query_one(EntryTable).select("softmax-h100")
         bench.compiled.clear()
         await pilot.press("r")
@@ -376,7 +337,7 @@ async def test_recompiles_the_entry_under_the_cursor(bench: FakeWorkbench) -> No
         assert "esc cancels" in str(status.content)
         await pilot.press("escape")
         await settle(pilot)
-        assert "cancelled" in [*app._notifications][-1].message
+        assert "cancelled" in messages(app)[-1]
         bench.compiled.set()
         await pilot.press("r")
         await settle(pilot)
@@ -390,9 +351,7 @@ async def test_recompiles_the_entry_under_the_cursor(bench: FakeWorkbench) -> No
 async def test_what_was_compiled_from_here_is_compared_with_its_origin(
     bench: FakeWorkbench,
 ) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         app.screen.query_one(EntryTable).select("softmax-h100")
         await pilot.press("r")
         await settle(pilot)
@@ -407,9 +366,7 @@ async def test_what_was_compiled_from_here_is_compared_with_its_origin(
 async def test_a_row_whose_entry_is_gone_says_so_once_it_is_looked_at(
     bench: Workbench, delete: Callable[[str], None]
 ) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         delete("spill-h100")
         await pilot.press("G")
         await settle(pilot)
@@ -426,9 +383,7 @@ async def test_what_was_compiled_by_opening_it_is_told_on_return(
 ) -> None:
     named = Entry(key="softmax-h100", kernel="softmax")
     monkeypatch.setattr(bench, "entries", lambda: iter([named]))
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         assert rows(app, "settings") == ["not compiled yet"]
         await pilot.press("enter")
         await settle(pilot)
@@ -439,9 +394,7 @@ async def test_what_was_compiled_by_opening_it_is_told_on_return(
 
 
 async def test_numbers_open_the_views(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("G", "2")
         await settle(pilot)
         assert isinstance(app.screen, Inspector)
@@ -449,9 +402,7 @@ async def test_numbers_open_the_views(bench: Workbench) -> None:
 
 
 async def test_search_order_and_place_are_there_again(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("slash", *"softmax", "enter", "o", "r", "G")
         await settle(pilot)
         before, chosen = rows(app, "registers"), current(app)
@@ -467,9 +418,7 @@ async def test_search_order_and_place_are_there_again(bench: Workbench) -> None:
 
 @pytest.mark.parametrize("keys", [["o"], ["j", "c"], ["G", "k", "r"]])
 async def test_every_dialogue_has_help(bench: Workbench, keys: list[str]) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press(*keys)
         await settle(pilot)
         dialogue = app.screen

@@ -1,8 +1,7 @@
 """The comparison, key by key; and drawings of differences of any kind and size."""
 
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -24,23 +23,8 @@ from irlens.tui.screens.overview import View as Overview
 from irlens.tui.screens.picking import Picking
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.workbench import Workbench
+from tests.tui.opening import PAIR, comparing, messages, opened
 from tests.tui.waiting import settle, until
-
-SIZE = (120, 40)
-PAIR = ("softmax-t4", "softmax-h100")
-
-
-@asynccontextmanager
-async def comparing(
-    bench: Workbench, pair: tuple[str, str] = PAIR, size: tuple[int, int] = SIZE
-) -> AsyncIterator[tuple[Compare, Pilot[None]]]:
-    app = Lens(bench)
-    async with app.run_test(size=size) as pilot:
-        await settle(pilot)
-        app.show_comparison(*pair)
-        await settle(pilot)
-        assert isinstance(app.screen, Compare)
-        yield app.screen, pilot
 
 
 def moved(screen: Compare) -> str:
@@ -61,9 +45,7 @@ def heading(screen: Compare) -> str:
 async def test_one_key_picks_the_other_side_those_of_the_same_kernel_first(
     bench: Workbench,
 ) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         await pilot.press("c")
         await settle(pilot)
         assert isinstance(app.screen, Picking)
@@ -88,9 +70,7 @@ async def test_one_key_picks_the_other_side_those_of_the_same_kernel_first(
 
 @pytest.mark.parametrize("start", ["browser", "overview", "inspector"])
 async def test_it_can_be_asked_for_everywhere(bench: Workbench, start: str) -> None:
-    app = Lens(bench, entry=None if start == "browser" else "softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, None if start == "browser" else "softmax-h100") as (app, pilot):
         if start == "inspector":
             await pilot.press("2")
         else:
@@ -108,9 +88,7 @@ async def test_it_can_be_asked_for_everywhere(bench: Workbench, start: str) -> N
 
 
 async def test_picking_can_be_narrowed_down_and_left(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         await pilot.press("c")
         await settle(pilot)
         options = app.screen.query_one(OptionList)
@@ -253,7 +231,7 @@ async def test_search_goes_through_what_is_shown(bench: Workbench) -> None:
         assert screen.diff.current is first
         await pilot.press("slash", *"no such thing", "enter")
         await settle(pilot)
-        assert "no match" in [*pilot.app._notifications][-1].message
+        assert "no match" in messages(pilot.app)[-1]
         assert second != screen.diff.row
 
 
@@ -265,7 +243,7 @@ async def test_goes_to_a_line(bench: Workbench) -> None:
         assert line.after is not None
         assert abs(line.after.number - 60) < 20
         await pilot.press("colon", *"x", "enter")
-        assert [*pilot.app._notifications][-1].message == "x is no line"
+        assert messages(pilot.app)[-1] == "x is no line"
 
 
 async def test_copies_a_change_as_a_diff(bench: Workbench) -> None:
@@ -307,7 +285,7 @@ async def test_an_entry_deleted_meanwhile_says_so(
     delete(PAIR[1])
     async with comparing(bench) as (screen, pilot):
         assert heading(screen) == "this cannot be compared"
-        assert [*pilot.app._notifications][-1].message.startswith("cannot read softmax-h100")
+        assert messages(pilot.app)[-1].startswith("cannot read softmax-h100")
         await pilot.press("s", "x", "u", "d", "n", "escape", "enter")
         await settle(pilot)
 
@@ -335,9 +313,7 @@ async def test_no_key_waits_for_an_answer(
 ) -> None:
     never = threading.Event()
     monkeypatch.setattr(bench, "code", lambda *_: never.wait())
-    app = Lens(bench, entry=PAIR[0])
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, PAIR[0]) as (app, pilot):
         app.show_comparison(*PAIR)
         await until(pilot, lambda: isinstance(app.screen, Compare))
         screen = app.screen
@@ -365,9 +341,7 @@ async def test_answers_about_other_sides_are_dropped(
         return compare(before, after, stage)
 
     monkeypatch.setattr(bench, "code", code)
-    app = Lens(bench, entry=PAIR[0])
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, PAIR[0]) as (app, pilot):
         app.show_comparison(*PAIR)
         await until(pilot, lambda: (PAIR[0], PAIR[1]) in asked)
         await pilot.press("x")

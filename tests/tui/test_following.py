@@ -13,19 +13,18 @@ from irlens.artifacts.load import load
 from irlens.capturing import Request
 from irlens.model.errors import CaptureError
 from irlens.tui import memory
-from irlens.tui.app import Lens
-from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.reading import Reading
 from irlens.tui.widgets.compiling import MovedSince
 from irlens.workbench.bench import Bench
 from irlens.workbench.compiling import Compiler
+from tests.tui.compiled import never_asked
+from tests.tui.opening import key_of, opened
 from tests.tui.waiting import settle, until
 
 if TYPE_CHECKING:
     from tests.tui.conftest import FakeWorkbench
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
-SIZE = (120, 40)
 SAVED = "softmax.py"
 KERNEL = """
 import triton
@@ -52,10 +51,6 @@ def bench(bench: "FakeWorkbench") -> "FakeWorkbench":
     return bench
 
 
-def key_of(app: Lens) -> str:
-    return app.screen.key if isinstance(app.screen, EntryScreen) else ""
-
-
 async def save(pilot: Pilot[None], bench: "FakeWorkbench", shown: str) -> None:
     """Save the kernel, and wait until an entry is shown for it."""
     bench.saves.append(SAVED)
@@ -64,9 +59,7 @@ async def save(pilot: Pilot[None], bench: "FakeWorkbench", shown: str) -> None:
 
 
 async def test_a_save_is_compiled_and_what_moved_is_shown(bench: "FakeWorkbench") -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         await pilot.press("2")
         await settle(pilot)
         await save(pilot, bench, "softmax-t4")
@@ -81,9 +74,7 @@ async def test_a_save_is_compiled_and_what_moved_is_shown(bench: "FakeWorkbench"
 
 async def test_what_is_wrong_is_shown_until_the_next_save(bench: "FakeWorkbench") -> None:
     bench.mistakes.extend(["softmax.py:51: first", "softmax.py:51: second"])
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
 
         def told() -> str:
             if not isinstance(app.screen, Reading):
@@ -102,9 +93,7 @@ async def test_what_is_wrong_is_shown_until_the_next_save(bench: "FakeWorkbench"
 async def test_what_is_saved_while_something_is_compiled_comes_after_it(
     bench: "FakeWorkbench",
 ) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         bench.compiled.clear()
         app.recompiling.start("softmax-h100", {"num_stages": "2"})
         await until(pilot, lambda: len(bench.recompiled) == 1)
@@ -118,18 +107,14 @@ async def test_what_is_saved_while_something_is_compiled_comes_after_it(
 
 async def test_saves_can_be_left_alone(bench: "FakeWorkbench", tmp_path: Path) -> None:
     state = tmp_path / "tui.json"
-    app = Lens(bench, entry="softmax-h100", state=state)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", state=state) as (app, pilot):
         await pilot.press("A")
         bench.saves.append(SAVED)
         await pilot.pause(0.2)
         await settle(pilot)
         assert bench.recompiled == []
     assert not memory.recall(state).follow
-    app = Lens(bench, entry="softmax-h100", state=state)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", state=state) as (app, pilot):
         assert key_of(app) == "softmax-h100"
         await pilot.press("A")
         await until(pilot, lambda: key_of(app) == "softmax-t4")
@@ -138,9 +123,7 @@ async def test_saves_can_be_left_alone(bench: "FakeWorkbench", tmp_path: Path) -
 
 
 async def test_a_list_follows_nothing(bench: "FakeWorkbench") -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         await pilot.press("escape")
         await settle(pilot)
         bench.saves.append(SAVED)
@@ -152,10 +135,6 @@ async def test_a_list_follows_nothing(bench: "FakeWorkbench") -> None:
 
 
 # For real.
-
-
-def _never(_: str) -> Request:
-    raise AssertionError("nothing is compiled by its name here")
 
 
 def saved(bench: Bench, key: str, patience: float = 60.0) -> str:
@@ -182,7 +161,7 @@ def test_an_entry_is_made_anew_as_it_was_asked_for(tmp_path: Path) -> None:
     request = Request(kernel=str(path), target=arch.find("h100").target)
     origins = [(capture, request) for capture in Compiler().compile(request)]
     captures = [capture for capture, _ in origins]
-    bench = Bench("k", lambda: iter(captures), asking=_never, origins=origins)
+    bench = Bench("k", lambda: iter(captures), asking=never_asked, origins=origins)
     keys = {each.config.num_warps: each.key for each in bench.entries() if each.config}
     assert keys.keys() == {2, 4}
     assert is_as_saved(bench, keys[2])
@@ -212,7 +191,7 @@ def test_an_entry_is_made_anew_as_it_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_what_was_not_compiled_here_is_not_followed() -> None:
-    bench = Bench("x", lambda: load(CAPTURES / "softmax-h100"), asking=_never)
+    bench = Bench("x", lambda: load(CAPTURES / "softmax-h100"), asking=never_asked)
     (key,) = {entry.key for entry in bench.entries()}
     assert bench.saved(key, threading.Event()) == ""
     with pytest.raises(CaptureError, match="source is not known"):

@@ -1,8 +1,7 @@
 """The inspector, key by key, over the samples."""
 
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 import pytest
 from textual.pilot import Pilot
@@ -18,22 +17,10 @@ from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Workbench
+from tests.tui.opening import SIZE, inspecting, messages
 from tests.tui.waiting import settle, until
 
-SIZE = (120, 40)
 LOAD = "row = tl.load("
-
-
-@asynccontextmanager
-async def inspecting(
-    bench: Workbench, key: str = "softmax-h100", size: tuple[int, int] = SIZE
-) -> AsyncIterator[tuple[View, Pilot[None]]]:
-    app = Lens(bench)
-    async with app.run_test(size=size) as pilot:
-        app.show_view("inspector", key)
-        await settle(pilot)
-        assert isinstance(app.screen, View)
-        yield app.screen, pilot
 
 
 def shown(view: View) -> list[str]:
@@ -186,7 +173,7 @@ async def test_what_cannot_be_done_is_told(bench: Workbench, keys: str, told: st
     async with inspecting(bench) as (view, pilot):
         await go_to_load(view, pilot)
         await press(pilot, keys)
-        assert told in " ".join(note.message for note in view.app._notifications)
+        assert told in " ".join(messages(view.lens))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +225,7 @@ async def test_what_goes_on_by_itself_is_called_what_it_is(
 async def test_what_is_no_name_is_told(bench: Workbench) -> None:
     async with inspecting(bench) as (_, pilot):
         await press(pilot, "tab p d")
-        assert "is no register, value or label" in [*pilot.app._notifications][-1].message
+        assert "is no register, value or label" in messages(pilot.app)[-1]
 
 
 async def test_jumps_back_are_the_other_way_round(bench: Workbench) -> None:
@@ -285,7 +272,7 @@ async def test_jumps_are_gone_back_and_forward(bench: Workbench) -> None:
             await press(pilot, forward)
             assert pane.position == place
         await press(pilot, "g k p ctrl+n")
-        assert "forward" in [*pilot.app._notifications][-1].message, "a jump begins anew"
+        assert "forward" in messages(pilot.app)[-1], "a jump begins anew"
 
 
 async def test_going_back_shows_what_was_shown(bench: Workbench) -> None:
@@ -337,7 +324,7 @@ async def test_a_search_counts_while_it_is_typed(bench: Workbench) -> None:
         await press(pilot, "N")
         assert str(pane.border_subtitle).startswith(f"match 2/{total} ")
         await press(pilot, "slash c o m m i t left_parenthesis enter")
-        told = [*pilot.app._notifications][-1].message
+        told = messages(pilot.app)[-1]
         assert "no match for commit(" in told
         assert "no regular expression: missing )" in told
 
@@ -414,7 +401,7 @@ async def test_panes_are_added_and_closed_and_remembered(bench: Workbench) -> No
         assert kept == [name for name in shown(view) if name != "softmax.py"]
         await press(pilot, "a a a")
         assert len(shown(view)) == 4
-        assert "no room" in " ".join(note.message for note in view.app._notifications)
+        assert "no room" in " ".join(messages(view.lens))
 
 
 async def test_panes_are_made_wider_and_shown_alone(bench: Workbench) -> None:
@@ -485,7 +472,7 @@ async def test_copies(bench: Workbench) -> None:
 async def test_the_user_s_own_programs_need_a_terminal(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "e v")
-        told = [note.message for note in view.app._notifications]
+        told = messages(view.lens)
         assert told == ["there is no terminal to show the editor in",
                         "there is no terminal to show the pager in"]  # fmt: skip
 

@@ -12,32 +12,22 @@ from irlens.tui.screens.overview import View as Overview
 from irlens.tui.screens.picking import Picking
 from irlens.tui.screens.recompile import Recompile
 from irlens.tui.widgets.entry_table import EntryTable
-from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.what_if import WhatIf
 from irlens.tui.workbench import Workbench
 from tests.tui.conftest import FakeWorkbench, Late
+from tests.tui.opening import SIZE, inspecting, messages, opened, reading
 from tests.tui.waiting import press_at_once, settle, until
-
-SIZE = (120, 40)
 
 Hold = Callable[..., Late]
 
 
-def told(app: Lens) -> str:
-    return " ".join(note.message for note in app._notifications)
-
-
 async def test_a_search_can_be_typed_before_its_prompt_is_open(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        app.show_view("inspector", "softmax-h100")
-        await settle(pilot)
-        assert isinstance(app.screen, Inspector)
-        pane = app.screen.linked.panes[0]
+    async with inspecting(bench) as (view, pilot):
+        pane = view.linked.panes[0]
         begun = pane.position
         press_at_once(pilot, "slash", *"max", "enter", "n")
         await settle(pilot)
-        assert len(app.screen.linked.panes) == 2, "x closes a pane"
+        assert len(view.linked.panes) == 2, "x closes a pane"
         assert pane.sought is not None
         assert pane.sought.text == "max"
         _, second, *_ = (hit for hit in pane.hits if hit > begun)
@@ -45,16 +35,12 @@ async def test_a_search_can_be_typed_before_its_prompt_is_open(bench: Workbench)
 
 
 async def test_a_key_that_is_held_down_is_not_kept_in_turn(bench: Workbench) -> None:
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        app.show_view("inspector", "softmax-h100")
-        await settle(pilot)
-        assert isinstance(app.screen, Inspector)
+    async with inspecting(bench) as (view, pilot):
         await pilot.press("g", "j")
-        pane = app.screen.linked.panes[0]
+        pane = view.linked.panes[0]
         begun, taken = pane.line, []
-        takes = app.keyboard.takes
-        app.keyboard.takes = lambda key: taken.append(key) or takes(key)  # type: ignore[func-returns-value, method-assign]
+        takes = view.lens.keyboard.takes
+        view.lens.keyboard.takes = lambda key: taken.append(key) or takes(key)  # type: ignore[func-returns-value, method-assign]
         press_at_once(pilot, *"j" * 20)
         await settle(pilot)
         assert pane.line == begun + 20
@@ -111,17 +97,13 @@ async def test_keys_wait_for_what_they_ask_about_and_the_others_do_not(
     bench: Workbench, late: Hold
 ) -> None:
     analysed = late("listing", lambda *_, annotated: annotated)
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        app.show_view("inspector", "softmax-h100")
-        await until(pilot, lambda: len(app.screen.query(LinkedPane)) == 2)
-        ptx = list(app.screen.query(LinkedPane))[1]
-        await until(pilot, lambda: ptx.document is not None)
+    async with reading(bench) as (_, ptx, pilot):
         await pilot.press("tab", "j", "j")
         line = ptx.line
         await pilot.press("right_parenthesis", "j")
         assert ptx.line == line
-        await until(pilot, lambda: ") j waits for what is being read" in told(app))
+        waits = ") j waits for what is being read"
+        await until(pilot, lambda: waits in " ".join(messages(pilot.app)))
         analysed.go.set()
         await settle(pilot)
         assert ptx.document is not None
@@ -194,9 +176,7 @@ async def test_keys_wait_for_the_overview(bench: Workbench, late: Hold) -> None:
 
 async def test_keys_wait_for_a_comparison(bench: Workbench, late: Hold) -> None:
     code, stages = late("code"), late("stages")
-    app = Lens(bench)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench) as (app, pilot):
         app.show_comparison("softmax-t4", "softmax-h100")
         await until(pilot, stages.asked.is_set)
         press_at_once(pilot, "s", "S", "colon", *"100", "enter", "y")
@@ -216,9 +196,7 @@ async def test_keys_wait_for_a_comparison(bench: Workbench, late: Hold) -> None:
 
 async def test_keys_wait_for_the_form(bench: FakeWorkbench, late: Hold) -> None:
     settings = late("settings")
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         press_at_once(pilot, "r", "backspace", "2", "down", "left", "enter")
         await until(pilot, settings.asked.is_set)
         assert isinstance(app.screen, Recompile)
@@ -229,9 +207,7 @@ async def test_keys_wait_for_the_form(bench: FakeWorkbench, late: Hold) -> None:
 
 async def test_a_form_is_put_away_before_it_knows_anything(bench: Workbench, late: Hold) -> None:
     settings = late("settings")
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         press_at_once(pilot, "r", "2", "escape")
         await until(pilot, settings.asked.is_set)
         await until(pilot, lambda: isinstance(app.screen, Overview))
@@ -270,9 +246,7 @@ async def test_keys_that_wait_for_a_row_are_forgotten_when_other_rows_are_wanted
 
 async def test_what_is_picked_waits_for_something_to_pick(bench: Workbench, late: Hold) -> None:
     entries = late("entries")
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         press_at_once(pilot, "c", "enter")
         await until(pilot, entries.asked.is_set)
         assert isinstance(app.screen, Picking)

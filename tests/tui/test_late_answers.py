@@ -23,37 +23,19 @@ from irlens.tui.screens.reading import Reading
 from irlens.tui.screens.recompile import Recompile
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.field import Field
-from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Entry, Workbench
 from irlens.workbench.reading import entry_of
 from tests.tui.conftest import FakeWorkbench, Late, load_report
+from tests.tui.opening import SIZE, opened, reading
 from tests.tui.waiting import settle, until
-
-SIZE = (120, 40)
 
 Hold = Callable[..., Late]
 
 
 def is_annotated(key: str, stage: str, *, annotated: bool = True) -> bool:
     return annotated
-
-
-@asynccontextmanager
-async def reading(
-    bench: Workbench, size: tuple[int, int] = SIZE
-) -> AsyncIterator[tuple[LinkedPane, LinkedPane, Pilot[None]]]:
-    """Python and PTX; the texts are there, the analysis of PTX is not."""
-    app = Lens(bench)
-    async with app.run_test(size=size) as pilot:
-        app.show_view("inspector", "softmax-h100")
-        await until(pilot, lambda: len(app.screen.query(LinkedPane)) == 2)
-        python, ptx = app.screen.query(LinkedPane)
-        for pane in (python, ptx):
-            await until(pilot, lambda: pane.document is not None)  # noqa: B023
-        await pilot.pause()  # until they have been drawn
-        yield python, ptx, pilot
 
 
 # The inspector.
@@ -221,9 +203,7 @@ async def test_what_came_of_a_compilation_does_not_cover_a_dialogue(
     bench: FakeWorkbench, changes: dict[str, str]
 ) -> None:
     bench.compiled.clear()
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         app.recompiling.start("softmax-h100", changes)
         await pilot.press("r")
         await until(pilot, lambda: bool(app.screen.query(Field)))
@@ -241,9 +221,7 @@ async def test_what_came_of_a_compilation_does_not_cover_a_dialogue(
 
 async def test_what_was_chosen_while_something_was_compiled_is_kept(bench: FakeWorkbench) -> None:
     bench.compiled.clear()
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100") as (app, pilot):
         app.recompiling.start("softmax-h100", {"num_stages": "2"})
         app.recompiling.start("softmax-h100", {"num_warps": "4"})
         bench.compiled.set()
@@ -447,9 +425,7 @@ async def test_what_is_seen_stays_when_the_disassembler_answers(
 
 async def test_what_a_finding_means_is_not_shown_elsewhere(bench: Workbench, late: Hold) -> None:
     explained = late("explain")
-    app = Lens(bench, entry="spill-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "spill-h100") as (app, pilot):
         await pilot.press("f", "enter")
         await until(pilot, explained.asked.is_set)
         await pilot.press("2")

@@ -25,6 +25,7 @@ from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
 from irlens.tui.workbench import Workbench
 from tests.tui.conftest import NAMES
+from tests.tui.opening import opened
 from tests.tui.waiting import settle, until
 
 SIZE = (120, 60)
@@ -222,9 +223,7 @@ def test_a_curve_on_which_nothing_ever_fits_says_so() -> None:
 
 
 async def test_draws_a_report(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=SIZE) as (app, _):
         assert "100 %" in text(app, "occupancy")
         assert "64 of 64 warps" in text(app, "occupancy")
         assert "4 of 4 stages ✓" in text(app, "pipelines")
@@ -235,9 +234,7 @@ async def test_draws_a_report(bench: Workbench) -> None:
 
 
 async def test_what_if_follows_the_arrows(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         panel = app.screen.query_one(WhatIf)
         assert panel.has_focus
         await pilot.press("right", "right", "right")
@@ -284,9 +281,7 @@ async def test_what_was_chosen_stays_when_the_disassembler_answers(
 
 
 async def test_what_if_goes_to_the_cliffs(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         panel = app.screen.query_one(WhatIf)
         await pilot.press("right_square_bracket")
         assert panel.demand is not None
@@ -296,9 +291,7 @@ async def test_what_if_goes_to_the_cliffs(bench: Workbench) -> None:
 
 
 async def test_what_if_changes_memory_and_warps(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         panel = app.screen.query_one(WhatIf)
         await pilot.press("down", "right")
         assert panel.demand is not None
@@ -319,17 +312,13 @@ async def test_what_if_is_silent_where_the_gpu_is_not_known(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "what_if", lambda *_, **__: None)
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         await pilot.press("right", "left_square_bracket", "0")
         assert "what if" not in text(app, "occupancy")
 
 
 async def test_findings_are_explained(bench: Workbench) -> None:
-    app = Lens(bench, entry="spill-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "spill-h100", size=SIZE) as (app, pilot):
         await pilot.press("f", "j")
         assert app.screen.query_one(Findings).has_focus
         await pilot.press("enter")
@@ -341,18 +330,14 @@ async def test_findings_are_explained(bench: Workbench) -> None:
 
 
 async def test_a_finding_leads_to_its_code(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-t4")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-t4", size=SIZE) as (app, pilot):
         await pilot.press("f", "i")
         await settle(pilot)
         assert isinstance(app.screen, load_view("inspector"))
 
 
 async def test_views_are_changed_by_number(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         await pilot.press("2")
         await settle(pilot)
         assert isinstance(app.screen, load_view("inspector"))
@@ -365,9 +350,7 @@ async def test_an_entry_that_is_gone_says_so(
     bench: Workbench, delete: Callable[[str], None]
 ) -> None:
     delete("softmax-h100")
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         problem = app.screen.query_one("#problem", Static)
         assert problem.display
         assert "cannot read softmax-h100: No such file" in str(problem.content)
@@ -396,9 +379,7 @@ async def test_is_laid_out_in_the_end_and_leaves_no_room(
 async def test_two_columns_end_as_near_to_each_other_as_the_mix_can_make_them(
     bench: Workbench, key: str
 ) -> None:
-    app = Lens(bench, entry=key)
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, key, size=SIZE) as (app, pilot):
         mixes = [app.screen.query_one(f"#{name}") for name in ("mix-left", "mix")]
         left, right = (app.screen.query_one(f"#{name}") for name in ("left", "others"))
         assert [mix.display for mix in mixes].count(True) == 1
@@ -413,9 +394,7 @@ async def test_two_columns_end_as_near_to_each_other_as_the_mix_can_make_them(
 
 
 async def test_scrolls_and_goes_from_panel_to_panel(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
+    async with opened(bench, "softmax-h100", size=(80, 24)) as (app, pilot):
         overview = app.screen.query_one("#overview")
         await pilot.press("ctrl+d")
         await pilot.pause()

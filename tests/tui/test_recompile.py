@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
-from irlens import arch
-from irlens.capturing import Request
 from irlens.tui.app import Lens
-from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.compare import Compare
 from irlens.tui.screens.inspector import View as Inspector
@@ -28,24 +24,15 @@ from irlens.tui.screens.recompile import Recompile
 from irlens.tui.widgets.compiling import CompileStatus, MovedSince
 from irlens.tui.widgets.field import Field, stepped
 from irlens.tui.widgets.hints import Hints
-from irlens.workbench.bench import Bench
-from irlens.workbench.compiling import Compiler
+from tests.tui.compiled import compiled_here
+from tests.tui.opening import key_of, messages, opened
 from tests.tui.waiting import settle, until
 
 if TYPE_CHECKING:
     from tests.tui.conftest import FakeWorkbench
 
-SIZE = (120, 40)
 
-
-@asynccontextmanager
-async def opened(
-    bench: "FakeWorkbench", entry: str = "softmax-h100", size: tuple[int, int] = SIZE
-) -> AsyncIterator[tuple[Lens, Pilot[None]]]:
-    app = Lens(bench, entry=entry)
-    async with app.run_test(size=size) as pilot:
-        await settle(pilot)
-        yield app, pilot
+ENTRY = "softmax-h100"
 
 
 async def open_form(pilot: Pilot[None]) -> Recompile:
@@ -59,11 +46,6 @@ async def open_form(pilot: Pilot[None]) -> Recompile:
 
 def status(app: Lens) -> CompileStatus:
     return app.screen.query_one(CompileStatus)
-
-
-def key_of(app: Lens) -> str:
-    assert isinstance(app.screen, EntryScreen)
-    return app.screen.key
 
 
 # The form.
@@ -84,7 +66,7 @@ def test_a_step(value: str, choices: tuple[str, ...], step: int, expected: str |
 
 
 async def test_arrows_change_values_and_enter_compiles(bench: "FakeWorkbench") -> None:
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         form = await open_form(pilot)
         await pilot.press("left", "left", "down", "right")
         stages, warps, *_ = form.query(Field)
@@ -98,7 +80,7 @@ async def test_arrows_change_values_and_enter_compiles(bench: "FakeWorkbench") -
 
 
 async def test_values_can_be_typed_and_completed(bench: "FakeWorkbench") -> None:
-    async with opened(bench) as (_, pilot):
+    async with opened(bench, ENTRY) as (_, pilot):
         form = await open_form(pilot)
         await pilot.press("tab", "tab", "tab", *"2048", "up", "down", "down", "right")
         await pilot.press("tab", "a", "1")
@@ -112,7 +94,7 @@ async def test_values_can_be_typed_and_completed(bench: "FakeWorkbench") -> None
 
 
 async def test_the_form_says_which_keys_it_has(bench: "FakeWorkbench") -> None:
-    async with opened(bench, size=(80, 24)) as (_, pilot):
+    async with opened(bench, ENTRY, size=(80, 24)) as (_, pilot):
         form = await open_form(pilot)
         for _ in form.query(Field):
             await pilot.press("down")
@@ -123,7 +105,7 @@ async def test_the_form_says_which_keys_it_has(bench: "FakeWorkbench") -> None:
 
 
 async def test_arguments_are_below_with_what_they_follow_from(bench: "FakeWorkbench") -> None:
-    async with opened(bench) as (_, pilot):
+    async with opened(bench, ENTRY) as (_, pilot):
         form = await open_form(pilot)
         columns, tensor = list(form.query(Field))[-2:]
         assert columns.parent is not None
@@ -139,7 +121,7 @@ async def test_arguments_are_below_with_what_they_follow_from(bench: "FakeWorkbe
 
 
 async def test_the_form_can_be_reset_and_left(bench: "FakeWorkbench") -> None:
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         form = await open_form(pilot)
         await pilot.press("right", "down", "left", "ctrl+r")
         assert not any(field.is_changed for field in form.query(Field))
@@ -154,17 +136,17 @@ async def test_without_a_source_there_is_no_form(bench: "FakeWorkbench") -> None
         await pilot.press("r")
         await settle(pilot)
         assert isinstance(app.screen, Overview)
-        assert "source is not known" in [*app._notifications][-1].message
+        assert "source is not known" in messages(app)[-1]
 
 
 async def test_a_source_that_is_gone_says_so(
     bench: "FakeWorkbench", delete: Callable[[str], None]
 ) -> None:
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         delete("softmax-h100")
         await pilot.press("r")
         await settle(pilot)
-        assert "cannot read softmax-h100" in [*app._notifications][-1].message
+        assert "cannot read softmax-h100" in messages(app)[-1]
 
 
 # While it runs.
@@ -172,7 +154,7 @@ async def test_a_source_that_is_gone_says_so(
 
 async def test_keys_work_while_it_runs_and_the_view_follows(bench: "FakeWorkbench") -> None:
     bench.compiled.clear()
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         await open_form(pilot)
         await pilot.press("left", "enter")
         await until(pilot, lambda: status(app).display)
@@ -186,7 +168,7 @@ async def test_keys_work_while_it_runs_and_the_view_follows(bench: "FakeWorkbenc
         await until(pilot, lambda: isinstance(app.screen, Recompile))
         await pilot.press("enter")
         await pilot.pause()
-        assert "another compilation" in [*app._notifications][-1].message
+        assert "another compilation" in messages(app)[-1]
         bench.compiled.set()
         await settle(pilot)
         assert isinstance(app.screen, Inspector), "the same view of the new entry"
@@ -196,7 +178,7 @@ async def test_keys_work_while_it_runs_and_the_view_follows(bench: "FakeWorkbenc
 
 async def test_escape_cancels_and_everything_stays(bench: "FakeWorkbench") -> None:
     bench.compiled.clear()
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         await open_form(pilot)
         await pilot.press("left", "enter")
         await until(pilot, lambda: bool(bench.recompiled))
@@ -205,14 +187,14 @@ async def test_escape_cancels_and_everything_stays(bench: "FakeWorkbench") -> No
         assert isinstance(app.screen, Overview)
         assert key_of(app) == "softmax-h100"
         assert not status(app).display
-        assert "cancelled" in [*app._notifications][-1].message
+        assert "cancelled" in messages(app)[-1]
         form = await open_form(pilot)
         assert form.query(Field).first().value == "3", "what was tried is there again"
 
 
 async def test_who_went_elsewhere_is_not_taken_back(bench: "FakeWorkbench") -> None:
     bench.compiled.clear()
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         await open_form(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: bool(bench.recompiled))
@@ -221,12 +203,12 @@ async def test_who_went_elsewhere_is_not_taken_back(bench: "FakeWorkbench") -> N
         bench.compiled.set()
         await settle(pilot)
         assert isinstance(app.screen, BrowserScreen)
-        assert "compiled softmax_kernel" in [*app._notifications][-1].message
+        assert "compiled softmax_kernel" in messages(app)[-1]
 
 
 async def test_quitting_ends_what_runs(bench: "FakeWorkbench") -> None:
     bench.compiled.clear()
-    async with opened(bench) as (_, pilot):
+    async with opened(bench, ENTRY) as (_, pilot):
         await open_form(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: bool(bench.recompiled))
@@ -238,7 +220,7 @@ async def test_quitting_ends_what_runs(bench: "FakeWorkbench") -> None:
 
 
 async def test_what_moved_is_told_and_one_key_shows_it_all(bench: "FakeWorkbench") -> None:
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         assert not app.screen.query_one(MovedSince).display
         await open_form(pilot)
         await pilot.press("enter")
@@ -254,7 +236,7 @@ async def test_what_moved_is_told_and_one_key_shows_it_all(bench: "FakeWorkbench
 
 
 async def test_what_moved_has_room_however_much_was_chosen(bench: "FakeWorkbench") -> None:
-    async with opened(bench, size=(80, 24)) as (app, pilot):
+    async with opened(bench, ENTRY, size=(80, 24)) as (app, pilot):
         comparison = bench.compare("softmax-h100", "softmax-t4")
         sides = [comparison.before, comparison.after]
         long = [replace(side, label=f"{side.label} {'x=1 ' * 30}") for side in sides]
@@ -269,7 +251,7 @@ async def test_what_moved_has_room_however_much_was_chosen(bench: "FakeWorkbench
 
 
 async def test_the_inspector_stays_at_its_line(bench: "FakeWorkbench") -> None:
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         await pilot.press("2")
         await settle(pilot)
         await pilot.press(*"jjjjjjjjj")
@@ -287,7 +269,7 @@ async def test_the_inspector_stays_at_its_line(bench: "FakeWorkbench") -> None:
 
 
 async def test_compilations_are_kept_in_a_row(bench: "FakeWorkbench") -> None:
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         for _ in range(2):
             await open_form(pilot)
             await pilot.press("enter")
@@ -303,7 +285,7 @@ async def test_compilations_are_kept_in_a_row(bench: "FakeWorkbench") -> None:
 
 
 async def test_a_failure_is_shown_at_length_and_the_view_stays(bench: "FakeWorkbench") -> None:
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         await open_form(pilot)
         await pilot.press("down", "down", *"8", "enter")
         await settle(pilot)
@@ -322,7 +304,7 @@ async def test_a_capture_deleted_while_it_runs(
     bench: "FakeWorkbench", delete: Callable[[str], None]
 ) -> None:
     bench.compiled.clear()
-    async with opened(bench) as (app, pilot):
+    async with opened(bench, ENTRY) as (app, pilot):
         await open_form(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: bool(bench.recompiled))
@@ -336,29 +318,9 @@ async def test_a_capture_deleted_while_it_runs(
 # For real.
 
 
-def _never(_: str) -> Request:
-    raise AssertionError("nothing is compiled by its name here")
-
-
-def real_bench() -> Bench:
-    """Softmax in four stages, by the Triton that is here."""
-    gpu = arch.find("h100")
-    request = Request(
-        kernel="softmax",
-        target=gpu.target,
-        sm_count=gpu.sm_count,
-        settings={"num_stages": 4},
-    )
-    captures = Compiler().compile(request)
-    origins = [(capture, request) for capture in captures]
-    return Bench("softmax", lambda: iter(captures), asking=_never, origins=origins)
-
-
 async def test_softmax_goes_from_four_stages_to_two() -> None:
-    bench = real_bench()
-    app = Lens(bench, entry=bench.single())
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    bench, key = compiled_here()
+    async with opened(bench, key) as (app, pilot):
         before = key_of(app)
         await open_form(pilot)
         await pilot.press("left", "left", "enter")
@@ -382,12 +344,10 @@ async def test_a_real_compilation_never_holds_up_the_keys_and_can_be_cancelled(
             os.kill(self.pid, signal.SIGSTOP)
             started.append(self)
 
-    bench = real_bench()
+    bench, key = compiled_here()
     stopping = SimpleNamespace(Popen=Stopped, PIPE=subprocess.PIPE)
     monkeypatch.setattr("irlens.workbench.compiling.subprocess", stopping)
-    app = Lens(bench, entry=bench.single())
-    async with app.run_test(size=SIZE) as pilot:
-        await settle(pilot)
+    async with opened(bench, key) as (app, pilot):
         await open_form(pilot)
         await pilot.press("left", "enter")
         await until(pilot, lambda: bool(started))
@@ -401,7 +361,7 @@ async def test_a_real_compilation_never_holds_up_the_keys_and_can_be_cancelled(
         assert process.poll() is not None
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
-        assert "cancelled" in [*app._notifications][-1].message
+        assert "cancelled" in messages(app)[-1]
         assert threading.active_count() < 20
 
 
@@ -463,7 +423,7 @@ async def test_the_inspector_goes_on_as_it_was_arranged(bench: "FakeWorkbench") 
 
 
 async def test_the_overview_goes_on_at_the_same_panel(bench: "FakeWorkbench") -> None:
-    async with opened(bench, size=(80, 24)) as (app, pilot):
+    async with opened(bench, ENTRY, size=(80, 24)) as (app, pilot):
         await pilot.press("f")
         top = app.screen.query_one("#overview").scroll_y
         assert top > 0

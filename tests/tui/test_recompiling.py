@@ -23,6 +23,7 @@ from irlens.workbench.recompiling import (
     source_of,
     unknown_source,
 )
+from tests.tui.compiled import compiled_here, never_asked
 
 ROOT = Path(__file__).parents[2]
 CAPTURES = ROOT / "samples" / "captures"
@@ -32,26 +33,6 @@ def sample(name: str) -> Capture:
     (capture,) = load(CAPTURES / name)
     assert isinstance(capture, Capture)
     return capture
-
-
-def nothing(_: str) -> Request:
-    raise AssertionError("nothing is compiled by its name here")
-
-
-def compiled_here() -> tuple[Bench, str]:
-    """Softmax in four stages, by the Triton that is here; and its key."""
-    gpu = arch.find("h100")
-    request = Request(
-        kernel="softmax",
-        target=gpu.target,
-        sm_count=gpu.sm_count,
-        settings={"num_stages": 4},
-    )
-    captures = Compiler().compile(request)
-    origins = [(capture, request) for capture in captures]
-    bench = Bench("softmax", lambda: iter(captures), asking=nothing, origins=origins)
-    (key,) = {entry.key for entry in bench.entries()}
-    return bench, key
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("ab1'.nf")
@@ -170,7 +151,7 @@ def test_without_its_source_nothing_can_be_chosen(tmp_path: Path) -> None:
     copy = tmp_path / "x"
     shutil.copytree(CAPTURES / "softmax-h100", copy)
     (copy / "irlens.json").unlink()
-    bench = Bench("x", lambda: load(copy), asking=nothing)
+    bench = Bench("x", lambda: load(copy), asking=never_asked)
     (key,) = {entry.key for entry in bench.entries()}
     for ask in (lambda: bench.settings(key), lambda: bench.recompile(key, {})):
         with pytest.raises(CaptureError, match=r"known: where softmax\.py lies") as caught:

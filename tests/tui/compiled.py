@@ -1,0 +1,26 @@
+"""A workbench of what the Triton that is here compiles."""
+
+from irlens import arch
+from irlens.capturing import Request
+from irlens.workbench.bench import Bench
+from irlens.workbench.compiling import Compiler
+
+
+def never_asked(_: str) -> Request:
+    raise AssertionError("nothing is compiled by its name here")
+
+
+def compiled_here() -> tuple[Bench, str]:
+    """Softmax in four stages for an H100; and its key."""
+    gpu = arch.find("h100")
+    request = Request(
+        kernel="softmax",
+        target=gpu.target,
+        sm_count=gpu.sm_count,
+        settings={"num_stages": 4},
+    )
+    captures = Compiler().compile(request)
+    origins = [(capture, request) for capture in captures]
+    bench = Bench("softmax", lambda: iter(captures), asking=never_asked, origins=origins)
+    (key,) = {entry.key for entry in bench.entries()}
+    return bench, key

@@ -1,0 +1,86 @@
+"""The app, opened where a test begins."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from irlens.tui.app import Lens
+from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens.compare import Compare
+from irlens.tui.screens.inspector import View as Inspector
+from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.workbench import Workbench
+from tests.tui.waiting import settle, until
+
+#: Columns and lines of most tests.
+SIZE = (120, 40)
+#: What most comparisons are of.
+PAIR = ("softmax-t4", "softmax-h100")
+
+
+@asynccontextmanager
+async def opened(
+    bench: Workbench,
+    entry: str | None = None,
+    size: tuple[int, int] = SIZE,
+    state: Path | None = None,
+) -> AsyncIterator[tuple[Lens, Pilot[None]]]:
+    """The browser, or the overview of an entry."""
+    app = Lens(bench, entry=entry, state=state)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        yield app, pilot
+
+
+@asynccontextmanager
+async def inspecting(
+    bench: Workbench, key: str = "softmax-h100", size: tuple[int, int] = SIZE
+) -> AsyncIterator[tuple[Inspector, Pilot[None]]]:
+    """The inspector, complete."""
+    app = Lens(bench)
+    async with app.run_test(size=size) as pilot:
+        app.show_view("inspector", key)
+        await settle(pilot)
+        assert isinstance(app.screen, Inspector)
+        yield app.screen, pilot
+
+
+@asynccontextmanager
+async def reading(
+    bench: Workbench, size: tuple[int, int] = SIZE
+) -> AsyncIterator[tuple[LinkedPane, LinkedPane, Pilot[None]]]:
+    """Python and PTX in the inspector; the texts are there, their analysis may not be."""
+    app = Lens(bench)
+    async with app.run_test(size=size) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await until(pilot, lambda: len(app.screen.query(LinkedPane)) == 2)
+        python, ptx = app.screen.query(LinkedPane)
+        await until(pilot, lambda: python.document is not None and ptx.document is not None)
+        await pilot.pause()  # until they have been drawn
+        yield python, ptx, pilot
+
+
+@asynccontextmanager
+async def comparing(
+    bench: Workbench, pair: tuple[str, str] = PAIR, size: tuple[int, int] = SIZE
+) -> AsyncIterator[tuple[Compare, Pilot[None]]]:
+    """The comparison of two entries, above the browser."""
+    async with opened(bench, size=size) as (app, pilot):
+        app.show_comparison(*pair)
+        await settle(pilot)
+        assert isinstance(app.screen, Compare)
+        yield app.screen, pilot
+
+
+def key_of(app: Lens) -> str:
+    """The key of the entry that is shown; "" if none is."""
+    return app.screen.key if isinstance(app.screen, EntryScreen) else ""
+
+
+def messages(app: App[Any]) -> list[str]:
+    """What the app has told, in order."""
+    return [note.message for note in app._notifications]
