@@ -4,6 +4,8 @@ import os
 import shlex
 import socket
 import sys
+from contextlib import ExitStack
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -75,29 +77,49 @@ def serve(host: str, port: int) -> None:
             app.middlewares.append(focused)
             return app
 
-    _check_free(host, port)
     # The tools that came with this interpreter are found as they are now; -P, because the
     # working directory need not be trusted with modules.
     same = [sys.executable, "-P", "-m", "irlens", *_without_serve(sys.argv[1:])]
-    OwnServer(shlex.join(same), host=host, port=port, title="irlens").serve()
+    server = OwnServer(shlex.join(same), host=host, port=port, title="irlens")
+    # They listen before it is said where: whoever reads that may come at once.
+    web.run_app(server._make_app(), sock=_listeners(host, port), print=None)
 
 
 def _without_serve(arguments: list[str]) -> list[str]:
     return [argument for argument in arguments if argument != "--serve"]
 
 
-def _check_free(host: str, port: int) -> None:
-    try:
-        for family, kind, protocol, _, address in socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        ):
-            with socket.socket(family, kind, protocol) as tried:
-                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                if family == socket.AF_INET6:
-                    tried.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                tried.bind(address)
-    except OSError as error:
-        reason = error.strerror or os.strerror(error.errno or 0)
-        raise IrlensError(
-            f"cannot listen on {host}:{port}: {reason}", hint="choose another --port or --host"
-        ) from error
+def _listeners(host: str, port: int) -> list[socket.socket]:
+    """Return what listens at a port, one for each address of a host.
+
+    Raises:
+        IrlensError: It is not possible.
+    """
+    with ExitStack() as opened:
+        try:
+            places = socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+            found = [
+                opened.enter_context(_listener(family, address))
+                for family, address in dict.fromkeys((family, at) for family, *_, at in places)
+            ]
+        except OSError as error:
+            reason = error.strerror or os.strerror(error.errno or 0)
+            raise IrlensError(
+                f"cannot listen on {host}:{port}: {reason}", hint="choose another --port or --host"
+            ) from error
+        opened.pop_all()  # they stay open for the caller
+    return found
+
+
+def _listener(family: int, address: tuple[Any, ...]) -> socket.socket:
+    with ExitStack() as opened:
+        listener = opened.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen()
+        opened.pop_all()
+    return listener

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,11 +27,12 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))
 
 
 @pytest.fixture
-def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        number: int = probe.getsockname()[1]
-        return number
+def port() -> Iterator[int]:
+    """A port that nobody else gets meanwhile: it is taken, if by nobody who listens."""
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 @pytest.fixture
@@ -38,16 +40,24 @@ def served(port: int, tmp_path: Path) -> Iterator[str]:
     # A name that a shell would take apart, and another folder than the one it is seen from.
     place = tmp_path / "it's here; $HOME"
     place.symlink_to(CAPTURES / "softmax-h100")
-    command = [sys.executable, "-P", "-m", "irlens", "tui", place.name, "--serve", f"--port={port}"]
-    environment = os.environ | {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    command = ["-m", "irlens", "tui", place.name, "--serve", f"--port={port}"]
+    with serving(command, port, tmp_path):
+        yield f"localhost:{port}"
+
+
+@contextmanager
+def serving(command: list[str], port: int, folder: Path) -> Iterator[None]:
+    """Start a Python that serves, and wait until it says so."""
+    environment = os.environ | {"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
     with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
-    ) as process:
+        [sys.executable, "-P", *command],
+        cwd=folder, env=environment, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
         assert process.stderr is not None
         assert process.stderr.readline() == (
             f"irlens: serving on http://localhost:{port}, ctrl+c ends it\n"
         )
-        yield f"localhost:{port}"
+        yield
         process.terminate()
     assert process.returncode == 0
 
@@ -65,9 +75,29 @@ def listening(port: int) -> list[str]:
     return found
 
 
+def test_whoever_reads_where_it_is_may_come_at_once(port: int, tmp_path: Path) -> None:
+    script = f"""
+import socket, sys
+import click
+
+tell = click.echo
+
+def connect_and_tell(message, **options):
+    socket.create_connection(("localhost", {port})).close()
+    tell(message, **options)
+
+click.echo = connect_and_tell
+sys.argv = ["irlens", "tui", {str(CAPTURES / "softmax-h100")!r}, "--serve", "--port={port}"]
+from irlens.cli import main
+main()
+"""
+    with serving(["-c", script], port, tmp_path):
+        pass
+
+
 async def test_shows_the_same_in_a_page_of_this_machine_alone(served: str, port: int) -> None:
     async with aiohttp.ClientSession() as session:
-        async with await connected(session, f"http://{served}/") as answer:
+        async with session.get(f"http://{served}/") as answer:
             assert answer.status == 200
             assert f"ws://{served}/ws" in await answer.text()
         for headers in ({"Origin": "http://example.com"}, {"Host": "example.com"}):
@@ -84,16 +114,6 @@ async def test_shows_the_same_in_a_page_of_this_machine_alone(served: str, port:
             while b"what if" not in shown:
                 shown += (await page.receive()).data
     assert b"softmax_kernel" in shown
-
-
-async def connected(session: "aiohttp.ClientSession", url: str) -> "aiohttp.ClientResponse":
-    """The answer, once somebody listens."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                return await session.get(url)
-            except aiohttp.ClientConnectionError:
-                await asyncio.sleep(0.1)
 
 
 def told(*arguments: str) -> str:
@@ -139,13 +159,16 @@ def test_without_a_terminal_it_says_so() -> None:
 def test_the_page_takes_keys_without_a_click(served: str) -> None:
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE * 1000
+        )
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE * 1000)
         # The page names a font of another site's.
         elsewhere = re.compile(rf"https?://(?!{re.escape(served)}/)")
         page.route(elsewhere, lambda route: route.abort())
         page.goto(f"http://{served}/")
-        page.wait_for_selector("body.-first-byte", state="attached", timeout=PATIENCE * 1000)
+        page.wait_for_selector("body.-first-byte", state="attached")
         page.keyboard.press("q")
-        page.wait_for_selector("body.-closed", state="attached", timeout=PATIENCE * 1000)
+        page.wait_for_selector("body.-closed", state="attached")
         browser.close()
