@@ -20,10 +20,8 @@ from typing import Protocol, cast
 
 from irlens.analyze.facts import Facts
 from irlens.model.errors import UnknownNameError
-from irlens.model.report import Finding, Severity
+from irlens.model.report import SEVERITIES, Finding, Severity
 from irlens.model.rule import Rule
-
-_MOST_SEVERE_FIRST: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 class Check(Protocol):
@@ -99,7 +97,7 @@ def find_rule(code: str) -> Rule | None:
 def _rank(finding: Finding) -> tuple[int, str, str, int, str, int, str]:
     source = finding.source
     return (
-        _MOST_SEVERE_FIRST.index(finding.severity),
+        SEVERITIES.index(finding.severity),
         finding.code,
         source.file if source else "",
         source.line if source else 0,

@@ -10,7 +10,7 @@ from irlens.comparison.places import Place, Places
 from irlens.comparison.warp_groups import warp_group_deltas
 from irlens.model.comparison import Delta, FindingDelta, LineDelta, MixDelta
 from irlens.model.pressure import LinePressure, StagePressure
-from irlens.model.report import Finding, InstructionMix, Report, Severity
+from irlens.model.report import SEVERITIES, Finding, InstructionMix, Report, Severity
 from irlens.model.spills import SpillSite
 
 FIGURES = (
@@ -79,7 +79,6 @@ _SPILLS = (
 )
 #: Of a finding's stage those that would have told it: each vendor has its own.
 _ASSEMBLY = frozenset({"ptx", "amdgcn"})
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 def figure_deltas(before: Report, after: Report, absent: set[str]) -> list[Delta]:
@@ -182,7 +181,7 @@ def _beyond(findings: list[Finding], common: Counter[tuple[Severity, str]]) -> l
 def _finding_order(found: FindingDelta) -> tuple[object, ...]:
     """The same for a comparison and its mirror."""
     return min(
-        (_SEVERITIES.index(one.severity), one.code, str(one.source or ""), one.message)
+        (SEVERITIES.index(one.severity), one.code, str(one.source or ""), one.message)
         for one in (found.before, found.after)
         if one is not None
     )

@@ -26,6 +26,8 @@ PipelineKind: TypeAlias = Literal[
 ]
 Verdict: TypeAlias = Literal["pipelined", "shallower", "not pipelined", "unknown"]
 Severity: TypeAlias = Literal["error", "warning", "note"]
+#: The most severe first.
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 Multiprocessor: TypeAlias = Literal["SM", "CU", "WGP"]
 LimitName: TypeAlias = Literal["warps", "blocks", "registers", "shared_memory", "barriers"]
 #: A part of a whole. A saved report is read back, whoever wrote it.
@@ -187,6 +189,11 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     stages_at_most: int | None = None
     verdict: Verdict
     reason: str
+
+    @property
+    def place(self) -> str:
+        """The line of Python where the loop is, or else the stage's."""
+        return str(self.source) if self.source else f"{self.stage}:{self.line}"
 
 
 class InstructionMix(msgspec.Struct, frozen=True, kw_only=True):

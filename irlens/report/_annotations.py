@@ -9,7 +9,7 @@ from irlens.model.check import BudgetVerdict, Check, CheckedKernel, Movement, Pr
 from irlens.model.comparison import Comparisons, Side
 from irlens.model.label import labels
 from irlens.model.moved import verdict
-from irlens.model.report import Finding, Report, Severity
+from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count
@@ -21,7 +21,6 @@ State: TypeAlias = Literal["new", "absent", "updated"]
 
 #: Configurations that a message names.
 _TOLD = 3
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
@@ -258,4 +257,4 @@ def _merged(found: Iterable[Annotation]) -> list[Annotation]:
         key = msgspec.structs.replace(each, where=(), stage_line=stage_line)
         alike.setdefault(key, {}).update(dict.fromkeys(each.where))
     merged = [msgspec.structs.replace(each, where=tuple(where)) for each, where in alike.items()]
-    return sorted(merged, key=lambda each: _SEVERITIES.index(each.level))
+    return sorted(merged, key=lambda each: SEVERITIES.index(each.level))

@@ -19,8 +19,9 @@ BAD = "$error"
 MAIN = "$primary"
 BOLD = "bold"
 
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
-_HEIGHTS = " ▁▂▃▄▅▆▇█"
+#: What fills a cell from the left and from below, by eighths.
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+HEIGHTS = " ▁▂▃▄▅▆▇█"
 
 #: A sign for each severity, so that colour is not the only one.
 SEVERITY_SIGN: dict[Severity, str] = {"error": "✗", "warning": "▲", "note": "•"}
@@ -32,7 +33,7 @@ def bar(share: float, width: int) -> str:
     eighths = round(min(max(share, 0.0), 1.0) * width * 8)
     eighths = max(eighths, 1) if share > 0 else 0
     full, rest = divmod(eighths, 8)
-    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+    return ("█" * full + (EIGHTHS[rest] if rest else "")).ljust(width)
 
 
 def profile(values: Sequence[int], top: int, width: int, height: int) -> list[str]:
@@ -49,9 +50,15 @@ def profile(values: Sequence[int], top: int, width: int, height: int) -> list[st
         max(values[len(values) * at // columns : len(values) * (at + 1) // columns])
         for at in range(columns)
     ]
-    filled = [max(round(peak / max(top, 1) * height * 8), 1 if peak else 0) for peak in peaks]
+    return upright(
+        [max(round(peak / max(top, 1) * height * 8), 1 if peak else 0) for peak in peaks], height
+    )
+
+
+def upright(filled: Sequence[int], height: int) -> list[str]:
+    """Return ``height`` lines with a column for each number: its eighths of a line."""
     return [
-        "".join(_HEIGHTS[min(max(each - row * 8, 0), 8)] for each in filled)
+        "".join(HEIGHTS[min(max(each - row * 8, 0), 8)] for each in filled)
         for row in range(height - 1, -1, -1)
     ]
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from irlens.model.comparison import Side
 from irlens.model.config import Config, Target
-from irlens.model.report import Occupancy, Severity
+from irlens.model.report import SEVERITIES, Occupancy
 from irlens.model.text import count, percent, printable_line
 from irlens.tui.drawing import (
     BAD,
@@ -38,7 +38,6 @@ TITLES = {
     "pipelines": "stages",
     "settings": "settings",
 }
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 #: What the signs in the first column mean.
 MARKS = {

@@ -66,8 +66,8 @@ def read(path: Path) -> Keymap:
 
 def bindings() -> Iterator[Binding]:
     """Yield every binding of this app, those of its screens and widgets included."""
-    for together in _by_class():
-        yield from together
+    for each in _classes():
+        yield from _own(each)
 
 
 def lines() -> Iterator[str]:
@@ -76,12 +76,6 @@ def lines() -> Iterator[str]:
     for name, binding in sorted(known.items()):
         # In quotes, since browser.sort is a name and has names below it, too.
         yield f'"{name}" = "{binding.key}"  # {binding.description}'
-
-
-def _by_class() -> Iterator[list[Binding]]:
-    """Yield the bindings of each class."""
-    for each in _classes():
-        yield _own(each)
 
 
 def _classes() -> Iterator[type[DOMNode]]:

@@ -107,7 +107,7 @@ def _headline(page: Page, report: Report) -> None:
 
 
 def _pipeline(page: Page, pipeline: Pipeline, report: Report, words: Words) -> None:
-    place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
+    place = pipeline.place
     code = page.shortened(report.code.get(place, ""), beside=place)
     page.line("Pipeline", [place, Cell(code, "code")] if code else [place], gap="  ")
     deep = describe_depth(pipeline)

@@ -8,10 +8,10 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
-from irlens.model.report import Severity
+from irlens.model.report import SEVERITIES
 from irlens.tui.code import brackets
 from irlens.tui.code.document import Document
-from irlens.tui.drawing import SEVERITY_SIGN
+from irlens.tui.drawing import EIGHTHS, HEIGHTS, SEVERITY_SIGN
 
 #: A text and the name of its style.
 Cell = tuple[str, str]
@@ -23,9 +23,7 @@ STYLES = (
     "copy", "commit", "wait", "partner", "bracket", "loop",
 )  # fmt: skip
 
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-_LEVELS = "▁▂▃▄▅▆▇█"
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEVELS = HEIGHTS[1:]
 _BAR = 4
 _NARROW, _WIDE = 50, 80
 _NUMBERED_LOOPS = 3
@@ -53,7 +51,7 @@ class FindingGutter:
     def cells(self, line: int, cursor: int) -> list[Cell]:
         """Return the sign of its severity."""
         there = {finding.severity for finding in self._findings.get(line, ())}
-        worst = next((severity for severity in _SEVERITIES if severity in there), None)
+        worst = next((severity for severity in SEVERITIES if severity in there), None)
         return [(SEVERITY_SIGN[worst], worst)] if worst else [(" ", "")]
 
 
@@ -96,7 +94,7 @@ class HeatGutter:
         if self._bar == 1:
             return _LEVELS[7 if share >= 1 else min(int(share * 7), 6)]
         whole, eighths = divmod(int(share * self._bar * 8), 8)
-        return ("█" * whole + _EIGHTHS[eighths]).ljust(self._bar)[: self._bar]
+        return ("█" * whole + EIGHTHS[eighths]).ljust(self._bar)[: self._bar]
 
 
 class PipelineGutter:

@@ -19,6 +19,7 @@ from irlens.tui.drawing import (
     hanging,
     lines,
     occupancy_style,
+    upright,
 )
 
 TITLE = "Occupancy"
@@ -26,7 +27,6 @@ TITLE = "Occupancy"
 _LIMITS: tuple[LimitName, ...] = ("registers", "shared_memory", "warps", "barriers", "blocks")
 _LABEL = 15
 _NUMBER = 5
-_HEIGHTS = " ▁▂▃▄▅▆▇█"
 _THIN = "━"
 
 
@@ -115,11 +115,9 @@ def draw_curve(curve: OccupancyCurve, at: int, words: Words, width: int, height:
     if most == 0:  # something else has no room
         return Content.styled(cut(f"{told}: 0 with any", width), DIM)
     rows = [Content.styled(cut(told, width), DIM)]
-    for row in range(height - 1, -1, -1):
-        drawn = "".join(
-            _HEIGHTS[min(max(round(top / most * height * 8) - row * 8, 0), 8)] for top in tops
-        )
-        label = f"{most:>3} " if row == height - 1 else "    "
+    stairs = upright([round(top / most * height * 8) for top in tops], height)
+    for row, drawn in enumerate(stairs):
+        label = "    " if row else f"{most:>3} "
         rows.append(
             Content.assemble(
                 (label, DIM), (drawn[:here], DIM), (drawn[here], MAIN), (drawn[here + 1 :], DIM)

@@ -10,9 +10,8 @@ from textual.content import Content
 
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import printable_line
-from irlens.model.words import Words, describe_cover, describe_prefetch
+from irlens.model.words import Words, describe_cover, describe_depth, describe_prefetch
 from irlens.tui.drawing import DIM, GOOD, MAIN, WARN, cut, flowing, hanging, lines
-from irlens.tui.widgets.entry_summary import verdict
 
 TITLE = "Pipelines"
 
@@ -39,7 +38,7 @@ def draw(report: Report, width: int) -> Content:
 
 
 def _rows(pipeline: Pipeline, report: Report, words: Words, width: int) -> Iterator[Content]:
-    place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
+    place = pipeline.place
     code = printable_line(report.code.get(place, ""))
     room = width - len(place) - 2
     yield Content.assemble((place, "bold"), "  ", (cut(code, room), DIM))
@@ -53,6 +52,18 @@ def _rows(pipeline: Pipeline, report: Report, words: Words, width: int) -> Itera
     if drawn := timeline(pipeline, width):
         yield Content("")
         yield from drawn
+
+
+def verdict(pipeline: Pipeline) -> Content:
+    """Return "cp.async 4 of 4 stages ✓" or "unknown"."""
+    stages = describe_depth(pipeline)
+    if stages is None:
+        return Content.styled(pipeline.verdict, WARN)
+    good = pipeline.verdict == "pipelined"
+    sign = " ✓" if good else " ✗"
+    return Content.assemble(
+        f"{pipeline.kind or 'loads'} ", (f"{stages}{sign}", GOOD if good else WARN)
+    )
 
 
 def timeline(pipeline: Pipeline, width: int) -> list[Content]:

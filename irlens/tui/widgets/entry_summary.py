@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from textual.content import Content
 from textual.widgets import Static
 
-from irlens.model.report import Pipeline, Report
+from irlens.model.report import Report
 from irlens.model.text import count, percent, plural, printable_line, size
-from irlens.model.words import Words, describe_depth
+from irlens.model.words import Words
 from irlens.tui.drawing import (
     BAD,
     DIM,
@@ -22,6 +22,7 @@ from irlens.tui.drawing import (
 )
 from irlens.tui.entry_cells import settings
 from irlens.tui.entry_line import elided
+from irlens.tui.panels.pipelines import verdict
 from irlens.tui.workbench import Entry
 
 _BAR = 8
@@ -110,20 +111,8 @@ def _pipelines(report: Report) -> Iterator[Content]:
     for number, pipeline in enumerate(report.pipelines):
         if number == 0:
             yield Content("")
-        place = str(pipeline.source) if pipeline.source else f"{pipeline.stage}:{pipeline.line}"
-        yield labelled("" if number else "Pipelines", f"{place}  ", verdict(pipeline))
-
-
-def verdict(pipeline: Pipeline) -> Content:
-    """Return "cp.async 4 of 4 stages ✓" or "unknown"."""
-    stages = describe_depth(pipeline)
-    if stages is None:
-        return Content.styled(pipeline.verdict, WARN)
-    good = pipeline.verdict == "pipelined"
-    sign = " ✓" if good else " ✗"
-    return Content.assemble(
-        f"{pipeline.kind or 'loads'} ", (f"{stages}{sign}", GOOD if good else WARN)
-    )
+        label = "" if number else "Pipelines"
+        yield labelled(label, f"{pipeline.place}  ", verdict(pipeline))
 
 
 def _findings(report: Report) -> Iterator[Content]:
