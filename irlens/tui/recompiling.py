@@ -8,7 +8,7 @@ import msgspec
 from textual.signal import Signal
 
 from irlens.model.comparison import Comparison
-from irlens.model.errors import IrlensError
+from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.text import printable_line
 from irlens.tui.asking import ask
 from irlens.tui.workbench import Entry
@@ -104,6 +104,8 @@ class Recompiling:
         self._cancelled = False
 
         def work() -> tuple[Entry, Comparison | None]:
+            if self._cancelled:  # before there was anything that the workbench could abandon
+                raise CaptureError(f"compiling {key} was cancelled")
             entry = compile_it()
             try:
                 return entry, bench.compare(key, entry.key)

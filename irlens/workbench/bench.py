@@ -226,6 +226,7 @@ class Bench:
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
         """Compile again, with some settings changed."""
+        cancels = self._made.cancels
         from irlens.workbench.recompiling import request_of, unknown_source
 
         capture = self._capture_of(key)
@@ -234,7 +235,7 @@ class Bench:
         source = self._source(key, capture)
         if source is None:
             raise unknown_source(capture)
-        made = self._made.compile(request_of(capture, source, changes))
+        made = self._made.compile(request_of(capture, source, changes), cancels)
         self._subjects |= made
         return self.entry(next(iter(made)))
 
@@ -279,7 +280,8 @@ class Bench:
         """Compile a kernel under the key that it is listed by."""
         with self._compiling:  # what else was asked of it meanwhile waits for the same one
             if key not in self._made.captures:
-                self._subjects |= self._made.compile_as(key, self._asking(kernel.name))
+                cancels = self._made.cancels
+                self._subjects |= self._made.compile_as(key, self._asking(kernel.name), cancels)
             return self._made.captures[key]
 
     def _capture_of(self, key: str) -> Capture | None:

@@ -29,15 +29,24 @@ _LAST_WORDS = 40
 
 
 class Compiler:
-    """One compilation at a time; ``cancel`` may be called from any thread."""
+    """One compilation at a time; ``cancel`` may be called from any thread.
+
+    Attributes:
+        cancels: How often it was cancelled, for ``compile``.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._cancelled = False
+        self.cancels = 0
 
-    def compile(self, request: "Request") -> list[Capture]:
+    def compile(self, request: "Request", cancels: int | None = None) -> list[Capture]:
         """Compile a kernel into the store.
+
+        Args:
+            request: What is asked for.
+            cancels: How often it was cancelled when that was decided: all that came since counts,
+                if it came before there was anything to abandon. Now, if not given.
 
         Returns:
             One capture for each variant, never an empty list.
@@ -46,12 +55,12 @@ class Compiler:
             CaptureError: It cannot be compiled, another compilation is running, or this one was
                 cancelled.
         """
+        known = self.cancels if cancels is None else cancels
         if not self._lock.acquire(blocking=False):
             raise CaptureError("another kernel is being compiled", hint="wait, or cancel it")
-        self._cancelled = False
         store.hold()
         try:
-            entries = self._ask(request)
+            entries = self._ask(request, known)
         finally:
             self._lock.release()
         found = [each for entry in entries for each in load(Path(entry))]
@@ -62,13 +71,12 @@ class Compiler:
 
     def cancel(self) -> None:
         """Abandon the compilation that is running, if there is one."""
-        self._cancelled = True
-        if self._process is not None:
-            # The compiler's own processes (ptxas, another Python) are in its group.
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        self.cancels += 1
+        process = self._process
+        if process is not None:
+            _kill(process)
 
-    def _ask(self, request: "Request") -> list[str]:
+    def _ask(self, request: "Request", cancels: int) -> list[str]:
         """Return the directories of what was compiled."""
         from irlens.workbench import worker  # what compiles takes long to import
 
@@ -82,11 +90,11 @@ class Compiler:
             start_new_session=True,
         ) as process:
             self._process = process
-            if self._cancelled:  # before there was anything to kill
-                self.cancel()
+            if self.cancels != cancels:  # before there was anything to kill
+                _kill(process)
             answer, said = process.communicate(msgspec.json.encode(request))
             self._process = None
-        if self._cancelled:
+        if self.cancels != cancels:
             raise CaptureError(f"compiling {request.kernel} was cancelled")
         try:
             told = worker.read_answer(answer)
@@ -95,6 +103,12 @@ class Compiler:
         if isinstance(told, worker.Refused):
             raise CaptureError(told.message, hint=told.hint)
         return told.entries
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process with the compiler's own ones (ptxas, another Python), which are its group."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _died(kernel: str, code: int, said: bytes) -> CaptureError:

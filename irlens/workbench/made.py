@@ -44,21 +44,31 @@ class Made:
         origin = self._origins.get(key)
         return origin[1] if origin is not None else None
 
-    def compile(self, request: "Request") -> dict[str, Capture]:
+    @property
+    def cancels(self) -> int:
+        """How often it was cancelled: see ``compiling.Compiler``."""
+        return self._compiler.cancels
+
+    def compile(self, request: "Request", cancels: int) -> dict[str, Capture]:
         """Compile a kernel, and return what comes of it by key, never nothing.
+
+        Args:
+            request: What asks for it.
+            cancels: See ``compiling.Compiler``.
 
         Raises:
             CaptureError: It cannot be compiled, or that was cancelled.
         """
-        made = {self._key_for(capture): capture for capture in self._compiler.compile(request)}
+        captures = self._compiler.compile(request, cancels)
+        made = {self._key_for(capture): capture for capture in captures}
         self.captures |= made
         self._origins |= {key: (capture, request) for key, capture in made.items()}
         self._outdated -= made.keys()
         return made
 
-    def compile_as(self, key: str, request: "Request") -> dict[str, Capture]:
+    def compile_as(self, key: str, request: "Request", cancels: int) -> dict[str, Capture]:
         """Compile a kernel that is listed before it is, under the key that it has there."""
-        made = self.compile(request)
+        made = self.compile(request, cancels)
         first = next(iter(made.values()))
         self.captures[key] = first
         self._origins[key] = (first, request)
@@ -70,11 +80,12 @@ class Made:
         Raises:
             CaptureError: It cannot be compiled, or it is not known what it came of.
         """
+        cancels = self.cancels
         request = self.request(key)
         if request is None:
             raise CaptureError("the kernel's source is not known")
         try:
-            made = self.compile(request)
+            made = self.compile(request, cancels)
         except CaptureError:
             self._saves_of(key).failed()
             raise

@@ -1,5 +1,13 @@
 """A workbench of what the Triton that is here compiles."""
 
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
 from irlens import arch
 from irlens.capturing import Request
 from irlens.workbench.bench import Bench
@@ -24,3 +32,24 @@ def compiled_here() -> tuple[Bench, str]:
     bench = Bench("softmax", lambda: iter(captures), asking=never_asked, origins=origins)
     (key,) = {entry.key for entry in bench.entries()}
     return bench, key
+
+
+@contextmanager
+def when_compiling(patch: pytest.MonkeyPatch, do: Callable[[], object]) -> Iterator[None]:
+    """Do something in another thread as soon as a process has been started that compiles."""
+    started, start = threading.Event(), subprocess.Popen.__init__
+
+    def told(*arguments: Any, **options: Any) -> None:
+        start(*arguments, **options)
+        started.set()
+
+    def wait_and_do() -> None:
+        started.wait()
+        do()
+
+    waiting = threading.Thread(target=wait_and_do, daemon=True)
+    waiting.start()
+    with patch.context() as context:
+        context.setattr(subprocess.Popen, "__init__", told)
+        yield
+    waiting.join()

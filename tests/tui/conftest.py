@@ -152,9 +152,9 @@ class FakeWorkbench:
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
         """Whatever is asked for, softmax for a T4 comes of it, and after that for an MI300X."""
+        self.cancelled.clear()
         self.recompiled.append((key, changes))
         self.report(key)
-        self.cancelled.clear()
         while not self.compiled.wait(0.01):
             if self.cancelled.is_set():
                 raise CaptureError("compiling softmax was cancelled")

@@ -192,6 +192,16 @@ async def test_escape_cancels_and_everything_stays(bench: "FakeWorkbench") -> No
         assert form.query(Field).first().value == "3", "what was tried is there again"
 
 
+async def test_escape_may_come_before_anything_is_compiled(bench: "FakeWorkbench") -> None:
+    async with opened(bench, ENTRY) as (app, pilot):
+        app.recompiling.start(ENTRY, {"num_stages": "2"})
+        app.recompiling.cancel()
+        await settle(pilot)
+        assert bench.recompiled == []
+        assert key_of(app) == ENTRY
+        assert "cancelled" in messages(app)[-1]
+
+
 async def test_who_went_elsewhere_is_not_taken_back(bench: "FakeWorkbench") -> None:
     bench.compiled.clear()
     async with opened(bench, ENTRY) as (app, pilot):

@@ -1,8 +1,8 @@
 """Compiling again with something changed: from a capture to a request and on to a new capture."""
 
 import shutil
-import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +15,7 @@ from irlens.capturing.values import written
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
+from irlens.workbench import recompiling
 from irlens.workbench.bench import Bench
 from irlens.workbench.compiling import Compiler
 from irlens.workbench.recompiling import (
@@ -23,7 +24,7 @@ from irlens.workbench.recompiling import (
     source_of,
     unknown_source,
 )
-from tests.tui.compiled import compiled_here, never_asked
+from tests.tui.compiled import compiled_here, never_asked, when_compiling
 
 ROOT = Path(__file__).parents[2]
 CAPTURES = ROOT / "samples" / "captures"
@@ -138,13 +139,27 @@ def test_what_the_compiler_refuses_is_told() -> None:
         bench.recompile(key, {"BLOCK_SIZE": "1000"})
 
 
-def test_a_recompilation_can_be_cancelled() -> None:
+def test_a_recompilation_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     bench, key = compiled_here()
-    timer = threading.Timer(0.2, bench.cancel)
-    timer.start()
+    with (
+        when_compiling(monkeypatch, bench.cancel),
+        pytest.raises(CaptureError, match="was cancelled"),
+    ):
+        bench.recompile(key, {"BLOCK_SIZE": "4096"})
+
+
+def test_it_can_be_cancelled_before_the_compiler_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, key = compiled_here()
+
+    def meanwhile(*asked: Any) -> Request:
+        bench.cancel()
+        return request_of(*asked)
+
+    monkeypatch.setattr(recompiling, "request_of", meanwhile)
     with pytest.raises(CaptureError, match="was cancelled"):
         bench.recompile(key, {"BLOCK_SIZE": "4096"})
-    timer.join()
+    monkeypatch.undo()
+    assert bench.recompile(key, {}).config is not None, "the next one is none of it"
 
 
 def test_without_its_source_nothing_can_be_chosen(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from irlens.model.report import Report
 from irlens.workbench.bench import Bench
 from irlens.workbench.compiling import Compiler
 from irlens.workbench.found import Found, Uncompiled
+from tests.tui.compiled import when_compiling
+from tests.tui.waiting import PATIENCE
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 
@@ -146,7 +148,7 @@ def test_a_kernel_is_compiled_when_it_is_opened(monkeypatch: pytest.MonkeyPatch)
     (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
     asked: list[Request] = []
 
-    def compile_(_: Compiler, request: Request) -> list[Capture]:
+    def compile_(_: Compiler, request: Request, cancels: int) -> list[Capture]:
         asked.append(request)
         return [capture]
 
@@ -190,7 +192,7 @@ def test_what_the_store_holds_twice_is_one_entry(
     assert set(places) == {"asked", "edited", "of-another-file"}
 
     otherwise = found[store.captures() / "asked-otherwise" / "000"]
-    monkeypatch.setattr(Compiler, "compile", lambda _, request: [otherwise])
+    monkeypatch.setattr(Compiler, "compile", lambda *_: [otherwise])
     assert bench.recompile(places["edited"].key, {}).key == places["asked"].key
     assert {entry.key for entry in bench.entries()} == {each.key for each in places.values()}
 
@@ -212,10 +214,10 @@ def test_a_kernel_is_compiled_once_for_all_that_ask_meanwhile(
     (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
     compiling, go_on, asked = threading.Event(), threading.Event(), []
 
-    def compile_(_: Compiler, request: Request) -> list[Capture]:
+    def compile_(_: Compiler, request: Request, cancels: int) -> list[Capture]:
         asked.append(request)
         compiling.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         return [capture]
 
     monkeypatch.setattr(Compiler, "compile", compile_)
@@ -223,14 +225,14 @@ def test_a_kernel_is_compiled_once_for_all_that_ask_meanwhile(
     (entry,) = bench.entries()
     with ThreadPoolExecutor() as threads:
         report = threads.submit(bench.report, entry.key)
-        assert compiling.wait(30)
+        assert compiling.wait(PATIENCE)
         others = [threads.submit(ask, entry.key) for ask in (bench.stages, bench.python)]
         kernel = threads.submit(bench.kernel, entry.key)
         go_on.set()
-        stages, python = (other.result(30) for other in others)
+        stages, python = (other.result(PATIENCE) for other in others)
         assert "ptx" in stages
         assert "softmax.py" in python
-        assert kernel.result(30) == report.result(30).kernel == "softmax_kernel"
+        assert kernel.result(PATIENCE) == report.result(PATIENCE).kernel == "softmax_kernel"
     assert asked == [softmax()]
 
 
@@ -240,12 +242,10 @@ def test_an_error_of_the_compiler_is_told_as_it_was() -> None:
     assert caught.value.hint == "did you mean softmax?"
 
 
-def test_a_compilation_can_be_cancelled() -> None:
-    import threading
-
+def test_a_compilation_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = Compiler()
-    timer = threading.Timer(0.3, compiler.cancel)
-    timer.start()
-    with pytest.raises(CaptureError, match="was cancelled"):
+    with (
+        when_compiling(monkeypatch, compiler.cancel),
+        pytest.raises(CaptureError, match="was cancelled"),
+    ):
         compiler.compile(softmax(BLOCK_SIZE=2048))
-    timer.join()
