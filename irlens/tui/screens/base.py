@@ -87,6 +87,15 @@ class LensScreen(Screen[None]):
         """Whether something is being compiled that the screen's way back cancels."""
         return False
 
+    def show_outside(self, kind: str, *, name: str, text: str, line: int = 1) -> None:
+        """Show a text in the user's own program, see ``irlens.tui.outside.show_outside``."""
+        from irlens.tui.outside import show_outside
+
+        try:
+            show_outside(self.lens, kind, name=name, text=text, line=line)
+        except IrlensError as error:
+            self.lens.tell_error(error)
+
     def recompile(self, key: str) -> None:
         """Ask what to choose anew for an entry, and compile it again."""
         self.lens.show_form(key)

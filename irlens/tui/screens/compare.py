@@ -6,10 +6,8 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 
-from irlens.model.errors import IrlensError
 from irlens.model.source import Span
 from irlens.model.text import printable_line
-from irlens.tui.outside import show_outside
 from irlens.tui.screens.searching import SearchingScreen
 from irlens.tui.screens.sides import SidesScreen
 from irlens.tui.widgets.prompt import Prompt
@@ -188,10 +186,5 @@ registers, labels, source locations and addresses are no difference.
 
     def action_outside(self, kind: str) -> None:
         """Show the stage's changes in the user's own editor or pager."""
-        if self.diff.difference is None:
-            return
-        try:
-            text = self.diff.difference.text
-            show_outside(self.app, kind, name=f"{self.stage}.diff", text=text, line=1)
-        except IrlensError as error:
-            self.lens.tell_error(error)
+        if self.diff.difference is not None:
+            self.show_outside(kind, name=f"{self.stage}.diff", text=self.diff.difference.text)

@@ -7,7 +7,6 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
-from irlens.model.errors import IrlensError
 from irlens.model.listing import Occurrences
 from irlens.model.source import SourceLocation
 from irlens.model.text import printable_line
@@ -15,7 +14,6 @@ from irlens.tui.code.document import Document, following
 from irlens.tui.code.jumps import LANDMARKS, other, partner
 from irlens.tui.code.searching import Hit
 from irlens.tui.code.text import spans_of
-from irlens.tui.outside import show_outside
 from irlens.tui.screens.base import Place
 from irlens.tui.screens.panes import PanesScreen
 from irlens.tui.screens.searching import SearchingScreen
@@ -268,8 +266,4 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         for pane, document in self._in_use():
             # The copy has a name of ours: that of the file is a stranger's.
             name = f"kernel.{'py' if document.stage == 'python' else document.stage}"
-            text = document.listing.text
-            try:
-                show_outside(self.app, kind, name=name, text=text, line=pane.line)
-            except IrlensError as error:
-                self.lens.tell_error(error)
+            self.show_outside(kind, name=name, text=document.listing.text, line=pane.line)

@@ -17,7 +17,6 @@ from irlens.model.report import Occupancy, Report
 from irlens.model.source import Span
 from irlens.model.text import printable, printable_line
 from irlens.tui.drawing import DIM
-from irlens.tui.outside import show_outside
 from irlens.tui.panels import facts, memory, mix, pipelines, pressure
 from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.widgets.findings import Findings
@@ -144,11 +143,7 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
     def action_outside(self, kind: str) -> None:
         """Show the panel that is chosen in the user's own editor or pager."""
         if isinstance(self.focused, Panel):
-            text = str(self.focused.content)
-            try:
-                show_outside(self.lens, kind, name="panel.txt", text=text, line=1)
-            except IrlensError as error:
-                self.lens.tell_error(error)
+            self.show_outside(kind, name="panel.txt", text=str(self.focused.content))
 
     def action_copy(self) -> None:
         """Copy the panel that is chosen."""

@@ -52,13 +52,8 @@ class CodePane(CodeView):
             super().__init__()
             self.pane = pane
 
-        @property
-        def control(self) -> "CodePane":
-            """The pane."""
-            return self.pane
-
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self._goal = 0
         self._anchor: int | None = None
         self._links: Sequence[int] = ()
@@ -214,7 +209,7 @@ class CodePane(CodeView):
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor in sight, if it is."""
         super().on_resize(event)
-        if self.was_seen(self.row_of(self.line), self.scrollable_content_region.height):
+        if self.take_height(self.scrollable_content_region.height, self.row_of(self.line)):
             self._reveal(self._unseen)
             self._unseen = "centre"
 

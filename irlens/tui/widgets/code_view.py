@@ -62,8 +62,8 @@ class CodeView(SearchedText):
     }
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self.document: Document | None = None
         self.line, self.column = 1, 0
         self.linked: frozenset[int] = frozenset()

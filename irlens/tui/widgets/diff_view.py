@@ -72,8 +72,8 @@ class DiffView(SearchedText):
     }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.difference: Difference | None = None
         self.split = False
         self.row = 0
@@ -190,7 +190,7 @@ class DiffView(SearchedText):
 
     def on_resize(self) -> None:
         """Fit the drawing to the pane, and keep the cursor in sight, if it is."""
-        was_seen = self.was_seen(self.row, self.scrollable_content_region.height)
+        was_seen = self.take_height(self.scrollable_content_region.height, self.row)
         if self.difference is not None:
             self._lay_out()
             if was_seen:

@@ -205,7 +205,7 @@ class EntryTable(Scrolling):
 
     def on_resize(self) -> None:
         """Keep the cursor in sight, if it is."""
-        self._changed(follow=self.was_seen(self.row, self._page))
+        self._changed(follow=self.take_height(self._page, self.row))
 
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""

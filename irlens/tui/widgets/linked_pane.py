@@ -31,6 +31,13 @@ class LinkedPane(CodePane):
         problem: Why no more than the text is known; empty if more is.
     """
 
+    DEFAULT_CSS = """
+    LinkedPane {
+        height: 1fr;
+        &:focus { border: heavy $primary; }
+    }
+    """
+
     class Opened(Message):
         """It has come to show something, or to say why it cannot.
 
@@ -44,15 +51,11 @@ class LinkedPane(CodePane):
             self.pane = pane
             self.at = at
 
-        @property
-        def control(self) -> "LinkedPane":
-            """The pane."""
-            return self.pane
-
     def __init__(self) -> None:
         super().__init__()
         self.showing = ""
         self.weight = _WEIGHT
+        self.resize_by(0)
         self.complete = True
         self.problem = ""
         #: Line and column to go to when there is a text.

@@ -16,11 +16,6 @@ class LinkedPanes(Horizontal):
 
     DEFAULT_CSS = """
     LinkedPanes { height: 1fr; }
-    LinkedPane {
-        width: 6fr;
-        height: 1fr;
-        &:focus { border: heavy $primary; }
-    }
     """
 
     def __init__(self) -> None:

@@ -55,8 +55,8 @@ class PaintedText(Scrolling):
     }
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self._palettes: dict[str, Palette] = {}
 
     def palette(self, kind: str) -> Palette:

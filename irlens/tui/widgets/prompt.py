@@ -30,17 +30,8 @@ class Prompt(Input, can_focus=False):
     class Cancelled(Message):
         """Nothing is wanted after all."""
 
-        def __init__(self, prompt: "Prompt") -> None:
-            super().__init__()
-            self.prompt = prompt
-
-        @property
-        def control(self) -> "Prompt":
-            """The prompt."""
-            return self.prompt
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, select_on_focus=False)
+    def __init__(self) -> None:
+        super().__init__(select_on_focus=False)
         self.purpose = ""
         self._before: Widget | None = None
 
@@ -70,4 +61,4 @@ class Prompt(Input, can_focus=False):
     def action_cancel(self) -> None:
         """Close without an answer."""
         self.close()
-        self.post_message(self.Cancelled(self))
+        self.post_message(self.Cancelled())

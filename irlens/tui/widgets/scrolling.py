@@ -9,15 +9,15 @@ class Scrolling(ScrollView, can_focus=True):
     #: Rows that could be seen until the view has another height; 0 before it has any.
     _rows_seen = 0
 
-    def was_seen(self, row: int, height: int) -> bool:
+    def take_height(self, height: int, row: int) -> bool:
         """Take another height, and return whether a row was in sight until then.
 
         What the user has scrolled away from does not come back because another line of the screen
         comes or goes.
 
         Args:
-            row: From 0.
             height: The rows that can be seen from now on.
+            row: From 0.
         """
         seen, self._rows_seen = self._rows_seen, height
         top = round(self.scroll_y)

@@ -34,13 +34,8 @@ class SearchedText(PaintedText):
             super().__init__()
             self.text = text
 
-        @property
-        def control(self) -> "SearchedText":
-            """Where."""
-            return self.text
-
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self.sought: Query | None = None
         self.hits: Sequence[Hit] = ()
         self.searching = False

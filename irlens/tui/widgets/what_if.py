@@ -16,7 +16,7 @@ from irlens.tui.drawing import BAD, DIM, GOOD, MAIN, WARN, lines
 from irlens.tui.panels import occupancy
 from irlens.tui.widgets.panel import Panel
 
-#: Registers, bytes of shared memory, warps -> the occupancy with these.
+#: A demand -> the occupancy with it, ``None`` where that is not known.
 Answer: TypeAlias = Callable[["Demand"], Occupancy | None]
 
 _MOST_WARPS = 32
