@@ -84,13 +84,24 @@ async def test_values_can_be_typed_and_completed(bench: "FakeWorkbench") -> None
         form = await open_form(pilot)
         await pilot.press("tab", "tab", "tab", *"2048", "up", "down", "down", "right")
         await pilot.press("tab", "a", "1")
-        target = next(field for field in form.query(Field) if field.setting.name == "target")
-        await until(pilot, lambda: target._suggestion == "a100")
-        assert "a100" in str(form.query_one("#choices", Static).content)
+        assert str(form.query_one("#choices", Static).content) == "→ a100 "
         await pilot.press("right", "enter")
         await settle(pilot)
         ((_, changes),) = bench.recompiled
         assert changes == {"BLOCK_SIZE": "2048", "PRECISE": "true", "target": "a100"}
+
+
+async def test_nothing_stands_in_a_field_but_what_is_typed(bench: "FakeWorkbench") -> None:
+    async with opened(bench, ENTRY) as (_, pilot):
+        form = await open_form(pilot)
+        await pilot.press("down", "3")
+        await settle(pilot)
+        assert "→ 32 " in str(form.query_one("#choices", Static).content)
+        warps = next(field for field in form.query(Field) if field.setting.name == "num_warps")
+        assert [strip.text.strip() for strip in warps.render_lines(warps.size.region)] == ["3"]
+        await pilot.press("enter")
+        await settle(pilot)
+        assert bench.recompiled == [("softmax-h100", {"num_warps": "3"})]
 
 
 async def test_the_form_says_which_keys_it_has(bench: "FakeWorkbench") -> None:

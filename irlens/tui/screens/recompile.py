@@ -36,7 +36,7 @@ class Recompile(Dialogue[dict[str, str] | None]):
     HELP_TEXT = """\
 What to choose anew before the kernel is compiled again; everything else stays as it was.
 
-* Arrow keys step through values, or type one; what is empty stays as it was.
+* Arrow keys step through values, or type one; `→` completes it. What is empty stays as it was.
 * `●` marks what is not as it was compiled.
 * Below the settings stand the kernel's arguments. A tensor is written as `fp16[1024, 1024]`; a
   dtype alone keeps its shape.
@@ -147,4 +147,6 @@ What to choose anew before the kernel is compiled again; everything else stays a
                 for each in field.near_choices
             ]
             told = Content("").join(choices or [Content.styled(_FREE, DIM)])
+            if field.completion is not None:
+                told = Content.assemble(("→", WARN), told)
             self.query_one("#choices", Static).update(told)

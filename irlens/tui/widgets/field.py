@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
 from irlens.tui.workbench import Setting
@@ -45,8 +44,8 @@ class Field(Input):
     ]
 
     def __init__(self, setting: Setting, value: str) -> None:
-        suggester = SuggestFromList(setting.choices, case_sensitive=False)
-        super().__init__(value, compact=True, suggester=suggester if setting.choices else None)
+        # Textual would write a completion behind what is typed, as if it were chosen.
+        super().__init__(value, compact=True)
         self.setting = setting
 
     @property
@@ -69,13 +68,21 @@ class Field(Input):
             return list(choices[first : first + _CHOICES_SHOWN])
         return [choice for choice in choices if choice.startswith(typed)][:_CHOICES_SHOWN]
 
+    @property
+    def completion(self) -> str | None:
+        """What can be chosen and begins like what is typed, unless that can be chosen itself."""
+        begun = self.chosen and self.chosen.lower() not in self.setting.choices
+        return next(iter(self.near_choices), None) if begun else None
+
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Take every letter but the one that asks for help, which is part of no value."""
         return key != "question_mark" and super().check_consume_key(key, character)
 
     def action_step(self, step: int) -> None:
-        """Go to the next (-1: previous) value; in a text that has none, move the cursor."""
+        """Go to the next (-1: previous) value or complete it, or else move the cursor."""
         value = stepped(self.chosen, self.setting.choices, step)
+        if step > 0 and self.cursor_at_end:
+            value = self.completion or value
         if value is not None:
             self.value = value
             self.cursor_position = len(value)
