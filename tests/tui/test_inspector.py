@@ -376,8 +376,19 @@ async def test_stages_and_files_are_gone_through(bench: Workbench) -> None:
             assert active(view).document is not None
         await press(pilot, "S S")
         assert shown(view)[1] == "llir"
-        await press(pilot, "shift+tab s")
-        assert shown(view)[0] == "softmax.py"
+
+
+async def test_beside_the_only_file_of_python_the_stage_changes(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "s")
+        assert shown(view) == ["softmax.py", "metadata"]
+        assert active(view).showing == "softmax.py"
+        await press(pilot, "a shift+tab shift+tab S")
+        assert shown(view) == ["softmax.py", "ptx", "ttgir"]
+        assert active(view).showing == "softmax.py"
+        await press(pilot, "z s")
+        assert shown(view) == ["softmax.py", "ptx", "ttgir"]
+        assert "no stage is in sight" in " ".join(messages(view.lens))
 
 
 async def test_another_stage_opens_at_the_same_place(bench: Workbench) -> None:

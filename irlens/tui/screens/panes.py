@@ -246,10 +246,12 @@ class PanesScreen(EntryScreen):
         self.query_one("#facts", Static).update("\n".join(map(printable_line, lines)))
 
     def action_cycle(self, step: int) -> None:
-        """Show the next stage, or in the pane of Python the next file."""
-        pane = self.linked.active
-        if pane is not None:
-            python = list(self._contents.python)
+        """Show the next stage, or in the pane of Python the next file if there is one."""
+        python = list(self._contents.python)
+        pane = self.linked.beside_only(python)
+        if pane is None:
+            self.notify("no stage is in sight; a adds a pane", severity="warning")
+        else:
             names = python if pane.showing in python else list(self._contents.stages)
             self.show(pane, names[(names.index(pane.showing) + step) % len(names)])
             self._keep_layout()

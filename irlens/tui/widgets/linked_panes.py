@@ -1,5 +1,7 @@
 """Panes side by side, each at what the cursor of another is at."""
 
+from collections.abc import Sequence
+
 from textual import events, on
 from textual.containers import Horizontal
 
@@ -39,6 +41,18 @@ class LinkedPanes(Horizontal):
     def room(self) -> bool:
         """Whether there is room for another pane."""
         return (len(self.panes) + 1) * _NEEDED <= self.size.width
+
+    def beside_only(self, names: Sequence[str]) -> LinkedPane | None:
+        """Return the pane in use, or the first in sight beside it if there is but what it shows.
+
+        Args:
+            names: Texts of a kind.
+        """
+        if self.active is None or [self.active.showing] != names:
+            return self.active
+        return next(
+            (pane for pane in self.panes if pane.display and pane.showing not in names), None
+        )
 
     async def add(self) -> LinkedPane:
         """Put up a pane to the right of the others."""
