@@ -4,13 +4,14 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 import msgspec
 
 from irlens.cli import output
 from irlens.cli.exits import Exit
+from irlens.cli.records import Form, format_option, write_json
 from irlens.model.text import count, plural, rounded_size
 
 if TYPE_CHECKING:  # help needs none of it
@@ -107,8 +108,7 @@ def _age(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int
     return int(match[1]) * _SECONDS[match[2]]
 
 
-_FORMAT = click.option("-f", "--format", "form", type=click.Choice(["text", "json"]),
-                       default="text", show_default=True, help="How to write it.")  # fmt: skip
+_FORMAT = format_option("How to write it.")
 
 
 @click.group(
@@ -118,7 +118,7 @@ _FORMAT = click.option("-f", "--format", "form", type=click.Choice(["text", "jso
 )
 @_FORMAT
 @click.pass_context
-def command(ctx: click.Context, form: Literal["text", "json"]) -> Exit:
+def command(ctx: click.Context, form: Form) -> Exit:
     """Show everything, if no subcommand is to do something else."""
     if ctx.invoked_subcommand is not None:
         return Exit.OK
@@ -131,7 +131,7 @@ def command(ctx: click.Context, form: Literal["text", "json"]) -> Exit:
             _Shown(kind.title, len(several), _bytes(several), [_thing(each) for each in several])
             for kind, several in found
         ]
-        _write(_Store(str(store.root()), len(things), _bytes(things), kinds))
+        write_json(_Store(str(store.root()), len(things), _bytes(things), kinds))
     else:
         output.write(_told(found), None, paged=True)
     return Exit.OK
@@ -152,9 +152,7 @@ def command(ctx: click.Context, form: Literal["text", "json"]) -> Exit:
 )
 @click.option("--dry-run", is_flag=True, help="Remove nothing, and tell what would be.")
 @_FORMAT
-def clean(
-    age: int, dry_run: bool, form: Literal["text", "json"], **chosen: Unpack[_Chosen]
-) -> Exit:
+def clean(age: int, dry_run: bool, form: Form, **chosen: Unpack[_Chosen]) -> Exit:
     """Remove things."""
     from irlens.artifacts import store
 
@@ -173,7 +171,7 @@ def clean(
         kinds=cleaned,
     )
     if form == "json":
-        _write(done)
+        write_json(done)
     else:
         output.write(_told_cleaning(done), None)
     return Exit.OK
@@ -261,7 +259,3 @@ def _thing(kept: "Kept") -> _Thing:
 
 def _bytes(several: "Sequence[Kept]") -> int:
     return sum(each.bytes for each in several)
-
-
-def _write(record: msgspec.Struct) -> None:
-    output.write(msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n", None)

@@ -2,13 +2,13 @@
 
 import ast
 from pathlib import Path
-from typing import Literal
 
 import click
 import msgspec
 
 from irlens.cli import output
 from irlens.cli.exits import Exit
+from irlens.cli.records import Form, format_option, write_json
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -36,15 +36,14 @@ Listing reads that literal and runs nothing.
 
 
 @click.command(help=_HELP, short_help="List the kernels that can be named without a path.")
-@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text",
-              show_default=True, help="How to write the list.")  # fmt: skip
-def command(form: Literal["text", "json"]) -> Exit:
+@format_option("How to write the list.")
+def command(form: Form) -> Exit:
     """List the known kernels."""
     from irlens.capturing.finding import known_files
 
     listed = [_listed(name, path) for name, path in sorted(known_files().items())]
     if form == "json":
-        output.write(msgspec.json.format(msgspec.json.encode(listed), indent=2) + b"\n", None)
+        write_json(listed)
         return Exit.OK
     color = output.use_color()
     lines = []

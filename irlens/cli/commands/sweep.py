@@ -15,6 +15,7 @@ from irlens.cli import completing, output
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, ConfigOptions, asked_configs, config_options
 from irlens.cli.progress import Tell, progress
+from irlens.cli.records import write_json
 from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
@@ -149,8 +150,7 @@ def command(
         tried.journal.forget()
     found = assemble(tried, wishes, device.called if device else None)
     if prune_list is not None:
-        entries = msgspec.json.encode(fitting(tried.trials, found.trials))
-        output.write(msgspec.json.format(entries, indent=2) + b"\n", prune_list)
+        write_json(fitting(tried.trials, found.trials), prune_list)
     on_terminal = options["destination"] is None and sys.stdout.isatty()
     write(found, "sweep", options, rows=_ROWS if on_terminal and not everything else None)
     return Exit.OK if any(each.outcome == "fits" for each in found.trials) else Exit.DIFFERENCE

@@ -1,11 +1,12 @@
 """``irlens targets``: the GPUs irlens knows, with their limits."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from irlens.cli import output
 from irlens.cli.exits import Exit
+from irlens.cli.records import Form, format_option, write_json
 
 if TYPE_CHECKING:
     from irlens.arch import Gpu
@@ -18,9 +19,8 @@ _NUMBERS = set(range(3, len(_HEADER)))
 
 
 @click.command(short_help="List the GPUs that can be compiled for, with their limits.")
-@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text",
-              show_default=True, help="json has every limit, with the source of each.")  # fmt: skip
-def command(form: Literal["text", "json"]) -> Exit:
+@format_option("json has every limit, with the source of each.")
+def command(form: Form) -> Exit:
     """List the GPUs that --target takes, with their limits.
 
     Architectures come first, then products. "SM" is a compute unit or work-group processor for
@@ -31,10 +31,7 @@ def command(form: Literal["text", "json"]) -> Exit:
 
     gpus = arch.gpus()
     if form == "json":
-        import msgspec
-
-        encoded = msgspec.json.encode(gpus, order="sorted")
-        output.write(msgspec.json.format(encoded, indent=2) + b"\n", None)
+        write_json(gpus, order="sorted")
         return Exit.OK
     from irlens.cli.table import table
 
