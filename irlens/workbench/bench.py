@@ -24,7 +24,7 @@ from irlens.workbench.twins import Twins
 if TYPE_CHECKING:
     from irlens.capturing import Request
     from irlens.workbench.background import Waiting
-    from irlens.workbench.changes import Demands
+    from irlens.workbench.what_if import Demands
 
 #: Reports kept at hand; each may hold a pressure curve of a hundred thousand points.
 _REPORTS_AT_HAND = 16
@@ -183,7 +183,7 @@ class Bench:
     ) -> Occupancy | None:
         """Return the occupancy with other demands."""
         if key not in self._demands:
-            from irlens.workbench.changes import demands_of_capture, demands_of_report
+            from irlens.workbench.what_if import demands_of_capture, demands_of_report
 
             subject = self._subject(key)
             self._demands[key] = (
@@ -214,28 +214,21 @@ class Bench:
 
     def settings(self, key: str) -> Sequence[Setting]:
         """Return what can be chosen anew."""
-        from irlens.workbench.recompiling import settings_of, unknown_source
+        from irlens.workbench.recompiling import settings_of
 
         capture = self._capture_of(key)
-        if capture is None:
-            return ()
-        source = self._source(key, capture)
-        if source is None:
-            raise unknown_source(capture)
-        return settings_of(capture, source)
+        return settings_of(capture, self._source(key, capture)) if capture is not None else ()
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
         """Compile again, with some settings changed."""
         cancels = self._made.cancels
-        from irlens.workbench.recompiling import request_of, unknown_source
+        from irlens.workbench.recompiling import request_of
 
         capture = self._capture_of(key)
         if capture is None:
             raise CaptureError("the kernel's source is not known")
-        source = self._source(key, capture)
-        if source is None:
-            raise unknown_source(capture)
-        made = self._made.compile(request_of(capture, source, changes), cancels)
+        request = request_of(capture, self._source(key, capture), changes)
+        made = self._made.compile(request, cancels)
         self._subjects |= made
         return self.entry(next(iter(made)))
 
@@ -288,11 +281,15 @@ class Bench:
         """Return an entry's capture, ``None`` for a saved report."""
         return None if isinstance(self._subject(key), Report) else self._capture(key)
 
-    def _source(self, key: str, capture: Capture) -> str | None:
-        from irlens.workbench.recompiling import source_of
+    def _source(self, key: str, capture: Capture) -> str:
+        """Return which kernel a capture was made of, as the command line names it."""
+        from irlens.workbench.recompiling import source_of, unknown_source
 
         request = self._made.request(key)
-        return source_of(capture, request.kernel if request is not None else None)
+        source = source_of(capture, request.kernel if request is not None else None)
+        if source is None:
+            raise unknown_source(capture)
+        return source
 
     def _place(self, capture: Capture) -> str:
         alone = next(iter(capture.stages.values())).path if capture.stages else None

@@ -22,8 +22,8 @@ from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.tui.workbench import Entry, Setting
-from irlens.workbench.changes import demands_of_report
 from irlens.workbench.reading import entry_of
+from irlens.workbench.what_if import demands_of_report
 from tests.tui.waiting import rest
 
 SAMPLES = Path(__file__).parents[2] / "samples"
