@@ -1,7 +1,7 @@
 """Noticing that what a kernel is made of has been saved with other content."""
 
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -46,35 +46,48 @@ class Saves:
 
     def failed(self) -> None:
         """Watch all Python beside it, too: what could not be loaded has not told its files."""
-        for file in sorted(self._source.parent.glob("*.py")):
-            self._known.setdefault(file, _digest(file))
+        beside = sorted(self._source.parent.glob("*.py"))
+        # Another thread may be looking at what is there now.
+        others = {file: _digest(file) for file in beside if file not in self._known}
+        self._known = self._known | others
 
     def forget(self) -> None:
         """Take what the files hold now for what was compiled."""
         self._saved()
 
-    def wait(self, until: threading.Event | None = None) -> list[Path]:
+    def wait(
+        self,
+        until: threading.Event | None = None,
+        take: Callable[[list[Path]], bool] = lambda _: True,
+    ) -> list[Path]:
         """Wait until a file holds something else than what was compiled.
 
         Args:
             until: Ends the waiting when it is set.
+            take: Is told what was saved, and whether to count that as compiled. If not, the next
+                one who waits hears of it.
 
         Returns:
-            The files that were saved; none if ``until`` was set.
+            The files that were saved; none if ``until`` was set, or if they were not taken.
         """
         stop = until or threading.Event()
         with closing(_occasions({file.parent for file in self.files}, stop)) as occasions:
             while not stop.is_set():
+                before = self._known
                 if saved := self._saved():
-                    return saved
+                    if take(saved):
+                        return saved
+                    self._known = self._known | {file: before[file] for file in saved}
+                    break
                 next(occasions)
         return []
 
     def _saved(self) -> list[Path]:
         """Return what holds something else than it did, and remember what that is."""
-        now = {file: _digest(file) for file in self._known}
-        saved = {f: digest for f, digest in now.items() if digest not in (None, self._known[f])}
-        self._known |= saved
+        known = self._known
+        now = {file: _digest(file) for file in known}
+        saved = {f: now[f] for f in known if now[f] not in (None, known[f])}
+        self._known = known | saved
         return list(saved)
 
 

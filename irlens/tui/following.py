@@ -22,8 +22,6 @@ class Following:
         self._key: str | None = None
         #: Ends the waiting that goes on.
         self._until = threading.Event()
-        #: What was saved while something else was compiled.
-        self._saved = ""
 
     def look_at(self, key: str | None) -> None:
         """Follow an entry's kernel from now on, and no other; ``None`` follows nothing."""
@@ -32,13 +30,9 @@ class Following:
             self.go_on()
 
     def go_on(self) -> None:
-        """Compile what was saved meanwhile, or wait for the next save."""
+        """Wait for the next save, or hear of the last one if that was not compiled."""
         self._until.set()
-        saved, self._saved = self._saved, ""
         if self._key is None or not self._app.remembered.follow:
-            return
-        if saved:
-            self._app.recompiling.start_anew(self._key, saved)
             return
         self._until = until = threading.Event()
         # Not a worker: those have an end that others may wait for.
@@ -58,17 +52,19 @@ class Following:
 
     def _wait(self, key: str, until: threading.Event) -> None:
         """Wait in a thread of its own."""
-        with suppress(IrlensError):  # a file that is gone cannot be followed
-            saved = self._app.workbench.saved(key, until)
-            if saved and not until.is_set():
-                with suppress(RuntimeError):  # the app has ended
-                    self._app.call_from_thread(self._compile, key, until, saved)
 
-    def _compile(self, key: str, until: threading.Event, saved: str) -> None:
-        if until.is_set():
-            return
-        if self._app.recompiling.running is not None:
-            self._saved = saved
-        else:
-            self._app.close_failure()
-            self._app.recompiling.start_anew(key, saved)
+        def take(saved: str) -> bool:
+            with suppress(RuntimeError):  # the app has ended
+                return self._app.call_from_thread(self._compile, key, until, saved)
+            return False
+
+        with suppress(IrlensError):  # a file that is gone cannot be followed
+            self._app.workbench.saved(key, until, take)
+
+    def _compile(self, key: str, until: threading.Event, saved: str) -> bool:
+        """Compile what was saved, unless nobody looks at it any more or something is compiled."""
+        if until.is_set() or self._app.recompiling.running is not None:
+            return False
+        self._app.close_failure()
+        self._app.recompiling.start_anew(key, saved)
+        return True

@@ -1,7 +1,7 @@
 """What the TUI asks of the rest of irlens."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -133,17 +133,19 @@ class Workbench(Protocol):
                 changed, too.
         """
 
-    def saved(self, key: str, until: threading.Event) -> str:
+    def saved(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
         """Wait until a file that an entry's kernel is made of is saved, and return its name.
 
         Args:
             key: The entry's.
             until: Ends the waiting when it is set.
+            take: Is told the name, and whether that is compiled now. If not, it is told again to
+                the next one who asks.
 
         Returns:
-            "" if ``until`` was set, and at once for an entry of which it is not known what it was
-            compiled from. An entry that is older than what was saved already is told of at once,
-            unless it has been compiled anew since.
+            "" if ``until`` was set or nothing was taken, and at once for an entry of which it is
+            not known what it was compiled from. An entry that is older than what was saved already
+            is told of at once, unless it has been compiled anew since.
         """
 
     def remake(self, key: str) -> Entry:

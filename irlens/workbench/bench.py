@@ -232,9 +232,9 @@ class Bench:
         self._subjects |= made
         return self.entry(next(iter(made)))
 
-    def saved(self, key: str, until: threading.Event) -> str:
+    def saved(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
         """Wait until an entry's kernel is saved, and return what was."""
-        return self._made.wait_for_save(key, until)
+        return self._made.wait_for_save(key, until, take)
 
     def remake(self, key: str) -> Entry:
         """Compile an entry anew, from what its files hold now."""

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irlens.model.capture import Capture
@@ -93,14 +94,14 @@ class Made:
             self._outdated.add(key)
         return made
 
-    def wait_for_save(self, key: str, until: threading.Event) -> str:
+    def wait_for_save(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
         """Wait until an entry's files are saved; see ``irlens.tui.workbench.Workbench.saved``."""
         if key not in self._origins:
             return ""
         saves = self._saves_of(key)
         if key in self._outdated:
             saves.forget()
-        return ", ".join(file.name for file in saves.wait(until))
+        return _called(saves.wait(until, lambda files: take(_called(files))))
 
     def cancel(self) -> None:
         """Abandon what another thread compiles."""
@@ -111,6 +112,11 @@ class Made:
 
         if key not in self._saves:
             capture, request = self._origins[key]
-            self._saves[key] = Saves(request.kernel)
-            self._saves[key].compiled([capture])
+            saves = Saves(request.kernel)
+            saves.compiled([capture])
+            self._saves.setdefault(key, saves)  # two threads may ask at once
         return self._saves[key]
+
+
+def _called(files: Iterable[Path]) -> str:
+    return ", ".join(file.name for file in files)

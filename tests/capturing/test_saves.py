@@ -83,6 +83,20 @@ def test_a_save_before_the_waiting_is_noticed(kernel: Path) -> None:
     assert saves.wait() == [kernel]
 
 
+def test_what_is_not_taken_is_told_again(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    kernel.write_text(KERNEL + "# 1")
+    told: list[list[Path]] = []
+
+    def refuse(files: list[Path]) -> bool:
+        told.append(files)
+        return False
+
+    assert saves.wait(take=refuse) == []
+    assert told == [[kernel]]
+    assert saves.wait() == [kernel]
+
+
 def test_the_same_content_is_no_save(kernel: Path) -> None:
     saves = Saves(str(kernel))
     stop = threading.Event()

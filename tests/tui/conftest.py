@@ -77,6 +77,8 @@ class FakeWorkbench:
         #: Keys of entries whose kernel's file is known, and what is saved of those.
         self.followed: set[str] = set()
         self.saves: deque[str] = deque()
+        #: Those of the saves that were told and not taken, each time.
+        self.refused: list[str] = []
         #: What is wrong with what is saved first, then with what is saved next, ...
         self.mistakes: deque[str] = deque()
 
@@ -163,11 +165,16 @@ class FakeWorkbench:
         made = "softmax-mi300x" if key == "softmax-t4" else "softmax-t4"
         return entry_of(made, self.reports[made], f"captures/{made}")
 
-    def saved(self, key: str, until: threading.Event) -> str:
-        """Nothing is followed unless ``followed`` says so; then each of ``saves`` is told once."""
+    def saved(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
+        """Nothing is followed unless ``followed`` says so; then each of ``saves`` is told."""
         while key in self.followed and not until.wait(0.01):
             if self.saves:
-                return self.saves.popleft()
+                saved = self.saves.popleft()
+                if take(saved):
+                    return saved
+                self.saves.appendleft(saved)
+                self.refused.append(saved)
+                break
         return ""
 
     def remake(self, key: str) -> Entry:

@@ -1,6 +1,7 @@
 """What is saved is compiled, and shown to whoever looks at it."""
 
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,11 +99,24 @@ async def test_what_is_saved_while_something_is_compiled_comes_after_it(
         app.recompiling.start("softmax-h100", {"num_stages": "2"})
         await until(pilot, lambda: len(bench.recompiled) == 1)
         bench.saves.append(SAVED)
-        await until(pilot, lambda: not bench.saves)
+        await until(pilot, lambda: bool(bench.refused))
         bench.compiled.set()
         await until(pilot, lambda: key_of(app) == "softmax-mi300x")
         await settle(pilot)
         assert bench.recompiled == [("softmax-h100", {"num_stages": "2"}), ("softmax-t4", {})]
+
+
+async def test_a_save_that_is_told_when_nobody_hears_it_is_not_lost(
+    bench: "FakeWorkbench",
+) -> None:
+    async with opened(bench, "softmax-h100") as (app, pilot):
+        bench.saves.append(SAVED)
+        while bench.saves:  # until it is told, without giving the app a turn to hear it
+            time.sleep(0.001)
+        app.following.go_on()
+        await until(pilot, lambda: key_of(app) == "softmax-t4")
+        await settle(pilot)
+        assert bench.recompiled == [("softmax-h100", {})]
 
 
 async def test_saves_can_be_left_alone(bench: "FakeWorkbench", tmp_path: Path) -> None:
@@ -143,7 +157,7 @@ def saved(bench: Bench, key: str, patience: float = 60.0) -> str:
     timer = threading.Timer(patience, stop.set)
     timer.start()
     try:
-        return bench.saved(key, stop)
+        return bench.saved(key, stop, lambda _: True)
     finally:
         timer.cancel()
 
@@ -193,6 +207,6 @@ def test_an_entry_is_made_anew_as_it_was_asked_for(tmp_path: Path) -> None:
 def test_what_was_not_compiled_here_is_not_followed() -> None:
     bench = Bench("x", lambda: load(CAPTURES / "softmax-h100"), asking=never_asked)
     (key,) = {entry.key for entry in bench.entries()}
-    assert bench.saved(key, threading.Event()) == ""
+    assert bench.saved(key, threading.Event(), lambda _: True) == ""
     with pytest.raises(CaptureError, match="source is not known"):
         bench.remake(key)
