@@ -37,11 +37,17 @@ class Terminal:
     def shown(self) -> str:
         return self._tmux("capture-pane", "-p")
 
-    def wait_for(self, text: str) -> str:
-        return self._wait(lambda: text in self.shown(), text)
+    def wait_for(self, *texts: str) -> None:
+        """Wait until all are on the screen, which may have been drawn in part only before."""
+
+        def missing() -> list[str]:
+            shown = self.shown()
+            return [text for text in texts if text not in shown]
+
+        self.wait(lambda: not missing(), repr(texts))
 
     def wait_for_end(self) -> int:
-        self._wait(lambda: self._code.is_file() and bool(self._code.read_text()), "its end")
+        self.wait(lambda: self._code.is_file() and bool(self._code.read_text()), "its end")
         return int(self._code.read_text())
 
     def pid(self) -> int:
@@ -58,12 +64,11 @@ class Terminal:
             self._closed = True
             self._tmux("kill-server")
 
-    def _wait(self, holds: Callable[[], bool], what: str) -> str:
+    def wait(self, holds: Callable[[], bool], what: str) -> None:
         until = time.monotonic() + PATIENCE
         while not holds():
             assert time.monotonic() < until, f"waited for {what}, and saw:\n{self.shown()}"
             time.sleep(0.1)
-        return self.shown()
 
     def _tmux(self, *arguments: str) -> str:
         command = ["tmux", "-S", str(self._socket), "-f", "/dev/null", *arguments]
@@ -108,9 +113,7 @@ def test_browses_opens_and_quits(start: Callable[..., Terminal]) -> None:
     terminal.press("Enter")
     terminal.wait_for("q Quit")
     terminal.press("Enter")
-    shown = terminal.wait_for("live in")
-    assert "IRL105" in shown
-    assert "spill_kernel  sm_90 (h100)" in shown
+    terminal.wait_for("live in", "IRL105", "spill_kernel  sm_90 (h100)")
     terminal.press("q")
     assert terminal.wait_for_end() == 0
 
@@ -146,10 +149,8 @@ def test_a_terminal_that_is_closed_takes_it_along(start: Callable[..., Terminal]
 
 def test_lists_what_can_be_compiled(start: Callable[..., Terminal], tmp_path: Path) -> None:
     terminal = start("", IRLENS_CACHE_DIR=str(tmp_path / "cache"))
-    shown = terminal.wait_for("7 entries")
-    assert "irlens  all kernels" in shown
-    assert shown.count("○") == 7
-    assert "vector_add" in shown
+    terminal.wait_for("7 entries", "irlens  all kernels", "vector_add")
+    terminal.wait(lambda: terminal.shown().count("○") == 7, "the mark of each")
     terminal.press("q")
     assert terminal.wait_for_end() == 0
 
@@ -190,8 +191,7 @@ def test_an_editor_that_is_not_there_gives_the_terminal_back(
     terminal = start(str(CAPTURES / "softmax-h100"), EDITOR="/nowhere/editor", VISUAL="")
     terminal.wait_for("4 of 4 stages")
     terminal.press("e")
-    terminal.wait_for("cannot run /nowhere/editor")
-    assert "Pipelines" in terminal.shown()
+    terminal.wait_for("cannot run /nowhere/editor", "Pipelines")
     terminal.press("q")
     assert terminal.wait_for_end() == 0
 
@@ -220,4 +220,4 @@ def test_a_mistake_in_the_keys_is_told(start: Callable[..., Terminal], tmp_path:
     keys.write_text('quti = "x"')
     terminal = start(str(CAPTURES / "softmax-h100"))
     assert terminal.wait_for_end() == 2
-    assert "did you mean quit?" in terminal.shown()
+    terminal.wait_for("did you mean quit?")
