@@ -27,6 +27,9 @@ HEIGHTS = " ▁▂▃▄▅▆▇█"
 SEVERITY_SIGN: dict[Severity, str] = {"error": "✗", "warning": "▲", "note": "•"}
 SEVERITY_STYLE: dict[Severity, str] = {"error": BAD, "warning": WARN, "note": DIM}
 
+#: Cells that text is given at least.
+_NARROWEST = 8
+
 
 def bar(share: float, width: int) -> str:
     """Return a bar of ``width`` cells, filled up to ``share`` (0..1); what is not 0 is seen."""
@@ -90,7 +93,7 @@ def labelled(label: str, *parts: Content | str | tuple[str, str], width: int = 1
 def flowing(first: Content, items: Sequence[Content], gap: str, width: int) -> Content:
     """Return items one after the other, in a column of its own beside ``first``.
 
-    A line ends between two of them, never within one that has room in a line.
+    A line ends between two of them, and within one only if that has no room in a line.
 
     Args:
         first: What stands before the column.
@@ -101,14 +104,23 @@ def flowing(first: Content, items: Sequence[Content], gap: str, width: int) -> C
     indent = first.cell_length
     rows = [first]
     for item in items:
+        begin, *rest = _folded(item, width - indent)
         last = rows[-1]
         if last.cell_length <= indent:
-            rows[-1] = last + item
-        elif last.cell_length + len(gap) + item.cell_length <= width:
-            rows[-1] = Content.assemble(last, (gap, DIM), item)
+            rows[-1] = last + begin
+        elif last.cell_length + len(gap) + begin.cell_length <= width:
+            rows[-1] = Content.assemble(last, (gap, DIM), begin)
         else:
-            rows.append(Content(" " * indent) + item)
+            rows.append(Content(" " * indent) + begin)
+        rows += [Content(" " * indent) + part for part in rest]
     return lines(rows)
+
+
+def _folded(item: Content, width: int) -> list[Content]:
+    """Return an item in parts that have room in a line."""
+    if item.cell_length <= width:
+        return [item]
+    return [part.rstrip() for part in item.wrap(max(width, _NARROWEST))]
 
 
 def cut(text: str, width: int) -> str:
@@ -120,7 +132,7 @@ def hanging(first: Content, text: str, style: str, width: int) -> Content:
     """Return text that goes on where it began: in a column of its own beside ``first``."""
     indent = first.cell_length
     # A number keeps its per cent sign: textwrap ends no line at a no-break space.
-    wrapped = textwrap.wrap(text.replace(" %", "\xa0%"), max(width - indent, 8)) or [""]
+    wrapped = textwrap.wrap(text.replace(" %", "\xa0%"), max(width - indent, _NARROWEST)) or [""]
     wrapped = [row.replace("\xa0%", " %") for row in wrapped]
     rows = [first + Content.styled(wrapped[0], style)]
     rows += [Content.assemble(" " * indent, (row, style)) for row in wrapped[1:]]

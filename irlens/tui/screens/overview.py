@@ -47,7 +47,8 @@ class View(EntryScreen):
 One kernel in one configuration. Go from panel to panel with `tab`.
 
 * **Occupancy**: `◀` marks what limits it. With the panel chosen the arrows change registers,
-  shared memory and warps, and the figures follow at once; `[` and `]` go to the next cliff.
+  shared memory and warps, and the figures follow at once; `[` and `]` go to the next cliff. Warps
+  that the compiler added to those asked for stay.
 * **Pipelines**: what is fetched when, over a short loop, and when it is computed with.
 * **Live registers**: over the instructions, and the lines of Python where most are alive.
 * **Findings**: `Enter` explains one, `i` shows the code it is about.

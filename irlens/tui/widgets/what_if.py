@@ -198,7 +198,16 @@ class WhatIf(Panel):
                     MAIN if here else "",
                 ),
                 (moved, WARN),
+                (self._added() if name == "num_warps" else "", DIM),
             )
+
+    def _added(self) -> str:
+        """Say how many more warps a CTA has than were asked for: they stay as they are."""
+        known, compiled = self._report and self._report.occupancy, self._compiled
+        if not known or not known.blocks_per_sm or compiled is None:
+            return ""
+        added = known.active_warps // known.blocks_per_sm - compiled.num_warps
+        return f"  and {added} added" if added else ""
 
 
 def _compiled(report: Report) -> Demand | None:
