@@ -35,8 +35,8 @@ def drawn(screen: Compare) -> list[str]:
     return [screen.diff.render_line(y).text for y in range(screen.diff.size.height)]
 
 
-def heading(screen: Compare) -> str:
-    return str(screen.query_one("Heading > .-left", Static).content)
+def heading(screen: Compare, side: str = "left") -> str:
+    return str(screen.query_one(f"Heading > .-{side}", Static).content)
 
 
 # How one comes there.
@@ -63,6 +63,7 @@ async def test_one_key_picks_the_other_side_those_of_the_same_kernel_first(
         assert isinstance(app.screen, Compare)
         assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
         assert heading(app.screen) == "softmax_kernel  sm_90 → sm_75"
+        assert heading(app.screen, "right") == "", "it is not for one of the two"
         await pilot.press("escape")
         await settle(pilot)
         assert isinstance(app.screen, Overview)
@@ -155,6 +156,7 @@ async def test_the_sides_can_be_exchanged_and_another_one_picked(bench: Workbenc
 
 async def test_an_entry_equals_itself(bench: Workbench) -> None:
     async with comparing(bench, ("softmax-h100", "softmax-h100")) as (screen, pilot):
+        assert heading(screen, "right") == "sm_90"
         assert "no difference" in moved(screen)
         assert "ptx does the same on both sides" in drawn(screen)[0]
         await pilot.press("j", "right_square_bracket", "y", "enter")

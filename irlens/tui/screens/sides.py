@@ -99,8 +99,10 @@ class SidesScreen(LensScreen):
         title = Content.assemble(
             (printable_line(" → ".join(kernels)), "bold"), "  ", deltas.sides(comparison)
         )
-        after = comparison.after.target
-        self.query_one(Heading).show(title, Content(after.arch if after else ""))
+        before, after = comparison.before.target, comparison.after.target
+        # What sets the sides apart names targets that differ.
+        target = after.arch if after is not None and after == before else ""
+        self.query_one(Heading).show(title, Content(target))
 
     def _failed(self, error: IrlensError) -> None:
         self.query_one(Heading).show(Content("this cannot be compared"))
