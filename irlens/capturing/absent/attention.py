@@ -6,16 +6,13 @@ made here as aten/src/ATen/native/transformers/cuda/sdp_utils.cpp makes it, save
 nothing is known: so it is a guess, and told.
 """
 
-import warnings
-
 import torch
 from torch.nn.functional import pad
 
 from irlens.capturing.absent import Liberties
+from irlens.capturing.absent.operators import registering
 
 _HALF = (torch.float16, torch.bfloat16)
-#: Registered kernels live as long as this.
-_KERNELS = torch.library.Library("aten", "IMPL")
 #: The largest head that the flash kernel takes, and what heads are padded to a multiple of.
 _FLASH_HEAD, _FLASH_ALIGNED = 256, 8
 
@@ -52,11 +49,10 @@ def choose_attention(capability: tuple[int, int], *, is_amd: bool, liberties: Li
         math = torch.ops.aten._scaled_dot_product_attention_math
         return math(*given, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0]
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
+    with registering() as kernels:
         for key in ("CUDA", "AutogradCUDA", "Meta", "AutogradMeta"):
             # Not `impl` of the library itself, which leaves "meta" to what attention is made of.
-            _KERNELS.m.impl("scaled_dot_product_attention", key, attend, False)
+            kernels.m.impl("scaled_dot_product_attention", key, attend, False)
 
 
 def _flash(

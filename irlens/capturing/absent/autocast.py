@@ -4,7 +4,6 @@ PyTorch autocasts by the device of each tensor, and has nothing for "meta". So i
 would do on "cuda", with fake tensors there; the tensors at hand are then cast as those were.
 """
 
-import warnings
 from typing import Any
 
 import torch
@@ -13,24 +12,22 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from irlens.capturing.absent import NoGpuError
+from irlens.capturing.absent.operators import overload_of, registering
 
 #: The place among PyTorch's dispatch keys where this is done: that of a device that is not there.
 _KEY = "AutocastXPU"
-#: Registered kernels live as long as this.
-_KERNELS = torch.library.Library("aten", "IMPL")
 
 
 def autocast_absent() -> None:
     """Let autocasting reach pretended tensors, in the whole process and for good."""
     key = getattr(torch._C.DispatchKey, _KEY)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
+    with registering() as kernels:
         for name in torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCUDA"):
             space, _, operator = name.partition("::")
             if space == "aten":
-                _KERNELS.impl(operator, _casting(_overload(operator), key), _KEY)
+                kernels.impl(operator, _casting(overload_of(operator), key), _KEY)
         for name in _RECURRENT:
-            _KERNELS.impl(name, _refuse, _KEY)
+            kernels.impl(name, _refuse, _KEY)
     enter, leave = torch.autocast.__enter__, torch.autocast.__exit__
 
     def follow() -> None:
@@ -62,11 +59,6 @@ _RECURRENT = [
 
 def _refuse(*args: object, **kwargs: object) -> None:
     raise NoGpuError("what torch.autocast('cuda') makes of a recurrent network")
-
-
-def _overload(name: str) -> Any:
-    operator, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, operator), overload or "default")
 
 
 def _casting(operator: Any, key: Any) -> Any:

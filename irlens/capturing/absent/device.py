@@ -8,12 +8,13 @@ device then: which function serves an operator, what guards the device, what its
 import atexit
 import ctypes
 import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from irlens.capturing.absent.operators import overload_of, registering
 
 _PACKAGE = Path(torch.__file__).parent
 _LIBRARIES = _PACKAGE / "lib"
@@ -26,8 +27,6 @@ _VIRTUAL = re.compile(r"\bvirtual\s[^;({]*?(~?\w+)\s*\(")
 _COMMENT = re.compile(r"//.*")
 #: What stands before the functions in their table, and more functions than it has, in words.
 _HEAD, _FUNCTIONS = 2, 64
-#: Registered kernels live as long as this.
-_KERNELS = torch.library.Library("aten", "IMPL")
 
 
 def pretend_device() -> bool:
@@ -38,9 +37,8 @@ def pretend_device() -> bool:
     """
     if not _guarded() or not _accelerates():
         return False
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
-        _make_on_meta()
+    with registering() as kernels:
+        _make_on_meta(kernels)
     return True
 
 
@@ -115,7 +113,7 @@ def _put_back(hooks: Any, table: int, kept: object) -> None:
     hooks[0] = table
 
 
-def _make_on_meta() -> None:
+def _make_on_meta(kernels: Any) -> None:
     """Make a tensor on "meta" of every one that is to be made on "cuda" out of nothing."""
     for schema in torch._C._jit_get_all_schemas():
         names = [argument.name for argument in schema.arguments]
@@ -123,9 +121,8 @@ def _make_on_meta() -> None:
         space, _, name = schema.name.partition("::")
         if space != "aten" or takes or "device" not in names:
             continue
-        overload = schema.overload_name
-        operator = getattr(getattr(torch.ops.aten, name), overload or "default")
-        _KERNELS.impl(f"{name}.{overload}" if overload else name, _on_meta(operator), "CUDA")
+        overload = f"{name}.{schema.overload_name}" if schema.overload_name else name
+        kernels.impl(overload, _on_meta(overload_of(overload)), "CUDA")
 
 
 def _on_meta(operator: Any) -> Any:
