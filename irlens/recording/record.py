@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -112,9 +112,9 @@ def _run(program: Program, notes: Path, gpu: Gpu | None) -> Run:
     # -P, because the working directory need not be trusted with irlens's own modules.
     command = [sys.executable, "-P", "-m", RUNNER, msgspec.json.encode(order).decode()]
     try:
-        with _signals_are_the_programs() as passed_on:
+        with _signals_are_the_programs() as pass_on_to:
             run = subprocess.Popen(command, env=_environment(notes))
-            passed_on.append(run)
+            pass_on_to(run)
             code = run.wait()
     except OSError as error:
         raise CaptureError(f"cannot run {program.name}: {error.strerror}") from error
@@ -136,15 +136,27 @@ def _environment(notes: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _signals_are_the_programs() -> Iterator[list[subprocess.Popen[bytes]]]:
+def _signals_are_the_programs() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
     """Leave what ends programs to the program: what it has compiled until then is kept.
 
-    Ctrl-C reaches it by itself. What is sent to irlens alone goes to those in the list.
+    Ctrl-C reaches it by itself.
+
+    Yields:
+        A function that takes the program: it gets what is sent to irlens alone, also what was sent
+        while it was being started.
     """
     programs: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
 
     def pass_on(number: int, _: object) -> None:
+        if not programs:
+            early.append(number)
         for program in programs:
+            program.send_signal(number)
+
+    def pass_on_to(program: subprocess.Popen[bytes]) -> None:
+        programs.append(program)
+        for number in early:
             program.send_signal(number)
 
     # Not SIG_IGN, which the program would inherit; and what is ignored, it inherits as such.
@@ -156,7 +168,7 @@ def _signals_are_the_programs() -> Iterator[list[subprocess.Popen[bytes]]]:
         if is_main and signal.getsignal(number) != signal.SIG_IGN
     }
     try:
-        yield programs
+        yield pass_on_to
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -751,6 +752,21 @@ def test_what_ends_irlens_ends_the_program_and_what_it_compiled_is_kept(
     assert [each.kernel for each in load(tmp_path / "kept") if isinstance(each, Capture)] == [
         "scale"
     ]
+
+
+def test_what_is_sent_while_the_program_is_started_reaches_it(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = subprocess.Popen.__init__
+
+    def interrupted(self: "subprocess.Popen[bytes]", *arguments: Any, **options: Any) -> None:
+        start(self, *arguments, **options)
+        monkeypatch.undo()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", interrupted)
+    recording = recorder.run("import time\ntime.sleep(900)")
+    assert code(recording) == -signal.SIGTERM
 
 
 @needs_torch
