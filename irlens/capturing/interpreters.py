@@ -25,6 +25,8 @@ _GUEST = Path(__file__).with_name("guest.py")
 #: Seconds that an interpreter may take to say what it is.
 _PATIENCE = 60.0
 _OLDEST_PYTHON = (3, 11)
+_OLDEST = ".".join(map(str, _OLDEST_PYTHON))
+_RIGHT_PYTHON = f"name a Python {_OLDEST} or newer that has Triton: .venv/bin/python"
 #: What compiling needs besides Triton, as long as it is Python; msgspec is machine code.
 _LENT = ("irlens", "simpleeval")
 
@@ -116,9 +118,8 @@ def examine(path: Path) -> Interpreter:
     facts = _ask(path, {}, _Facts)
     python = ".".join(map(str, facts.python))
     if facts.python < _OLDEST_PYTHON:
-        oldest = ".".join(map(str, _OLDEST_PYTHON))
         raise CaptureError(
-            f"{path} is Python {python}, and irlens compiles with {oldest} or newer",
+            f"{path} is Python {python}, and irlens compiles with {_OLDEST} or newer",
             hint="--triton VERSION installs a Triton for the Python that irlens runs on",
         )
     if facts.triton is None:
@@ -172,23 +173,19 @@ def _ask(path: Path, order: dict[str, object], answer: type[T], held: int | None
             f"cannot run {path}: {error.strerror}", hint="name a Python interpreter with Triton"
         ) from error
     except subprocess.TimeoutExpired:
-        raise _no_python(path) from None
+        raise CaptureError(
+            f"{path} has not said within {_PATIENCE:g} s what it is", hint=_RIGHT_PYTHON
+        ) from None
     try:
         return msgspec.json.decode(done.stdout, type=answer)
     except msgspec.DecodeError:
         if not order:
-            raise _no_python(path) from None
+            raise CaptureError(
+                f"{path} is no Python that irlens can compile with", hint=_RIGHT_PYTHON
+            ) from None
         raise CompilerDiedError(
             f"{path} {_ending(done.returncode)} while it worked with its Triton"
         ) from None
-
-
-def _no_python(path: Path) -> CaptureError:
-    oldest = ".".join(map(str, _OLDEST_PYTHON))
-    return CaptureError(
-        f"{path} is no Python that irlens can compile with",
-        hint=f"name a Python {oldest} or newer that has Triton: .venv/bin/python",
-    )
 
 
 def _ending(code: int) -> str:

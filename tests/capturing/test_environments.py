@@ -19,7 +19,7 @@ import pytest
 
 from irlens.artifacts import locks
 from irlens.artifacts.kept import is_used, remove, survey
-from irlens.capturing import Request, capture_entries, environments, is_stored
+from irlens.capturing import Request, capture_entries, environments, interpreters, is_stored
 from irlens.capturing.interpreters import examine
 from irlens.capturing.request import triton_identity, triton_version
 from irlens.model.config import Target
@@ -392,6 +392,16 @@ class TestAnotherInterpreter:
         python.chmod(0o755)
         with pytest.raises(CaptureError, match=message):
             environments.find(str(python))
+
+    def test_what_does_not_answer_may_be_one_all_the_same(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        slow = tmp_path / "python"
+        slow.write_text("#!/bin/sh\nexec sleep 900\n")
+        slow.chmod(0o755)
+        monkeypatch.setattr(interpreters, "_PATIENCE", 0.2)
+        with pytest.raises(CaptureError, match=r"python has not said within 0\.2 s what it is"):
+            environments.find(str(slow))
 
     @pytest.mark.parametrize("name", ["/bin/true", "/bin/cat", "/bin/false"])
     def test_what_is_no_python(self, name: str) -> None:
