@@ -236,13 +236,6 @@ class BrowserScreen(LensScreen):
 
     def on_entry_table_highlighted(self) -> None:
         """Tell of the entry under the cursor, in full once the cursor rests there."""
-        self._summarize()
-
-    def on_resize(self) -> None:
-        """Put the summary where there is room for it."""
-        self.set_class(self.size.width < _WIDE, "-stacked")
-
-    def _summarize(self) -> None:
         entry = self._current()
         self.query_one(EntrySummary).tell(entry, None)
         if self._resting is not None:
@@ -250,6 +243,10 @@ class BrowserScreen(LensScreen):
             self._resting = None
         if entry is not None and entry.config is not None and not entry.problem:
             self._resting = self.set_timer(_REST, self._ask_for_report)
+
+    def on_resize(self) -> None:
+        """Put the summary where there is room for it."""
+        self.set_class(self.size.width < _WIDE, "-stacked")
 
     def _ask_for_report(self) -> None:
         self._resting = None
