@@ -175,10 +175,8 @@ def _named(target: str | None) -> str | None:
         return None
     from irlens import arch
 
-    found = arch.find(target).target
-    return found.product or found.arch
+    return arch.find(target).target.name
 
 
 def _target(report: Report) -> str | None:
-    target = report.target
-    return (target.product or target.arch) if target else None
+    return report.target.name if report.target else None

@@ -166,8 +166,7 @@ def tell_compiling(kernel: str, request: "Request") -> None:
     if install:
         _tell_installing(request.triton)
     if install or sys.stderr.isatty():
-        gpu = request.target.product or request.target.arch
-        output.note(f"irlens: compiling {kernel} for {gpu} ...")
+        output.note(f"irlens: compiling {kernel} for {request.target.name} ...")
 
 
 def require_triton(triton: str | None) -> None:

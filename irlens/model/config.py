@@ -23,6 +23,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     warp_size: int
     product: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What it is asked for by: the product, or else the architecture."""
+        return self.product or self.arch
+
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the kernel was compiled and would be launched. ``None`` is "not known".

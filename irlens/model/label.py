@@ -84,7 +84,7 @@ def _facts(report: Labelled) -> dict[str, object]:
     }
     return {
         "target": target.arch if target else "unknown",
-        "product": target.product or target.arch if target else "unknown",
+        "product": target.name if target else "unknown",
         # Of a single artifact these are not known.
         **{name: value for name, value in compiler.items() if value is not None},
         "maxnreg": config.maxnreg,

@@ -173,7 +173,7 @@ def _products(targets: Iterable[Target | None]) -> dict[Target | None, str]:
         if target is not None:
             by_arch[target.arch].add(target)
     several = (alike for alike in by_arch.values() if len(alike) > 1)
-    return {target: target.product or target.arch for alike in several for target in alike}
+    return {target: target.name for alike in several for target in alike}
 
 
 def _shortened(label: str) -> str:

@@ -202,7 +202,7 @@ def _machine(capture: Capture) -> dict[str, ConstexprValue]:
     if target is None:
         return {}
     try:
-        count = arch.find(target.product or target.arch).sm_count
+        count = arch.find(target.name).sm_count
     except IrlensError:
         return {}
     return {"sm_count": count} if count is not None else {}

@@ -112,7 +112,7 @@ def _compile_settings(capture: Capture, recipe: Recipe) -> list[Setting]:
         for name, value in config.constexprs.items()
     ]
     gpus = tuple(gpu.name for gpu in arch.gpus())
-    target_setting = Setting(name=_TARGET, value=target.product or target.arch, choices=gpus)
+    target_setting = Setting(name=_TARGET, value=target.name, choices=gpus)
     # A constexpr may be called like an option; then it is what decides.
     named = {each.name: each for each in (*options, *constexprs, target_setting)}
     return list(named.values())

@@ -74,7 +74,7 @@ def demands_of_report(report: Report) -> Demands | None:
     if config.num_warps is None or report.occupancy is None:
         return None
     try:
-        gpu = arch.find(target.product or target.arch)
+        gpu = arch.find(target.name)
         usage = Usage(
             threads=config.num_warps * target.warp_size,
             registers=held.registers,

@@ -164,7 +164,7 @@ class _Properties(dict[str, int]):
     target: Target
 
     def __missing__(self, name: str) -> int:
-        which = self.target.product or self.target.arch
+        which = self.target.name
         raise CaptureError(
             f"the program asks for {name} of a GPU that is not there",
             hint=f"irlens does not know that of {which}; a product such as h100 is known better",
