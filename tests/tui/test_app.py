@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
-from textual.widgets import Markdown
+from textual.widgets import Markdown, Static
 
 from irlens.model.errors import IrlensError
 from irlens.tui import keymap, memory
 from irlens.tui.app import Lens
 from irlens.tui.commands import KeyedActions
 from irlens.tui.screens.browser import BrowserScreen
+from irlens.tui.screens.inspector import View as Inspector
+from irlens.tui.screens.overview import View as Overview
 from irlens.tui.screens.reading import Reading
 from irlens.tui.themes import CONTRAST, DARK, LIGHT
 from irlens.tui.widgets.entry_table import EntryTable
@@ -151,6 +153,16 @@ async def test_quitting_does_not_wait_for_answers(
         await pilot.pause()
         await pilot.press("q")
     assert not never.is_set()
+
+
+async def test_a_click_on_a_view_in_the_heading_shows_it(bench: Workbench) -> None:
+    async with opened(bench, "softmax-h100") as (app, pilot):
+        for name, view in (("2 Inspector", Inspector), ("1 Overview", Overview)):
+            heading = app.screen.query_one("Heading > .-right", Static)
+            at = str(heading.content).index(name) + heading.styles.padding.left
+            await pilot.click(heading, offset=(at, 0))
+            await settle(pilot)
+            assert isinstance(app.screen, view)
 
 
 async def test_only_the_views_of_one_entry_are_kept(bench: Workbench) -> None:

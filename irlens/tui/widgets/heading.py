@@ -1,14 +1,19 @@
 """The first line of a screen: what is shown, and how it stands."""
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.style import Style
 from textual.widgets import Static
 
 from irlens.model.report import Report
 from irlens.model.text import printable_line
 from irlens.tui.drawing import DIM
 from irlens.tui.screens import VIEWS
+
+#: Under which a part of the text says which view it is the name of.
+_VIEW = "view"
 
 
 class Heading(Horizontal):
@@ -38,6 +43,11 @@ class Heading(Horizontal):
             if content is not None:
                 self._sides[side].update(content)
 
+    async def on_click(self, event: events.Click) -> None:
+        """Show the view that is clicked on."""
+        if name := event.style.meta.get(_VIEW):
+            await self.screen.run_action(f"view({name!r})")
+
 
 def title_of(report: Report) -> Content:
     """Return which kernel it is, what it was compiled for, and by what."""
@@ -53,6 +63,9 @@ def title_of(report: Report) -> Content:
 def views_with(chosen: str) -> Content:
     """Return the views of an entry by their keys, with the one that is shown."""
     return Content("  ").join(
-        Content.styled(f"{key} {name.capitalize()}", "bold" if name == chosen else "")
+        Content.styled(
+            f"{key} {name.capitalize()}",
+            Style(bold=name == chosen) + Style.from_meta({_VIEW: name}),
+        )
         for key, name in enumerate(VIEWS, 1)
     )
