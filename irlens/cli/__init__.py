@@ -24,6 +24,9 @@ def main() -> None:
     try:
         code = _run()
         sys.stdout.flush()
+    except KeyboardInterrupt:  # while click is loaded, or what is left is written
+        sys.stderr.write("irlens: interrupted\n")
+        code = Exit.INTERRUPTED
     except OSError as error:
         # click prints help by itself, and takes no care of where.
         if error.errno not in _STDOUT_FAULTS:

@@ -84,3 +84,20 @@ def test_a_reader_that_leaves_early_does_not_hide_a_difference() -> None:
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_an_interrupt_at_the_very_start_is_said_in_one_line() -> None:
+    script = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "click":
+            raise KeyboardInterrupt
+
+from irlens.cli import main
+sys.meta_path.insert(0, Interrupt())
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "irlens: interrupted\n")
