@@ -102,7 +102,7 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
     def on_mount(self) -> None:
         """Show the frames; ask for what they hold once they are seen."""
         reading = Content.assemble(printable_line(self.bench.title), ("  reading …", DIM))
-        self.query_one(Heading).show(reading, views_with("overview"))
+        self.query_one(Heading).show(reading, views_with("overview", self))
         overview = self.query_one("#overview")
         self.watch(overview, "virtual_size", self._has_grown, init=False)
         # How high panels are is known when they are laid out, which may take several turns.
@@ -182,7 +182,7 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
             self.ask(with_sass, self._show, lambda _: None, group="sass")
 
     def _show(self, report: Report) -> None:
-        self.query_one(Heading).show(title_of(report), views_with("overview"))
+        self.query_one(Heading).show(title_of(report), views_with("overview", self))
         self.query_one(WhatIf).tell(report, self._what_if)
         self.query_one(Findings).tell(report.findings)
         self.query_one("#memory", Panel).border_title = memory.title(report)

@@ -147,7 +147,7 @@ class PanesScreen(EntryScreen):
         self.call_later(self._lay_out)
 
     def _reported(self, report: Report) -> None:
-        self.query_one(Heading).show(title_of(report), views_with("inspector"))
+        self.query_one(Heading).show(title_of(report), views_with("inspector", self))
 
     def resemble(self, other: EntryScreen) -> None:
         """Begin with the other's panes, at the same line of Python."""

@@ -4,6 +4,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.screen import Screen
 from textual.style import Style
 from textual.widgets import Static
 
@@ -60,12 +61,15 @@ def title_of(report: Report) -> Content:
     )
 
 
-def views_with(chosen: str) -> Content:
-    """Return the views of an entry by their keys, with the one that is shown."""
+def views_with(chosen: str, screen: Screen[None]) -> Content:
+    """Return the views of an entry by the screen's keys for them, with the one that is shown."""
+    keys: dict[str | None, str] = {}
+    for hint in screen.active_bindings.values():
+        keys.setdefault(hint.binding.id, screen.app.get_key_display(hint.binding))
     return Content("  ").join(
         Content.styled(
-            f"{key} {name.capitalize()}",
+            f"{keys.get(f'view.{name}', '')} {name.capitalize()}",
             Style(bold=name == chosen) + Style.from_meta({_VIEW: name}),
         )
-        for key, name in enumerate(VIEWS, 1)
+        for name in VIEWS
     )
