@@ -144,7 +144,8 @@ def parse_argument(
     if dtype and replaced is not None:
         return _like(Tensor(dtype, replaced.shape), shape_of)
     if dtype:
-        raise CaptureError(f"{where}: '{value}' has no shape", hint=f"write {value}[1024, 1024]")
+        hint = f"write {value}[1024, 1024]; of a scalar a value, such as 1"
+        raise CaptureError(f"{where}: '{value}' has no shape", hint=hint)
     if isinstance(parsed, str):
         parsed = evaluate(value, names, where)
     if isinstance(parsed, str):

@@ -72,8 +72,9 @@ def test_a_tensor_takes_its_shape_from_expressions() -> None:
 def test_a_dtype_alone_keeps_the_shape_of_the_tensor_it_replaces() -> None:
     before = Tensor(DTYPES["fp32"], (3, 5))
     assert parse_argument("bf16", {}, "x", shape_of=before) == Tensor(DTYPES["bf16"], (3, 5))
-    with pytest.raises(CaptureError, match="has no shape"):
+    with pytest.raises(CaptureError, match="has no shape") as told:
         parse_argument("bf16", {}, "x")
+    assert told.value.hint == "write bf16[1024, 1024]; of a scalar a value, such as 1"
 
 
 def test_a_descriptor_has_a_block_that_is_evaluated_last() -> None:
