@@ -17,6 +17,7 @@ from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.workbench import Workbench
+from tests.tui.conftest import FakeWorkbench, load_report
 from tests.tui.opening import SIZE, inspecting, messages
 from tests.tui.waiting import settle, until
 
@@ -154,6 +155,18 @@ async def test_a_commit_leads_to_its_wait_and_back(bench: Workbench) -> None:
         assert "○ wait for what is committed at " in facts(view)
         await press(pilot, "ctrl+o")
         assert active(view).line == commit
+
+
+async def test_a_wait_for_what_other_warps_began_is_no_line_without_a_group(
+    bench: FakeWorkbench,
+) -> None:
+    name = "specialized-h100-4"
+    bench.reports[name] = load_report(name)
+    async with inspecting(bench, name) as (view, pilot):
+        await press(pilot, "tab right_parenthesis")
+        assert "○ wait " in facts(view)
+        await press(pilot, "m")
+        assert messages(view.lens) == ["what belongs to this wait is not known"]
 
 
 @pytest.mark.parametrize(

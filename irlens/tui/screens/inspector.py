@@ -125,6 +125,8 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         """Go from a commit to the wait that retires its group, and back."""
         for pane, document in self._in_use():
             missing = "nothing on this line belongs to a pipelined group; ) goes to the next"
+            if mark := document.mark(pane.line):
+                missing = f"what belongs to this {document.role(mark)} is not known"
             self._jump(pane, partner(document, pane.line), missing)
 
     def action_place(self, step: int) -> None:
