@@ -108,7 +108,7 @@ class LoopTrace:
                     needed = needed & ~each.kills | each.reads
                 elif each.writes & needed:
                     found.add(position)
-                    needed = needed & ~each.kills | each.reads
+                    needed = self._made_of(position, needed)
             settled = needed == before
         return found
 
@@ -275,5 +275,18 @@ class LoopTrace:
             if found is not None and found.writes & needed:
                 if position == load:
                     return True
-                needed = needed & ~found.kills | found.reads
+                needed = self._made_of(position, needed)
         return False
+
+    def _made_of(self, position: int, needed: int) -> int:
+        """The registers that some are made of in front of an instruction that writes them.
+
+        Of two operations that are issued together each reads for itself.
+        """
+        written = read = 0
+        for operation in self.body[position].operations:
+            found = operation_access(operation, self.lanes)
+            if found is not None and found.writes & needed:
+                written |= found.kills
+                read |= found.reads
+        return needed & ~written | read
