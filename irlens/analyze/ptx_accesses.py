@@ -51,6 +51,14 @@ def read_once(function: Function) -> frozenset[SourceLocation]:
     return frozenset(outside - inside)
 
 
+def access_bytes(instruction: Instruction) -> int | None:
+    """Return how many bytes a load or store moves per thread; ``None`` if it does not say."""
+    modifiers = instruction.modifiers
+    bits = next((_BITS[name] for name in reversed(modifiers) if name in _BITS), None)
+    elements = next((int(name[1:]) for name in modifiers if name in ("v2", "v4", "v8")), 1)
+    return None if bits is None else bits * elements // 8
+
+
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:
     """Return the direction and the bytes of an access to global memory."""
     modifiers = instruction.modifiers
@@ -60,6 +68,5 @@ def _access(instruction: Instruction) -> tuple[Direction, int] | None:
     direction = _OPCODES.get(instruction.opcode)
     if direction is None or "global" not in modifiers:
         return None
-    bits = next((_BITS[name] for name in reversed(modifiers) if name in _BITS), None)
-    lanes = next((int(name[1:]) for name in modifiers if name in ("v2", "v4", "v8")), 1)
-    return None if bits is None else (direction, bits * lanes // 8)
+    width = access_bytes(instruction)
+    return None if width is None else (direction, width)

@@ -10,7 +10,8 @@ from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, Report
 from irlens.model.source import SourceLocation
 
-#: Every field but where it stands, and ``reason``, which tells the figures in words.
+#: Every field but where it stands, ``reason``, which tells the figures in words, and
+#: ``bytes_repeated``, which follows from them and the number of threads.
 PIPELINE_FIGURES = (
     Figure("achieved_stages", "count", "much", always=True),
     Figure("verdict", "word", "much"),

@@ -150,7 +150,10 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
             "register" the loads that run ahead.
         bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
         bytes_per_iteration: Bytes that one thread's instructions copy per iteration, times the
-            CTA's threads that run the loop; of kind "tma" what the barriers are told to expect.
+            CTA's threads that run the loop, less ``bytes_repeated``; of kind "tma" what the
+            barriers are told to expect. AMD's scalar loads are left out.
+        bytes_repeated: What threads that share data, by the layout, would copy beyond the first of
+            them; ``None`` where that is not known.
         bytes_in_flight: Bytes per CTA still in flight during the compute; of plain loads only
             machine code tells, and the ptx does not: ptxas may issue those of several iterations
             together.
@@ -185,6 +188,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     bytes_in_flight: int | None
     bytes_in_flight_per_sm: int | None = None
     bytes_to_cover_latency: int | None = None
+    bytes_repeated: int | None = None
     warp_group: str | None = None
     stages_at_most: int | None = None
     verdict: Verdict

@@ -91,7 +91,8 @@ class Words(VendorWords):
                 f"{pipeline.copies_per_iteration} {copies} of {pipeline.bytes_per_copy} B "
                 f"per {self.thread}"
             )
-        told.append(f"{size(pipeline.bytes_per_iteration)} per {self.cta} and iteration")
+        once = f", counting once what {self.thread}s share" if pipeline.bytes_repeated else ""
+        told.append(f"{size(pipeline.bytes_per_iteration)} per {self.cta} and iteration{once}")
         if pipeline.bytes_in_flight:
             flight = f"{size(pipeline.bytes_in_flight)} in flight"
             if pipeline.bytes_in_flight_per_sm is not None:

@@ -210,6 +210,30 @@ def test_integers_that_make_addresses_are_no_compute() -> None:
     assert (found.verdict, found.groups_during_compute) == ("not pipelined", 0)
 
 
+@pytest.mark.parametrize(("shifted", "chained"), [("v7", False), ("v3", True)])
+def test_what_is_issued_together_is_not_made_of_each_other(shifted: str, chained: bool) -> None:
+    """A row of RDNA's that is kept for the next iteration, and the address of the one after it."""
+    found = _loop(
+        "s_waitcnt vmcnt(0)",
+        f"v_dual_mov_b32 v4, v3 :: v_dual_lshlrev_b32 v1, 2, {shifted}",
+        "v_add_nc_u32_e32 v7, s19, v7", "buffer_load_b32 v3, v1, s[8:11], 0 offen",
+        "v_exp_f32_e32 v9, v4",
+    )  # fmt: skip
+    assert (found.reason == pipelines.CHAINED) == chained
+    assert found.prefetch_iterations == (0 if chained else 1)
+
+
+@pytest.mark.parametrize(
+    "scalar", ["s_load_dword s5, s[6:7], 0x0", "s_buffer_load_dword s5, s[8:11], 0x0"]
+)
+def test_scalar_loads_beside_others_are_left_out(scalar: str) -> None:
+    plain = _loop("s_waitcnt vmcnt(0)", ADD, LOAD, OTHER)
+    found = _loop("s_waitcnt vmcnt(0)", ADD, LOAD, scalar, OTHER)
+    assert plain.reason == ""
+    assert found.reason == "what scalar loads read is left out"
+    assert found.bytes_per_iteration == plain.bytes_per_iteration == 256 * 4
+
+
 def test_the_wait_decides_and_not_the_use() -> None:
     """The same loop with the wait at the top, behind the load, and after more computing."""
     top = _loop("s_waitcnt vmcnt(0)", ADD, LOAD, OTHER)

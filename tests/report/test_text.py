@@ -74,6 +74,22 @@ def test_warps_that_do_other_things_are_told_with_what_they_hold() -> None:
     assert "<b><small>up to </small>4<small> of 4 stages</small></b>" in page
 
 
+def test_that_threads_share_what_they_load_is_told() -> None:
+    """One load of 4 bytes for each of 64 numbers, by 256 lanes."""
+    row = msgspec.structs.replace(
+        IN_PLACE, kind="register", copies_per_iteration=1, bytes_per_copy=4,
+        bytes_per_iteration=256, bytes_repeated=768,
+    )  # fmt: skip
+    told = "256 B per CTA and iteration"
+    for repeated in (768, 0, None):
+        pipeline = msgspec.structs.replace(row, bytes_repeated=repeated)
+        report = msgspec.structs.replace(SOFTMAX, pipelines=[pipeline])
+        for form in ("text", "markdown", "html"):
+            text = load_writer(form, "reports").render([report], View(width=100))
+            assert told in text
+            assert (f"{told}, counting once what threads share" in text) == bool(repeated), form
+
+
 def test_one_stage_that_was_asked_for_is_no_failure() -> None:
     asked = msgspec.structs.replace(IN_PLACE, requested_stages=1)
     lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[asked])).splitlines()

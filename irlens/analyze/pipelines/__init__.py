@@ -49,7 +49,12 @@ def find_pipelines(
             of_source=of_source,
         ),
         *tma.find(loops, requested=requested),
-        *registers.find(loops, threads_per_cta=threads_per_cta, requested=requested),
+        *registers.find(
+            loops,
+            threads_per_cta=threads_per_cta,
+            requested=requested,
+            of_source=of_source,
+        ),
     ]
     described = {(p.line, p.loop) for p in loads if p.kind is not None}
     found = [p for p in loads if p.kind is not None or (p.line, p.loop) not in described]

@@ -8,7 +8,6 @@ result is then carried along in registers.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from fractions import Fraction
 
 import msgspec
 
@@ -22,15 +21,11 @@ from irlens.analyze.amdgcn_memory import (
 )
 from irlens.analyze.amdgcn_queue import Queue
 from irlens.analyze.amdgcn_trace import Ahead, LoopTrace
+from irlens.analyze.pipelines.amdgcn_traffic import left_out, reads_of, traffic_of
 from irlens.analyze.pipelines.describe import RequestedStages, judge, unread
 from irlens.analyze.pipelines.loops import loop_source
-from irlens.analyze.pipelines.repeated import (
-    SourceBytes,
-    amounts,
-    largest,
-    place_of,
-    total,
-)
+from irlens.analyze.pipelines.repeated import SourceBytes, Traffic, expected, largest, total
+from irlens.analyze.pipelines.source_iterations import of_other_iterations
 from irlens.model.report import Pipeline, PipelineKind
 from irlens.parse.amdgcn import Function
 
@@ -129,7 +124,7 @@ class _Finder:
         if trace is None:
             yield msgspec.structs.replace(blank, kind=self._kind(index), reason=CONDITIONS)
             return
-        reads_at = _reads(trace)
+        reads_at = reads_of(trace)
         if not reads_at:
             scalar = [n for n, each in enumerate(trace.body) if is_scalar_load(each)]
             in_place = all(trace.used(n) == (0, 0) for n in scalar)
@@ -152,7 +147,7 @@ class _Finder:
         if trace is None:
             return
         header = self.loops.header(index).line
-        for position, read in _reads(trace).items():
+        for position, read in reads_of(trace).items():
             queue = trace.queue(read.counter)
             ahead = trace.ahead(position, to_lds=read.to_lds)
             if not read.to_lds and not (ahead and ahead.prefetch):
@@ -206,21 +201,13 @@ class _Finder:
         running = {n: reads[n] for n, each in ahead.items() if each.prefetch}
         if not running and not to_lds:
             record = msgspec.structs.replace(record, kind=None)
-        brought = self._amounts(record, trace)
-        return self._filled(record, queue, running or reads, ahead, copies, brought)
-
-    def _amounts(self, record: Pipeline, trace: LoopTrace) -> dict[int, Fraction | None]:
-        """Bytes of a workgroup that each load of an iteration brings."""
-        loop = place_of(record.source)
-        return amounts(
-            {
-                n: (place_of(loop_source(trace.body[n].locations)), read.bytes)
-                for n, read in _reads(trace).items()
-            },
-            threads=self.threads,
-            copies=len(trace.starts),
-            of_source=self.of_source.get(loop, {}) if loop is not None else {},
-        )
+        of_source = expected(self.of_source, record.source)
+        traffic = traffic_of(trace, threads=self.threads, of_source=of_source)
+        filled = self._filled(record, queue, running or reads, ahead, copies, traffic)
+        if traffic.times is not None:
+            filled, of_source = of_other_iterations(filled, traffic.times), {}
+        told = filter(None, (filled.reason, left_out(trace, of_source)))
+        return msgspec.structs.replace(filled, reason="; ".join(told))
 
     def _filled(
         self,
@@ -229,7 +216,7 @@ class _Finder:
         reads: dict[int, Transfer],
         ahead: dict[int, Ahead],
         copies: int,
-        brought: dict[int, Fraction | None],
+        traffic: Traffic,
     ) -> Pipeline:
         """Fill in the figures of those loads that run ahead, or of all if none does."""
         prefetch = min(ahead[n].prefetch or 0 for n in reads)
@@ -251,6 +238,7 @@ class _Finder:
         )
         computing = [[n for n in found if n in reads] for found in queue.computing]
         widths = [read.bytes for read in reads.values()]
+        once = list(reads)[: len(reads) // copies]
         return msgspec.structs.replace(
             record,
             achieved_stages=prefetch + 1,
@@ -261,8 +249,11 @@ class _Finder:
             groups_during_compute=max(map(len, computing), default=0),
             copies_per_iteration=len(reads) // copies,
             bytes_per_copy=widths[0] if len(set(widths)) == 1 else None,
-            bytes_per_iteration=total(brought[n] for n in list(reads)[: len(reads) // copies]),
-            bytes_in_flight=largest(total(brought[n] for n in found) for found in computing),
+            bytes_per_iteration=total(traffic.brought[n] for n in once),
+            bytes_repeated=total(traffic.repeated[n] for n in once),
+            bytes_in_flight=largest(
+                total(traffic.brought[n] for n in found) for found in computing
+            ),
             verdict=verdict,
             reason="; ".join(notes),
         )
@@ -280,11 +271,6 @@ class _Finder:
             requested=self.requested(locations),
             reason="",
         )
-
-
-def _reads(trace: LoopTrace) -> dict[int, Transfer]:
-    """The loads of an iteration by their position."""
-    return {n: read for n, each in enumerate(trace.body) if (read := transfer(each))}
 
 
 def _copies_agree(prefetches: Sequence[int | None], copies: int) -> bool:

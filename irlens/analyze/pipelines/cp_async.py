@@ -5,11 +5,12 @@ often commits the next copies and then waits. Both are read by following groups 
 the control flow until the loop's iterations repeat.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from msgspec.structs import replace
 
+from irlens.analyze.pipelines.cp_async_events import events_of, literal
 from irlens.analyze.pipelines.describe import IRREDUCIBLE, RequestedStages, blank, of_groups
 from irlens.analyze.pipelines.groups import (
     UNBOUNDED,
@@ -17,7 +18,6 @@ from irlens.analyze.pipelines.groups import (
     Copy,
     Event,
     GroupFlow,
-    Wait,
 )
 from irlens.analyze.pipelines.loops import (
     FunctionLoops,
@@ -26,11 +26,11 @@ from irlens.analyze.pipelines.loops import (
     loop_source,
     reads_global,
 )
-from irlens.analyze.pipelines.repeated import Place, SourceBytes, place_of, shares, total
+from irlens.analyze.pipelines.repeated import Place, SourceBytes, expected, place_of, share, total
 from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
 from irlens.analyze.pipelines.uses import first_use
 from irlens.model.report import Pipeline, PipelineKind, Verdict
-from irlens.parse.ptx import Immediate, Instruction
+from irlens.parse.ptx import Instruction
 
 #: ptxas unrolls such loops by four, say, and issues the loads of four iterations together.
 NO_COPIES = (
@@ -62,56 +62,101 @@ def find(
         operand, as if none were masked off; what threads share counts once where ``of_source``
         tells.
     """
-    successors = loops.cfg.successors
-    share = _shares(loops, threads_per_cta, of_source or {})
-    events = {
-        index: tuple(_weighed(loops.block(index), loops.threads_of(index, threads_per_cta), share))
-        for index in range(len(successors))
-    }
-    flow = GroupFlow(successors, {block: found for block, found in events.items() if found})
     commits = [_commits(loops, index) for index in range(len(loops.forest.loops))]
+    reported = [index for index in _reported(loops, commits) if not _bulk_only(loops, index)]
+    outcomes = _outcomes(loops, reported, commits, threads_per_cta, {})
+    parts = _parts(loops, outcomes, threads_per_cta, of_source or {})
+    if any(part != 1 for part in parts.values()):
+        outcomes = _outcomes(loops, reported, commits, threads_per_cta, parts)
     pipelines = []
-    for index in _reported(loops, commits):
-        if _bulk_only(loops, index):
-            continue
-        outcome = _outcome(loops, index, flow, commits[index])
+    for index, outcome in outcomes.items():
+        threads = loops.threads(index, threads_per_cta)
+        record = _record(loops, index, requested, outcome, threads)
         pipelines.append(
-            _record(loops, index, requested, outcome, loops.threads(index, threads_per_cta))
+            replace(record, bytes_repeated=_repeated(loops, index, record, threads, parts))
         )
     return sorted(pipelines, key=lambda p: p.line)
 
 
-def _shares(
-    loops: FunctionLoops, threads_per_cta: int | None, of_source: SourceBytes
-) -> dict[Place | None, Fraction | None]:
+def _outcomes(
+    loops: FunctionLoops,
+    reported: Iterable[int],
+    commits: list[bool],
+    threads_per_cta: int | None,
+    parts: Mapping[Place, Fraction | None],
+) -> dict[int, Reading | Unreadable]:
+    """Read some loops, given how much of what is copied at a place no other thread copies."""
+    successors = loops.cfg.successors
+    events = {
+        index: tuple(_weighed(loops.block(index), loops.threads_of(index, threads_per_cta), parts))
+        for index in range(len(successors))
+    }
+    flow = GroupFlow(successors, {block: found for block, found in events.items() if found})
+    return {index: _outcome(loops, index, flow, commits[index]) for index in reported}
+
+
+def _parts(
+    loops: FunctionLoops,
+    outcomes: Mapping[int, Reading | Unreadable],
+    threads_per_cta: int | None,
+    of_source: SourceBytes,
+) -> dict[Place, Fraction | None]:
     """Return how much of what is copied at a place is not also copied by another thread.
 
     It holds in front of a loop, too, where its first iterations' copies stand. Where loops that
     have a place in common do not agree it is ``None``, not known.
     """
-    found: dict[Place | None, Fraction | None] = {}
-    for index in range(len(loops.forest.loops)):
-        loop = place_of(loop_source(loops.locations(index)))
+    found: dict[Place, Fraction | None] = {}
+    for index, outcome in outcomes.items():
+        there = expected(of_source, loop_source(loops.locations(index)))
         threads = loops.threads(index, threads_per_cta)
-        if loop is None or threads is None or loop not in of_source:
+        if threads is None or isinstance(outcome, Unreadable):
             continue
-        copies = [(_place(i), _literal(i, 2)) for i in loops.own(index) if is_copy(i)]
-        here = shares(copies, threads=threads, copies=1, of_source=of_source[loop])
-        for place, share in here.items():
-            found[place] = share if found.get(place, share) == share else None
+        here = share(
+            [(_place(i), literal(i, 2)) for i in loops.own(index) if is_copy(i)],
+            threads=threads,
+            copies=outcome.unrolled,
+            of_source=there,
+            certain=True,
+        )
+        for place, part in here.parts.items():
+            found[place] = part if found.get(place, part) == part else None
     return found
+
+
+def _repeated(
+    loops: FunctionLoops,
+    index: int,
+    record: Pipeline,
+    threads: int | None,
+    parts: Mapping[Place, Fraction | None],
+) -> int | None:
+    """Return the bytes that copies of a loop's iteration bring after others have; if known."""
+    body = loops.forest.body(index)
+    copies = [i for block in body for i in loops.block(block) if is_copy(i)]
+    often, amount = record.copies_per_iteration, record.bytes_per_iteration
+    if threads is None or amount is None or often is None:
+        return None
+    if any(place is None or parts.get(place) is None for place in map(_place, copies)):
+        return None
+    if record.bytes_per_copy is not None:
+        return often * record.bytes_per_copy * threads - amount
+    # Of an unrolled loop, or one with branches, these would not be an iteration's.
+    per_thread = total(literal(each, 2) for each in copies) if len(copies) == often else None
+    return None if per_thread is None else per_thread * threads - amount
 
 
 def _weighed(
     instructions: tuple[Instruction, ...],
     threads: int | None,
-    share: Mapping[Place | None, Fraction | None],
+    parts: Mapping[Place, Fraction | None],
 ) -> Iterator[Event]:
     """Yield the copies, commits and waits; copies count the bytes that they bring to the CTA."""
     places = {instruction.start: _place(instruction) for instruction in instructions}
     for event in events_of(instructions):
         if isinstance(event, Copy) and event.bytes is not None and threads is not None:
-            part = share.get(places[event.at], Fraction(1))
+            place = places[event.at]
+            part = Fraction(1) if place is None else parts.get(place, Fraction(1))
             amount = total([None if part is None else event.bytes * threads * part])
             yield replace(event, amount=UNBOUNDED if amount is None else amount)
         else:
@@ -121,36 +166,6 @@ def _weighed(
 def _place(instruction: Instruction) -> Place | None:
     """Where an instruction stands in the kernel's own file."""
     return place_of(loop_source(instruction.locations))
-
-
-def events_of(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
-    """Yield the copies, commits and waits among some instructions."""
-    for instruction in instructions:
-        if instruction.opcode != "cp" or instruction.modifiers[:1] != ("async",):
-            continue
-        line, at, certain = instruction.line, instruction.start, instruction.predicate is None
-        origin = instruction.locations or None
-        match instruction.modifiers[1:]:
-            case ("ca" | "cg", *_):
-                yield Copy(line, _literal(instruction, 2), at=at)
-            case ("commit_group",):
-                yield Commit(line, certain, at=at)
-            case ("wait_group",):
-                limit = _literal(instruction, 0)
-                # Without a literal, which PTX does not allow, nothing is known to be retired.
-                if limit is not None:
-                    yield Wait(line, limit, certain, origin, at=at)
-            case ("wait_all",):
-                yield Commit(line, certain, implicit=True, at=at)
-                yield Wait(line, 0, certain, origin, at=at)
-
-
-def _literal(instruction: Instruction, position: int) -> int | None:
-    if position >= len(instruction.operands):
-        return None
-    operand = instruction.operands[position]
-    value = operand.value if isinstance(operand, Immediate) else None
-    return value if isinstance(value, int) and 0 <= value < UNBOUNDED else None
 
 
 def _commits(loops: FunctionLoops, index: int) -> bool:

@@ -12,32 +12,53 @@ import msgspec
 from irlens.analyze.graph import Successors, predecessors, reverse_postorder
 from irlens.analyze.pipelines.constants import depended_on
 from irlens.analyze.pipelines.describe import RequestedStages, blank, innermost, judge
-from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load, is_copy, reads_global
+from irlens.analyze.pipelines.loops import (
+    FunctionLoops,
+    is_bulk_load,
+    is_copy,
+    loop_source,
+    reads_global,
+)
+from irlens.analyze.pipelines.repeated import SourceBytes, expected, find_traffic, place_of, total
+from irlens.analyze.ptx_accesses import access_bytes
 from irlens.analyze.ptx_registers import access
 from irlens.model.report import Pipeline
 from irlens.parse.ptx import Instruction, Register, Vector
 
+MAYBE_UNROLLED = (
+    "its bytes are not known: LLVM may have unrolled the loop, or threads may load the same"
+)
 _PAIRS = (("b64",), ("b128",))
 #: A value that is carried longer than this is no pipeline's.
 _MAX_DISTANCE = 16
-_ELEMENT_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 
 
 def find(
-    loops: FunctionLoops, *, threads_per_cta: int | None, requested: RequestedStages
+    loops: FunctionLoops,
+    *,
+    threads_per_cta: int | None,
+    requested: RequestedStages,
+    of_source: SourceBytes | None = None,
 ) -> list[Pipeline]:
     """Describe every innermost loop with a load that certainly runs ahead through registers.
 
     That is one whose value is not used in its own iteration, whose address does not follow from
     it, and in whose place the first iteration finds a value loaded before the loop.
+
+    Args:
+        loops: The kernel.
+        threads_per_cta: To turn bytes per thread into bytes per CTA; ``None`` leaves these open.
+        requested: Stages asked for, given the source location of a loop, innermost frame first.
+        of_source: What the source's loops load: what threads share counts once, then.
     """
     pipelines = []
     for index, ahead, loads in _running_ahead(loops):
         stages = requested(loops.locations(index))
         record = blank(loops, index, "register", stages, "")
         distances = {load: found.distance for load, found in ahead.items()}
+        filled = _filled(record, loops, distances, len(loads))
         threads = loops.threads(index, threads_per_cta)
-        pipelines.append(_filled(record, loops, distances, loads, threads))
+        pipelines.append(_with_bytes(filled, loops, list(ahead), loads, threads, of_source or {}))
     return pipelines
 
 
@@ -52,15 +73,15 @@ def first_uses(loops: FunctionLoops) -> dict[int, int]:
     }
 
 
-def _running_ahead(loops: FunctionLoops) -> Iterator[tuple[int, dict[int, "_Ahead"], int]]:
-    """Yield the loops with loads that run ahead: which, these loads, and how many it has."""
+def _running_ahead(loops: FunctionLoops) -> Iterator[tuple[int, dict[int, "_Ahead"], list[int]]]:
+    """Yield the loops with loads that run ahead: which, these loads, and all that it has."""
     graph = _Graph(loops.cfg.successors)
     for index in innermost(loops, lambda each: is_plain_load(loops, each)):
         if not loops.forest.loops[index].irreducible:
             carried = _Carried(loops, graph, index)
             ahead = carried.ahead()
             if ahead:
-                yield index, ahead, len(carried.loads)
+                yield index, ahead, carried.loads
 
 
 def is_plain_load(loops: FunctionLoops, instruction: Instruction) -> bool:
@@ -69,17 +90,9 @@ def is_plain_load(loops: FunctionLoops, instruction: Instruction) -> bool:
     return not asynchronous and reads_global(loops, instruction)
 
 
-def _filled(
-    record: Pipeline,
-    loops: FunctionLoops,
-    ahead: dict[int, int],
-    loads: int,
-    threads: int | None,
-) -> Pipeline:
+def _filled(record: Pipeline, loops: FunctionLoops, ahead: dict[int, int], loads: int) -> Pipeline:
     prefetch = min(ahead.values())
-    widths = [_bytes(loops.function.instructions[load]) for load in ahead]
-    known = [width for width in widths if width is not None]
-    complete = len(known) == len(widths)
+    widths = {access_bytes(loops.function.instructions[load]) for load in ahead}
     verdict, reason = judge(prefetch, record.requested_stages, "")
     if len(ahead) < loads:
         others = f"{len(ahead)} of the loop's {loads} loads run ahead"
@@ -89,18 +102,36 @@ def _filled(
         achieved_stages=prefetch + 1,
         prefetch_iterations=prefetch,
         copies_per_iteration=len(ahead),
-        bytes_per_copy=known[0] if complete and len(set(known)) == 1 else None,
-        bytes_per_iteration=sum(known) * threads if complete and threads is not None else None,
+        bytes_per_copy=widths.pop() if len(widths) == 1 else None,
         verdict=verdict,
         reason=reason,
     )
 
 
-def _bytes(load: Instruction) -> int | None:
-    """Bytes that one thread loads."""
-    elements = next((int(m[1:]) for m in load.modifiers if m in ("v2", "v4", "v8")), 1)
-    width = _ELEMENT_BYTES.get(load.modifiers[-1].lstrip("bsuf")) if load.modifiers else None
-    return None if width is None else elements * width
+def _with_bytes(
+    record: Pipeline,
+    loops: FunctionLoops,
+    ahead: Collection[int],
+    loads: Collection[int],
+    threads: int | None,
+    of_source: SourceBytes,
+) -> Pipeline:
+    """Fill in what the loads that run ahead bring; what threads share counts once."""
+    every = {load: loops.function.instructions[load] for load in loads}
+    found = find_traffic(
+        {n: (place_of(loop_source(i.locations)), access_bytes(i)) for n, i in every.items()},
+        threads=threads,
+        copies=1,
+        of_source=expected(of_source, record.source),
+    )
+    if found.times is not None:
+        told = filter(None, (record.reason, MAYBE_UNROLLED))
+        return msgspec.structs.replace(record, reason="; ".join(told))
+    return msgspec.structs.replace(
+        record,
+        bytes_per_iteration=total(found.brought[load] for load in ahead),
+        bytes_repeated=total(found.repeated[load] for load in ahead),
+    )
 
 
 #: Registers that hold loaded values, each with the loads whose value it may be: bits.

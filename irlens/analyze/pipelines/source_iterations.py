@@ -1,11 +1,18 @@
 """Machine loops held against the loops of the source that they were made from."""
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 from msgspec.structs import replace
 
 from irlens.analyze.mlir_loops import find_loops, user_line
-from irlens.analyze.pipelines.repeated import SourceBytes, place_of, source_bytes
+from irlens.analyze.pipelines.repeated import (
+    SourceBytes,
+    expected,
+    place_of,
+    source_bytes,
+    total,
+)
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
 from irlens.parse.mlir import Module
@@ -25,8 +32,8 @@ def against_source(
         loads: What the ttgir's loops load, by iterations of the source.
         ttgir: What tells where the source has loops.
     """
-    expected = source_bytes(loads)
-    return [_by_iteration(pipeline, expected) for pipeline in _own(pipelines, ttgir)]
+    of_source = source_bytes(loads)
+    return [_by_iteration(pipeline, of_source) for pipeline in _own(pipelines, ttgir)]
 
 
 def _own(pipelines: Sequence[Pipeline], ttgir: Module | None) -> Sequence[Pipeline]:
@@ -40,21 +47,28 @@ def _own(pipelines: Sequence[Pipeline], ttgir: Module | None) -> Sequence[Pipeli
     return own or (sourced or pipelines if loops else [])
 
 
-def _by_iteration(pipeline: Pipeline, expected: SourceBytes) -> Pipeline:
-    loop = place_of(pipeline.source)
-    if loop is None or pipeline.bytes_per_iteration is None:
+def _by_iteration(pipeline: Pipeline, of_source: SourceBytes) -> Pipeline:
+    # What is not known already has its reason.
+    if pipeline.bytes_per_iteration is None or pipeline.verdict == "unknown":
         return pipeline
-    amounts = list(expected.get(loop, {}).values())
-    known = [amount for amount in amounts if amount is not None]
-    of_source = sum(known) if len(known) == len(amounts) else 0
-    if not of_source or pipeline.bytes_per_iteration <= of_source:
+    amount = total(load.bytes for load in expected(of_source, pipeline.source).values())
+    if not amount or pipeline.bytes_per_iteration <= amount:
         return pipeline
-    times = pipeline.bytes_per_iteration / of_source
+    return of_other_iterations(pipeline, Fraction(pipeline.bytes_per_iteration, amount))
+
+
+def of_other_iterations(pipeline: Pipeline, times: Fraction) -> Pipeline:
+    """Return a pipeline of which it is not known how many iterations of the source its loop's are.
+
+    Args:
+        pipeline: As read from amdgcn.
+        times: What an iteration of it loads, over what one of the source does.
+    """
     return replace(
         pipeline,
         achieved_stages=None,
         prefetch_iterations=None,
         verdict="unknown",
-        reason=f"an iteration of the machine code loads {times:g} times what one of the source"
-        " does: whether LLVM unrolled the loop, or lanes load the same, is not known",
+        reason=f"an iteration of the machine code loads {float(times):g} times what one of the"
+        " source does: whether LLVM unrolled the loop, or lanes load the same, is not known",
     )

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.analyze.pipelines import cp_async, tcgen05, tma, wgmma
+from irlens.analyze.pipelines import cp_async_events, tcgen05, tma, wgmma
 from irlens.analyze.pipelines.barriers import arrives_for_copies, awaited, expects_bytes
 from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.ptx_registers import access
@@ -34,7 +34,7 @@ class Stream(msgspec.Struct, frozen=True):
 
 
 STREAMS = (
-    Stream("cp.async", cp_async.events_of),
+    Stream("cp.async", cp_async_events.events_of),
     Stream("wgmma", wgmma.events_of),
     # A tcgen05.commit takes up all products before it; what waits for it asks the barrier.
     Stream("tcgen05", tcgen05.issue_events),

@@ -33,7 +33,7 @@ _FIGURES = (
     "requested_stages", "achieved_stages", "prefetch_iterations", "groups_before_loop",
     "groups_per_iteration", "outstanding_at_wait", "outstanding_after_wait",
     "groups_during_compute", "copies_per_iteration", "bytes_per_copy", "bytes_per_iteration",
-    "bytes_in_flight", "bytes_in_flight_per_sm", "bytes_to_cover_latency",
+    "bytes_repeated", "bytes_in_flight", "bytes_in_flight_per_sm", "bytes_to_cover_latency",
 )  # fmt: skip
 
 

@@ -39,6 +39,8 @@ def test_a_loop_as_it_stands_in_the_source_keeps_its_reading() -> None:
     assert against_source([PIPELINE], [load(4096), load(4096)], None) == [PIPELINE]
     assert against_source([PIPELINE], [load(4096), load(None)], None) == [PIPELINE]
     assert against_source([PIPELINE], [], None) == [PIPELINE]
+    unread = msgspec.structs.replace(PIPELINE, verdict="unknown", reason="as said elsewhere")
+    assert against_source([unread], [load(4096)], None) == [unread]
 
 
 def test_loops_of_the_run_time_library_are_left_out_where_others_have_a_source() -> None:
