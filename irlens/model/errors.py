@@ -23,6 +23,10 @@ class IrlensError(Exception):
         self.message = message
         self.hint = hint
 
+    def told(self, between: str) -> str:
+        """Return the message and the hint, if there is one, with ``between`` between them."""
+        return between.join(filter(None, (self.message, self.hint)))
+
 
 class UnknownNameError(IrlensError):
     """A name that is not one of a known set; the hint offers the nearest ones.

@@ -233,7 +233,7 @@ class Lens(App[None]):
         """Show at length what went wrong."""
         # What is fenced is not broken by itself, and a compiler's lines have to stay lines.
         room = max(min(self.size.width * 9 // 10, _READING) - _AROUND_FENCE, _LEAST_ROOM)
-        lines = "\n\n".join(filter(None, (error.message, error.hint))).split("\n")
+        lines = error.told("\n\n").split("\n")
         said = "\n".join(textwrap.fill(line, room, drop_whitespace=False) for line in lines)
         runs = re.findall("`+", said)
         fence = "`" * max(3, *(len(run) + 1 for run in runs)) if runs else "```"
@@ -265,8 +265,7 @@ class Lens(App[None]):
 
     def tell_error(self, error: IrlensError) -> None:
         """Say what went wrong."""
-        text = printable(error.message) + (f"\n{printable(error.hint)}" if error.hint else "")
-        self.notify(text, severity="error", timeout=10, markup=False)
+        self.notify(printable(error.told("\n")), severity="error", timeout=10, markup=False)
 
     def action_next_theme(self) -> None:
         """Change to the next of irlens's own themes."""

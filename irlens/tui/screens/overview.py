@@ -262,7 +262,7 @@ imports: what moved stands on top, and `,` and `.` go through the versions.
     def _failed(self, error: IrlensError) -> None:
         self.query_one("#overview").display = False
         self.query_one(Heading).show(Content("this cannot be shown"))
-        told = printable("\n".join(filter(None, (error.message, error.hint))))
+        told = printable(error.told("\n"))
         problem = self.query_one("#problem", Static)
         problem.update(told)
         problem.display = True

@@ -139,7 +139,7 @@ class PanesScreen(EntryScreen):
         return _Contents(bench.kernel(key), bench.python(key), bench.stages(key))
 
     def _failed(self, error: IrlensError) -> None:
-        self._say(f"{error.message}; {error.hint}" if error.hint else error.message)
+        self._say(error.told("; "))
         self._has_laid_out()
 
     def _arrived(self, contents: _Contents) -> None:

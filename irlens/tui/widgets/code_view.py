@@ -10,7 +10,6 @@ from textual import events
 from textual.geometry import Size
 from textual.strip import Strip
 
-from irlens.model.text import printable_line
 from irlens.tui.code import gutters
 from irlens.tui.code.colours import Colours
 from irlens.tui.code.document import Document
@@ -69,7 +68,6 @@ class CodeView(SearchedText):
         self.linked: frozenset[int] = frozenset()
         self.selected: tuple[int, int] | None = None
         self.folded = True
-        self._note = ""
         self._colours: Colours | None = None
         self._painter: Painter | None = None
 
@@ -83,11 +81,9 @@ class CodeView(SearchedText):
         self.scroll_to(0, 0, animate=False, immediate=True)
 
     def show_note(self, note: str) -> None:
-        """Show a sentence instead of a text: that it is being read, or why it cannot be."""
+        """Show a sentence instead of a text."""
         self.document = self._colours = self._painter = None
-        self._note = printable_line(note)
-        self.virtual_size = Size(0, 0)
-        self.refresh()
+        super().show_note(note)
 
     @property
     def searched_lines(self) -> Iterable[tuple[int, str]]:
@@ -151,8 +147,7 @@ class CodeView(SearchedText):
         scroll_x, scroll_y = self.scroll_offset
         width, palette = self.scrollable_content_region.width, self.palette("")
         if self._painter is None:
-            note = [Segment(f" {self._note}", palette[""])] if y == 0 else []
-            return Strip(note).crop_extend(0, width, palette[""])
+            return self.note_line(y)
         if scroll_y + y >= len(self.rows):
             return Strip.blank(width, palette[""])
         line = self.rows[scroll_y + y]

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.strip import Strip
 
-from irlens.model.text import count, plural, printable_line
+from irlens.model.text import count, plural
 from irlens.tui.code.difference import Difference, DiffLine, Half
 from irlens.tui.code.document import following
 from irlens.tui.code.painting import Highlight, Painter, Palette
@@ -78,7 +78,6 @@ class DiffView(SearchedText):
         self.split = False
         self.row = 0
         self._painter: Painter | None = None
-        self._note = ""
         #: Rows where a hunk's first line that moved is.
         self._hunks: Sequence[int] = ()
 
@@ -94,10 +93,8 @@ class DiffView(SearchedText):
         self.difference = self._painter = None
         self._hunks = ()
         self.search(self.sought)
-        self._note = printable_line(note)
         self.border_subtitle = ""
-        self.virtual_size = Size(0, 0)
-        self.refresh()
+        super().show_note(note)
 
     @property
     def lines(self) -> Sequence[DiffLine]:
@@ -202,8 +199,7 @@ class DiffView(SearchedText):
         width, row = self.scrollable_content_region.width, scroll_y + y
         plain = self.palette("")
         if self._painter is None:
-            note = [Segment(f" {self._note}", plain[""])] if y == 0 else []
-            return Strip(note).crop_extend(0, width, plain[""])
+            return self.note_line(y)
         if row >= len(self.lines):
             return Strip.blank(width, plain[""])
         line = self.lines[row]

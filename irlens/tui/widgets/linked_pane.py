@@ -139,7 +139,7 @@ class LinkedPane(CodePane):
 
     def _failed(self, error: IrlensError) -> None:
         self.complete = True
-        told = f"{error.message}; {error.hint}" if error.hint else error.message
+        told = error.told("; ")
         if self.document is None:
             self.show_note(told)
         else:

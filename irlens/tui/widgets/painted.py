@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
+from rich.segment import Segment
 from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
 
+from irlens.model.text import printable_line
 from irlens.tui.code import colours
 from irlens.tui.code.painting import Palette
 from irlens.tui.widgets.scrolling import Scrolling
@@ -58,6 +62,19 @@ class PaintedText(Scrolling):
     def __init__(self) -> None:
         super().__init__()
         self._palettes: dict[str, Palette] = {}
+        self._note = ""
+
+    def show_note(self, note: str) -> None:
+        """Show a sentence instead of lines: that they are being read, or why there are none."""
+        self._note = printable_line(note)
+        self.virtual_size = Size(0, 0)
+        self.refresh()
+
+    def note_line(self, y: int) -> Strip:
+        """Draw a row while there is only a sentence to show."""
+        plain = self.palette("")[""]
+        note = [Segment(f" {self._note}", plain)] if y == 0 else []
+        return Strip(note).crop_extend(0, self.scrollable_content_region.width, plain)
 
     def palette(self, kind: str) -> Palette:
         """Return the styles on a kind of line: an ordinary one is "", others as in ``LINES``."""
