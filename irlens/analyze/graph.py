@@ -99,13 +99,13 @@ def _search(successors: Successors, entry: int) -> tuple[list[int], tuple[int, .
     return preorder, tuple(reversed(postorder)), parent
 
 
-def find_loops(successors: Successors, entry: int = 0) -> LoopForest:
-    """Find the loops that are reachable from the entry, and how they nest.
+def find_loops(successors: Successors) -> LoopForest:
+    """Find the loops that are reachable from the first node, and how they nest.
 
     Havlak, "Nesting of reducible and irreducible loops" (1997): headers innermost first, each
     collapsing what reaches it backwards into one node.
     """
-    preorder, _, parent = _search(successors, entry)
+    preorder, _, parent = _search(successors, 0)
     backward, forward, last = _edges(successors, preorder, parent)
     number = {node: index for index, node in enumerate(preorder)}
     merged = list(range(len(successors)))
