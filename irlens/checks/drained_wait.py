@@ -46,12 +46,12 @@ def find(facts: Facts) -> Iterator[Finding]:
         stages = pipeline.achieved_stages
         if stages is None:
             continue
-        place = pipeline.source or f"{pipeline.stage}:{pipeline.line}"
         yield Finding(
             code=CODE,
             severity=SEVERITY,
             message=(
-                f"the loop at {place} waits for all {_groups(pipeline.outstanding_at_wait)}:"
+                f"the loop at {pipeline.place} waits for all"
+                f" {_groups(pipeline.outstanding_at_wait)}:"
                 f" with {plural(stages, 'stage')} no copy is in flight while it computes"
             ),
             hint=f"ask for {stages + 1} stages, or commit the next copies before the wait",

@@ -40,12 +40,11 @@ def find(facts: Facts) -> Iterator[Finding]:
     for pipeline in facts.pipelines:
         if pipeline.verdict != "shallower":
             continue
-        place = pipeline.source or f"{pipeline.stage}:{pipeline.line}"
         yield Finding(
             code=CODE,
             severity=SEVERITY,
             message=(
-                f"the loop at {place} asked for {pipeline.requested_stages} stages and got"
+                f"the loop at {pipeline.place} asked for {pipeline.requested_stages} stages and got"
                 f" {pipeline.achieved_stages}"
             ),
             hint="look for waits on more groups than are needed, and for loads left unpipelined",
