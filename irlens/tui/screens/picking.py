@@ -148,7 +148,7 @@ before all others; beside each stands what sets it apart.
         elif filtered:
             told = "nothing has these words"
         else:
-            told = f"there is nothing to compare {kernel} with: r compiles it once more"
+            told = f"there is nothing to compare {kernel} with: esc, then r compiles it anew"
         self.query_one("#told", Static).update(told)
 
 
