@@ -105,7 +105,10 @@ def test_a_timeline_never_leaves_its_width(ahead: int, width: int, kind: str) ->
     changed = known | {"prefetch_iterations": ahead, "kind": kind, "outstanding_at_wait": ahead}
     pipeline = msgspec.convert(changed, Pipeline)
     room = max(width, len("● product begins  ━ in flight  ■ waited for"))
-    assert all(row.cell_length <= room for row in pipelines.timeline(pipeline, width))
+    drawn = pipelines.timeline(pipeline, width)
+    assert all(row.cell_length <= room for row in drawn)
+    phases = set(re.findall(r"\w+", str(drawn[0]))) if drawn else set()
+    assert phases <= {"prologue", "steady", "state", "epilogue"}, "a word was cut"
 
 
 def test_what_is_not_known_is_not_drawn() -> None:

@@ -173,5 +173,9 @@ class _Picture:
 
 
 def _phase(name: str, width: int) -> str:
-    """A name over a line as wide as the columns it stands for."""
-    return f"{name} ".ljust(max(width - 1, 0), "─")[: max(width - 1, 0)].ljust(width)
+    """A name, or as many of its words as there is room for, and a line as wide as its columns."""
+    room = max(width - 1, 0)
+    while len(name) > room:
+        name = name.rpartition(" ")[0]
+    drawn = f"{name} " if name else ""
+    return drawn.ljust(room, "─")[:room].ljust(width)
