@@ -48,6 +48,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
         stages_achieved: Stages of the shallowest loop that copies or loads, 1 where it is not
             pipelined; those of the tensor cores' own pipeline do not count. ``None`` too where
             one loop's are not known.
+        stages_at_most: Where that depends on how far warps run apart at run time, as many as there
+            can be; else ``None``.
         stages_requested: What that loop asked for.
         bytes_in_flight_per_sm: Bytes under way during the compute, of the loop that has fewest.
         live_registers: 32-bit registers live at the worst place, in ptx or amdgcn.
@@ -61,6 +63,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     local_bytes: int | None
     shared_bytes: int | None
     stages_achieved: int | None
+    stages_at_most: int | None = None
     stages_requested: int | None
     bytes_in_flight_per_sm: int | None
     live_registers: int | None

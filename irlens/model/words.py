@@ -124,6 +124,13 @@ def describe_depth(pipeline: Pipeline) -> str | None:
     return f"{told} of {plural(asked, 'stage')}"
 
 
+def depth_in_short(achieved: int | None, at_most: int | None, asked: str) -> str:
+    """Return "2/4", or "≤3/4" where no more is known than how many there can be; "" if nothing."""
+    if achieved is not None:
+        return f"{achieved}/{asked}"
+    return "" if at_most is None else f"≤{at_most}/{asked}"
+
+
 def describe_prefetch(pipeline: Pipeline) -> list[str]:
     """Return how far a pipeline runs ahead and who runs it, as phrases, as far as is known."""
     told = []

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from irlens.model.label import labels
 from irlens.model.report import Report
 from irlens.model.text import count, percent
+from irlens.model.words import depth_in_short
 
 TITLES = ("registers", "local B", "shared B", "occupancy", "stages")
 
@@ -19,9 +20,8 @@ def figures(report: Report) -> tuple[str, ...]:
     """Return the cells under ``TITLES``."""
     resources, occupancy = report.resources, report.occupancy
     stages = [
-        f"{pipeline.achieved_stages}/{pipeline.requested_stages or '?'}"
-        for pipeline in report.pipelines
-        if pipeline.achieved_stages is not None
+        depth_in_short(each.achieved_stages, each.stages_at_most, str(each.requested_stages or "?"))
+        for each in report.pipelines
     ]
     if occupancy is None:
         fits = "unknown"
@@ -32,7 +32,7 @@ def figures(report: Report) -> tuple[str, ...]:
         _or_unknown(resources.local_bytes),
         _or_unknown(resources.shared_dynamic_bytes),
         fits,
-        " ".join(stages) or "–",
+        " ".join(filter(None, stages)) or "–",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
 from irlens.model.text import count, percent, plural
-from irlens.model.words import limit_word
+from irlens.model.words import depth_in_short, limit_word
 
 UNKNOWN = "–"
 _TRITON = "Triton"
@@ -177,10 +177,11 @@ def _occupancy(trial: Trial) -> str:
 
 def _stages(trial: Trial) -> str:
     figures = trial.figures
-    if figures is None or figures.stages_achieved is None:
+    if figures is None:
         return UNKNOWN
     asked = UNKNOWN if figures.stages_requested is None else str(figures.stages_requested)
-    return f"{figures.stages_achieved}/{asked}"
+    deep = depth_in_short(figures.stages_achieved, figures.stages_at_most, asked)
+    return deep or UNKNOWN
 
 
 def _limits(trial: Trial) -> str:

@@ -53,7 +53,7 @@ def from_report(report: Report) -> Found:
 def _figures(report: Report) -> Figures:
     resources, occupancy = report.resources, report.occupancy
     copying = [each for each in report.pipelines if each.kind not in _COMPUTE]
-    achieved, requested = _shallowest(copying)
+    achieved, at_most, requested = _shallowest(copying)
     pressure = report.pressure.ptx or report.pressure.amdgcn
     return Figures(
         occupancy=occupancy.theoretical if occupancy is not None else None,
@@ -62,6 +62,7 @@ def _figures(report: Report) -> Figures:
         local_bytes=resources.local_bytes,
         shared_bytes=_sum([resources.shared_dynamic_bytes, resources.shared_static_bytes]),
         stages_achieved=achieved,
+        stages_at_most=at_most,
         stages_requested=requested,
         bytes_in_flight_per_sm=_least(each.bytes_in_flight_per_sm for each in copying),
         live_registers=pressure.peak if pressure is not None else None,
@@ -80,19 +81,23 @@ def _depth(pipeline: Pipeline) -> Depth:
     )
 
 
-def _shallowest(pipelines: list[Pipeline]) -> tuple[int | None, int | None]:
-    """Return the stages achieved and requested of the loop that achieves the fewest.
+def _shallowest(pipelines: list[Pipeline]) -> tuple[int | None, int | None, int | None]:
+    """Return the stages achieved, at most, and requested of the loop that achieves the fewest.
 
     A loop that is not pipelined is in one stage. Nothing is known where there is no loop, or one
-    of which nothing is known.
+    of which nothing is known. Where of one no more is known than how many there can be, it is so
+    of the fewest, too.
     """
-    depths = []
+    depths, certain = [], True
     for each in pipelines:
         achieved = 1 if each.verdict == "not pipelined" else each.achieved_stages
-        if achieved is None:
-            return None, None
-        depths.append((achieved, each.requested_stages))
-    return min(depths, key=lambda depth: depth[0], default=(None, None))
+        known = each.stages_at_most if achieved is None else achieved
+        if known is None:
+            return None, None, None
+        certain = certain and achieved is not None
+        depths.append((known, each.requested_stages))
+    fewest, requested = min(depths, key=lambda depth: depth[0], default=(None, None))
+    return (fewest, None, requested) if certain else (None, fewest, requested)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

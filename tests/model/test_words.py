@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from irlens.model.report import Report
-from irlens.model.words import describe_depth, describe_tensor_memory
+from irlens.model.words import depth_in_short, describe_depth, describe_tensor_memory
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 
@@ -28,6 +28,14 @@ def test_a_depth_that_is_not_known_is_none(
     (pipeline,) = report("softmax-h100").pipelines
     changed = {"achieved_stages": achieved, "requested_stages": asked}
     assert describe_depth(msgspec.structs.replace(pipeline, **changed)) == told
+
+
+@pytest.mark.parametrize(
+    ("achieved", "at_most", "told"),
+    [(2, None, "2/4"), (2, 3, "2/4"), (None, 3, "≤3/4"), (None, None, "")],
+)
+def test_a_depth_in_short(achieved: int | None, at_most: int | None, told: str) -> None:
+    assert depth_in_short(achieved, at_most, "4") == told
 
 
 def test_tensor_memory() -> None:

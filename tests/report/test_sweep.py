@@ -155,6 +155,17 @@ def test_local_memory_has_a_column_where_there_is_some() -> None:
     assert "  1,024  " in shown
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_as_many_stages_as_there_can_be(form: str) -> None:
+    ring = msgspec.structs.replace(FIGURES, stages_achieved=None, stages_at_most=3)
+    told = msgspec.structs.replace(trial(64), figures=ring)
+    shown = load_writer(form, "sweep").render(sweep(told), View(width=120))
+    assert "≤3/4" in shown
+    unknown = msgspec.structs.replace(ring, stages_at_most=None)
+    told = msgspec.structs.replace(trial(64), figures=unknown)
+    assert "/4" not in load_writer(form, "sweep").render(sweep(told), View(width=120))
+
+
 def test_times_and_what_they_go_with() -> None:
     found = sweep(trial(64, time=0.0123456), trial(128), device="NVIDIA H200")
     shown = " ".join(text(found).split())

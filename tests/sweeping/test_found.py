@@ -56,6 +56,23 @@ def test_one_loop_of_unknown_depth_makes_the_depth_unknown() -> None:
     assert made.figures.stages_achieved is None
 
 
+def test_warps_that_run_ahead_as_far_as_there_is_room() -> None:
+    made = found("specialized-h100-4").figures
+    assert made is not None
+    assert (made.stages_achieved, made.stages_at_most) == (None, 3)
+    ring = next(each for each in report("specialized-h100-4").pipelines if each.kind == "tma")
+    for beside, at_most in ((4, 3), (2, 2)):
+        other = msgspec.structs.replace(ring, stages_at_most=None, achieved_stages=beside)
+        told = msgspec.structs.replace(report("softmax-h100"), pipelines=[ring, other])
+        figures = from_report(told).figures
+        assert figures is not None
+        assert (figures.stages_achieved, figures.stages_at_most) == (None, at_most)
+    unknown = msgspec.structs.replace(ring, stages_at_most=None)
+    figures = from_report(msgspec.structs.replace(told, pipelines=[ring, unknown])).figures
+    assert figures is not None
+    assert (figures.stages_achieved, figures.stages_at_most) == (None, None)
+
+
 def test_what_is_not_known_is_no_fit() -> None:
     told = report("softmax-h100")
     made = from_report(

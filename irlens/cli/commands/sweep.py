@@ -38,10 +38,10 @@ argument, and what is known of the target: arch, sm_count, registers_per_sm, sha
 shared_per_block_optin, ... (`irlens targets --format json` has all).
 
 --filter chooses among the results and --sort orders them. They use: occupancy (0..1),
-blocks_per_sm, registers, local_bytes, shared_bytes, stages_achieved, stages_requested,
-bytes_in_flight_per_sm, live_registers, instructions, code_bytes, and after --measure
-time_ms. What is unknown meets no condition. Without --sort: what fits first, then the
-fastest, the least local memory, the highest occupancy, the deepest pipeline.
+blocks_per_sm, registers, local_bytes, shared_bytes, stages_achieved, stages_at_most,
+stages_requested, bytes_in_flight_per_sm, live_registers, instructions, code_bytes, and after
+--measure time_ms. What is unknown meets no condition. Without --sort: what fits first, then
+the fastest, the least local memory, the highest occupancy, the deepest pipeline.
 
 What is compiled is stored. A sweep that is interrupted goes on where it was when the same
 command is given again; times go on only on the same GPU under the same driver.

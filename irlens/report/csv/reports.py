@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from irlens.model.report import Report
+from irlens.model.words import depth_in_short
 from irlens.report import View
 from irlens.report.csv import Field, written
 
@@ -15,9 +16,13 @@ def render(reports: Sequence[Report], view: View) -> str:
 def _row(report: Report) -> dict[str, Field]:
     occupancy, resources = report.occupancy, report.resources
     pipelines = [
-        f"{each.kind or 'none'} {each.achieved_stages}/{each.requested_stages or ''}"
+        f"{each.kind or 'none'} {deep}"
         for each in report.pipelines
-        if each.achieved_stages is not None
+        if (
+            deep := depth_in_short(
+                each.achieved_stages, each.stages_at_most, str(each.requested_stages or "")
+            )
+        )
     ]
     return {
         **_configuration(report),
