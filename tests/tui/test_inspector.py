@@ -129,6 +129,23 @@ async def test_the_chain_of_inlined_functions_is_told(bench: Workbench) -> None:
         assert "tl." in view.linked.panes[0].line_text
 
 
+async def test_the_panes_keep_their_height_while_the_cursor_moves(bench: Workbench) -> None:
+    async with inspecting(bench, "softmax-mi300x", size=(100, 30)) as (view, pilot):
+        before = view.linked.size.height
+        await press(pilot, "tab right_parenthesis m")
+        told = facts(view).splitlines()
+        assert told[1].startswith("○ wait for what begins at ")
+        assert told[2].startswith("loop ")
+        assert told[2].endswith("depth 1"), "what is known is not told in halves"
+        height = view.linked.size.height
+        assert height < before
+        await press(pilot, "g")
+        assert view.linked.size.height == height
+        await pilot.resize_terminal(160, 30)
+        await settle(pilot)
+        assert view.linked.size.height == before
+
+
 async def test_places_of_a_line_are_gone_through(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await go_to_load(view, pilot)

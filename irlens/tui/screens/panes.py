@@ -9,18 +9,17 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, Span
-from irlens.model.text import printable_line
 from irlens.tui.code import describing
 from irlens.tui.code.document import Document, python_document, stage_document
 from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.screens.outlook import Look, Outlook, outlook_of
 from irlens.tui.widgets.heading import Heading, title_of, views_with
 from irlens.tui.widgets.hints import Hints
+from irlens.tui.widgets.line_facts import LineFacts
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.linked_panes import LinkedPanes
 from irlens.tui.widgets.prompt import Prompt
@@ -46,16 +45,6 @@ class _Contents(msgspec.Struct, frozen=True):
 class PanesScreen(EntryScreen):
     """Panes that show an entry's Python and stages."""
 
-    DEFAULT_CSS = """
-    PanesScreen #facts {
-        height: auto;
-        min-height: 2;
-        max-height: 4;
-        padding: 0 1;
-        background: $panel;
-        color: $foreground;
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "cycle(1)", "Stage", id="inspector.next_stage"),
         Binding("S", "cycle(-1)", "Previous stage", show=False, id="inspector.previous_stage"),
@@ -78,7 +67,7 @@ class PanesScreen(EntryScreen):
         """Lay it out."""
         yield Heading()
         yield LinkedPanes()
-        yield Static(id="facts", markup=False)
+        yield LineFacts()
         yield Prompt()
         yield Hints()
 
@@ -240,10 +229,11 @@ class PanesScreen(EntryScreen):
             return
         chain = describing.chain(pane.document, pane.line)
         known = describing.facts(pane.document, pane.line)
-        self._say(chain, "   ".join(known) or pane.document.listing.problem or pane.problem)
+        problem = pane.document.listing.problem or pane.problem
+        self._say(chain, known or [problem])
 
-    def _say(self, *lines: str) -> None:
-        self.query_one("#facts", Static).update("\n".join(map(printable_line, lines)))
+    def _say(self, first: str, facts: Sequence[str] = ()) -> None:
+        self.query_one(LineFacts).tell(first, facts)
 
     def action_cycle(self, step: int) -> None:
         """Show the next stage, or in the pane of Python the next file if there is one."""
