@@ -111,7 +111,7 @@ def touch(path: Path) -> None:
         os.utime(path)
 
 
-def publish(build: Path, destination: Path, *, replace: bool = False) -> None:
+def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
     """Move a finished capture to its place, in one step.
 
     Whoever publishes the same destination at the same time succeeds too, and one complete
@@ -125,23 +125,27 @@ def publish(build: Path, destination: Path, *, replace: bool = False) -> None:
         replace: What becomes of an older capture there: kept (and ``build`` thrown away), or
             replaced.
 
+    Returns:
+        Whether ``build`` went there, and not another's capture is kept.
+
     Raises:
         ArtifactError: The place cannot be written, or holds something that is not a capture.
     """
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         try:
-            _move(build, destination, replace=replace)
+            moved = _move(build, destination, replace=replace)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
             with workspace(destination) as near:
                 copy = near / "copy"
                 shutil.copytree(build, copy)
-                _move(copy, destination, replace=replace)
+                moved = _move(copy, destination, replace=replace)
     except OSError as error:
         raise _unwritable(destination, error) from error
     shutil.rmtree(build, ignore_errors=True)
+    return moved
 
 
 def clean(directory: Path, *, min_age: float = STALE_AFTER) -> int:
@@ -182,12 +186,12 @@ def is_old(path: Path, *, min_age: float = STALE_AFTER) -> bool:
     return _age(path) >= min_age
 
 
-def _move(build: Path, destination: Path, *, replace: bool) -> None:
+def _move(build: Path, destination: Path, *, replace: bool) -> bool:
     """Rename ``build`` to ``destination``; see ``publish`` for what may stand there."""
     while True:
         try:
             build.rename(destination)
-            return
+            return True
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
@@ -200,7 +204,7 @@ def _move(build: Path, destination: Path, *, replace: bool) -> None:
                 hint="name a directory that does not exist yet, or an empty one",
             )
         if not replace:
-            return
+            return False
         # A directory cannot be renamed over another that has files in it, so the old one steps
         # aside first. Between the two renames a reader finds nothing, which is a miss, never half.
         with workspace(destination) as aside:

@@ -89,10 +89,13 @@ def compile_here(request: Request, triton: str) -> Path:
     """
     source = describe.find_kernel(request.kernel)
     name = key(request, source, triton)
-    destination = _stored(name) or _free(name)
-    with ONE_AT_A_TIME:
-        _make(request, source, destination)
-    return destination
+    while True:
+        destination = _stored(name) or _free(name)
+        with ONE_AT_A_TIME:
+            made = _make(request, source, destination)
+        # Another process may have been first there, with other versions of what the file imports.
+        if made or _is_current(destination):
+            return destination
 
 
 def is_stored(request: Request) -> bool:
@@ -144,8 +147,12 @@ def _is_current(destination: Path) -> bool:
         return False
 
 
-def _make(request: Request, source: describe.KernelSource, destination: Path) -> None:
-    """Compile every variant in a workspace and publish them together."""
+def _make(request: Request, source: describe.KernelSource, destination: Path) -> bool:
+    """Compile every variant in a workspace and publish them together.
+
+    Returns:
+        Whether they are what lies there now.
+    """
     with not_interpreted():
         # These import Triton, which takes a third of a second and is not on every machine.
         from irlens.capturing import explain, triton_door
@@ -169,7 +176,7 @@ def _make(request: Request, source: describe.KernelSource, destination: Path) ->
         for index, variant in enumerate(made):
             _write(work / "build" / f"{index:03}", request, source, sources, variant)
         # What another process has published meanwhile may already be in use: it stays.
-        store.publish(work / "build", destination, replace=request.run)
+        return store.publish(work / "build", destination, replace=request.run)
 
 
 def _write(

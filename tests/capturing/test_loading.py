@@ -1,3 +1,4 @@
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable
@@ -6,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens.artifacts import store
 from irlens.capturing import Request, capture_entries, is_stored
 from irlens.model.capture import Manifest
 from irlens.model.config import Target
@@ -60,6 +62,29 @@ def test_a_file_imports_from_its_own_folder_and_that_is_recorded(
     assert stores_42(entry), "whoever looks at the one before still has it"
     helper.write_text(helper.read_text().replace("17", "42"))
     assert capture_entries(request(path, sm_90)) == [entry], "and it is not compiled again"
+
+
+def test_what_another_publishes_first_of_other_files_is_not_taken(
+    write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = write("VALUE = tl.constexpr(17)\n", "raced_of_a_test.py")
+    asked = request(write("from raced_of_a_test import VALUE\n" + textwrap.dedent(KERNEL)), sm_90)
+    (older,) = capture_entries(asked)
+    helper.write_text(helper.read_text().replace("17", "42"))
+    publish = store.publish
+    places: list[Path] = []
+
+    def overtaken(build: Path, destination: Path, *, replace: bool) -> bool:
+        """Publish where another one that was slower to compile the older version is first."""
+        places.append(destination)
+        if len(places) == 1:
+            shutil.copytree(older.parent, destination)
+        return publish(build, destination, replace=replace)
+
+    monkeypatch.setattr(store, "publish", overtaken)
+    (entry,) = capture_entries(asked)
+    assert stores_42(entry)
+    assert [entry.parent] == places[1:]
 
 
 def test_a_file_in_a_package_may_import_relatively(
