@@ -144,6 +144,11 @@ async def test_the_panes_keep_their_height_while_the_cursor_moves(bench: Workben
         await pilot.resize_terminal(160, 30)
         await settle(pilot)
         assert view.linked.size.height == before
+        await press(pilot, "right_parenthesis m")
+        await pilot.resize_terminal(60, 30)
+        await settle(pilot)
+        await press(pilot, "g")
+        assert view.linked.size.height == height
 
 
 async def test_places_of_a_line_are_gone_through(bench: Workbench) -> None:

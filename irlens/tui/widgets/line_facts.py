@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from textual import events
 from textual.content import Content
 from textual.widgets import Static
 
@@ -32,23 +31,25 @@ class LineFacts(Static):
     def __init__(self) -> None:
         super().__init__(id="facts", markup=False)
         self._told: tuple[str, Sequence[str]] = ("", ())
-        self._width = 0
+        self._width, self._height = 0, _LEAST_HEIGHT
 
     def tell(self, first: str, facts: Sequence[str] = ()) -> None:
         """Show a line, and below it facts, each whole in a line if there is room."""
         self._told = first, facts
         self._draw()
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Keep the height; in another width it may be another."""
+    def on_resize(self) -> None:
+        """Draw anew for another width, in which it may have another height."""
         if self.content_size.width != self._width:
             self._width = self.content_size.width
-            self.styles.min_height = _LEAST_HEIGHT
+            self._height = _LEAST_HEIGHT
             self._draw()
-        else:
-            self.styles.min_height = event.size.height
 
     def _draw(self) -> None:
         first, *rest = (Content(printable_line(text)) for text in (self._told[0], *self._told[1]))
         below = [flowing(Content(""), rest, "   ", self._width or self.screen.size.width)]
         self.update(lines([first, *(below if rest else [])]))
+        if self._width:
+            needed = self.get_content_height(self.size, self.screen.size, self._width)
+            self._height = min(max(needed, self._height), _MOST_HEIGHT)
+            self.styles.min_height = self._height
