@@ -139,6 +139,16 @@ async def test_the_stages_come_one_after_the_other_with_how_much_moved(bench: Wo
         assert f"ttgir {code.added + code.removed + code.changed}" in told
 
 
+async def test_a_click_on_a_stage_shows_it(bench: Workbench) -> None:
+    async with comparing(bench) as (screen, pilot):
+        stages = screen.query_one("#stages", Static)
+        at = str(stages.content).index("ttgir") + stages.styles.padding.left
+        await pilot.click(stages, offset=(at, 0))
+        await settle(pilot)
+        assert screen.stage == screen.diff.border_title == "ttgir"
+        assert screen.lens.remembered.layout["compare.stage"] == "ttgir"
+
+
 async def test_the_sides_can_be_exchanged_and_another_one_picked(bench: Workbench) -> None:
     async with comparing(bench) as (screen, pilot):
         await pilot.press("x")

@@ -91,8 +91,7 @@ registers, labels, source locations and addresses are no difference.
         """Show the next (-1: previous) stage."""
         if self.stages:
             at = self.stages.index(self.stage) if self.stage in self.stages else -1
-            self.show_stage(self.stages[(at + step) % len(self.stages)])
-            self.lens.remembered.layout["compare.stage"] = self.stage
+            self.pick_stage(self.stages[(at + step) % len(self.stages)])
 
     def action_split(self) -> None:
         """Put the sides beside each other, or under each other."""

@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.style import Style
 from textual.widgets import Static
 
 from irlens.model.comparison import Comparison
@@ -29,6 +31,8 @@ _FIRST = ("ptx", "amdgcn", "ttgir")
 _KEPT_LINES = 20_000
 #: Seconds for a stage above which the others are compared only when they are asked for.
 _SLOW = 1.5
+#: Under which a part of the text says which stage it is the name of.
+_STAGE = "stage"
 
 
 class SidesScreen(LensScreen):
@@ -146,6 +150,16 @@ class SidesScreen(LensScreen):
             then, failed = partial(self._show, stage), partial(self._miss, stage)
             self._compare(stage, then, failed, group="code")
 
+    @on(events.Click, "#stages")
+    def _clicked(self, event: events.Click) -> None:
+        if stage := event.style.meta.get(_STAGE):
+            self.pick_stage(stage)
+
+    def pick_stage(self, stage: str) -> None:
+        """Show a stage that the user asked for, and begin with it the next time."""
+        self.show_stage(stage)
+        self.lens.remembered.layout["compare.stage"] = stage
+
     def _show(self, stage: str, difference: Difference) -> None:
         self._keep(stage, difference)
         # It may have been left and returned to while it was compared.
@@ -214,5 +228,6 @@ class SidesScreen(LensScreen):
             moved = self._moved.get(stage)
             number = "" if moved is None else f" {count(moved)}" if moved else " ="
             style = "bold reverse" if stage == self.stage else "" if moved else DIM
-            told.append(Content.styled(f" {stage}{number} ", style))
+            name = Content.styled(f" {stage}{number} ", style)
+            told.append(name.stylize(Style.from_meta({_STAGE: stage})))
         self.query_one("#stages", Static).update(Content(" ").join(told))
