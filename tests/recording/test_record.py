@@ -170,6 +170,8 @@ def test_a_program_runs_as_python_would_run_it(
         scale[(1,)](5, BLOCK=32)
         """
     )
+    if "PYTHONPATH" in os.environ:
+        monkeypatch.setenv("EXPECTED", os.environ["PYTHONPATH"])
     monkeypatch.chdir(recorder.folder)
     program = Program(name="program.py", is_module=False, arguments=("--flag", "value"))
     recording = record(program, recorder.place, [H100], pretend=True)
