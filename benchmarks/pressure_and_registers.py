@@ -11,7 +11,8 @@ from pathlib import Path
 from statistics import correlation
 
 import irlens
-from irlens.artifacts.load import Broken, load
+from irlens.artifacts.entries import Broken
+from irlens.artifacts.load import load
 from irlens.model.errors import ArtifactError
 
 
