@@ -6,6 +6,9 @@ python docs/screenshots.py
 import asyncio
 from pathlib import Path
 
+from textual.pilot import Pilot
+from textual.widgets import Input
+
 from irlens.artifacts.load import load
 from irlens.capturing import Request
 from irlens.tui.app import Lens
@@ -37,14 +40,23 @@ async def take(name: str) -> None:
     bench = Bench("samples", lambda: load(path), asking=_never, root=path)
     app = Lens(bench, entry=bench.single() if capture else None)
     async with app.run_test(size=size) as pilot:
-        await pilot.pause(0.2)
-        await app.workers.wait_for_complete()
+        picture = await _when_still(pilot, name)
         for key in keys:
             await pilot.press(key)
-            await pilot.pause(0.3)
-            await app.workers.wait_for_complete()
-        await pilot.pause(0.3)
-        (IMAGES / f"{name}.svg").write_text(app.export_screenshot(title=f"irlens {name}"))
+            picture = await _when_still(pilot, name)
+        (IMAGES / f"{name}.svg").write_text(picture)
+
+
+async def _when_still(pilot: Pilot[None], name: str) -> str:
+    """Return the picture when every question is answered, and nothing moves any more."""
+    before, picture = None, ""
+    while picture != before:
+        await pilot.app.workers.wait_for_complete()
+        for field in pilot.app.screen.query(Input):
+            field.cursor_blink = False
+        await pilot.pause(0.5)
+        before, picture = picture, pilot.app.export_screenshot(title=f"irlens {name}")
+    return picture
 
 
 def main() -> None:
