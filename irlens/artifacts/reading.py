@@ -6,8 +6,8 @@ from irlens.model.errors import ArtifactError
 
 #: What to do about a path that leads to nothing.
 RIGHT_PATH = (
-    "name a Triton cache (such as ~/.triton/cache), one of its entries, or a single artifact: "
-    "NAME.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco"
+    "name a kernel (FILE.py:KERNEL), a Triton cache (such as ~/.triton/cache), one of its entries, "
+    "or a single artifact: NAME.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco"
 )
 
 

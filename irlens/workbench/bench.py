@@ -221,7 +221,7 @@ class Bench:
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
         """Compile again, with some settings changed."""
-        cancels = self._made.cancels
+        cancels = self._made.cancels  # before anything that takes a while
         from irlens.workbench.recompiling import request_of
 
         capture = self._capture_of(key)
