@@ -70,7 +70,8 @@ def _is_moving(app: App[Any]) -> bool:
         return True
     if any(node.message_queue_size for node in (app, *screen.walk_children(with_self=True))):
         return True
-    return bool(screen._layout_required or screen._dirty_widgets or screen._callbacks)
+    is_changed = screen._layout_required or screen._scroll_required or screen._repaint_required
+    return bool(is_changed or screen._dirty_widgets or screen._callbacks)
 
 
 def _is_asking(app: App[Any]) -> bool:
