@@ -203,10 +203,10 @@ class WhatIf(Panel):
 
     def _added(self) -> str:
         """Say how many more warps a CTA has than were asked for: they stay as they are."""
-        known, compiled = self._report and self._report.occupancy, self._compiled
-        if not known or not known.blocks_per_sm or compiled is None:
+        held = self._report.occupancy if self._report is not None else None
+        if held is None or not held.blocks_per_sm or self._compiled is None:
             return ""
-        added = known.active_warps // known.blocks_per_sm - compiled.num_warps
+        added = held.active_warps // held.blocks_per_sm - self._compiled.num_warps
         return f"  and {added} added" if added else ""
 
 
