@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.command import CommandList, CommandPalette
+from textual.events import Resize
+from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
@@ -275,3 +278,29 @@ def test_help_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool
         await settle(pilot)
 
     assert snap_compare(app, terminal_size=(120, 40), run_before=open_help)
+
+
+async def test_sizes_that_wait_behind_each_other_come_to_an_end(bench: Workbench) -> None:
+    app = Lens(bench, entry="softmax-h100")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        screen = app.screen
+        app._size = Size(121, 40)
+        seen: list[Size] = []
+        for size in (Size(120, 24), app._size):
+            screen.post_message(Resize(size, size))
+            screen.call_later(seen.append, size)  # else the later one takes the other's place
+        # An endless exchange would leave no turn to anything else, not to a limit of time either.
+        layouts = 0
+        lay_out = screen._refresh_layout
+
+        def counted(*args: Any, **options: Any) -> None:
+            nonlocal layouts
+            layouts += 1
+            if layouts < 50:
+                lay_out(*args, **options)
+
+        screen._refresh_layout = counted  # type: ignore[method-assign]
+        await settle(pilot)
+        assert layouts < 50
+        assert screen.size == app._size

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar, cast
 
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
@@ -107,6 +108,14 @@ class LensScreen(Screen[None]):
             self.lens.show_comparison(origin.key, key)
         else:
             self.lens.pick(key, lambda other: self.lens.show_comparison(key, other))
+
+    def _screen_resized(self, size: Size) -> None:
+        """Lay out for the size that the terminal has by now.
+
+        Textual lays out for that of the event, and sends itself another one. Two of them that wait
+        behind each other, while the screen is busy, would follow each other for ever.
+        """
+        super()._screen_resized(self.lens.size)
 
     def on_screen_resume(self) -> None:
         """Show what has waited for the screen above this one."""
