@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from irlens import arch
-from irlens.capturing import Request, capture, find_device
-from irlens.inspection import inspect
+from irlens import gpus as arch
+from irlens.compiler import Request, capture, find_device
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
+from irlens.report import inspect
 
 SWEEP: dict[str, list[dict[str, ConstexprValue]]] = {
     "vector_add": [{"BLOCK_SIZE": size} for size in (256, 1024, 4096)],

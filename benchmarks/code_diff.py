@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from irlens.comparison.code import compare_code
-from irlens.comparison.code.align import align, side
-from irlens.comparison.code.declarations import Declarations
-from irlens.comparison.code.hunks import Rows
-from irlens.comparison.code.names import Correspondence
-from irlens.comparison.code.reading import read
+from irlens.diff.code import compare_code
+from irlens.diff.code.align import align, side
+from irlens.diff.code.declarations import Declarations
+from irlens.diff.code.hunks import Rows
+from irlens.diff.code.names import Correspondence
+from irlens.diff.code.reading import read
 from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from irlens.artifacts import elf
 from irlens.artifacts.load import load
-from irlens.capturing import find_device
 from irlens.cli.subject import known_gpu
+from irlens.compiler import find_device
 from irlens.model.capture import MANIFEST_NAME, STAGE_ORDER, Capture
 
 _COMPARED = {f".{stage}" for stage in STAGE_ORDER} | {".json"}

@@ -26,10 +26,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from irlens.artifacts.load import load
-from irlens.capturing import Request
+from irlens.compiler import Request
+from irlens.session.bench import Bench
 from irlens.tui.app import Lens
 from irlens.tui.widgets.entry_table import EntryTable
-from irlens.workbench.bench import Bench
 
 CAPTURES = Path(__file__).resolve().parents[1] / "samples" / "captures"
 ENTRIES = 1000

@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Any
 
 import irlens
-from irlens import arch
-from irlens.capturing import find_device, known_files
+from irlens import gpus as arch
+from irlens.compiler import find_device, known_files
 from irlens.model.report import Report
 
 SOFTMAX = [{"num_stages": s, "num_warps": w} for w in (4, 8) for s in (1, 2, 3, 4, 5)]

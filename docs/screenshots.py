@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from irlens.artifacts.load import load
-from irlens.capturing import Request
+from irlens.compiler import Request
+from irlens.session.bench import Bench
 from irlens.tui.app import Lens
-from irlens.workbench.bench import Bench
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT / "samples" / "captures"

@@ -43,11 +43,11 @@ def capture(
 
     Raises:
         IrlensError: A name is unknown, the kernel does not compile, or its autotuner leaves
-            several configurations: ``irlens.capturing.capture`` returns them all.
+            several configurations: ``irlens.compiler.capture`` returns them all.
     """
-    from irlens import arch
-    from irlens.capturing import Request
-    from irlens.capturing import capture as capture_all
+    from irlens import gpus as arch
+    from irlens.compiler import Request
+    from irlens.compiler import capture as capture_all
     from irlens.model.errors import CaptureError
 
     gpu = arch.find(target)
@@ -64,7 +64,7 @@ def capture(
     if len(captures) > 1:
         raise CaptureError(
             f"{kernel} is autotuned over {len(captures)} configurations",
-            hint="fix what they vary, or use irlens.capturing.capture, which returns them all",
+            hint="fix what they vary, or use irlens.compiler.capture, which returns them all",
         )
     return captures[0]
 
@@ -91,14 +91,14 @@ def inspect(capture: "Capture") -> "Report":
     Raises:
         ArtifactError: An artifact is broken.
     """
-    from irlens.inspection import inspect as inspect_capture
+    from irlens.report import inspect as inspect_capture
 
     return inspect_capture(capture)
 
 
 def compare(before: "Report", after: "Report") -> "Comparison":
     """Return what moved from one report to another, by what it means."""
-    from irlens.comparison import compare as compare_reports
+    from irlens.diff.report import compare as compare_reports
 
     return compare_reports(before, after)
 

@@ -20,19 +20,17 @@ from typing import get_args
 import msgspec
 
 import irlens
-from irlens import arch
-from irlens.capturing import Request, capture_entries
-from irlens.checks import find_rule
+from irlens import gpus as arch
+from irlens.check import project
+from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort, written
+from irlens.check.baseline import NAME as BASELINE_NAME
+from irlens.check.check import check
+from irlens.check.matching import Made
+from irlens.check.rules import Rules
 from irlens.cli.exits import Exit
-from irlens.comparison.code.sets import match as match_code
-from irlens.comparison.sets import against_first, match
-from irlens.gate import project
-from irlens.gate.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort, written
-from irlens.gate.baseline import NAME as BASELINE_NAME
-from irlens.gate.check import check
-from irlens.gate.matching import Made
-from irlens.gate.rules import Rules
-from irlens.inspection import inspect
+from irlens.compiler import Request, capture_entries
+from irlens.diff.code.sets import match as match_code
+from irlens.diff.report.sets import against_first, match
 from irlens.model.capture import Capture
 from irlens.model.check import Check
 from irlens.model.code import CodeComparisons
@@ -40,8 +38,10 @@ from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
 from irlens.model.sweep import Sweep
-from irlens.report import DETAILS, Kind, View, extension, format_names, load_writer
-from irlens.report.json import schema
+from irlens.render import DETAILS, Kind, View, extension, format_names, load_writer
+from irlens.render.json import schema
+from irlens.report import inspect
+from irlens.rules import find_rule
 
 SAMPLES = Path(__file__).resolve().parent
 README = SAMPLES.parent / "README.md"

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, settings
 
 import irlens
 from irlens.artifacts import memo
-from irlens.inspection import inspect
 from irlens.model.capture import Capture
 from irlens.model.report import Report
+from irlens.report import inspect
 
 # How long an example takes says something of the machine only.
 settings.register_profile("irlens", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from irlens.report import extension, format_names
+from irlens.render import extension, format_names
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 #: What is in the folder but not made from the captures in it.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.capturing.request import triton_version
+from irlens.compiler.request import triton_version
 
 README = Path(__file__).parents[1] / "README.md"
 OUTPUT = re.compile(r"<!-- output: irlens (.*?) -->\n```text\n(.*?)```\n<!-- end -->", re.S)

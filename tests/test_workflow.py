@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from irlens.check import project
 from irlens.cli.root import root
-from irlens.gate import project
 
 REPOSITORY = Path(__file__).parents[1]
 FILE = REPOSITORY / "samples" / "workflow" / "irlens.yml"

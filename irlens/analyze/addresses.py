@@ -7,13 +7,13 @@ import msgspec
 
 from irlens.analyze import strides
 from irlens.analyze.mlir_loops import user_line
-from irlens.analyze.mlir_values import Value as Name
-from irlens.analyze.mlir_values import Values
 from irlens.analyze.ptx_accesses import Direction
 from irlens.analyze.strides import Value
 from irlens.analyze.ttir_values import evaluate, leading_number, pointee_bits, result_shape
+from irlens.isa.mlir import Argument, Module, Operation
+from irlens.isa.mlir.values import Value as Name
+from irlens.isa.mlir.values import Values
 from irlens.model.source import SourceLocation
-from irlens.parse.mlir import Argument, Module, Operation
 
 #: Walks of a kernel until its loops' values must have settled. Real ones take two or three.
 _MAX_WALKS = 8

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from irlens.isa.amdgcn import Function, Instruction, Label
 from irlens.model.errors import ArtifactError
-from irlens.parse.amdgcn import Function, Instruction, Label
 
 #: Behind these control does not go on. gfx1250 has names of its own for those with an address.
 _ENDS = frozenset(

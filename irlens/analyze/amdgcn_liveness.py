@@ -18,11 +18,11 @@ import msgspec
 
 from irlens.analyze import liveness
 from irlens.analyze.amdgcn_cfg import Cfg
-from irlens.analyze.amdgcn_registers import FILES, SCALAR, VECTOR, access, bits
 from irlens.analyze.line_pressure import by_line, by_origin, line_of
+from irlens.isa.amdgcn import Function, Instruction, RegisterRange, Unknown
+from irlens.isa.amdgcn.registers import FILES, SCALAR, VECTOR, access, bits
 from irlens.model.pressure import StagePressure
 from irlens.model.source import SourceLocation
-from irlens.parse.amdgcn import Function, Instruction, RegisterRange, Unknown
 
 
 class Registers(msgspec.Struct, frozen=True):

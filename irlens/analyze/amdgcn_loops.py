@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from irlens.analyze.amdgcn_cfg import Block, Cfg, build
-from irlens.analyze.amdgcn_memory import is_scalar_load, transfer, writes_lds
 from irlens.analyze.graph import find_loops, predecessors
+from irlens.isa.amdgcn import Function, Instruction
+from irlens.isa.amdgcn.memory import is_scalar_load, transfer, writes_lds
 from irlens.model.source import SourceLocation
-from irlens.parse.amdgcn import Function, Instruction
 
 
 class KernelLoops:

@@ -8,16 +8,16 @@ order, so that they are followed through the control flow as groups of a single 
 from collections.abc import Sequence
 
 from irlens.analyze.amdgcn_cfg import Cfg
-from irlens.analyze.amdgcn_memory import Counter, limit, raises, stores_count_apart
 from irlens.analyze.amdgcn_mix import classify
 from irlens.analyze.graph import find_loops
 from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, by_header, finish, join
 from irlens.analyze.pipelines.groups import Commit, Event, Wait
 from irlens.analyze.pipelines.retiring import follow
+from irlens.isa.amdgcn import Function, Instruction
+from irlens.isa.amdgcn.memory import Counter, limit, raises, stores_count_apart
 from irlens.model.listing import PipelineMark
 from irlens.model.report import Pipeline
-from irlens.parse.amdgcn import Function, Instruction
 
 #: What only copies between global memory and LDS raise: who waits for it waits for those.
 _OF_COPIES: tuple[Counter, ...] = ("async", "tensor")

@@ -7,8 +7,8 @@ LLVM, "AMDGPU Instruction Syntax"): what executes the instruction, what it does,
 import re
 from collections import Counter
 
+from irlens.isa.amdgcn import Function, Instruction, Operation
 from irlens.model.report import InstructionMix
-from irlens.parse.amdgcn import Function, Instruction, Operation
 
 #: Instructions of each class, by as much of the mnemonic as decides it; the longest match counts.
 _CLASSES = {

@@ -6,12 +6,12 @@ scalar register is spilled by ``v_writelane``, one of many that a VGPR has room 
 """
 
 from irlens.analyze.amdgcn_cfg import Cfg
-from irlens.analyze.amdgcn_memory import access_bytes, is_spill
 from irlens.analyze.amdgcn_mix import classify
 from irlens.analyze.graph import find_loops
 from irlens.analyze.line_pressure import line_of
+from irlens.isa.amdgcn import Instruction
+from irlens.isa.amdgcn.memory import access_bytes, is_spill
 from irlens.model.spills import SpillPlace, SpillSite
-from irlens.parse.amdgcn import Instruction
 
 _REGISTER_BYTES = 4
 

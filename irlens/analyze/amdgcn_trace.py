@@ -9,7 +9,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from irlens.analyze.amdgcn_memory import (
+from irlens.analyze.amdgcn_mix import classify
+from irlens.analyze.amdgcn_queue import MAX_ITERATIONS, Queue, settle
+from irlens.isa.amdgcn import Instruction
+from irlens.isa.amdgcn.memory import (
     Counter,
     is_spill,
     limit,
@@ -18,10 +21,7 @@ from irlens.analyze.amdgcn_memory import (
     transfer,
     writes_lds,
 )
-from irlens.analyze.amdgcn_mix import classify
-from irlens.analyze.amdgcn_queue import MAX_ITERATIONS, Queue, settle
-from irlens.analyze.amdgcn_registers import access, operation_access
-from irlens.parse.amdgcn import Instruction
+from irlens.isa.amdgcn.registers import access, operation_access
 
 #: LLVM unrolls loops whose trip count it does not know no further than this.
 _MAX_COPIES = 16

@@ -16,9 +16,9 @@ from itertools import product
 
 import msgspec
 
-from irlens.analyze.layouts import Blocked, fields, layout_of
-from irlens.analyze.ttgir_types import Shaped
-from irlens.parse.mlir import Module
+from irlens.isa.mlir import Module
+from irlens.isa.mlir.layouts import Blocked, fields, layout_of
+from irlens.isa.mlir.types import Shaped
 
 BANKS = 32
 _WORD = 4

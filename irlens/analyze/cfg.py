@@ -2,8 +2,8 @@
 
 import msgspec
 
+from irlens.isa.ptx import Function, Instruction, Label, Symbol
 from irlens.model.errors import ArtifactError
-from irlens.parse.ptx import Function, Instruction, Label, Symbol
 
 #: Opcodes behind which control does not simply go on.
 _ENDS = frozenset({"ret", "exit", "trap"})

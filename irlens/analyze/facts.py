@@ -2,7 +2,9 @@
 
 import msgspec
 
-from irlens.arch import Gpu
+from irlens.gpus import Gpu
+from irlens.isa.mlir import Module
+from irlens.isa.ptx import Function
 from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline
@@ -10,8 +12,6 @@ from irlens.model.resources import Resources
 from irlens.model.spills import SpillSite
 from irlens.model.warp_groups import WarpGroup
 from irlens.model.words import VendorWords
-from irlens.parse.mlir import Module
-from irlens.parse.ptx import Function
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

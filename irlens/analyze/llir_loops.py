@@ -9,8 +9,8 @@ import msgspec
 
 from irlens.analyze.graph import LoopForest, Successors
 from irlens.analyze.graph import find_loops as find_in_graph
+from irlens.isa.llir.parser import Function, Instruction
 from irlens.model.source import SourceLocation
-from irlens.parse.llir import Function, Instruction
 
 _NAME = r'(?:"[^"\n]*"|[\w$.-]+)'
 _LABEL = re.compile(rf"(?P<name>{_NAME}):")

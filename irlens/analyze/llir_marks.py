@@ -9,17 +9,18 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from irlens.analyze import llir_amdgcn
 from irlens.analyze.llir_loops import Flow
-from irlens.analyze.llir_ptx import Calls
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
 from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.pipelines.originals import Original, goes_by_barrier, take_over
 from irlens.analyze.pipelines.streams import STREAMS, announced, at_barrier
+from irlens.isa import ptx
+from irlens.isa.llir import amdgcn as llir_amdgcn
+from irlens.isa.llir import parser as llir
+from irlens.isa.llir.ptx import Calls
 from irlens.model.listing import PipelineMark
 from irlens.model.report import Pipeline, PipelineKind
-from irlens.parse import llir, ptx
 
 #: Instructions of PTX that one call can stand for; keys are of the line and the one among them.
 _MOST_PER_CALL = 1 << 16

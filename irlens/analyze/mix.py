@@ -2,8 +2,8 @@
 
 from collections import Counter
 
+from irlens.isa.ptx import Function, Instruction
 from irlens.model.report import InstructionMix
-from irlens.parse.ptx import Function, Instruction
 
 #: Instructions of each class, by as much of their dotted name as decides it. Those of
 #: ``_TYPED`` and ``_MEMORY`` are classed by their type and their state space instead.

@@ -22,8 +22,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens.isa.mlir import Module, Operation
 from irlens.model.source import SourceLocation
-from irlens.parse.mlir import Module, Operation
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
 

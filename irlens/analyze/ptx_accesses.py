@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias
 
 from irlens.analyze import cfg
 from irlens.analyze.graph import find_loops
+from irlens.isa.ptx import Function, Immediate, Instruction
 from irlens.model.source import SourceLocation
-from irlens.parse.ptx import Function, Immediate, Instruction
 
 Direction: TypeAlias = Literal["load", "store"]
 Place: TypeAlias = tuple[Direction, tuple[SourceLocation, ...]]

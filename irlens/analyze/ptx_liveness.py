@@ -13,10 +13,10 @@ import msgspec
 from irlens.analyze import liveness
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.line_pressure import by_line, by_origin, line_of
-from irlens.analyze.ptx_registers import Declared, access, resolve
+from irlens.isa.ptx import Function, Unknown
+from irlens.isa.ptx.registers import Declared, access, resolve
 from irlens.model.pressure import StagePressure
 from irlens.model.source import SourceLocation
-from irlens.parse.ptx import Function, Unknown
 
 _TYPE = re.compile(r"(?:v([248])\.)?(?:[bsuf]|bf)(8|16|32|64|128)(x2)?")
 

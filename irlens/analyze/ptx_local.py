@@ -2,7 +2,7 @@
 
 from math import prod
 
-from irlens.parse.ptx import Function, Variable
+from irlens.isa.ptx import Function, Variable
 
 _BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 #: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.

@@ -1,10 +1,10 @@
 """A capture on its GPU: which one that is, and how much of it the kernel can fill."""
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.analyze import occupancy
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.resources import Demand
-from irlens.arch import Gpu
+from irlens.gpus import Gpu
 from irlens.model.capture import Capture
 from irlens.model.errors import UnknownNameError
 from irlens.model.report import Occupancy

@@ -5,10 +5,10 @@ import msgspec
 from irlens.analyze.kernels import by_name
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.occupancy import Usage
-from irlens.arch import Gpu
+from irlens.artifacts import cubin, hsaco
+from irlens.gpus import Gpu
 from irlens.model.capture import Capture
 from irlens.model.resources import Resources
-from irlens.parse import cubin, hsaco
 
 METADATA = "Triton's metadata"
 

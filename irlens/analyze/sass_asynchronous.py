@@ -23,10 +23,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
+from irlens.isa import ptx
+from irlens.isa.sass import Guard, Instruction, Section
 from irlens.model.listing import PipelineRole
 from irlens.model.report import PipelineKind
-from irlens.parse import ptx
-from irlens.parse.sass import Guard, Instruction, Section
 
 #: What is committed and waited for on its own; "stores" are bulk copies out of shared memory.
 Stream: TypeAlias = Literal[

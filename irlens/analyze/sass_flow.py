@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import msgspec
 
 from irlens.analyze.graph import Successors, reverse_postorder
-from irlens.parse.sass import Instruction, Section
+from irlens.isa.sass import Instruction, Section
 
 _BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
 _ENDS = frozenset({"EXIT", "RET", "KILL"})

@@ -17,12 +17,13 @@ sources of an asynchronous wgmma only where it is issued.
 
 import msgspec
 
-from irlens.analyze import liveness, sass_flow, sass_registers
+from irlens.analyze import liveness, sass_flow
 from irlens.analyze.line_pressure import by_line
 from irlens.analyze.sass_flow import Call, Flow
-from irlens.analyze.sass_registers import ALL, FILES, STACK_POINTER
+from irlens.isa.sass import Instruction, Section
+from irlens.isa.sass import registers as sass_registers
+from irlens.isa.sass.registers import ALL, FILES, STACK_POINTER
 from irlens.model.pressure import StagePressure
-from irlens.parse.sass import Instruction, Section
 
 
 class SassLiveness(msgspec.Struct, frozen=True, kw_only=True):

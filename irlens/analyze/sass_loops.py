@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from irlens.analyze.graph import LoopForest
 from irlens.analyze.pipelines.loops import FunctionLoops
-from irlens.parse.sass import Instruction, Section
+from irlens.isa.sass import Instruction, Section
 
 _BRANCHES = frozenset({"bra", "brx"})
 

@@ -20,9 +20,9 @@ from irlens.analyze.sass_asynchronous import (
 )
 from irlens.analyze.sass_loops import match_loops
 from irlens.analyze.sass_tries import first_tries
+from irlens.isa.sass import Section
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
-from irlens.parse.sass import Section
 
 _KINDS: dict[Stream, PipelineKind] = {
     "cp.async": "cp.async",

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from irlens.isa.sass import Instruction, Section
 from irlens.model.source import SourceLocation
-from irlens.parse.sass import Instruction, Section
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
 

@@ -3,8 +3,8 @@
 from irlens.analyze import sass_flow
 from irlens.analyze.graph import find_loops
 from irlens.analyze.line_pressure import line_of
+from irlens.isa.sass import Instruction, Section
 from irlens.model.spills import SpillSite
-from irlens.parse.sass import Instruction, Section
 
 _BYTES = {"8": 1, "16": 2, "U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from irlens.analyze.graph import predecessors
 from irlens.analyze.sass_asynchronous import at_barrier
 from irlens.analyze.sass_flow import Flow
-from irlens.parse.sass import Instruction, Section
+from irlens.isa.sass import Instruction, Section
 
 
 def first_tries(section: Section, flow: Flow) -> Iterator[tuple[Instruction, Instruction]]:

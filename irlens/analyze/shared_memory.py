@@ -9,11 +9,11 @@ said exactly is how many bytes of buffers are alive at once, and what that leave
 from collections.abc import Iterable
 
 from irlens.analyze.mlir_loops import user_line
-from irlens.analyze.mlir_values import Values
 from irlens.analyze.ttgir_buffers import Buffers
-from irlens.analyze.ttgir_types import allocated_bytes, read_shaped
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.types import allocated_bytes, read_shaped
+from irlens.isa.mlir.values import Values
 from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
-from irlens.parse.mlir import Module, Operation
 
 # Operations for which getScratchValueSize (lib/Analysis/Allocation.cpp) may reserve memory.
 _SCRATCH = (

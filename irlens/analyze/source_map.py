@@ -12,9 +12,10 @@ import msgspec
 
 from irlens.analyze import sass_source
 from irlens.artifacts import tools
+from irlens.isa import amdgcn, mlir, ptx, sass
+from irlens.isa.llir import parser as llir
 from irlens.model.capture import Capture
 from irlens.model.source import SourceLocation
-from irlens.parse import amdgcn, llir, mlir, ptx, sass
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
 

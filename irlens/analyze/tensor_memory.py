@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from irlens.analyze import cfg, graph
 from irlens.analyze.ledger import Ledger
-from irlens.arch import Gpu
+from irlens.gpus import Gpu
+from irlens.isa.ptx import Function, Immediate, Instruction
 from irlens.model.capture import Capture
 from irlens.model.resources import Resources
-from irlens.parse.ptx import Function, Immediate, Instruction
 
 #: A column's 128 lanes of 32 bits (PTX ISA, Tensor Memory Addressing).
 _BYTES_PER_COLUMN = 128 * 4

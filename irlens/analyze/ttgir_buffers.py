@@ -8,9 +8,9 @@ the whole of a ``ttg.warp_specialize``, whose regions run at the same time.
 
 from bisect import bisect_right
 
-from irlens.analyze.mlir_values import Value, Values
-from irlens.analyze.ttgir_types import Shaped, read_shaped
-from irlens.parse.mlir import Module, Operation
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.types import Shaped, read_shaped
+from irlens.isa.mlir.values import Value, Values
 
 _REPEATED = frozenset({"scf.for", "scf.while", "ttg.warp_specialize"})
 _SLICES = frozenset({"ttg.memdesc_index", "ttg.memdesc_subview"})

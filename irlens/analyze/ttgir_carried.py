@@ -1,7 +1,7 @@
 """Values that a loop of a ttgir hands from iteration to iteration before it uses them."""
 
-from irlens.analyze.mlir_values import Value, Values
-from irlens.parse.mlir import Module, Operation
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.values import Value, Values
 
 #: No pipeline is as deep as this.
 _MOST_ITERATIONS = 64

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from irlens.analyze.pipelines.groups import Event
-from irlens.parse.mlir import Module, Operation
+from irlens.isa.mlir import Module, Operation
 
 #: Waits that count instructions: what they retire is not followed.
 _BY_INSTRUCTIONS = ("amdg.async_wait", "amdgpu.async_wait")

@@ -14,21 +14,15 @@ from fractions import Fraction
 
 import msgspec
 
-from irlens.analyze.layouts import layout_of
 from irlens.analyze.mlir_loops import Chain, Loop, find_loops, user_line
-from irlens.analyze.mlir_values import Values
 from irlens.analyze.ttgir_buffers import Buffers
 from irlens.analyze.ttgir_carried import Carried
 from irlens.analyze.ttgir_refusals import LoopBody, refusal
-from irlens.analyze.ttgir_types import (
-    Shaped,
-    cta_parts,
-    element_bits,
-    layout_elements,
-    read_shaped,
-)
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.layouts import layout_of
+from irlens.isa.mlir.types import Shaped, cta_parts, element_bits, layout_elements, read_shaped
+from irlens.isa.mlir.values import Values
 from irlens.model.memory import LoadState, LoopLoad
-from irlens.parse.mlir import Module, Operation
 
 # "amdgpu" became "amdg" in Triton 3.6.
 _TO_REGISTERS = frozenset(

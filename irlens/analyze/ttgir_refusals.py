@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from irlens.analyze.layouts import blocked, layout_of
 from irlens.analyze.mlir_loops import LOADS, Loop
-from irlens.analyze.mlir_values import Value, Values
-from irlens.analyze.ttgir_types import element_bits, read_shaped
-from irlens.parse.mlir import Module, Operation
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.layouts import blocked, layout_of
+from irlens.isa.mlir.types import element_bits, read_shaped
+from irlens.isa.mlir.values import Value, Values
 
 _DOTS = frozenset(
     {

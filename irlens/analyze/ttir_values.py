@@ -7,8 +7,8 @@ import msgspec
 
 from irlens.analyze import strides
 from irlens.analyze.strides import ANY, Axis, Value
-from irlens.analyze.ttgir_types import element_bits, read_shaped
-from irlens.parse.mlir import Operation
+from irlens.isa.mlir import Operation
+from irlens.isa.mlir.types import element_bits, read_shaped
 
 _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 _NUMBER = re.compile(r"(?:dense<)?(-?[0-9]{1,18})>?")

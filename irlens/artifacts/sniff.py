@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.artifacts import elf
 from irlens.artifacts.ttgir_head import module_number
 from irlens.model.capture import BINARY_STAGES

@@ -10,7 +10,7 @@ def kernels(
     _ctx: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the names of kernels that begin so; files where there is none."""
-    from irlens.capturing.finding import known_files
+    from irlens.compiler.finding import known_files
 
     try:
         names = [name for name in sorted(known_files()) if name.startswith(incomplete)]
@@ -22,7 +22,7 @@ def kernels(
 
 def gpus(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the GPUs that may end a list, each with what stands before it."""
-    from irlens import arch
+    from irlens import gpus as arch
 
     before, comma, last = incomplete.rpartition(",")
     names = (gpu.name for gpu in arch.gpus())

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.capturing.describe import KernelSource, find_kernel
-from irlens.capturing.finding import known_files
+from irlens.check.baseline import Baseline, Entry, Recipe
+from irlens.check.matching import Made
 from irlens.cli.options import Asked
 from irlens.cli.subject import find_reports, is_compiled
-from irlens.gate.baseline import Baseline, Entry, Recipe
-from irlens.gate.matching import Made
+from irlens.compiler.describe import KernelSource, find_kernel
+from irlens.compiler.finding import known_files
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 
@@ -173,7 +173,7 @@ def _named(target: str | None) -> str | None:
     """Return a target by the name that reports have for it."""
     if target is None:
         return None
-    from irlens import arch
+    from irlens import gpus as arch
 
     return arch.find(target).target.name
 

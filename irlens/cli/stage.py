@@ -104,7 +104,7 @@ def _show_annotated(
     interleave: bool,
 ) -> None:
     from irlens.cli.annotated import annotated
-    from irlens.workbench.reading import report_of
+    from irlens.session.reading import report_of
 
     rows: list[tuple[str, str]] = []
     for capture in captures:

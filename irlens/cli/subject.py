@@ -12,11 +12,11 @@ from irlens.cli.saved import saved_reports, stdin
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Report
-from irlens.workbench.reading import report_of
+from irlens.session.reading import report_of
 
 if TYPE_CHECKING:
-    from irlens.arch import Gpu
-    from irlens.capturing import Device, Request
+    from irlens.compiler import Device, Request
+    from irlens.gpus import Gpu
 
 DEFAULT_TARGET = "h100"
 _BROKEN_SHOWN = 5
@@ -113,7 +113,7 @@ def _is_artifact(kernel: str) -> bool:
     if "/" in kernel or path.is_file():
         return path.exists() or ":" not in kernel
     if path.is_dir():
-        from irlens.capturing.finding import known_files
+        from irlens.compiler.finding import known_files
 
         return kernel not in known_files()
     return False
@@ -148,8 +148,8 @@ def make_captures(kernel: str, asked: Asked) -> "Iterator[tuple[Capture, Request
     Raises:
         IrlensError: It cannot be compiled.
     """
-    from irlens.capturing import capture, is_stored
-    from irlens.capturing.messages import head_last_words
+    from irlens.compiler import capture, is_stored
+    from irlens.compiler.messages import head_last_words
 
     head_last_words("irlens: error: the compiler ended the process. It said last:\n")
     for request in find_requests(kernel, asked):
@@ -160,7 +160,7 @@ def make_captures(kernel: str, asked: Asked) -> "Iterator[tuple[Capture, Request
 
 def tell_compiling(kernel: str, request: "Request") -> None:
     """Say what takes a while: to whoever looks at a terminal, and to all where it is minutes."""
-    from irlens.capturing import must_install
+    from irlens.compiler import must_install
 
     install = must_install(request.triton)
     if install:
@@ -175,8 +175,8 @@ def require_triton(triton: str | None) -> None:
     Raises:
         IrlensError: There is no such Triton.
     """
-    from irlens.capturing import environments
-    from irlens.capturing.request import triton_version
+    from irlens.compiler import environments
+    from irlens.compiler.request import triton_version
 
     if triton is None:
         triton_version()
@@ -196,8 +196,8 @@ def find_requests(kernel: str, asked: Asked) -> "Iterator[Request]":
     Raises:
         UnknownNameError: A target is unknown.
     """
-    from irlens import arch
-    from irlens.capturing import Request, find_device
+    from irlens import gpus as arch
+    from irlens.compiler import Request, find_device
 
     device = find_device()
     present = known_gpu(device) if device is not None else None
@@ -228,7 +228,7 @@ def tell_default_target() -> None:
 
 def known_gpu(device: "Device") -> "Gpu":
     """Return the GPU that is present: as the product its driver names, else by architecture."""
-    from irlens import arch
+    from irlens import gpus as arch
 
     try:
         return arch.find(device.name or device.target.arch)

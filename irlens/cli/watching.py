@@ -8,22 +8,22 @@ from typing import TypeAlias
 
 import click
 
-from irlens.capturing import capture, is_stored
-from irlens.capturing.saves import Saves
 from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.cli.options import Asked
 from irlens.cli.subject import find_requests, is_compiled, tell_compiling
-from irlens.comparison.code.sets import match as match_code
-from irlens.comparison.sets import match
+from irlens.compiler import capture, is_stored
+from irlens.compiler.saves import Saves
+from irlens.diff.code.sets import match as match_code
+from irlens.diff.report.sets import match
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeComparisons
 from irlens.model.code_lines import summary
 from irlens.model.errors import IrlensError
 from irlens.model.moved import verdict
 from irlens.model.text import plural, printable_line
-from irlens.workbench.compiling import Compiler
-from irlens.workbench.reading import report_of
+from irlens.session.compiling import Compiler
+from irlens.session.reading import report_of
 
 #: What the assembler is given: the last stage that a person can read without a disassembler.
 _CODE = ("ptx", "amdgcn")

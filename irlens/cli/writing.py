@@ -10,7 +10,7 @@ import click
 from irlens.cli import output
 from irlens.cli.sources import Sources
 from irlens.model.errors import IrlensError
-from irlens.report import Detail, Kind, View, check_format, format_names, load_writer
+from irlens.render import Detail, Kind, View, check_format, format_names, load_writer
 
 if TYPE_CHECKING:  # help needs no record
     from irlens.model.code import CodeComparison
@@ -118,7 +118,7 @@ def write(
 
 def _explain(code: str) -> "Rule | None":
     """Ask the checks, which are loaded only for formats that want to know."""
-    from irlens.checks import find_rule
+    from irlens.rules import find_rule
 
     return find_rule(code)
 

@@ -3,8 +3,8 @@ from hypothesis import strategies as st
 
 from irlens.analyze.addresses import Access, accesses, divisors
 from irlens.analyze.strides import Axis
+from irlens.isa.mlir import parse
 from irlens.model.errors import ParseError
-from irlens.parse.mlir import parse
 
 HEAD = """module {
   tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32,

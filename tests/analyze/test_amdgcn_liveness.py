@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from irlens.analyze import amdgcn_cfg, amdgcn_liveness, liveness
 from irlens.analyze.amdgcn_cfg import Cfg
 from irlens.analyze.amdgcn_liveness import Registers
-from irlens.analyze.amdgcn_registers import FILES, VECTOR, access, numbers
+from irlens.isa.amdgcn import Function, Instruction, parse
+from irlens.isa.amdgcn.registers import FILES, VECTOR, access, numbers
 from irlens.model.errors import ArtifactError
 from irlens.model.source import SourceLocation
-from irlens.parse.amdgcn import Function, Instruction, parse
 
 DATA = Path(__file__).parents[1] / "data" / "amd"
 Row = tuple[set[str], set[str], set[str]]

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze.amdgcn_mix import classify, instruction_mix
-from irlens.parse.amdgcn import Function, Operation, parse
+from irlens.isa.amdgcn import Function, Operation, parse
 
 ARCHIVE = Path(__file__).parent.parent / "data" / "amd" / "triton.tar.xz"
 

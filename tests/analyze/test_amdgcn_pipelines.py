@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.analyze.amdgcn_memory import access_bytes, limit, raises, transfer
 from irlens.analyze.pipelines import amdgcn as pipelines
+from irlens.isa.amdgcn import Function, Instruction, parse
+from irlens.isa.amdgcn.memory import access_bytes, limit, raises, transfer
 from irlens.model.report import Pipeline
-from irlens.parse.amdgcn import Function, Instruction, parse
 
 DATA = Path(__file__).parents[1] / "data" / "amd"
 

@@ -2,9 +2,9 @@ import pytest
 
 from irlens.analyze import banks
 from irlens.analyze.banks import Swizzled
-from irlens.analyze.layouts import Blocked, blocked
-from irlens.analyze.ttgir_types import read_shaped
-from irlens.parse.mlir import parse
+from irlens.isa.mlir import parse
+from irlens.isa.mlir.layouts import Blocked, blocked
+from irlens.isa.mlir.types import read_shaped
 
 SHAPE = (64, 64)
 ROWS = Blocked((1, 4), (2, 16), (4, 1), (1, 0))

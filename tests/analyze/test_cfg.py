@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze import cfg
+from irlens.isa.ptx import parse
 from irlens.model.errors import ArtifactError
-from irlens.parse.ptx import parse
 
 DATA = Path(__file__).parents[1] / "data" / "ptx"
 

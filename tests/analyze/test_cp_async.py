@@ -8,9 +8,9 @@ from irlens.analyze import cfg
 from irlens.analyze.pipelines import cp_async
 from irlens.analyze.pipelines.describe import IRREDUCIBLE
 from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.isa.ptx import parse
 from irlens.model.report import Pipeline
 from irlens.model.source import SourceLocation
-from irlens.parse.ptx import parse
 
 DATA = Path(__file__).parents[1] / "data" / "ptx"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze.mix import classify, instruction_mix
-from irlens.parse.ptx import Instruction, parse
+from irlens.isa.ptx import Instruction, parse
 
 DATA = Path(__file__).parents[1] / "data" / "ptx"
 

@@ -11,9 +11,9 @@ from irlens.analyze import cfg
 from irlens.analyze.mlir_loops import Loop, find_loops, requested_stages
 from irlens.analyze.pipelines.cp_async import find
 from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.isa import ptx
+from irlens.isa.mlir import parse
 from irlens.model.source import SourceLocation
-from irlens.parse import ptx
-from irlens.parse.mlir import parse
 
 DATA = Path(__file__).parents[1] / "data"
 ASYNC = {"ttg.async_copy_global_to_local", "ttng.async_tma_copy_global_to_local"}

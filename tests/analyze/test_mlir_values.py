@@ -1,8 +1,8 @@
 """Names of SSA values, which mean something else in each region."""
 
-from irlens.analyze.mlir_values import Value, Values
-from irlens.parse import mlir
-from irlens.parse.mlir import Operation
+from irlens.isa import mlir
+from irlens.isa.mlir import Operation
+from irlens.isa.mlir.values import Value, Values
 
 # Triton 3.9's form of a persistent matmul on sm_100: %a is defined in the default region, and
 # again as an argument of each partition.

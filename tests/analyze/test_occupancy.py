@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.analyze.occupancy import Usage, compute
 from irlens.model.curve import OccupancyCurve
 from irlens.model.errors import ArtifactError

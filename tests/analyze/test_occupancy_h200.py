@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.analyze.occupancy import Usage, compute
 
 DATA = Path(__file__).parents[1] / "data" / "h200"

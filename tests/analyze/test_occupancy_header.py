@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.analyze.occupancy.per_sm import Usage, limits, resident_blocks
 
 CASES = 110_000

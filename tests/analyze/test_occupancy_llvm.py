@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from triton._C.libtriton import llvm
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.analyze.occupancy import Usage, compute
 from irlens.analyze.occupancy.per_sm import warps_by_registers
 

@@ -1,6 +1,6 @@
 from irlens.analyze.ptx_accesses import Place, access_widths, read_once
+from irlens.isa.ptx import parse
 from irlens.model.source import SourceLocation
-from irlens.parse.ptx import parse
 
 PLACE = (SourceLocation("k.py", 30, 9),)
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from irlens.analyze import cfg
 from irlens.analyze.ptx_liveness import analyze
+from irlens.isa.ptx import Function, parse
 from irlens.model.pressure import LiveGroup, StagePressure
 from irlens.model.source import SourceLocation
-from irlens.parse.ptx import Function, parse
 
 DATA = Path(__file__).parents[1] / "data" / "ptx"
 

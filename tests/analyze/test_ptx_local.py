@@ -1,7 +1,7 @@
 import pytest
 
 from irlens.analyze.ptx_local import declared_bytes
-from irlens.parse.ptx import parse
+from irlens.isa.ptx import parse
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
-from irlens.analyze.ptx_registers import access, resolve
-from irlens.parse.ptx import Function, parse
+from irlens.isa.ptx import Function, parse
+from irlens.isa.ptx.registers import access, resolve
 
 # Every form was looked up in the PTX ISA: what is written, what is read.
 FORMS = [

@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import irlens
-from irlens.analyze import sass_flow, sass_liveness, sass_registers
+from irlens.analyze import sass_flow, sass_liveness
 from irlens.analyze.sass_liveness import SassLiveness
-from irlens.analyze.sass_registers import FILES, STACK_POINTER
 from irlens.artifacts import tools
+from irlens.isa import sass
+from irlens.isa.sass import Section
+from irlens.isa.sass import registers as sass_registers
+from irlens.isa.sass.registers import FILES, STACK_POINTER
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ToolError
-from irlens.parse import sass
-from irlens.parse.sass import Section
 
 DATA = Path(__file__).parents[1] / "data"
 COUNTED = sorted(path.name.removesuffix(".live.xz") for path in DATA.glob("sass/*.live.xz"))

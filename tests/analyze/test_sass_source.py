@@ -5,8 +5,8 @@ import pytest
 import irlens
 from irlens.analyze.sass_source import trace
 from irlens.analyze.source_map import map_stage
+from irlens.isa import sass
 from irlens.model.source import SourceLocation
-from irlens.parse import sass
 
 LISTING = """\
 .section .text.kernel,"ax",@progbits

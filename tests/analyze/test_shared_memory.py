@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze import shared_memory
-from irlens.analyze.mlir_values import Value, Values
-from irlens.analyze.ttgir_types import element_bits, read_shaped
-from irlens.capturing import Request, capture
-from irlens.inspection import inspect
+from irlens.compiler import Request, capture
+from irlens.isa.mlir import parse
+from irlens.isa.mlir.types import element_bits, read_shaped
+from irlens.isa.mlir.values import Value, Values
 from irlens.model.config import Target
 from irlens.model.memory import SharedMemory
-from irlens.parse.mlir import parse
+from irlens.report import inspect
 
 DATA = Path(__file__).parents[1] / "data"
 # What takes scratch beside buffers that are alive, in the kernels at hand.

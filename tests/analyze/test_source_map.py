@@ -4,10 +4,10 @@ import pytest
 
 import irlens
 from irlens.analyze.source_map import MAPPED, StageMap, map_stage
+from irlens.isa import ptx
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.source import SourceLocation
-from irlens.parse import ptx
 
 TILE: dict[str, ConstexprValue] = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}
 MATMUL: dict[str, ConstexprValue] = {**TILE, "num_warps": 4, "num_stages": 3, "GROUP_SIZE_M": 8}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze import amdgcn_cfg, amdgcn_spills, sass_spills
+from irlens.isa import amdgcn, sass
 from irlens.model.spills import SpillSite
-from irlens.parse import amdgcn, sass
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 import irlens
-from irlens.inspection import inspect
 from irlens.model.capture import Capture, Stage
 from irlens.model.report import Report
+from irlens.report import inspect
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 ALLOC = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r22], 64;"

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.analyze import cfg, shared_memory, ttgir_loads, ttgir_refusals
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.pipelines import cp_async
 from irlens.analyze.pipelines.loops import analyze_loops
-from irlens.capturing import Request, capture
-from irlens.inspection import inspect
+from irlens.compiler import Request, capture
+from irlens.isa import ptx
+from irlens.isa.mlir import parse
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ParseError
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
-from irlens.parse import ptx
-from irlens.parse.mlir import parse
+from irlens.report import inspect
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -14,10 +14,10 @@ from irlens.artifacts import kept, store
 from irlens.artifacts.kept import CAPTURES, Kept, Kind, remove, survey
 from irlens.artifacts.memo import REPORTS
 from irlens.artifacts.tools import DISASSEMBLY
-from irlens.capturing.environments import ENVIRONMENTS
+from irlens.compiler.environments import ENVIRONMENTS
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
-from irlens.sweeping.journal import SWEEPS
+from irlens.sweep.journal import SWEEPS
 
 KEYS = [letter * 64 for letter in "0123456789abcdef"]
 KINDS = [ENVIRONMENTS, CAPTURES, REPORTS, DISASSEMBLY, SWEEPS]

@@ -130,7 +130,7 @@ def test_an_environment_that_compiles_stays(store: Path, tmp_path: Path) -> None
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from irlens.capturing import interpreters\n"
+        "from irlens.compiler import interpreters\n"
         "interpreters.Interpreter(Path(sys.argv[1]), '3.6.0', {}, Path(sys.argv[2]))"
         ".carry_out('compile', [])\n"
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens.capturing import find_kernel
+from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Entry, written
 from irlens.cli.recipes import Spellings, with_one_name
-from irlens.gate.baseline import BASELINE_SCHEMA, Baseline, Entry, written
+from irlens.compiler import find_kernel
 from irlens.model.check import Check
 from irlens.model.report import Report
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens import arch
+from irlens import gpus as arch
 
 
 def offered(words: str, folder: Path | None = None) -> list[str]:

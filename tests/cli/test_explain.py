@@ -5,7 +5,7 @@ import sys
 import pytest
 from click.testing import CliRunner, Result
 
-from irlens import checks
+from irlens import rules as checks
 from irlens.cli.commands.explain import command
 
 

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 import irlens
-from irlens.capturing.request import triton_version
+from irlens.compiler.request import triton_version
 from irlens.model.capture import Capture
 from irlens.model.sweep import Sweep
 

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from irlens.artifacts.load import load
-from irlens.capturing.saves import Saves
 from irlens.cli import watching as watching_saves
 from irlens.cli.commands.inspect import command
-from irlens.comparison.code import compare_code, sets
+from irlens.compiler.saves import Saves
+from irlens.diff.code import compare_code, sets
 from irlens.model.code import CodeComparison
 from irlens.model.code_lines import summary
 

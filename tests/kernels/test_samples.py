@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import irlens.arch
-from irlens.capturing import Request, capture, capture_entries
-from irlens.capturing.finding import samples_folder
+import irlens.gpus
+from irlens.artifacts import cubin, hsaco
+from irlens.compiler import Request, capture, capture_entries
+from irlens.compiler.finding import samples_folder
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue, Target
-from irlens.parse import cubin, hsaco
 
 TARGETS = [
     *(
@@ -194,7 +194,7 @@ def test_one_wrong_element_is_noticed(interpreter: Interpreter) -> None:
 @pytest.mark.parametrize("kernel", sorted(set(SMALL) - {"matmul"}))  # that one is autotuned
 @pytest.mark.parametrize("name", ["a100", "h100"])
 def test_a_sample_fits_the_gpu_by_default(kernel: str, name: str) -> None:
-    arch = irlens.arch.find(name).arch
+    arch = irlens.gpus.find(name).arch
     metadata = capture_one(kernel, arch.name).metadata
     assert metadata is not None
     assert metadata.shared <= arch.shared_per_block_optin

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from irlens import arch
-from irlens.capturing import Request
-from irlens.workbench.bench import Bench
-from irlens.workbench.compiling import Compiler
+from irlens import gpus as arch
+from irlens.compiler import Request
+from irlens.session.bench import Bench
+from irlens.session.compiling import Compiler
 
 
 def never_asked(_: str) -> Request:

@@ -11,19 +11,19 @@ import pytest
 from textual.notifications import Notification
 from textual.pilot import Pilot
 
+from irlens.analyze.annotations import list_stage, list_stages, occurrences
 from irlens.artifacts.load import load
-from irlens.comparison import compare
-from irlens.comparison.code import compare_code
-from irlens.listing import list_stage, list_stages, occurrences
+from irlens.diff.code import compare_code
+from irlens.diff.report import compare
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
 from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
+from irlens.session.reading import entry_of
+from irlens.session.what_if import demands_of_report
 from irlens.tui.workbench import Entry, Setting
-from irlens.workbench.reading import entry_of
-from irlens.workbench.what_if import demands_of_report
 from tests.tui.waiting import rest
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -2,16 +2,10 @@
 
 from msgspec.structs import replace
 
-from irlens.capturing import Description
+from irlens.compiler import Description
 from irlens.model.capture import Capture
 from irlens.model.config import Config, Target
-from irlens.workbench.arguments import (
-    Recipe,
-    argument_settings,
-    arguments_of,
-    following,
-    recipe_of,
-)
+from irlens.session.arguments import Recipe, argument_settings, arguments_of, following, recipe_of
 
 DESCRIPTION = Description(
     sizes={"rows": 64, "cols": 1024},

@@ -9,15 +9,15 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.artifacts.load import load
-from irlens.capturing import Request
+from irlens.compiler import Request
 from irlens.model.errors import CaptureError
+from irlens.session.bench import Bench
+from irlens.session.compiling import Compiler
 from irlens.tui import memory
 from irlens.tui.screens.reading import Reading
 from irlens.tui.widgets.compiling import MovedSince
-from irlens.workbench.bench import Bench
-from irlens.workbench.compiling import Compiler
 from tests.tui.compiled import never_asked
 from tests.tui.opening import key_of, opened
 from tests.tui.waiting import settle, until

@@ -8,22 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.artifacts.load import load
-from irlens.capturing import Request, parse_value
-from irlens.capturing.values import written
+from irlens.compiler import Request, parse_value
+from irlens.compiler.values import written
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
-from irlens.workbench import recompiling
-from irlens.workbench.bench import Bench
-from irlens.workbench.compiling import Compiler
-from irlens.workbench.recompiling import (
-    request_of,
-    settings_of,
-    source_of,
-    unknown_source,
-)
+from irlens.session import recompiling
+from irlens.session.bench import Bench
+from irlens.session.compiling import Compiler
+from irlens.session.recompiling import request_of, settings_of, source_of, unknown_source
 from tests.tui.compiled import compiled_here, never_asked, when_compiling
 
 ROOT = Path(__file__).parents[2]

@@ -9,18 +9,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.artifacts import store
 from irlens.artifacts.load import load
-from irlens.capturing import Request
-from irlens.inspection import inspect
+from irlens.compiler import Request
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
-from irlens.workbench.bench import Bench
-from irlens.workbench.compiling import Compiler
-from irlens.workbench.found import Found, Uncompiled
+from irlens.report import inspect
+from irlens.session.bench import Bench
+from irlens.session.compiling import Compiler
+from irlens.session.found import Found, Uncompiled
 from tests.tui.compiled import when_compiling
 from tests.tui.waiting import PATIENCE
 

@@ -17,7 +17,7 @@ from irlens.analyze.occupancy.per_sm import (
     theoretical,
     warps_of,
 )
-from irlens.arch import Gpu
+from irlens.gpus import Gpu
 from irlens.model.curve import CURVES
 from irlens.model.report import Occupancy
 

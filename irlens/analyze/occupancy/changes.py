@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from irlens.analyze.occupancy.per_sm import Usage, limits, resident_blocks, theoretical
-from irlens.arch import Arch
+from irlens.gpus import Arch
 from irlens.model.curve import CURVES, CurveName, OccupancyCurve
 from irlens.model.report import LimitName, NextStep
 

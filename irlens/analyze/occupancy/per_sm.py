@@ -2,7 +2,7 @@
 
 import msgspec
 
-from irlens.arch import Arch
+from irlens.gpus import Arch
 from irlens.model.errors import ArtifactError
 from irlens.model.report import LimitName, OccupancyLimits, Refusal
 

@@ -6,8 +6,8 @@ from irlens.analyze.pipelines.describe import RequestedStages
 from irlens.analyze.pipelines.loops import analyze_loops
 from irlens.analyze.pipelines.repeated import SourceBytes
 from irlens.analyze.pipelines.warp_groups import Specialization
+from irlens.isa.ptx import Function
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import Function
 
 #: In this order the mechanisms of one loop are listed.
 _KINDS = (None, "cp.async", "tma", "register", "wgmma", "tcgen05")

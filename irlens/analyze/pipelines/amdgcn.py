@@ -12,13 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from irlens.analyze.amdgcn_loops import KernelLoops
-from irlens.analyze.amdgcn_memory import (
-    Counter,
-    Transfer,
-    is_scalar_load,
-    stores_count_apart,
-    transfer,
-)
 from irlens.analyze.amdgcn_queue import Queue
 from irlens.analyze.amdgcn_trace import Ahead, LoopTrace
 from irlens.analyze.pipelines.amdgcn_traffic import left_out, reads_of, traffic_of
@@ -26,8 +19,9 @@ from irlens.analyze.pipelines.describe import RequestedStages, judge, unread
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.pipelines.repeated import SourceBytes, Traffic, expected, largest, total
 from irlens.analyze.pipelines.source_iterations import of_other_iterations
+from irlens.isa.amdgcn import Function
+from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, stores_count_apart, transfer
 from irlens.model.report import Pipeline, PipelineKind
-from irlens.parse.amdgcn import Function
 
 IN_PLACE = "each load is waited for and used in the iteration that issues it"
 WAITED_FOR = (

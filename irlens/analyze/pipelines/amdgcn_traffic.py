@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from irlens.analyze.amdgcn_memory import Transfer, is_scalar_load, transfer
 from irlens.analyze.amdgcn_trace import LoopTrace
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.pipelines.repeated import (
@@ -13,8 +12,9 @@ from irlens.analyze.pipelines.repeated import (
     place_of,
     total,
 )
+from irlens.isa.amdgcn import Instruction
+from irlens.isa.amdgcn.memory import Transfer, is_scalar_load, transfer
 from irlens.model.text import size
-from irlens.parse.amdgcn import Instruction
 
 
 def reads_of(trace: LoopTrace) -> dict[int, Transfer]:

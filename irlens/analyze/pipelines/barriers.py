@@ -12,7 +12,7 @@ import msgspec
 from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.analyze.pipelines.steady import Unreadable
 from irlens.analyze.pipelines.trace import Touch, Tracer
-from irlens.parse.ptx import Address, Immediate, Instruction, Operand
+from irlens.isa.ptx import Address, Immediate, Instruction, Operand
 
 #: Iterations to follow, and how many of the last ones must agree. Rings are a few stages long.
 _ITERATIONS = 48

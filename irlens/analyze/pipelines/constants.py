@@ -7,9 +7,9 @@ constants known, so is the buffer that every iteration uses.
 import operator
 from collections.abc import Callable, Iterable, Mapping
 
-from irlens.analyze.ptx_registers import access
-from irlens.parse.ptx import Address, Function, Immediate, Instruction, Operand, Register, Symbol
-from irlens.parse.ptx.operands import Negated, Pair
+from irlens.isa.ptx import Address, Function, Immediate, Instruction, Operand, Register, Symbol
+from irlens.isa.ptx.operands import Negated, Pair
+from irlens.isa.ptx.registers import access
 
 #: What is known of registers: their values, unsigned; predicates are 0 or 1.
 Values = dict[str, int]

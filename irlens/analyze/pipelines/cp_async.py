@@ -29,8 +29,8 @@ from irlens.analyze.pipelines.loops import (
 from irlens.analyze.pipelines.repeated import Place, SourceBytes, expected, place_of, share, total
 from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
 from irlens.analyze.pipelines.uses import first_use
+from irlens.isa.ptx import Instruction
 from irlens.model.report import Pipeline, PipelineKind, Verdict
-from irlens.parse.ptx import Instruction
 
 #: ptxas unrolls such loops by four, say, and issues the loads of four iterations together.
 NO_COPIES = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from irlens.analyze.pipelines.groups import UNBOUNDED, Commit, Copy, Event, Wait
-from irlens.parse.ptx import Immediate, Instruction
+from irlens.isa.ptx import Immediate, Instruction
 
 
 def events_of(instructions: tuple[Instruction, ...]) -> Iterator[Event]:

@@ -8,9 +8,9 @@ import msgspec
 from irlens.analyze.pipelines.barriers import RingReading
 from irlens.analyze.pipelines.loops import FunctionLoops, loop_source
 from irlens.analyze.pipelines.steady import Reading
+from irlens.isa.ptx import Instruction
 from irlens.model.report import Pipeline, PipelineKind, Verdict
 from irlens.model.source import SourceLocation
-from irlens.parse.ptx import Instruction
 
 IRREDUCIBLE = "control enters the loop at more than one place"
 

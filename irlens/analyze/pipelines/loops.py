@@ -7,10 +7,10 @@ import msgspec
 from irlens.analyze.cfg import Block, Cfg
 from irlens.analyze.graph import LoopForest, find_loops
 from irlens.analyze.pipelines.warp_groups import WARP_SIZE, Specialization
-from irlens.analyze.ptx_registers import access
+from irlens.isa.ptx import Address, Function, Instruction, Operand, Register, Symbol
+from irlens.isa.ptx.registers import access
 from irlens.model.source import SourceLocation
 from irlens.model.warp_groups import WarpGroup
-from irlens.parse.ptx import Address, Function, Instruction, Operand, Register, Symbol
 
 _STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
 #: What addresses are made by.

@@ -15,9 +15,9 @@ from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, is_bulk_load
 from irlens.analyze.pipelines.straight import ended_outside
 from irlens.analyze.pipelines.streams import STREAMS, Stream, announced, at_barrier
+from irlens.isa.ptx import Function, Instruction
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
-from irlens.parse.ptx import Function, Instruction
 
 
 def find_marks(function: Function, cfg: Cfg, pipelines: Sequence[Pipeline]) -> list[PipelineMark]:

@@ -8,8 +8,8 @@ from irlens.analyze.pipelines.drafts import Draft, Key
 from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.analyze.pipelines.streams import at_barrier
 from irlens.analyze.pipelines.tcgen05 import barrier_of
+from irlens.isa.ptx import Instruction
 from irlens.model.listing import PipelineMark, PipelineRole
-from irlens.parse.ptx import Instruction
 
 #: What the marks of a role lead to.
 _LEADS_TO: dict[PipelineRole, tuple[PipelineRole, ...]] = {

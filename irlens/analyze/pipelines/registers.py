@@ -21,9 +21,9 @@ from irlens.analyze.pipelines.loops import (
 )
 from irlens.analyze.pipelines.repeated import SourceBytes, expected, find_traffic, place_of, total
 from irlens.analyze.ptx_accesses import access_bytes
-from irlens.analyze.ptx_registers import access
+from irlens.isa.ptx import Instruction, Register, Vector
+from irlens.isa.ptx.registers import access
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import Instruction, Register, Vector
 
 MAYBE_UNROLLED = (
     "its bytes are not known: LLVM may have unrolled the loop, or threads may load the same"

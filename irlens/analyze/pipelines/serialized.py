@@ -13,9 +13,9 @@ from irlens.analyze import cfg
 from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.wgmma import events_of
+from irlens.isa.ptx import Function
+from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture
-from irlens.parse import warpgroup
-from irlens.parse.ptx import Function
 
 
 def find_serialized(capture: Capture, function: Function) -> bool | None:

@@ -13,9 +13,9 @@ from irlens.analyze.pipelines.repeated import (
     source_bytes,
     total,
 )
+from irlens.isa.mlir import Module
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
-from irlens.parse.mlir import Module
 
 
 def against_source(

@@ -10,7 +10,7 @@ from irlens.analyze.graph import predecessors
 from irlens.analyze.pipelines.barriers import Issues, awaited
 from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.analyze.pipelines.trace import Touch, Tracer
-from irlens.parse.ptx import Operand
+from irlens.isa.ptx import Operand
 
 #: More than compilers write; the work may grow with the product of waits and blocks.
 _MOST_WORK = 1 << 22

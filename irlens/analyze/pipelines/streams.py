@@ -9,10 +9,10 @@ import msgspec
 from irlens.analyze.pipelines import cp_async_events, tcgen05, tma, wgmma
 from irlens.analyze.pipelines.barriers import arrives_for_copies, awaited, expects_bytes
 from irlens.analyze.pipelines.groups import Event
-from irlens.analyze.ptx_registers import access
+from irlens.isa.ptx import Address, Instruction, Operand, Register
+from irlens.isa.ptx.registers import access
 from irlens.model.listing import PipelineRole
 from irlens.model.report import PipelineKind
-from irlens.parse.ptx import Address, Instruction, Operand, Register
 
 #: The events among some instructions, in order.
 EventsOf: TypeAlias = Callable[[tuple[Instruction, ...]], Iterable[Event]]

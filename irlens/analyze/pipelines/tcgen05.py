@@ -16,8 +16,8 @@ from irlens.analyze.pipelines.describe import IRREDUCIBLE, blank, innermost, of_
 from irlens.analyze.pipelines.elsewhere import awaited_elsewhere
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops
+from irlens.isa.ptx import Address, Instruction, Operand
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import Address, Instruction, Operand
 
 SERIAL = "each matrix product is waited for in the iteration that issues it"
 

@@ -20,8 +20,8 @@ from irlens.analyze.pipelines.describe import (
 from irlens.analyze.pipelines.elsewhere import awaited_elsewhere
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load
+from irlens.isa.ptx import Address, Immediate, Instruction, Operand
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import Address, Immediate, Instruction, Operand
 
 SERIAL = "each copy is waited for in the iteration that issues it"
 

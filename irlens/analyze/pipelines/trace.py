@@ -12,8 +12,8 @@ import msgspec
 from irlens.analyze.graph import predecessors, reverse_postorder
 from irlens.analyze.pipelines.constants import Evaluator, Values, depended_on
 from irlens.analyze.pipelines.loops import FunctionLoops
-from irlens.analyze.ptx_registers import access
-from irlens.parse.ptx import Operand
+from irlens.isa.ptx import Operand
+from irlens.isa.ptx.registers import access
 
 #: Opcodes that a loop which only waits has no use for.
 _WORK = frozenset(

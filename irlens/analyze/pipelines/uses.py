@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from irlens.analyze.pipelines.loops import FunctionLoops
-from irlens.analyze.ptx_registers import access
-from irlens.parse.ptx import Instruction
+from irlens.isa.ptx import Instruction
+from irlens.isa.ptx.registers import access
 
 #: Opcodes that only move or repack a value: the compute is what uses their result.
 _REPACKING = frozenset({"mov", "cvt", "prmt", "and", "or", "xor", "lop3", "shl", "shr", "shf"})

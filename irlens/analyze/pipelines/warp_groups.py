@@ -12,9 +12,9 @@ import msgspec
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
 from irlens.analyze.pipelines.constants import Evaluator, Values
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.ptx import Function, Immediate, Instruction, Operand, Register, Symbol
 from irlens.model.warp_groups import WarpGroup
-from irlens.parse.mlir import Module, Operation
-from irlens.parse.ptx import Function, Immediate, Instruction, Operand, Register, Symbol
 
 #: Threads of a warp, on every GPU of NVIDIA's.
 WARP_SIZE = 32

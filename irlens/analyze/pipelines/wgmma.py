@@ -8,8 +8,8 @@ from irlens.analyze.pipelines.describe import IRREDUCIBLE, blank, innermost, jud
 from irlens.analyze.pipelines.groups import Commit, Copy, Event, GroupFlow, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.analyze.pipelines.steady import Unreadable, read_loop
+from irlens.isa.ptx import Immediate, Instruction
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import Immediate, Instruction
 
 SERIAL = "a wait leaves no matrix product of the iteration under way"
 PILE_UP = "the loop waits for fewer matrix products than it issues"

@@ -182,8 +182,8 @@ def _kinds() -> "Sequence[Kind]":
     from irlens.artifacts import kept, store
     from irlens.artifacts.memo import REPORTS
     from irlens.artifacts.tools import DISASSEMBLY
-    from irlens.capturing.environments import ENVIRONMENTS
-    from irlens.sweeping.journal import SWEEPS
+    from irlens.compiler.environments import ENVIRONMENTS
+    from irlens.sweep.journal import SWEEPS
 
     kinds = (ENVIRONMENTS, kept.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS)
     for kind in kinds:

@@ -15,10 +15,10 @@ from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError, UnknownNameError
 
 if TYPE_CHECKING:  # help needs none of it
+    from irlens.check.baseline import Baseline, Recipe
+    from irlens.check.matching import Made
+    from irlens.check.project import Project
     from irlens.cli.recipes import Spellings
-    from irlens.gate.baseline import Baseline, Recipe
-    from irlens.gate.matching import Made
-    from irlens.gate.project import Project
 
 _HELP = """Fail where a kernel lost occupancy, launchability or pipeline stages, or breaks a budget.
 
@@ -77,11 +77,11 @@ def command(
     **options: Unpack[_Options],
 ) -> Exit:
     """Check what the command line or the project names."""
+    from irlens.check import project as projects
+    from irlens.check.baseline import NAME, read, written
+    from irlens.check.check import check
+    from irlens.check.rules import Rules
     from irlens.cli.recipes import Spellings, with_one_name
-    from irlens.gate import project as projects
-    from irlens.gate.baseline import NAME, read, written
-    from irlens.gate.check import check
-    from irlens.gate.rules import Rules
 
     project = projects.find(Path.cwd())
     path = file.absolute() if file is not None else project.baseline
@@ -177,8 +177,8 @@ def _made(
     That the baseline has one that makes nothing any more is a result. ``--update`` may take what is
     gone out of it, but not what is broken.
     """
+    from irlens.check.matching import Made
     from irlens.cli.recipes import is_gone, make
-    from irlens.gate.matching import Made
 
     try:
         return make(recipe, spellings, wanted)

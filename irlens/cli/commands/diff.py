@@ -11,7 +11,7 @@ from irlens.cli.exits import Exit
 from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
 from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
 from irlens.model.errors import IrlensError
-from irlens.report import check_format
+from irlens.render import check_format
 
 if TYPE_CHECKING:  # running the command loads it
     from irlens.model.code import CodeComparison, CodeComparisons
@@ -105,7 +105,7 @@ def command(
 def _configurations(kernel: str, asked: Asked, *, sass: bool) -> "Comparisons":
     """Compare what the options' several values make of one kernel."""
     from irlens.cli.subject import find_reports
-    from irlens.comparison.sets import across, against_first
+    from irlens.diff.report.sets import across, against_first
 
     if len(asked.tritons) > 1:
         return across([find_reports(kernel, one, sass=sass) for one in asked.by_triton()])
@@ -117,7 +117,7 @@ def _configurations(kernel: str, asked: Asked, *, sass: bool) -> "Comparisons":
 
 def _two(before: str, after: str, asked: Asked, *, sass: bool) -> "Comparisons":
     from irlens.cli.subject import find_reports
-    from irlens.comparison.sets import match
+    from irlens.diff.report.sets import match
 
     asked_before, asked_after = _for_each(before, after, asked)
     comparisons = match(
@@ -133,8 +133,8 @@ def _code(
 ) -> "CodeComparisons":
     """Compare the code of two sides, or of what the options' several values make of one."""
     from irlens.cli.subject import find_captures
-    from irlens.comparison.code import check_stages
-    from irlens.comparison.code.sets import across, match
+    from irlens.diff.code import check_stages
+    from irlens.diff.code.sets import across, match
 
     names = check_stages(stages.split(","))
     if after is None:

@@ -13,7 +13,7 @@ def command(finding: str | None) -> Exit:
 
     Without FINDING, list all of them.
     """
-    from irlens import checks
+    from irlens import rules as checks
 
     color = output.use_color()
     if finding is not None:

@@ -10,7 +10,7 @@ from irlens.cli import completing, output
 from irlens.cli.exits import Exit
 from irlens.cli.options import KernelOptions, asked, kernel_options
 from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
-from irlens.report import DETAILS, Detail
+from irlens.render import DETAILS, Detail
 
 if TYPE_CHECKING:  # running the command loads them
     from irlens.cli.watching import Show
@@ -152,7 +152,7 @@ def _show_stage(
     from irlens.model.capture import BINARY_STAGES
 
     if before and options["destination"] is None and name not in BINARY_STAGES:
-        from irlens.comparison.code.sets import match
+        from irlens.diff.code.sets import match
 
         moved = match(before, captures, [name])
         write(moved, "code", options)
@@ -197,7 +197,7 @@ def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Lis
             "inspect one of them to see it"
         )
         return []
-    from irlens.listing import list_capture
+    from irlens.analyze.annotations import list_capture
 
     return [list_capture(capture, report) for capture, report in captures]
 

@@ -39,7 +39,7 @@ Listing reads that literal and runs nothing.
 @format_option("How to write the list.")
 def command(form: Form) -> Exit:
     """List the known kernels."""
-    from irlens.capturing.finding import known_files
+    from irlens.compiler.finding import known_files
 
     listed = [_listed(name, path) for name, path in sorted(known_files().items())]
     if form == "json":
@@ -62,7 +62,7 @@ def command(form: Form) -> Exit:
 
 
 def _listed(name: str, path: Path) -> _Listed:
-    from irlens.capturing.describe import read_file
+    from irlens.compiler.describe import read_file
     from irlens.model.text import printable_line
 
     source = read_file(path)

@@ -15,8 +15,8 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import plural
 
 if TYPE_CHECKING:
-    from irlens.arch import Gpu
-    from irlens.recording import Recording
+    from irlens.gpus import Gpu
+    from irlens.record import Recording
 
 _HELP = """Run PROGRAM, a Python script, and keep every Triton kernel that it compiles.
 
@@ -61,7 +61,7 @@ def command(
     force: bool,
 ) -> Exit:
     """Record one program."""
-    from irlens.recording import Program, record
+    from irlens.record import Program, record
 
     if not is_module and not Path(program).is_file():
         raise IrlensError(
@@ -92,9 +92,9 @@ def _check_place(place: Path, *, force: bool) -> None:
 
 def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
     """Return what to compile for, and whether to pretend it: not where one is there unasked."""
-    from irlens import arch
-    from irlens.capturing import find_device
+    from irlens import gpus as arch
     from irlens.cli.subject import DEFAULT_TARGET, known_gpu, tell_default_target
+    from irlens.compiler import find_device
 
     if names:
         return [arch.find(name) for name in names], True

@@ -7,7 +7,7 @@ import click
 from irlens.cli import output
 from irlens.cli.exits import Exit
 from irlens.model.errors import UnknownNameError
-from irlens.report import Kind
+from irlens.render import Kind
 
 #: What people call each kind, after the command that writes it.
 _COMMANDS: dict[str, Kind] = {"inspect": "reports", "diff": "comparisons", "report": "reports"}
@@ -28,7 +28,7 @@ def command(kind: Kind) -> Exit:
     KIND is reports (of which several are an array), comparisons, code (irlens diff --stage), check
     or sweep; default reports.
     """
-    from irlens.report.json import schema
+    from irlens.render.json import schema
 
     output.write(schema(kind), None)
     return Exit.OK

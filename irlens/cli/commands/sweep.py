@@ -21,10 +21,10 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import count
 
 if TYPE_CHECKING:  # they load what compiles
-    from irlens.capturing import Device, Request
+    from irlens.compiler import Device, Request
     from irlens.model.sweep import Trial
-    from irlens.sweeping.crew import Crew
-    from irlens.sweeping.run import Tried, Wishes
+    from irlens.sweep.crew import Crew
+    from irlens.sweep.run import Tried, Wishes
 
 _HELP = """Compile a grid of configurations of KERNEL and show which fit.
 
@@ -116,9 +116,9 @@ def command(
 ) -> Exit:
     """Sweep one kernel."""
     from irlens.cli.subject import find_requests, is_compiled, require_triton
-    from irlens.sweeping.measuring import require_device
-    from irlens.sweeping.pruning import prune_list as fitting
-    from irlens.sweeping.run import Wishes, assemble
+    from irlens.sweep.measuring import require_device
+    from irlens.sweep.pruning import prune_list as fitting
+    from irlens.sweep.run import Wishes, assemble
 
     if is_compiled(kernel):
         raise IrlensError(
@@ -170,7 +170,7 @@ def _check_number(asked: Asked) -> None:
 def _try_all(
     requests: "list[Request]", wishes: "Wishes", cluster: str | None, jobs: int | None
 ) -> "Tried":
-    from irlens.sweeping.run import try_all
+    from irlens.sweep.run import try_all
 
     crew = _crew(cluster, jobs)
     try:
@@ -183,7 +183,7 @@ def _try_all(
 def _measure_all(
     tried: "Tried", filters: Sequence[str], kernel: str, device: "Device"
 ) -> "list[Trial]":
-    from irlens.sweeping.measuring import Known, measured
+    from irlens.sweep.measuring import Known, measured
 
     known = Known(tried.journal, device)
     if known.elsewhere:
@@ -226,9 +226,9 @@ def _interruptible(label: str, word: str, *, resumes: bool = True) -> Iterator[T
 
 def _crew(cluster: str | None, jobs: int | None) -> "Crew":
     if cluster is not None:
-        from irlens.sweeping.cluster import ClusterCrew
+        from irlens.sweep.cluster import ClusterCrew
 
         return ClusterCrew(cluster)
-    from irlens.sweeping.crew import LocalCrew
+    from irlens.sweep.crew import LocalCrew
 
     return LocalCrew(jobs or len(os.sched_getaffinity(0)))

@@ -9,7 +9,7 @@ from irlens.cli.exits import Exit
 from irlens.cli.records import Form, format_option, write_json
 
 if TYPE_CHECKING:
-    from irlens.arch import Gpu
+    from irlens.gpus import Gpu
 
 _HEADER = (
     "target", "arch", "family", "SMs", "warps/SM", "blocks/SM",
@@ -27,7 +27,7 @@ def command(form: Form) -> Exit:
     AMD, "block" a workgroup and "warp" a wave; sizes are in bytes. A dash is a figure that the
     architecture does not fix, a limit that does not exist, or one that no public source states.
     """
-    from irlens import arch
+    from irlens import gpus as arch
 
     gpus = arch.gpus()
     if form == "json":

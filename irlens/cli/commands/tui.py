@@ -18,9 +18,9 @@ from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
 from irlens.model.errors import ArtifactError, IrlensError
 
 if TYPE_CHECKING:
-    from irlens.capturing import Request
-    from irlens.workbench.bench import Bench
-    from irlens.workbench.found import Found
+    from irlens.compiler import Request
+    from irlens.session.bench import Bench
+    from irlens.session.found import Found
 
 _HELP = """Look around in KERNEL, in a terminal.
 
@@ -115,7 +115,7 @@ def _bench(kernel: str | None, asked: Asked) -> "Bench":
     """Return what answers for KERNEL, or for all there is."""
     from irlens.cli.saved import saved_reports
     from irlens.cli.subject import find_requests, is_compiled, make_captures, refuse_options
-    from irlens.workbench.bench import Bench
+    from irlens.session.bench import Bench
 
     def asking(name: str) -> "Request":
         return next(find_requests(name, Asked(run=False)))
@@ -142,8 +142,8 @@ def _bench(kernel: str | None, asked: Asked) -> "Bench":
 
 def _everything() -> Iterator["Found"]:
     """Yield what irlens has compiled before, then the kernels that it can compile."""
-    from irlens.capturing.finding import known_files
-    from irlens.workbench.found import Uncompiled
+    from irlens.compiler.finding import known_files
+    from irlens.session.found import Uncompiled
 
     store.hold()
     with suppress(ArtifactError):  # nothing has been compiled yet

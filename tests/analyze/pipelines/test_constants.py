@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.analyze.pipelines.constants import Evaluator, Values, depended_on
-from irlens.parse.ptx import Address, Function, parse
+from irlens.isa.ptx import Address, Function, parse
 
 
 def fragment(text: str) -> Function:

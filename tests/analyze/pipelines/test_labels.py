@@ -13,8 +13,8 @@ import pytest
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import find_pipelines
+from irlens.isa.ptx import parse
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import parse
 
 DATA = Path(__file__).parents[2] / "data" / "ptx"
 ARCHIVE = Path(__file__).parents[2] / "data" / "h200" / "triton-cache.tar.xz"

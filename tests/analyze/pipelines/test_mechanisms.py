@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import find_pipelines
+from irlens.isa.ptx import parse
 from irlens.model.report import Pipeline
-from irlens.parse.ptx import parse
 
 DECLARE = ".reg .b32 %r<99>; .reg .b64 %rd<9>; .reg .pred %p<9>; "
 LOAD = (

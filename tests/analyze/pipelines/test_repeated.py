@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens import arch
+from irlens import gpus as arch
 from irlens.analyze.pipelines.repeated import (
     Read,
     SourceLoad,
@@ -18,12 +18,12 @@ from irlens.analyze.pipelines.repeated import (
     source_bytes,
     total,
 )
-from irlens.capturing import Request, capture
-from irlens.inspection import inspect
+from irlens.compiler import Request, capture
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.model.words import Words
+from irlens.report import inspect
 
 TILE, SCALE = ("k.py", 7), ("k.py", 8)
 KERNELS = Path(__file__).parents[2] / "data" / "findings"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from irlens.capturing import Request, capture
-from irlens.inspection import inspect
+from irlens.compiler import Request, capture
 from irlens.model.config import Target
+from irlens.report import inspect
 
 KERNEL = Path(__file__).parents[2] / "data" / "ptx" / "two_rings.py"
 SM_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32)

@@ -15,10 +15,11 @@ from irlens.analyze.pipelines.groups import Wait
 from irlens.analyze.pipelines.serialized import find_serialized
 from irlens.analyze.pipelines.wgmma import SERIALIZED, UNSEEN, events_of
 from irlens.artifacts import load, tools
-from irlens.inspection import inspect
+from irlens.isa import ptx
+from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture
 from irlens.model.report import Pipeline
-from irlens.parse import ptx, warpgroup
+from irlens.report import inspect
 
 ROOT = Path(__file__).parents[3]
 H200 = ROOT / "tests" / "data" / "h200" / "triton-cache.tar.xz"

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from irlens.analyze.pipelines.source_iterations import against_source
+from irlens.isa.mlir import parse
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
 from irlens.model.source import SourceLocation
-from irlens.parse.mlir import parse
 
 FOR, LOAD = SourceLocation("kernel.py", 6), SourceLocation("kernel.py", 7)
 PIPELINE = Pipeline(

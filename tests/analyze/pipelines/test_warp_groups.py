@@ -9,12 +9,13 @@ import pytest
 from irlens import load
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import warp_groups
-from irlens.capturing import Request, capture
-from irlens.inspection import inspect
+from irlens.artifacts import cubin
+from irlens.compiler import Request, capture
+from irlens.isa import mlir, ptx
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.report import Report
-from irlens.parse import cubin, mlir, ptx
+from irlens.report import inspect
 
 SPECIALIZED = Path(__file__).parents[2] / "data" / "gluon" / "specialized.py"
 SAMPLES = Path(__file__).parents[3] / "samples" / "captures"

@@ -1,0 +1,115 @@
+"""What is known of each line of PTX and of SASS."""
+
+from collections.abc import Sequence
+
+from irlens.analyze import cfg as ptx_cfg
+from irlens.analyze import ptx_liveness, sass_flow, sass_liveness, sass_marks, sass_source
+from irlens.analyze.annotations.columns import Content, live_by_line, loop_range, of_assembly
+from irlens.analyze.graph import find_loops
+from irlens.analyze.kernels import by_name
+from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, loop_source
+from irlens.analyze.pipelines.marks import find_marks
+from irlens.analyze.pipelines.originals import Original
+from irlens.analyze.sass_loops import match_loops
+from irlens.isa import ptx, sass
+from irlens.model.capture import Capture
+from irlens.model.listing import LoopRange
+from irlens.model.report import Report
+
+
+def read_ptx(text: str, report: Report) -> Content:
+    """Read PTX.
+
+    Raises:
+        ArtifactError: It is broken.
+    """
+    functions = ptx.parse(text).functions
+    chains = (
+        (each.line, each.end_line, each.locations)
+        for function in functions
+        for each in function.instructions
+    )
+    kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
+    if kernel is None:
+        return Content(chains=chains, problem=_absent(report))
+    flow = ptx_cfg.build(kernel)
+    pressure = report.pressure.ptx
+    if pressure is None or len(pressure.curve) != len(kernel.instructions):
+        pressure = ptx_liveness.analyze(kernel, flow)
+    lines = [each.line for each in kernel.instructions]
+    loops = _ptx_loops(analyze_loops(kernel, flow))
+    marks = find_marks(kernel, flow, report.pipelines)
+    return of_assembly(chains, lines, pressure, loops, marks)
+
+
+def read_sass(text: str, report: Report, capture: Capture) -> Content:
+    """Read SASS; its sources are told by the PTX, where the capture has it.
+
+    Raises:
+        ArtifactError: One of the two is broken.
+    """
+    stage = capture.stages.get("ptx")
+    functions = ptx.parse(stage.text()).functions if stage is not None else ()
+    known = {each.line: each.locations for one in functions for each in one.instructions}
+    sections = [sass_source.trace(each, known) for each in sass.parse(text).sections]
+    chains = ((each.line, each.line, each.source) for one in sections for each in one.instructions)
+    section = by_name(sections, report.kernel)
+    if section is None:
+        return Content(chains=chains, problem=_absent(report))
+    found = report.pressure.sass
+    counts, reason = (found.curve, found.reason) if found is not None else ((), "")
+    if len(counts) != len(section.instructions):
+        analysed = sass_liveness.analyze(section)
+        counts, reason = analysed.general, analysed.unknown
+    lines = [each.line for each in section.instructions]
+    original = read_original(functions, report)
+    return Content(
+        chains=chains,
+        live=live_by_line(lines, counts) if counts else None,
+        loops=_sass_loops(section, original),
+        marks=sass_marks.find_marks(section, report.pipelines, original),
+        problem=f"not known: {reason}" if reason else "",
+    )
+
+
+def read_original(functions: Sequence[ptx.Function], report: Report) -> Original:
+    """Return what marks in other stages are to know of the PTX, if it has the kernel."""
+    kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
+    if kernel is None:
+        return Original({}, ())
+    flow = ptx_cfg.build(kernel)
+    marks = find_marks(kernel, flow, report.pipelines)
+    lines = {each.line: each for each in kernel.instructions}
+    return Original(lines, marks, analyze_loops(kernel, flow))
+
+
+def _absent(report: Report) -> str:
+    return f"there is no kernel named {report.kernel} in it"
+
+
+def _ptx_loops(loops: FunctionLoops) -> list[LoopRange]:
+    found = []
+    for index, loop in enumerate(loops.forest.loops):
+        body = (each for block in loops.forest.body(index) for each in loops.block(block))
+        lines = [line for each in body for line in (each.line, each.end_line)]
+        source = loop_source(loops.locations(index))
+        found.append(loop_range(lines, loops.header(index).line, loop.depth, source))
+    return found
+
+
+def _sass_loops(section: sass.Section, original: Original) -> list[LoopRange]:
+    flow = sass_flow.build(section)
+    if flow.unknown or not flow.blocks:
+        return []
+    forest = find_loops(flow.successors)
+    made_from = match_loops(section, flow.blocks, forest, original.loops)
+    found = []
+    for index, loop in enumerate(forest.loops):
+        blocks = [flow.blocks[block] for block in forest.body(index)]
+        lines = [section.instructions[n].line for block in blocks for n in (block[0], block[-1])]
+        header = section.instructions[flow.blocks[loop.header][0]].line
+        number, source = made_from[index], None
+        if original.loops is not None and number is not None:
+            source = loop_source(original.loops.locations(number))
+        found.append(loop_range(lines, header, loop.depth, source))
+    return found

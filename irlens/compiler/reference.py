@@ -1,0 +1,153 @@
+"""A kernel's inputs, and what its PyTorch reference makes of them."""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from irlens.compiler.describe import Description
+from irlens.compiler.values import Argument, Tensor, tensor_of
+from irlens.model.errors import CaptureError
+
+_SEED = 0
+
+
+class Reference:
+    """The reference function of a kernel, with its outputs and tolerance.
+
+    Args:
+        description: The kernel's.
+        module: The loaded file, which has the function.
+        device: Where the tensors are made: PyTorch's "cuda" (AMD too) or "cpu".
+
+    Raises:
+        CaptureError: The file has no such function.
+    """
+
+    def __init__(self, description: Description, module: ModuleType, device: str) -> None:
+        self._description = description
+        self._device = device
+        self._function: Callable[..., object] | None = None
+        self._reads: Sequence[str] = description.outputs
+        if description.reference is not None:
+            function = getattr(module, description.reference, None)
+            if not inspect.isfunction(function):
+                raise CaptureError(
+                    f"{module.__file__} has no function '{description.reference}' "
+                    "to compare the outputs with"
+                )
+            self._function = function
+            self._reads = list(inspect.signature(function).parameters)
+
+    def tensors(self, args: Mapping[str, Argument]) -> dict[str, Any]:
+        """Make the arguments, the same ones on every call.
+
+        Floating-point tensors are normally distributed; integers are 0 or 1, so that they are
+        valid as indices too. An output that the reference does not read starts as NaN (an
+        integer one as its smallest value), so that an element never stored is noticed.
+        """
+        import torch
+
+        generator = torch.Generator(self._device).manual_seed(_SEED)
+        values: dict[str, Any] = {}
+        for name, argument in args.items():
+            tensor = tensor_of(argument)
+            if tensor is None:
+                values[name] = argument
+            elif name in self._description.outputs and name not in self._reads:
+                values[name] = self._unwritten(tensor)
+            else:
+                values[name] = self._random(tensor, generator)
+        return values
+
+    def expected(self, known: Mapping[str, Any]) -> list[Any] | None:
+        """Return the outputs that the reference computes, on copies of the tensors.
+
+        Args:
+            known: Arguments and constexprs; the reference gets those that it has parameters for.
+
+        Returns:
+            One tensor for each output, or ``None`` if there is no reference.
+
+        Raises:
+            CaptureError: The reference and the description do not fit together.
+        """
+        import torch
+
+        if self._function is None:
+            return None
+        unknown = [name for name in self._reads if name not in known]
+        if unknown:
+            raise CaptureError(
+                f"{self._description.reference} takes {', '.join(unknown)}, "
+                "which the kernel does not have"
+            )
+        given = {name: known[name] for name in self._reads}
+        copies = {n: v.clone() if torch.is_tensor(v) else v for n, v in given.items()}
+        result = self._function(**copies)
+        outputs = list(result) if isinstance(result, tuple | list) else [result]
+        if len(outputs) != len(self._description.outputs):
+            raise CaptureError(
+                f"{self._description.reference} returned {len(outputs)} tensors "
+                f"for {len(self._description.outputs)} outputs"
+            )
+        return outputs
+
+    def compare(
+        self, values: Mapping[str, Any], expected: Sequence[Any]
+    ) -> tuple[bool, float | None]:
+        """Compare the outputs among ``values`` with what is expected.
+
+        Returns:
+            Whether all match within the description's tolerance, and the largest absolute
+            difference; ``None`` if it is not a finite number.
+        """
+        import torch
+
+        tolerance = self._description.tolerance
+        matches, largest = True, 0.0
+        for name, wanted in zip(self._description.outputs, expected, strict=True):
+            left, right = values[name].double(), wanted.double()
+            if left.shape != right.shape:
+                raise CaptureError(
+                    f"{self._description.reference} returned {name} with the shape "
+                    f"{tuple(right.shape)} instead of {tuple(left.shape)}"
+                )
+            matches &= torch.allclose(
+                left, right, rtol=tolerance.rtol, atol=tolerance.atol, equal_nan=True
+            )
+            same = (left == right) | (left.isnan() & right.isnan())
+            difference = (left - right).abs().masked_fill(same, 0.0)
+            if difference.numel():
+                largest = max(largest, float(difference.nan_to_num(nan=math.inf).max()))
+        return matches, largest if math.isfinite(largest) else None
+
+    def _random(self, tensor: Tensor, generator: object) -> Any:
+        import torch
+
+        dtype = _torch_dtype(tensor)
+        if dtype.is_floating_point:
+            values = torch.randn(tensor.shape, generator=generator, device=self._device)
+        else:
+            values = torch.randint(0, 2, tensor.shape, generator=generator, device=self._device)
+        return values.to(dtype)
+
+    def _unwritten(self, tensor: Tensor) -> Any:
+        import torch
+
+        dtype = _torch_dtype(tensor)
+        if dtype.is_floating_point:
+            return torch.full(tensor.shape, math.nan, device=self._device).to(dtype)
+        lowest = False if dtype == torch.bool else torch.iinfo(dtype).min
+        return torch.full(tensor.shape, lowest, dtype=dtype, device=self._device)
+
+
+def _torch_dtype(tensor: Tensor) -> Any:
+    """Return PyTorch's dtype of a tensor argument."""
+    import torch
+
+    dtype = getattr(torch, tensor.dtype.torch or "", None)
+    if dtype is None:
+        raise CaptureError(f"this PyTorch has no {tensor.dtype.name} tensors")
+    return dtype

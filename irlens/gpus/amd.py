@@ -1,0 +1,194 @@
+"""AMD's architectures that Triton compiles for.
+
+LLVM's AMDGPU backend computes occupancy itself: its ``IsaInfo`` functions give registers,
+waves, SIMDs and barriers, its processor definitions the LDS. RDNA rows are for work-group
+processor mode, Triton's default; ``Gpu.in_cu_mode`` gives the other.
+"""
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from irlens.gpus.gpu import Arch, ScalarFile
+
+KIB = 1024
+
+_ISA_INFO = "LLVM, AMDGPU/Utils/AMDGPUBaseInfo.cpp, IsaInfo::"
+_LDS = _ISA_INFO + "getAddressableLocalMemorySize (processor features in AMDGPU.td)"
+_USAGE = "LLVM, AMDGPUUsage, compute_pgm_rsrc2, GRANULATED_LDS_SIZE"
+_ROCM = "ROCm documentation, 'AMD GPU specifications'"
+
+_SOURCES = {
+    "units_per_sm": "by definition: AMD counts compute units",
+    "warp_size": "Triton, backends/amd/compiler.py: 32 from gfx10 on, 64 before",
+    "warps_per_sm": _ISA_INFO + "getMaxWavesPerEU times getEUsPerCU",
+    "threads_per_block": _ISA_INFO + "getMaxFlatWorkGroupSize",
+    "partitions": _ISA_INFO + "getEUsPerCU",
+    "registers_per_sm": _ISA_INFO + "getTotalNumVGPRs per lane and SIMD; " + _ROCM,
+    "registers_per_block": "no document: taken to be the whole file, as LLVM knows no other limit",
+    "registers_per_thread": _ISA_INFO + "getAddressableNumVGPRs",
+    "register_allocation_max": _ISA_INFO + "getAddressableNumVGPRs",
+    "register_unit": _ISA_INFO + "getVGPRAllocGranule per lane",
+    "register_granule": _ISA_INFO + "getVGPREncodingGranule",
+    "shared_per_sm": _ISA_INFO + "getLocalMemorySize; " + _ROCM,
+    "shared_per_block": _LDS,
+    "shared_per_block_optin": _LDS,
+    "shared_unit": _USAGE,
+    "shared_reserved_per_block": "HIP's reservedSharedMemPerBlock, 0 on an MI300A (MT4G, "
+    "sample_results); others: assumed the same",
+    "barriers_per_sm": _ISA_INFO + "getMaxWorkGroupsPerCU",
+}
+# LLVM forgot the trap handler's registers until 2026 (pull request 201342), and so did ROCm, which
+# then launched cooperative grids that an MI300 could not hold (rocm-systems pull request 10618).
+_SCALAR_SOURCE = {
+    "scalar_registers": _ISA_INFO + "getTotalNumSGPRs, getSGPRAllocGranule and TRAP_NUM_SGPRS"
+}
+
+_row = partial(
+    Arch,
+    vendor="amd",
+    blocks_per_sm=None,
+    threads_per_block=1024,
+    partitions=4,
+    single_warp_barrier=False,
+    shared_reserved_per_block=0,
+)
+
+# Vector registers per lane and SIMD (512: architectural and accumulation registers share one
+# file from gfx90a on), times 64 lanes and 4 SIMDs.
+_cdna = partial(
+    _row,
+    multiprocessor="CU",
+    units_per_sm=1,
+    warp_size=64,
+    scalar_registers=ScalarFile(per_partition=800, unit=16, reserved=16),
+    barriers_per_sm=16,
+    sources=_SOURCES | _SCALAR_SOURCE,
+)
+_unified = partial(
+    _cdna,
+    warps_per_sm=4 * 8,
+    registers_per_sm=512 * 64 * 4,
+    registers_per_block=512 * 64 * 4,
+    registers_per_thread=512,
+    register_allocation_max=512,
+    register_unit=8 * 64,
+    register_granule=8,
+)
+_lds_64k = partial(
+    _unified,
+    shared_per_sm=64 * KIB,
+    shared_per_block=64 * KIB,
+    shared_per_block_optin=64 * KIB,
+    shared_unit=512,
+)
+
+GFX908 = _cdna(
+    name="gfx908",
+    family="CDNA",
+    warps_per_sm=4 * 10,
+    registers_per_sm=256 * 64 * 4,  # AGPRs are a second file of the same size
+    registers_per_block=256 * 64 * 4,
+    registers_per_thread=256,
+    register_allocation_max=256,
+    register_unit=4 * 64,
+    register_granule=4,
+    shared_per_sm=64 * KIB,
+    shared_per_block=64 * KIB,
+    shared_per_block_optin=64 * KIB,
+    shared_unit=512,
+)
+GFX90A = _lds_64k(name="gfx90a", family="CDNA 2")
+GFX942 = _lds_64k(name="gfx942", family="CDNA 3")
+GFX950 = _unified(
+    name="gfx950",
+    family="CDNA 4",
+    shared_per_sm=160 * KIB,
+    shared_per_block=160 * KIB,
+    shared_per_block_optin=160 * KIB,
+    shared_unit=1280,
+)
+
+_rdna = partial(
+    _row,
+    multiprocessor="WGP",
+    units_per_sm=2,
+    warp_size=32,
+    warps_per_sm=4 * 16,
+    registers_per_thread=256,
+    register_allocation_max=256,
+    register_granule=8,
+    scalar_registers=None,
+    shared_per_sm=128 * KIB,
+    shared_per_block=64 * KIB,
+    shared_per_block_optin=64 * KIB,
+    shared_unit=KIB,  # though the kernel descriptor counts in 512 bytes
+    barriers_per_sm=32,
+    sources=_SOURCES
+    | {
+        "shared_unit": "Mesa, src/amd/common/ac_gpu_info.c, lds_alloc_granularity from GFX10.3 on; "
+        "LLVM pull request 224852: GFX11 and GFX12.0 allocate 1,024 bytes and encode 512"
+    },
+)
+_rdna_large_file = partial(
+    _rdna,
+    registers_per_sm=1536 * 32 * 4,
+    registers_per_block=1536 * 32 * 4,
+    register_unit=24 * 32,
+)
+_rdna_small_file = partial(
+    _rdna,
+    registers_per_sm=1024 * 32 * 4,
+    registers_per_block=1024 * 32 * 4,
+    register_unit=16 * 32,
+)
+
+GFX1100 = _rdna_large_file(name="gfx1100", family="RDNA 3")
+GFX1101 = _rdna_large_file(name="gfx1101", family="RDNA 3")
+GFX1102 = _rdna_small_file(name="gfx1102", family="RDNA 3")
+GFX1150 = _rdna_small_file(name="gfx1150", family="RDNA 3.5")
+GFX1151 = _rdna_large_file(name="gfx1151", family="RDNA 3.5")
+GFX1200 = _rdna_large_file(name="gfx1200", family="RDNA 4")
+GFX1201 = replace(GFX1200, name="gfx1201")
+
+GFX1250 = _row(
+    name="gfx1250",
+    family="CDNA 5",
+    multiprocessor="CU",
+    units_per_sm=1,
+    warp_size=32,
+    warps_per_sm=4 * 16,
+    registers_per_sm=1024 * 32 * 4,
+    registers_per_block=1024 * 32 * 4,
+    registers_per_thread=1024,
+    register_allocation_max=1024,
+    register_unit=16 * 32,
+    register_granule=16,
+    scalar_registers=None,
+    shared_per_sm=320 * KIB,
+    shared_per_block=320 * KIB,
+    shared_per_block_optin=320 * KIB,
+    shared_unit=2 * KIB,  # LLVM said 1 KiB until November 2025 (pull request 167614)
+    barriers_per_sm=16,
+    # The documentation of ROCm does not have it yet.
+    sources=_SOURCES
+    | {
+        "registers_per_sm": _ISA_INFO + "getTotalNumVGPRs per lane and SIMD",
+        "shared_per_sm": _ISA_INFO + "getLocalMemorySize",
+    },
+)
+
+ARCHS: tuple[Arch, ...] = (
+    GFX908,
+    GFX90A,
+    GFX942,
+    GFX950,
+    GFX1100,
+    GFX1101,
+    GFX1102,
+    GFX1150,
+    GFX1151,
+    GFX1200,
+    GFX1201,
+    GFX1250,
+)

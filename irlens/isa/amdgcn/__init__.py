@@ -1,0 +1,33 @@
+"""AMDGPU assembly as LLVM prints it: the text as records, rebuilt byte for byte by joining them."""
+
+from irlens.isa.amdgcn.operands import Operand, Operation, RegisterRange
+from irlens.isa.amdgcn.parser import parse
+from irlens.isa.amdgcn.records import (
+    Comment,
+    Directive,
+    Function,
+    Instruction,
+    Label,
+    Loc,
+    Metadata,
+    Program,
+    Statement,
+    Unknown,
+)
+
+__all__ = [
+    "Comment",
+    "Directive",
+    "Function",
+    "Instruction",
+    "Label",
+    "Loc",
+    "Metadata",
+    "Operand",
+    "Operation",
+    "Program",
+    "RegisterRange",
+    "Statement",
+    "Unknown",
+    "parse",
+]

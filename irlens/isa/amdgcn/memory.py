@@ -1,0 +1,148 @@
+"""What AMDGPU instructions do with memory, and the counters by which a wave waits for it.
+
+Vector memory instructions return at once. Each raises a counter, and ``s_waitcnt vmcnt(N)`` blocks
+until at most the latest N are outstanding (AMD's instruction set manuals, "Manually Inserted Wait
+States"; LLVM, AMDGPUUsage, "Memory Model"). Until gfx9 stores raise the same counter as loads.
+"""
+
+import re
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.analyze.amdgcn_mix import classify
+from irlens.isa.amdgcn import Function, Instruction
+
+#: A queue of operations that complete in order: vmcnt or LOADcnt, ASYNCcnt, TENSORcnt.
+Counter: TypeAlias = Literal["load", "async", "tensor"]
+
+_TO_REGISTERS = frozenset({"buffer load", "flat load", "global load"})
+_SCALAR_LOADS = frozenset({"scalar load"})
+_STORES = frozenset({"buffer store", "flat store", "global store", "scratch store"})
+_ATOMICS = frozenset({"buffer atomic", "flat atomic", "global atomic"})
+_RETURNS = ("glc", "sc0")
+
+_LIMIT = {
+    "load": re.compile(r"vmcnt\((\d{1,3})\)"),
+    "async": re.compile(r"asynccnt\((\d{1,3})\)"),
+    "tensor": re.compile(r"tensorcnt\((\d{1,3})\)"),
+}
+#: From gfx12 on each counter has an instruction of its own; gfx10 has one with the old name.
+_WAITS: dict[str, Counter] = {
+    "s_wait_loadcnt": "load",
+    "s_waitcnt_vmcnt": "load",
+    "s_wait_asynccnt": "async",
+    "s_wait_tensorcnt": "tensor",
+}
+_LITERAL = re.compile(r"0x[0-9a-f]{1,8}|\d{1,9}")
+_DWORDS = re.compile(r"_dword(?:x([234]))?(?:_|$)")
+_BITS = re.compile(r"_[biu](8|16|32|64|96|128)(?:_|$)")
+_NARROW = re.compile(r"_(?:[us](byte|short)|(short)_d16)")
+
+
+class Transfer(msgspec.Struct, frozen=True, gc=False):
+    """A read of global memory by the vector memory unit.
+
+    Attributes:
+        to_lds: Whether the data goes to LDS and not to registers.
+        counter: What counts it.
+        bytes: Per lane; ``None`` where the mnemonic does not say.
+    """
+
+    to_lds: bool
+    counter: Counter
+    bytes: int | None
+
+
+def transfer(instruction: Instruction) -> Transfer | None:
+    """Return what an instruction reads from global memory, if it does so with vector addresses."""
+    operation = instruction.operations[0]
+    kind = classify(operation)
+    if kind == "global to LDS":
+        counter: Counter = "load"
+        if "async" in operation.mnemonic:
+            counter = "async"
+        elif operation.mnemonic.startswith("tensor_"):
+            counter = "tensor"
+        return Transfer(True, counter, access_bytes(operation.mnemonic))
+    if kind in _TO_REGISTERS and not is_spill(instruction):
+        return Transfer(False, "load", access_bytes(operation.mnemonic))
+    return None
+
+
+def is_scalar_load(instruction: Instruction) -> bool:
+    """Whether it reads memory into scalar registers, the same for all lanes."""
+    return classify(instruction.operations[0]) in _SCALAR_LOADS
+
+
+def is_spill(instruction: Instruction) -> bool:
+    """Whether it accesses scratch, as spills and stack arrays do.
+
+    Before gfx940 buffer instructions do that, and only LLVM's comment tells.
+    """
+    kind = classify(instruction.operations[0])
+    return kind in ("scratch load", "scratch store") or "-byte Folded " in instruction.text
+
+
+def reads_lds(instruction: Instruction) -> bool:
+    """Whether it loads from LDS."""
+    return classify(instruction.operations[0]) == "LDS load"
+
+
+def writes_lds(instruction: Instruction) -> bool:
+    """Whether it stores to LDS, from registers or from global memory."""
+    return classify(instruction.operations[0]) in ("LDS store", "global to LDS")
+
+
+def stores_count_apart(function: Function) -> bool:
+    """Whether stores have a counter of their own: they do from gfx10 on.
+
+    The descriptor has fields since then that it did not have before.
+    """
+    return "memory_ordered" in function.directives
+
+
+def raises(instruction: Instruction, *, stores_apart: bool) -> Counter | None:
+    """Return the counter of loads that an instruction raises."""
+    read = transfer(instruction)
+    if read is not None:
+        return read.counter
+    kind = classify(instruction.operations[0])
+    if kind in ("buffer load", "scratch load"):
+        return "load"
+    if kind in _STORES:
+        return None if stores_apart else "load"
+    if kind in _ATOMICS:
+        modifiers = instruction.operations[0].modifiers
+        returns = any(m in _RETURNS or m.startswith("th:TH_ATOMIC_RETURN") for m in modifiers)
+        return "load" if returns or not stores_apart else None
+    # It invalidates a cache, in the order of the loads (LLVM, SIInsertWaitcnts).
+    return "load" if instruction.mnemonic == "global_inv" else None
+
+
+def limit(instruction: Instruction, counter: Counter) -> int | None:
+    """Return how many of a counter's operations may be outstanding behind a wait.
+
+    ``None`` where the instruction is no wait for it.
+    """
+    operation = instruction.operations[0]
+    texts = [operand.text for operand in operation.operands]
+    if operation.mnemonic == "s_waitcnt":
+        found = [match for text in texts if (match := _LIMIT[counter].fullmatch(text))]
+        return int(found[0][1]) if found else None
+    if not texts or not _LITERAL.fullmatch(texts[-1]):
+        return None
+    value = int(texts[-1], 0) if texts[-1].startswith("0x") else int(texts[-1])
+    if operation.mnemonic == "s_wait_loadcnt_dscnt":
+        return value >> 8 & 0x3F if counter == "load" else None
+    return value if _WAITS.get(operation.mnemonic) == counter else None
+
+
+def access_bytes(mnemonic: str) -> int | None:
+    """Return how many bytes a memory instruction moves per lane; ``None`` if it does not say."""
+    if match := _DWORDS.search(mnemonic):
+        return 4 * int(match[1] or 1)
+    if match := _NARROW.search(mnemonic):
+        return 1 if match[1] == "byte" else 2
+    match = _BITS.search(mnemonic)
+    return int(match[1]) // 8 if match else None

@@ -1,0 +1,235 @@
+"""Reads AMDGPU assembly line by line (LLVM, User Guide for AMDGPU Backend, "Assembler")."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from irlens.isa.amdgcn.operands import Operation, read_operations
+from irlens.isa.amdgcn.records import (
+    Comment,
+    Directive,
+    Function,
+    Instruction,
+    Label,
+    Loc,
+    Metadata,
+    Program,
+    Statement,
+    Unknown,
+)
+from irlens.model.errors import ParseError
+from irlens.model.source import SourceLocation
+
+STAGE = "amdgcn"
+
+#: An inlining chain as long as this is a loop in the debug information, not a program.
+_MAX_CHAIN = 64
+
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+# A comment in /* */ stays with the code: LLVM puts a register's real number into one.
+_CODE = re.compile(rf'(?:[^;"/]++|{_STRING}|/\*(?:[^*]++|\*(?!/))*+\*/|/(?![/*]))*+')
+_LABEL = re.compile(rf"({_STRING}|[\w.$@]++):")
+_DIRECTIVE = re.compile(r"(\.\w++)(?:[ \t]++(.*))?", re.DOTALL)
+_TYPE = re.compile(rf"({_STRING}|[^,\s]++)[ \t]*+,[ \t]*+[@%]function")
+_LOC = re.compile(r"(\d{1,9})[ \t]++(\d{1,9})(?:[ \t]++(\d{1,9}))?")
+_FILE = re.compile(rf"(\d{{1,9}})[ \t]++({_STRING})(?:[ \t]++({_STRING}))?")
+_FRAME = re.compile(r"([^:\[\]]++|[A-Za-z]:[^:\[\]]++):(\d{1,9})(?::(\d{1,9}))?")
+_INFO = re.compile(r"([\w:]*\w) ?[:=] (-?\d++)(?:\s.*)?")
+_INTEGER = re.compile(r"-?\d{1,18}")
+
+#: Directives that another one must close.
+_CLOSED_BY = {
+    ".amdgpu_metadata": ".end_amdgpu_metadata",
+    ".amdhsa_kernel": ".end_amdhsa_kernel",
+    ".cfi_startproc": ".cfi_endproc",
+}
+
+
+def parse(text: str) -> Program:
+    """Read a file of AMDGPU assembly.
+
+    Raises:
+        ParseError: A string is not terminated, or the text ends inside of a function, a kernel
+            descriptor or the metadata.
+    """
+    reader = _Reader()
+    statements = tuple(reader.read(text))
+    return Program(reader.target, statements, tuple(_functions(statements)))
+
+
+class _Reader:
+    """Turns lines into statements, with what earlier lines decide for later ones."""
+
+    def __init__(self) -> None:
+        self.target: str | None = None
+        self._files: dict[int, str] = {}
+        self._locations: tuple[SourceLocation, ...] = ()
+        self._chains: dict[str, tuple[SourceLocation, ...]] = {}
+        self._operations: dict[str, tuple[Operation, ...] | None] = {}
+        self._open: dict[str, tuple[int, str]] = {}
+
+    def read(self, text: str) -> Iterator[Statement]:
+        lines = text.split("\n")
+        ends = ["\n"] * (len(lines) - 1) + [""]
+        if not lines[-1]:
+            lines.pop()
+        metadata: list[str] = []
+        for number, (line, end) in enumerate(zip(lines, ends, strict=False), start=1):
+            if ".amdgpu_metadata" in self._open:
+                metadata.append(line + end)
+                if line.strip() == ".end_amdgpu_metadata":
+                    first, _ = self._open.pop(".amdgpu_metadata")
+                    yield Metadata("".join(metadata), first, number, "".join(metadata[1:-1]))
+                    metadata.clear()
+            else:
+                statement = self._line(line, line + end, number)
+                if ".amdgpu_metadata" in self._open:
+                    metadata.append(line + end)
+                else:
+                    yield statement
+        for directive, (number, line) in self._open.items():
+            column = line.index(directive) + 1
+            message = f"the text ends before {_CLOSED_BY[directive]}"
+            raise ParseError(message, stage=STAGE, line=number, column=column, text=line)
+
+    def _line(self, line: str, text: str, number: int) -> Statement:
+        match = _CODE.match(line)
+        end = match.end() if match else 0
+        if line.startswith('"', end):
+            message = "string is not terminated"
+            raise ParseError(message, stage=STAGE, line=number, column=end + 1, text=line)
+        code, comment = line[:end].strip(), line[end:].lstrip("/; \t").rstrip()
+        if not code:
+            return Comment(text, number, number, comment)
+        if label := _LABEL.match(code):
+            if label.end() == len(code):
+                return Label(text, number, number, label[1].strip('"'))
+            return Unknown(text, number, number)
+        if code.startswith("."):
+            return self._directive(code, comment, line, text, number)
+        if code not in self._operations:
+            self._operations[code] = read_operations(code)
+        operations = self._operations[code]
+        if operations is None:
+            return Unknown(text, number, number)
+        return Instruction(text, number, number, operations, self._locations)
+
+    def _directive(self, code: str, comment: str, line: str, text: str, number: int) -> Statement:
+        match = _DIRECTIVE.fullmatch(code)
+        if match is None:
+            return Unknown(text, number, number)
+        name, arguments = match[1], match[2] or ""
+        if name == ".loc":
+            self._locations = self._chain(arguments, comment)
+            return Loc(text, number, number, self._locations)
+        if name in _CLOSED_BY:
+            self._open[name] = (number, line)
+        for opening, closing in _CLOSED_BY.items():
+            if name == closing:
+                self._open.pop(opening, None)
+        if name == ".cfi_startproc":
+            self._locations = ()
+        elif name == ".amdgcn_target":
+            self.target = arguments.strip('"')
+        elif name == ".file" and (file := _FILE.match(arguments)):
+            self._files[int(file[1])] = _base_name((file[3] or file[2]).strip('"'))
+        return Directive(text, number, number, name, arguments)
+
+    def _chain(self, arguments: str, comment: str) -> tuple[SourceLocation, ...]:
+        """The frames of a ``.loc``: its own numbers, and LLVM's comment for those above it."""
+        match = _LOC.match(arguments)
+        if match is None or not int(match[2]):
+            return ()
+        innermost, _, outer = comment.partition(" @[ ")
+        file = self._files.get(int(match[1]))
+        if file is None:
+            frame = _frame(innermost)
+            if frame is None:
+                return ()
+            file = frame.file
+        location = SourceLocation(file, int(match[2]), int(match[3] or 0))
+        if outer not in self._chains:
+            frames = map(_frame, outer.split(" @[ ")[:_MAX_CHAIN]) if outer else ()
+            self._chains[outer] = tuple(frame for frame in frames if frame and frame.line)
+        return (location, *self._chains[outer])
+
+
+def _frame(text: str) -> SourceLocation | None:
+    """Read a frame of LLVM's comment: "standard.py:170:27"."""
+    match = _FRAME.fullmatch(text.rstrip(" ]"))
+    if match is None:
+        return None
+    return SourceLocation(_base_name(match[1]), int(match[2]), int(match[3] or 0))
+
+
+def _base_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _functions(statements: tuple[Statement, ...]) -> list[Function]:
+    """Cut the statements into functions, and give each what is said of it after its end."""
+    outline = _Outline()
+    for statement in statements:
+        outline.add(statement)
+    return [
+        Function(
+            name=name,
+            is_kernel=name in outline.descriptors,
+            statements=tuple(body),
+            directives=outline.descriptors.get(name, {}),
+            info=outline.info[name],
+        )
+        for name, body in outline.bodies.items()
+    ]
+
+
+class _Outline:
+    """What belongs to which function: LLVM writes its figures behind its end, unnamed."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[str, list[Statement]] = {}
+        self.descriptors: dict[str, dict[str, int]] = {}
+        self.info: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        self._declared: set[str] = set()
+        self._latest = ""
+        self._body: list[Statement] | None = None
+        self._descriptor: dict[str, int] | None = None
+        self._figures: dict[str, int] | None = None
+
+    def add(self, statement: Statement) -> None:
+        match statement:
+            case Comment(comment=comment):
+                self._comment(comment)
+            case Label(name=name):
+                self._label(name)
+            case Directive():
+                self._directive(statement)
+        if not isinstance(statement, Comment):
+            self._figures = None
+        if self._body is not None:
+            self._body.append(statement)
+
+    def _label(self, name: str) -> None:
+        if name in self._declared and name not in self.bodies:
+            self._body = self.bodies[name] = []
+            self._latest = name
+        elif name.startswith(".Lfunc_end"):
+            self._body = None
+
+    def _comment(self, comment: str) -> None:
+        if comment in ("Kernel info:", "Function info:"):
+            self._figures = self.info[self._latest]
+        elif self._figures is not None and (match := _INFO.fullmatch(comment)):
+            self._figures[match[1]] = int(match[2])
+
+    def _directive(self, directive: Directive) -> None:
+        name, arguments = directive.name, directive.arguments
+        if name == ".type":
+            if match := _TYPE.match(arguments):
+                self._declared.add(match[1].strip('"'))
+        elif name == ".amdhsa_kernel":
+            self._descriptor = self.descriptors.setdefault(arguments.strip('"'), {})
+        elif name == ".end_amdhsa_kernel":
+            self._descriptor = None
+        elif self._descriptor is not None and _INTEGER.fullmatch(arguments):
+            self._descriptor[name.removeprefix(".amdhsa_")] = int(arguments)

@@ -1,0 +1,139 @@
+"""What a file of AMDGPU assembly is made of: statements in the order of the text, and views."""
+
+from collections import Counter
+
+import msgspec
+
+from irlens.isa.amdgcn.operands import Operation
+from irlens.model.source import SourceLocation, Span
+
+
+class Statement(msgspec.Struct, frozen=True, gc=False):
+    """One statement: whole lines, so that joining the texts gives the input back.
+
+    Attributes:
+        text: The lines with their comments and line ends.
+        line: 1-based number of the first.
+        end_line: 1-based number of the last.
+    """
+
+    text: str
+    line: int
+    end_line: int
+
+    @property
+    def span(self) -> Span:
+        """The statement's lines."""
+        return Span("amdgcn", self.line, self.end_line)
+
+
+class Comment(Statement, frozen=True, gc=False):
+    """A line with nothing but a comment, or nothing at all; ``comment`` is without its mark."""
+
+    comment: str
+
+
+class Directive(Statement, frozen=True, gc=False):
+    """A directive: its name with the dot, and the rest of the line as written."""
+
+    name: str
+    arguments: str
+
+
+class Loc(Statement, frozen=True, gc=False):
+    """``.loc``: the source location of what follows.
+
+    Attributes:
+        locations: Innermost first, then the calls it was inlined through; empty for line 0,
+            which is code that belongs to no line.
+    """
+
+    locations: tuple[SourceLocation, ...]
+
+
+class Label(Statement, frozen=True, gc=False):
+    """A label, without its colon."""
+
+    name: str
+
+
+class Instruction(Statement, frozen=True, gc=False):
+    """One instruction.
+
+    Attributes:
+        operations: One; two of a dual-issue instruction.
+        locations: Of the ``.loc`` in force.
+    """
+
+    operations: tuple[Operation, ...]
+    locations: tuple[SourceLocation, ...]
+
+    @property
+    def mnemonic(self) -> str:
+        """The mnemonic of the (first) operation."""
+        return self.operations[0].mnemonic
+
+
+class Metadata(Statement, frozen=True, gc=False):
+    """``.amdgpu_metadata`` to ``.end_amdgpu_metadata``: the YAML that becomes the hsaco's note."""
+
+    yaml: str
+
+
+class Unknown(Statement, frozen=True, gc=False):
+    """A line that has none of the known forms."""
+
+
+class Function(msgspec.Struct, frozen=True):
+    """A function: its statements from its label on, and what LLVM says of it.
+
+    Attributes:
+        name: The symbol.
+        is_kernel: Whether it has a descriptor (``.amdhsa_kernel``).
+        statements: Up to the label of its end.
+        directives: The descriptor's integer fields, by their names without ".amdhsa_".
+        info: The figures of the comment "Kernel info" (or "Function info"): "NumVgprs",
+            "ScratchSize", "Occupancy", ... Sizes are bytes. ``Occupancy`` is waves per SIMD as
+            far as registers allow; it knows nothing of LDS that is given at launch.
+    """
+
+    name: str
+    is_kernel: bool
+    statements: tuple[Statement, ...]
+    directives: dict[str, int]
+    info: dict[str, int]
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """Its instructions in order."""
+        return [each for each in self.statements if isinstance(each, Instruction)]
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A whole file.
+
+    Attributes:
+        target: As ``.amdgcn_target`` has it, "amdgcn-amd-amdhsa--gfx942".
+        statements: All of them.
+        functions: In the order of the text.
+    """
+
+    target: str | None
+    statements: tuple[Statement, ...]
+    functions: tuple[Function, ...]
+
+    @property
+    def kernels(self) -> list[Function]:
+        """The functions that a launch can name."""
+        return [function for function in self.functions if function.is_kernel]
+
+    @property
+    def metadata(self) -> str | None:
+        """The YAML of the metadata, not looked into."""
+        return next((each.yaml for each in self.statements if isinstance(each, Metadata)), None)
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """Lines of no known form, by their first word, with their counts."""
+        lines = (each.text.split() for each in self.statements if isinstance(each, Unknown))
+        return dict(sorted(Counter(words[0] for words in lines if words).items()))

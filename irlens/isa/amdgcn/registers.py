@@ -1,0 +1,183 @@
+"""Which registers an AMDGPU instruction reads and writes.
+
+AMD writes destinations first, and registers of any width in full: ``v[4:7]``. What remains to be
+known is which instructions have no destination, have two, or read what they write (AMD's
+instruction set manuals for RDNA and CDNA; LLVM, "Syntax of AMDGPU Instructions"). The rules are
+tested against the operands of LLVM's own machine code, instruction by instruction.
+
+Sets of registers are bits of an integer, see ``bits``. EXEC, SCC and M0, of which there is one
+each, are not in them.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from irlens.analyze.amdgcn_mix import classify
+from irlens.isa.amdgcn import Instruction, Operand, Operation, RegisterRange
+
+#: First bit and number of registers of each file.
+_LAYOUT = {"v": (0, 1024), "a": (1024, 512), "s": (1536, 128), "vcc": (1664, 2)}
+
+#: Bits of each register file within a set.
+FILES = {name: ((1 << count) - 1) << first for name, (first, count) in _LAYOUT.items()}
+
+VECTOR = FILES["v"] | FILES["a"]
+SCALAR = FILES["s"] | FILES["vcc"]
+
+#: Classes of instructions that write no register.
+_NO_DESTINATION = frozenset(
+    (
+        "LDS store",
+        "LDS to global",
+        "barrier",
+        "buffer store",
+        "cache control",
+        "flat store",
+        "global store",
+        "global to LDS",
+        "scalar store",
+        "scratch store",
+        "wait",
+    )
+)
+_ATOMIC = frozenset({"buffer atomic", "flat atomic", "global atomic"})
+#: What makes a memory atomic return the old value: before gfx940, gfx940 to gfx950, from gfx12 on.
+_RETURNS = re.compile(r"glc|sc0|th:TH_ATOMIC_(?:\w+_)?RETURN\w*")
+
+_NOTHING_WRITTEN = re.compile(
+    r"s_(?:cmp|cmpk|bitcmp[01]|setreg|setprio|set_|setpc|set_pc|sethalt|setkill)(?:_|\b)\w*|v_nop"
+)
+#: Instructions of the class "control" with a destination.
+_CONTROL_WRITES = re.compile(r"s_(?:mem(?:real)?time|get_shader_cycles_u64)")
+_CARRIES_OUT = re.compile(
+    r"v_(?:(?:add|sub|subrev|addc|subb|subbrev)_co(?:_ci)?_u32|div_scale_f(?:32|64)"
+    r"|mad_(?:co_)?[iu]64_[iu]32)(?:_e32|_e64)?(?:_dpp8?|_sdwa)?"
+)
+_SWAPS = re.compile(r"v_(?:swap_b(?:16|32)|permlane(?:16|32)_swap_b32)(?:_e32|_e64)?")
+#: What adds to its destination, or replaces a part of it.
+_ACCUMULATES = re.compile(
+    r"(?:v_dual_|v_)(?:pk_)?(?:fmac|mac|dot\d\w*?c_|dot2acc|smfmac|swmmac|writelane)\w*"
+    r"|s_(?:fmac_f(?:16|32)|addk_i32|addk_co_i32|mulk_i32|bitset[01]_b(?:32|64))"
+)
+#: What may leave its destination, or half of it, as it was.
+_KEEPS_SOME = re.compile(r"s_cmov\w*|\w+_d16(?:_\w+)?|(?:ds_(?:read|load)|v_cvt)\w*_d16_hi")
+_READS_VCC = re.compile(
+    r"v_div_fmas_f(?:32|64)(?:_e64)?|v_dual_cndmask_b32|s_cbranch_vccn?z"
+    r"|s_cbranch_cdbg\w*"
+)
+#: Where the registers depend on a value that only the machine knows.
+_INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:swappc|swap_pc|call|rfe)\w*")
+
+
+class Access(msgspec.Struct, frozen=True, gc=False):
+    """Sets of registers, as bits.
+
+    Attributes:
+        reads: Those an instruction reads.
+        writes: Those it writes, in the lanes that are active.
+        kills: Those of them of which nothing remains.
+    """
+
+    reads: int
+    writes: int
+    kills: int
+
+
+def bits(register: RegisterRange) -> int:
+    """Return a range of registers as a set; those of files that are not counted are left out."""
+    if register.file not in _LAYOUT:
+        return 0
+    first, _ = _LAYOUT[register.file]
+    return ((1 << register.count) - 1) << (first + register.first) & FILES[register.file]
+
+
+def numbers(registers: int, file: str) -> list[int]:
+    """Return the numbers of a file's registers in a set."""
+    first, count = _LAYOUT[file]
+    found = registers >> first & ((1 << count) - 1)
+    return [number for number in range(found.bit_length()) if found >> number & 1]
+
+
+def access(instruction: Instruction, lanes: int) -> Access | None:
+    """Return what an instruction reads and writes; ``None`` where that is not known.
+
+    Both operations of a dual-issue instruction read before either writes.
+
+    Args:
+        instruction: Any.
+        lanes: Of a wave, 32 or 64: of VCC that many bits are meant where it is not written.
+    """
+    reads = writes = kills = 0
+    for operation in instruction.operations:
+        found = operation_access(operation, lanes)
+        if found is None:
+            return None
+        reads |= found.reads
+        writes |= found.writes
+        kills |= found.kills
+    return Access(reads, writes, kills)
+
+
+def operation_access(operation: Operation, lanes: int) -> Access | None:
+    """Return what one operation of an instruction reads and writes; see ``access``."""
+    kind = classify(operation)
+    if kind is None or _INDIRECT.fullmatch(operation.mnemonic):
+        return None
+    count = _destinations(operation, kind)
+    written, read = operation.operands[:count], operation.operands[count:]
+    reads, writes = _bits(read), _bits(written)
+    partial = _keeps_some(operation) or any(r.half for o in written for r in o.registers)
+    kills = 0 if partial else writes
+    if reads_destination(operation):
+        reads |= writes
+    if _READS_VCC.fullmatch(operation.mnemonic):
+        reads |= bits(RegisterRange("vcc", 0, lanes // 32))
+    return Access(reads, writes, kills)
+
+
+def reads_destination(operation: Operation) -> bool:
+    """Whether an operation reads what it writes, without naming it again."""
+    if _SWAPS.fullmatch(operation.mnemonic) or _ACCUMULATES.fullmatch(operation.mnemonic):
+        return True
+    return classify(operation) == "buffer atomic"
+
+
+def _destinations(operation: Operation, kind: str) -> int:
+    """How many of the operands are written; they stand first."""
+    mnemonic = operation.mnemonic
+    if kind in _NO_DESTINATION or _NOTHING_WRITTEN.fullmatch(mnemonic):
+        return 0
+    if kind == "control":
+        return int(_CONTROL_WRITES.fullmatch(mnemonic) is not None)
+    if kind in _ATOMIC:
+        return int(any(map(_RETURNS.fullmatch, operation.modifiers)))
+    if kind == "LDS atomic":
+        return int("_rtn" in mnemonic)
+    if mnemonic.startswith("v_cmpx_") and len(operation.operands) == 2:
+        return 0  # from gfx10 on it writes EXEC and nothing else
+    if _CARRIES_OUT.fullmatch(mnemonic) or _SWAPS.fullmatch(mnemonic):
+        return 2
+    return 1
+
+
+def _keeps_some(operation: Operation) -> bool:
+    """Whether a part of the destination, or of its lanes, may stay as it was."""
+    modifiers = operation.modifiers
+    if _KEEPS_SOME.fullmatch(operation.mnemonic) or "dst_unused:UNUSED_PRESERVE" in modifiers:
+        return True
+    if not operation.mnemonic.endswith("_dpp"):
+        return False
+    # A lane that reads from outside of its row writes nothing, unless bound_ctrl makes that 0.
+    everywhere = {"row_mask:0xf", "bank_mask:0xf"}.issubset(modifiers)
+    within = any(each.startswith("quad_perm:") for each in modifiers)
+    return not everywhere or not (within or "bound_ctrl:1" in modifiers)
+
+
+def _bits(operands: Iterable[Operand]) -> int:
+    found = 0
+    for operand in operands:
+        for register in operand.registers:
+            found |= bits(register)
+    return found

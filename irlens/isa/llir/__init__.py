@@ -1,0 +1,1 @@
+"""LLVM IR: its instructions, and what calls in it stand for."""

@@ -1,0 +1,132 @@
+"""The PTX that calls in LLVM IR stand for: inline assembly, and NVPTX's intrinsics.
+
+Sources: LLVM Language Reference, "Inline Assembler Expressions"; LLVM, "User Guide for NVPTX
+Back-end", whose intrinsics are named after the instructions.
+"""
+
+import re
+from collections.abc import Iterator
+
+from irlens.isa import ptx
+from irlens.model.errors import ParseError
+
+#: What the calls of interest have in their text.
+_INTEREST = re.compile(r"async|mbarrier|tcgen05|wgmma")
+_ASM = re.compile(r'\basm (?:[a-z]+ )*"(?P<text>[^"]*)", "(?P<constraints>[^"]*)"\(')
+_INTRINSIC = re.compile(r"@llvm\.nvvm\.(?P<name>[\w.]+)\(")
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
+_PLACE = re.compile(r"\$(?:\{(?P<long>\d{1,4})(?::\w)?\}|(?P<short>\d{1,4})|\$)")
+_INTEGER = re.compile(r"i\d+ (?:\w+ )*(?P<value>-?\d+)")
+_VALUE = re.compile(r'[%@](?:"[^"]*"|[\w$.-]+)$')
+_OPEN, _CLOSE = frozenset("([{<"), frozenset(")]}>")
+
+_INTO_SHARED = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+_OUT_OF_SHARED = "cp.async.bulk.global.shared::cta.bulk_group"
+#: Intrinsics by the beginning of their name; the first that fits counts.
+_INTRINSICS = (
+    ("cp.async.ca.shared.global", "cp.async.ca.shared.global"),
+    ("cp.async.cg.shared.global", "cp.async.cg.shared.global"),
+    ("cp.async.commit.group", "cp.async.commit_group"),
+    ("cp.async.wait.group", "cp.async.wait_group"),
+    ("cp.async.wait.all", "cp.async.wait_all"),
+    ("cp.async.mbarrier.arrive", "cp.async.mbarrier.arrive"),
+    ("cp.async.bulk.commit.group", "cp.async.bulk.commit_group"),
+    ("cp.async.bulk.wait.group", "cp.async.bulk.wait_group"),
+    ("cp.async.bulk.global.to.shared", _INTO_SHARED),
+    ("cp.async.bulk.shared.cta.to.cluster", _INTO_SHARED),
+    ("cp.async.bulk.tensor.g2s", _INTO_SHARED),
+    ("cp.async.bulk.shared.cta.to.global", _OUT_OF_SHARED),
+    ("cp.async.bulk.tensor.s2g", _OUT_OF_SHARED),
+    ("cp.async.bulk.tensor.reduce", _OUT_OF_SHARED),
+    ("mbarrier.arrive.expect.tx", "mbarrier.arrive.expect_tx"),
+    ("mbarrier.expect.tx", "mbarrier.expect_tx"),
+    ("mbarrier.test.wait", "mbarrier.test_wait"),
+    ("mbarrier.try.wait", "mbarrier.try_wait"),
+    ("wgmma.commit_group", "wgmma.commit_group"),
+    ("wgmma.wait_group", "wgmma.wait_group"),
+    ("wgmma.mma_async", "wgmma.mma_async"),
+    ("tcgen05.commit", "tcgen05.commit"),
+    ("tcgen05.cp", "tcgen05.cp"),
+    ("tcgen05.ld", "tcgen05.ld"),
+    ("tcgen05.mma", "tcgen05.mma"),
+    ("tcgen05.shift", "tcgen05.shift"),
+    ("tcgen05.st", "tcgen05.st"),
+    ("tcgen05.wait.ld", "tcgen05.wait::ld"),
+    ("tcgen05.wait.st", "tcgen05.wait::st"),
+)
+
+
+class Calls:
+    """Reads the calls of one function: the same value is the same register in all of them."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def read(self, text: str) -> tuple[ptx.Instruction, ...]:
+        """Return the instructions that a call stands for, as far as they are asynchronous.
+
+        Args:
+            text: The call, as it is written.
+        """
+        if not _INTEREST.search(text):
+            return ()
+        written = self._inline(text) or self._intrinsic(text)
+        try:
+            module = ptx.parse(f".version 8.0\n.target sm_80\n.entry k()\n{{\n{written}\n}}\n")
+        except ParseError:  # somebody's own assembly, for an assembler that takes more
+            return ()
+        return tuple(each for function in module.functions for each in function.instructions)
+
+    def _inline(self, text: str) -> str:
+        found = _ASM.search(text)
+        if found is None:
+            return ""
+        results = sum(each.startswith("=") for each in found["constraints"].split(","))
+        arguments = [self._operand(each) for each in _arguments(text, found.end())]
+
+        def filled(place: re.Match[str]) -> str:
+            number = place["long"] or place["short"]
+            if number is None:
+                return "$"
+            at = int(number) - results
+            return arguments[at] if 0 <= at < len(arguments) else f"%result{number}"
+
+        assembly = _ESCAPE.sub(lambda m: chr(int(m[1], 16)), found["text"])
+        return f"{{ {_PLACE.sub(filled, assembly)}\n }}"
+
+    def _intrinsic(self, text: str) -> str:
+        found = _INTRINSIC.search(text)
+        if found is None:
+            return ""
+        name = next((to for begin, to in _INTRINSICS if found["name"].startswith(begin)), None)
+        operands = (
+            f"[{self._operand(each)}]" if each.startswith("ptr") else self._operand(each)
+            for each in _arguments(text, found.end())
+        )
+        return f"{name} {', '.join(operands)};" if name is not None else ""
+
+    def _operand(self, argument: str) -> str:
+        """An argument as PTX has it: a literal, or a register that stands for the value."""
+        literal = _INTEGER.fullmatch(argument)
+        if literal:
+            return literal["value"]
+        value = _VALUE.search(argument)
+        name = value.group() if value else argument
+        return self._names.setdefault(name, f"%value{len(self._names)}")
+
+
+def _arguments(text: str, start: int) -> Iterator[str]:
+    """Cut a call's arguments, which begin behind its bracket, at the commas between them."""
+    depth, begin = 0, start
+    for at in range(start, len(text)):
+        character = text[at]
+        if character in _OPEN:
+            depth += 1
+        elif character in _CLOSE and depth:
+            depth -= 1
+        elif character == ")" or (character == "," and not depth):
+            if text[begin:at].strip():
+                yield text[begin:at].strip()
+            if character == ")":
+                return
+            begin = at + 1

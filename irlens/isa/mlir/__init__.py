@@ -1,0 +1,10 @@
+"""ttir and ttgir text as a tree of operations.
+
+The grammar is MLIR's generic surface syntax (MLIR Language Reference, "Operations", "Regions",
+"Blocks", "Attribute dictionary", "Location"); nothing here knows a particular operation.
+"""
+
+from irlens.isa.mlir.parser import parse
+from irlens.isa.mlir.tree import Argument, Block, Module, Operation, Region, Unknown
+
+__all__ = ["Argument", "Block", "Module", "Operation", "Region", "Unknown", "parse"]

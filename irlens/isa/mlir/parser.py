@@ -1,0 +1,248 @@
+"""From tokens to operations, without knowing them by name.
+
+An operation ends with its ``loc(...)`` or before what can only begin another statement: ``%x =``,
+a name with a dialect (``tt.load``), ``"quoted"(``, a block label, the end of the region. Line
+breaks mean nothing. Everything is a loop with a stack of unfinished operations, so deep nesting
+costs memory and no Python frames, and each token is looked at a fixed number of times.
+
+Written by hand, because tree-sitter-mlir 0.2.0 reads ``{tt.num_stages = 3 : i32}`` as a region
+that holds an operation ``tt.num_stages``, gives ``%x =`` of the following operation to the one
+before where no location stands between them, and takes minutes for 200 KB of malformed text.
+"""
+
+from irlens.isa.mlir import grammar
+from irlens.isa.mlir.locations import Locations
+from irlens.isa.mlir.tokens import Tokens
+from irlens.isa.mlir.tree import Module, Unknown
+from irlens.isa.mlir.unfinished import UnfinishedArgument, UnfinishedBlock, UnfinishedOperation
+
+_ENDS = frozenset({"", ")", "]", "}"})
+
+
+def parse(text: str, *, stage: str = "ttgir") -> Module:
+    """Parse MLIR text: a module, or a part of one.
+
+    Args:
+        text: What Triton writes to a ``.ttir`` or ``.ttgir`` file.
+        stage: Name of the stage, for spans and errors.
+
+    Raises:
+        ParseError: The text is cut off (an open bracket or string, a location that is used and
+            never defined), a bracket closes the wrong one, or no operation is in it.
+    """
+    return _Parser(text, stage).module()
+
+
+class _Parser:
+    def __init__(self, text: str, stage: str) -> None:
+        self._tokens = Tokens(text, stage)
+        self._values = self._tokens.values
+        self._locations = Locations(self._tokens)
+        self._at = 0
+        self._operations: list[UnfinishedOperation] = []
+        self._open: UnfinishedOperation | None = None
+        self._aliases: dict[str, str] = {}
+        self._unknown: list[Unknown] = []
+
+    def module(self) -> Module:
+        end = len(self._values) - 1
+        while self._at < end or self._open is not None:
+            operation = self._open
+            if operation is not None and not operation.region_closer:
+                self._read_head(operation)
+            elif operation is not None and self._at == operation.region_closer:
+                operation.region_closer = 0
+                self._at += 1
+            else:
+                self._read_statement()
+        if not self._operations:
+            raise self._tokens.error("no operation is in this text", 0)
+        operations = tuple(op.finish(self._tokens, self._locations) for op in self._operations)
+        return Module(
+            stage=self._tokens.stage,
+            text=self._tokens.text,
+            attributes=next((op.attributes for op in operations if op.name == "module"), {}),
+            aliases=self._aliases,
+            operations=operations,
+            unknown=tuple(self._unknown),
+        )
+
+    # Statements
+
+    def _read_statement(self) -> None:
+        first = self._at
+        kind = self._values[first][0]
+        if kind == "^" and self._open is not None and grammar.begins_statement(self._tokens, first):
+            self._read_label(self._open)
+        elif kind in "#!" and self._values[first + 1] == "=":
+            self._read_alias()
+        elif (name := grammar.name_after_results(self._tokens, first)) is not None:
+            self._begin_operation(first, name)
+        else:
+            self._skip_statement()
+            start = self._tokens.starts[first]
+            text = self._tokens.text[start : self._tokens.stop(self._at - 1)]
+            self._unknown.append(Unknown(text, self._tokens.line(start)))
+
+    def _skip_statement(self) -> None:
+        """Go to where the next statement begins, past at least one token."""
+        end = self._open.region_closer if self._open else len(self._values) - 1
+        self._at = self._tokens.after(self._at)
+        while self._at < end and not grammar.begins_statement(self._tokens, self._at):
+            self._at = self._tokens.after(self._at)
+
+    def _read_alias(self) -> None:
+        """Read ``#name = value``; a location's goes where locations are resolved."""
+        name, first = self._values[self._at], self._at + 2
+        self._at += 1
+        self._skip_statement()
+        if self._values[first : first + 2] == ["loc", "("]:
+            self._locations.aliases[name] = (first + 2, self._tokens.match[first + 1])
+        else:
+            self._aliases[name] = self._tokens.slice(first, self._at)
+
+    def _read_label(self, operation: UnfinishedOperation) -> None:
+        label = self._values[self._at]
+        arguments: list[UnfinishedArgument] = []
+        self._at += 1
+        if self._values[self._at] == "(":
+            arguments = grammar.arguments(self._tokens, self._at)
+            self._at = self._tokens.match[self._at] + 1
+        self._at += 1
+        blocks = operation.regions[-1]
+        if len(blocks) == 1 and blocks[0].label is None and not blocks[0].operations:
+            blocks.clear()  # the entry block has a label after all
+        blocks.append(UnfinishedBlock(label, arguments))
+
+    def _begin_operation(self, first: int, name: int) -> None:
+        operation = UnfinishedOperation(len(self._operations), self._open, first)
+        for result in self._values[first:name]:
+            if result[0] == "%":
+                base, _, count = result.partition(":")
+                operation.results.append((base, int(count or 1)))
+        operation.name = self._values[name].strip('"')
+        self._operations.append(operation)
+        if self._open is not None:
+            self._open.regions[-1][-1].operations.append(operation.index)
+        self._open = operation
+        self._at = name + 1
+
+    def _end_operation(self, operation: UnfinishedOperation) -> None:
+        if operation.name == "module" and not operation.regions:
+            start = self._tokens.starts[operation.first]
+            raise self._tokens.error("a module has no body; is the end of the text missing?", start)
+        operation.last = self._at - 1
+        operation.end = len(self._operations)
+        self._open = operation.parent
+
+    # The head of an operation: what follows its name, regions left out
+
+    def _read_head(self, operation: UnfinishedOperation) -> None:
+        """Read until a region begins or the operation ends."""
+        while self._open is operation and not operation.region_closer:
+            value = self._values[self._at]
+            if not operation.depth and grammar.begins_statement(self._tokens, self._at):
+                self._end_operation(operation)
+            elif value == "loc" and self._values[self._at + 1] == "(":
+                location = self._read_location()
+                if not operation.depth:
+                    operation.location = location
+                    self._end_operation(operation)
+            elif value[0] == "%":
+                self._read_value(operation)
+            elif value in "([":
+                self._read_bracket(operation)
+            elif value in ")]":
+                operation.depth -= 1
+                self._at += 1
+            elif value == "{":
+                self._read_brace(operation)
+            elif value in (":", *grammar.ARROWS):
+                self._read_types(operation)
+            else:
+                self._read_word(operation)
+
+    def _read_location(self) -> tuple[int, int]:
+        first, self._at = self._at + 2, self._tokens.after(self._at + 1)
+        return first, self._at - 1
+
+    def _read_value(self, operation: UnfinishedOperation) -> None:
+        value = self._values[self._at]
+        if self._values[self._at + 1] == "=":
+            argument = UnfinishedArgument(value)
+            if self._values[self._at + 2][:1] == "%":
+                argument.initial = self._values[self._at + 2]
+            operation.arguments.append(argument)
+        else:
+            operation.operands.append(value)
+        self._at += 1
+
+    def _read_bracket(self, operation: UnfinishedOperation) -> None:
+        values = self._values
+        if values[self._at + 1][0] == "%" and values[self._at + 2] == ":":
+            operation.arguments += grammar.arguments(self._tokens, self._at)
+            self._at = self._tokens.after(self._at)
+        else:
+            operation.depth += 1
+            self._at += 1
+
+    def _read_brace(self, operation: UnfinishedOperation) -> None:
+        if grammar.is_dictionary(self._tokens, self._at):
+            operation.attributes.update(grammar.dictionary(self._tokens, self._at))
+            self._at = self._tokens.after(self._at)
+            return
+        operation.region_closer = self._tokens.match[self._at]
+        operation.regions.append([UnfinishedBlock(None, operation.arguments)])
+        operation.arguments = []
+        self._at += 1
+
+    def _read_word(self, operation: UnfinishedOperation) -> None:
+        """Read a keyword, symbol or literal, ``keyword = value``, or a successor's operands."""
+        tokens, values = self._tokens, self._values
+        first = self._at
+        self._at = tokens.after(first)
+        if values[first] == "<":
+            if values[first + 1] == "{":  # properties: <{axis = 0 : i32}>
+                operation.attributes.update(grammar.dictionary(self._tokens, first + 1))
+            return
+        if values[first] == ",":
+            return
+        if values[self._at] == "=" and values[self._at + 1] not in _ENDS:
+            value = self._at + 1
+            self._at = tokens.after(value)
+            if values[value][:1] in ("%", "["):  # operands with a name: stride = %n
+                self._at = value
+            else:
+                operation.attributes[values[first]] = tokens.slice(value, self._at)
+            return
+        if values[self._at] == "<":  # dense<0.0>
+            self._at = tokens.after(self._at)
+        operation.words.append(tokens.slice(first, self._at))
+        if values[first][0] == "^" and values[self._at] == "(":
+            closer = tokens.match[self._at]
+            passed = values[self._at : closer]
+            operation.operands += (value for value in passed if value[0] == "%")
+            self._at = closer + 1
+
+    def _read_types(self, operation: UnfinishedOperation) -> None:
+        """Read ``: type, type`` or ``-> (type, type)``, if types they are."""
+        into = operation.operand_types
+        if self._values[self._at] in grammar.ARROWS:
+            into = operation.result_types
+            if self._values[self._at] == "to" and not operation.operand_types:  # scf.for's
+                self._at += 1
+                return
+        while True:
+            self._at += 1
+            first = self._at
+            if self._values[first] == "(":
+                closer = self._tokens.match[first]
+                parts = self._tokens.split(first + 1, closer)
+                into += (self._tokens.slice(*part) for part in parts)
+                self._at = closer + 1
+            else:
+                self._at = grammar.after_type(self._tokens, first)
+                if self._at > first:
+                    into.append(self._tokens.slice(first, self._at))
+            if self._values[self._at] not in (",", "*"):
+                return

@@ -1,0 +1,105 @@
+"""Which operation or block defines each value that an operation reads.
+
+SSA names are not unique in a function: MLIR lets regions side by side use the same ones (two loops
+in a row both have ``%arg6``, and two partitions of a ``ttg.warp_specialize`` both ``%acc_30``), so
+a name is looked up where it is read.
+"""
+
+import msgspec
+
+from irlens.isa.mlir import Module, Operation
+
+
+class Value(msgspec.Struct, frozen=True):
+    """One SSA value.
+
+    Attributes:
+        operation: Index of the operation that has it as a result, or that owns the block.
+        number: Which of the results, or which of the block's arguments.
+        region: Number of the region whose block has it as an argument; ``None`` for a result.
+    """
+
+    operation: int
+    number: int
+    region: int | None = None
+
+
+class Values:
+    """Resolves the operands of a module, in one walk.
+
+    Args:
+        module: What to walk.
+
+    Attributes:
+        operands: For each operation its operands' values, ``None`` where a name is not defined.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.operands: list[tuple[Value | None, ...]] = []
+        self._defined: dict[str, Value] = {}
+        # What the names defined in each region around meant outside, by where the region ends.
+        # The function's parents see no value of it; the last frame is never left.
+        shadowed: list[tuple[int, list[tuple[str, Value | None]]]] = [
+            (len(module.operations) + 1, [])
+        ]
+        beginning: dict[int, tuple[Operation, int, int]] = {}
+        for operation in module.operations:
+            while shadowed[-1][0] <= operation.index:
+                self._restore(shadowed.pop()[1])
+            if operation.index in beginning:
+                owner, region, end = beginning.pop(operation.index)
+                shadowed.append((end, []))
+                self._define_arguments(owner, region, shadowed[-1][1])
+            self.operands.append(tuple(self._lookup(name) for name in operation.operands))
+            self._define_results(operation, shadowed[-1][1])
+            beginning.update(_regions(operation))
+
+    def initial(self, operation: Operation, name: str) -> Value | None:
+        """Return the value of an operand by its name, as in ``iter_args(%x = %name)``."""
+        if name not in operation.operands:
+            return None
+        return self.operands[operation.index][operation.operands.index(name)]
+
+    def _lookup(self, name: str) -> Value | None:
+        base, _, number = name.partition("#")
+        value = self._defined.get(base)
+        return Value(value.operation, int(number)) if value and number else value
+
+    def _define(self, name: str, value: Value, shadowed: list[tuple[str, Value | None]]) -> None:
+        shadowed.append((name, self._defined.get(name)))
+        self._defined[name] = value
+
+    def _define_results(
+        self, operation: Operation, shadowed: list[tuple[str, Value | None]]
+    ) -> None:
+        number = 0
+        for name, count in operation.results:
+            self._define(name, Value(operation.index, number), shadowed)
+            number += count
+
+    def _define_arguments(
+        self, operation: Operation, region: int, shadowed: list[tuple[str, Value | None]]
+    ) -> None:
+        blocks = operation.regions[region].blocks
+        arguments = [argument for block in blocks for argument in block.arguments]
+        for number, argument in enumerate(arguments):
+            self._define(argument.name, Value(operation.index, number, region), shadowed)
+
+    def _restore(self, shadowed: list[tuple[str, Value | None]]) -> None:
+        for name, value in reversed(shadowed):
+            if value is None:
+                del self._defined[name]
+            else:
+                self._defined[name] = value
+
+
+def _regions(operation: Operation) -> dict[int, tuple[Operation, int, int]]:
+    """Return an operation's regions by their first operation: whose, which, and where it ends."""
+    found: dict[int, tuple[Operation, int, int]] = {}
+    end = operation.end
+    for number in reversed(range(len(operation.regions))):
+        held = [index for block in operation.regions[number].blocks for index in block.operations]
+        if held:  # what is empty reads nothing
+            found[held[0]] = (operation, number, end)
+            end = held[0]
+    return found

@@ -1,0 +1,114 @@
+"""Source locations from ``.file`` and ``.loc`` (PTX ISA, Debugging Directives)."""
+
+import re
+
+from irlens.isa.ptx.lexer import without_comments
+from irlens.model.source import SourceLocation
+
+#: An inlining chain as long as this is a loop in the debug information, not a program.
+MAX_CHAIN = 64
+
+Place = tuple[int, int, int]
+Chain = tuple[SourceLocation, ...]
+
+_NUMBER = re.compile(r"[0-9]++")
+_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"')
+_COMMENT = re.compile(r"[ \t]*//[ \t]*([^\n]*)")
+_FRAME = re.compile(r"([^:\[\]]++|[A-Za-z]:[^:\[\]]++):([0-9]{1,9}+)(?::([0-9]{1,9}+))?")
+
+
+def base_name(path: str) -> str:
+    """Last part of a path of either flavour."""
+    return re.split(r"[/\\]", path)[-1]
+
+
+def read_file(directive: str) -> tuple[int, str] | None:
+    """Number and base name of a ``.file`` directive; ``None`` where it names nothing."""
+    number = _NUMBER.search(directive)
+    # DWARF 5 writes the directory first and the name last.
+    paths = _STRING.findall(directive)
+    if number is None or not paths or len(number.group()) > 9:
+        return None
+    return int(number.group()), base_name(paths[-1])
+
+
+def _place(text: str) -> Place:
+    numbers = [int(n) if len(n) < 10 else 0 for n in _NUMBER.findall(text)]
+    file, line, column = (*numbers, 0, 0, 0)[:3]
+    return file, line, column
+
+
+class LocationReader:
+    """Turns the ``.loc`` directives of a text into location chains, in order.
+
+    ``inlined_at`` names only the place of the call; where that call was itself inlined, the
+    frames above it are those of the latest ``.loc`` of that place, which the compiler writes
+    before it. Triton 3.6 and 3.7 write no ``inlined_at`` but the whole chain in the comment.
+
+    Args:
+        files: Base names by file number.
+    """
+
+    def __init__(self, files: dict[int, str]) -> None:
+        self._files = files
+        self._memo: dict[tuple[str, str], Chain] = {}
+        self._latest: dict[Place, Chain] = {}
+
+    def start_function(self) -> None:
+        """Forget the places of the function before."""
+        self._latest.clear()
+
+    def read(self, directive: str, text: str, end: int) -> Chain:
+        """Return the chain of a ``.loc``, innermost first.
+
+        Args:
+            directive: The directive itself.
+            text: The input, for the comment behind it.
+            end: Where in ``text`` the directive ends.
+        """
+        main, _, attributes = without_comments(directive).partition(",")
+        place = _place(main)
+        match = _COMMENT.match(text, end)
+        comment = match.group(1) if match else ""
+        if attributes:
+            site = _place(attributes.rpartition("inlined_at")[2])
+            outer = self._latest.get(site)
+            if outer is None:
+                outer = self._frame(site, "")
+            chain = (*self._frame(place, comment), *outer)[:MAX_CHAIN]
+        else:
+            chain = self._plain(place, comment)
+        self._latest[place] = chain
+        return chain
+
+    def _plain(self, place: Place, comment: str) -> Chain:
+        innermost = self._frame(place, comment)
+        if " @[ " not in comment:
+            return innermost
+        key = ("", comment.partition(" @[ ")[2])
+        if key not in self._memo:
+            frames = key[1].split(" @[ ")[:MAX_CHAIN]
+            self._memo[key] = tuple(found for frame in frames for found in _commented(frame))
+        return (*innermost, *self._memo[key])
+
+    def _frame(self, place: Place, comment: str) -> Chain:
+        """One frame; none where the line is 0 (PTX for "no line") or nothing names the file."""
+        file, line, column = place
+        if not line:
+            return ()
+        name = self._files.get(file)
+        if name is None:
+            named = _commented(comment.partition(" @[ ")[0])
+            if not named or named[0].line != line:
+                return ()
+            name = named[0].file
+        return (SourceLocation(name, line, column),)
+
+
+def _commented(frame: str) -> Chain:
+    """A frame as LLVM writes it in a comment: "standard.py:170:27"."""
+    match = _FRAME.fullmatch(frame.strip(" ]\t\r"))
+    if match is None or not int(match.group(2)):
+        return ()
+    path, line, column = match.groups()
+    return (SourceLocation(base_name(path), int(line), int(column or 0)),)

@@ -1,0 +1,314 @@
+"""Reads PTX text into a ``PtxModule``."""
+
+import re
+from collections.abc import Iterable
+
+from irlens.isa.ptx import declarations, lexer
+from irlens.isa.ptx.lexer import Kind, Token, without_comments
+from irlens.isa.ptx.locations import LocationReader, read_file
+from irlens.isa.ptx.operands import OperandReader
+from irlens.isa.ptx.records import (
+    Brace,
+    Declaration,
+    Directive,
+    Function,
+    FunctionHeader,
+    Instruction,
+    Label,
+    Loc,
+    PtxModule,
+    RegisterDeclaration,
+    RegisterGroup,
+    Scope,
+    Section,
+    Signature,
+    Statement,
+    Unknown,
+    Variable,
+)
+from irlens.model.source import SourceLocation
+
+#: No compiler nests scopes this deep, and looking a name up costs a step per level.
+MAX_SCOPES = 256
+
+_INSTRUCTION = re.compile(
+    r"(?:@\s*+(!?)\s*+([%A-Za-z_$][\w$%]*+)\s++)?([A-Za-z_][\w.:]*+)(?![\w$%])(.*+)", re.DOTALL
+)
+_DIRECTIVE = re.compile(r"(\.\w++)\s*+(.*?)\s*+;?", re.DOTALL)
+_LIST_ITEM = re.compile(r"[\w$%]++")
+
+
+def parse(text: str) -> PtxModule:
+    """Parse PTX: a whole module, or a fragment of one.
+
+    Instructions outside any function are gathered in a function of kind "fragment". Statements
+    that no rule reads are kept as ``Unknown``. An empty text gives an empty module.
+
+    Raises:
+        ParseError: A comment, string, statement, section or scope does not end, or a brace
+            closes nothing; with line, column and the line itself.
+    """
+    return _Parser(text).module()
+
+
+def _ends_in_asm(comments: str) -> bool:
+    """Whether what follows LLVM's comments on inline assembly stands in such a block."""
+    return comments.rfind("begin inline asm") > comments.rfind("end inline asm")
+
+
+class _Body:
+    """A function while it is being read."""
+
+    def __init__(self, signature: Signature | None, line: int) -> None:
+        self.signature = signature
+        self.line = line
+        self.statements: list[Statement] = []
+        self.instructions: list[Instruction] = []
+        self.labels: list[Label] = []
+        self.registers: list[RegisterGroup] = []
+        self.scopes: list[Scope] = [Scope(-1, {}, {})]
+        self.branch_targets: dict[tuple[int, str], tuple[str, ...]] = {}
+
+    def declare(self, groups: tuple[RegisterGroup, ...], scope: int) -> None:
+        self.registers.extend(groups)
+        for group in groups:
+            self.scopes[scope].registers[group.name, group.count is not None] = group
+
+    def finish(self, end_line: int, variables: Iterable[Declaration]) -> Function:
+        signature = self.signature
+        return Function(
+            kind=signature.kind if signature else "fragment",
+            name=signature.name if signature else "",
+            signature=signature,
+            line=self.line,
+            end_line=end_line,
+            statements=tuple(self.statements),
+            instructions=tuple(self.instructions),
+            labels=tuple(self.labels),
+            registers=tuple(self.registers),
+            scopes=tuple(self.scopes),
+            branch_targets=self.branch_targets,
+            tables=frozenset(each.name for each in variables if each.initializer is not None),
+        )
+
+
+class _Parser:
+    """One parse: a walk over the statements with the scopes that are open."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(lexer.tokenize(text))
+        self.files = dict(filter(None, map(self._file, self.tokens)))
+        self.operands = OperandReader()
+        self.locations = LocationReader(self.files)
+        self.names: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self.line = 1
+        self.inline_asm = False
+        self.location: tuple[SourceLocation, ...] = ()
+        self.fragment = _Body(None, 1)
+        self.body = self.fragment
+        #: Open braces: offset, and the scope that is current again when it closes.
+        self.open: list[tuple[int, int]] = []
+        self.scope = 0
+        #: The header that the next brace belongs to, and its line.
+        self.pending: Signature | None = None
+        self.pending_line = 1
+        self.statements: list[Statement] = []
+        self.functions: list[Function] = []
+        self.declared: list[Signature] = []
+        self.variables: list[Declaration] = []
+
+    def _file(self, token: Token) -> tuple[int, str] | None:
+        """The file a token names; all are wanted first, since ``.file`` may end the text."""
+        if token.kind is not Kind.DIRECTIVE or not self.text.startswith(".file", token.start):
+            return None
+        return read_file(without_comments(self.text[token.start : token.end]))
+
+    def module(self) -> PtxModule:
+        readers = {
+            Kind.INSTRUCTION: self._instruction,
+            Kind.LABEL: self._label,
+            Kind.OPEN: self._open,
+            Kind.CLOSE: self._close,
+            Kind.LOC: self._loc,
+            Kind.HEADER: self._header,
+            Kind.REGISTERS: self._registers,
+            Kind.VARIABLE: self._variable,
+            Kind.SECTION: self._section,
+            Kind.DIRECTIVE: self._directive,
+            Kind.UNKNOWN: self._unknown,
+        }
+        end = 0
+        for token in self.tokens:
+            trivia = self.text[token.trivia : token.start]
+            own = self.text[token.start : token.end]
+            if "inline asm" in trivia:
+                self.inline_asm = _ends_in_asm(trivia)
+            self.line += trivia.count("\n")
+            line, self.line = self.line, self.line + own.count("\n")
+            place = (trivia, own, token.start, line, self.line)
+            statement = readers[token.kind](place, without_comments(own))
+            self.statements.append(statement)
+            end = token.end
+        if self.open:
+            raise lexer.error_at(self.text, self.open[-1][0], "'{' is not closed")
+        if self.fragment.instructions:
+            self.functions.append(self.fragment.finish(self.line, self.variables))
+        return self._finished(self.text[end:])
+
+    def _finished(self, trailing: str) -> PtxModule:
+        header = {
+            s.name: s.arguments for s in reversed(self.statements) if isinstance(s, Directive)
+        }
+        size = header.get(".address_size")
+        target = header.get(".target")
+        return PtxModule(
+            version=header.get(".version"),
+            target=target.partition(",")[0].strip() if target else None,
+            address_size=int(size) if size and len(size) < 5 else None,
+            files=self.files,
+            statements=tuple(self.statements),
+            functions=tuple(self.functions),
+            declarations=tuple(self.declared),
+            variables=tuple(self.variables),
+            trailing=trailing,
+        )
+
+    def _keep(self, statement: Statement) -> Statement:
+        self.body.statements.append(statement)
+        return statement
+
+    def _unknown(self, place: "_Place", _clean: str) -> Statement:
+        return self._keep(Unknown(*place, self.scope))
+
+    def _instruction(self, place: "_Place", clean: str) -> Statement:
+        match = _INSTRUCTION.fullmatch(clean[:-1])
+        if match is None:
+            return self._unknown(place, clean)
+        negation, predicate, name, rest = match.groups()
+        operands = self.operands.read_all(rest)
+        if operands is None:
+            return self._unknown(place, clean)
+        split = self.names.get(name)
+        if split is None:
+            # Two colons join the parts of one modifier ("shared::cluster").
+            opcode, *modifiers = name.split(".")
+            split = self.names[name] = (opcode, tuple(modifiers))
+        instruction = Instruction(
+            *place,
+            self.scope,
+            name,
+            *split,
+            operands,
+            predicate,
+            bool(negation),
+            self.location,
+            self.inline_asm,
+        )
+        self.body.instructions.append(instruction)
+        return self._keep(instruction)
+
+    def _label(self, place: "_Place", clean: str) -> Statement:
+        name = clean[:-1].rstrip()
+        label = Label(*place, self.scope, name, len(self.body.instructions))
+        self.body.labels.append(label)
+        self.body.scopes[self.scope].labels[name] = label
+        return self._keep(label)
+
+    def _open(self, place: "_Place", _clean: str) -> Statement:
+        if len(self.open) == MAX_SCOPES:
+            raise lexer.error_at(self.text, place[2], f"more than {MAX_SCOPES} nested scopes")
+        self.open.append((place[2], self.scope))
+        if self.pending is not None:
+            self.body = _Body(self.pending, self.pending_line)
+            self.scope = 0
+            self.location = ()
+            self.locations.start_function()
+            self._old_style_parameters(self.pending)
+            self.pending = None
+        else:
+            self.body.scopes.append(Scope(self.scope, {}, {}))
+            self.scope = len(self.body.scopes) - 1
+        return self._keep(Brace(*place, self.scope))
+
+    def _close(self, place: "_Place", _clean: str) -> Statement:
+        if not self.open:
+            raise lexer.error_at(self.text, place[2], "'}' closes nothing")
+        brace = self._keep(Brace(*place, self.scope))
+        for group in self.body.scopes[self.scope].registers.values():
+            if not group.name.startswith("%"):
+                self.operands.forget(group.name)
+        _, self.scope = self.open.pop()
+        if not self.open and self.body is not self.fragment:
+            self.functions.append(self.body.finish(place[4], self.variables))
+            self.body = self.fragment
+            self.location = ()
+        return brace
+
+    def _loc(self, place: "_Place", clean: str) -> Statement:
+        """Read where the following instructions come from.
+
+        The LLVM of Triton 3.9 writes a ``.loc`` in front of each line of inline assembly, every
+        one a line further down than the last, so that a load of line 30 claims to be of line 33.
+        True is what stands in front of the block, and it is in force again behind it.
+        """
+        if not self.inline_asm:
+            end = place[2] + len(place[1])
+            self.location = self.locations.read(clean, self.text, end)
+        return self._keep(Loc(*place, self.scope, self.location))
+
+    def _header(self, place: "_Place", clean: str) -> Statement:
+        signature = declarations.read_signature(clean.removesuffix(";").strip())
+        if signature is None or self.open:
+            return self._unknown(place, clean)
+        if place[1].endswith(";"):
+            self.declared.append(signature)
+        else:
+            self.pending, self.pending_line = signature, place[3]
+        return FunctionHeader(*place, self.scope, signature)
+
+    def _old_style_parameters(self, signature: Signature) -> None:
+        """Parameters of a ``.func`` may be registers, as all were before PTX ISA 2.0."""
+        named = (*signature.returns, *signature.parameters)
+        groups = (RegisterGroup(d.name, None, d.type, 0) for d in named if d.space == "reg")
+        self._declare(tuple(groups))
+
+    def _registers(self, place: "_Place", clean: str) -> Statement:
+        groups = declarations.read_registers(clean, self.scope)
+        if groups is None:
+            return self._unknown(place, clean)
+        self._declare(groups)
+        return self._keep(RegisterDeclaration(*place, self.scope, groups))
+
+    def _declare(self, groups: tuple[RegisterGroup, ...]) -> None:
+        known = self.body.scopes[self.scope].registers
+        for group in groups:
+            if not group.name.startswith("%") and (group.name, False) not in known:
+                self.operands.declare(group.name)
+        self.body.declare(groups, self.scope)
+
+    def _variable(self, place: "_Place", clean: str) -> Statement:
+        variables = declarations.read_variables(clean)
+        if variables is None:
+            return self._unknown(place, clean)
+        if not self.open:
+            self.variables.extend(variables)
+        return self._keep(Variable(*place, self.scope, variables))
+
+    def _section(self, place: "_Place", clean: str) -> Statement:
+        name = clean.removeprefix(".section").partition("{")[0].partition(",")[0].strip()
+        return self._keep(Section(*place, self.scope, name))
+
+    def _directive(self, place: "_Place", clean: str) -> Statement:
+        match = _DIRECTIVE.fullmatch(clean)
+        if match is None:
+            return self._unknown(place, clean)
+        name, arguments = match.groups()
+        if name == ".branchtargets" and self.body.labels:
+            table = (self.scope, self.body.labels[-1].name)
+            self.body.branch_targets[table] = tuple(_LIST_ITEM.findall(arguments))
+        return self._keep(Directive(*place, self.scope, name, arguments))
+
+
+#: The fields of ``Statement`` before the scope: trivia, text, start, line, end line.
+_Place = tuple[str, str, int, int, int]

@@ -1,0 +1,327 @@
+"""What a PTX module is made of: frozen statements in the order of the text, and views of them.
+
+Every statement owns its slice of the input: the white space and comments before it (``trivia``)
+and its own characters (``text``). Joining the two over all statements gives the input back.
+"""
+
+from collections import Counter
+from math import prod
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.isa.ptx.operands import Operand
+from irlens.model.source import SourceLocation, Span
+
+FunctionKind: TypeAlias = Literal["entry", "func", "fragment"]
+
+
+class Statement(msgspec.Struct, frozen=True, gc=False):
+    """One statement and the slice of the text it owns.
+
+    Attributes:
+        trivia: White space and comments between the previous statement and this one.
+        text: The statement's own characters, terminator included.
+        start: Offset in the input of the first character of ``text``.
+        line: 1-based line of that character.
+        end_line: 1-based line of the last character.
+        scope: Index into ``Function.scopes`` of the ``{ }`` it stands in; 0 at module level.
+    """
+
+    trivia: str
+    text: str
+    start: int
+    line: int
+    end_line: int
+    scope: int
+
+    @property
+    def end(self) -> int:
+        """Offset in the input just behind the statement."""
+        return self.start + len(self.text)
+
+    @property
+    def span(self) -> Span:
+        """The statement's lines."""
+        return Span("ptx", self.line, self.end_line)
+
+
+class Instruction(Statement, frozen=True, gc=False):
+    """One instruction.
+
+    Attributes:
+        name: Opcode with its modifiers as written: "cp.async.cg.shared.global".
+        opcode: What stands before the first dot: "cp".
+        modifiers: What stands behind it, split at the dots: ("async", "cg", "shared", "global").
+        operands: Operands in the order of the text; by PTX's convention destinations come first.
+        predicate: Register of the guard ``@%p1``, or ``None``.
+        negated: Whether the guard is ``@!%p1``.
+        locations: Source location, innermost first, then the chain of calls it was inlined
+            through; empty where the debug information has none.
+        inline_asm: Whether it stands between "begin inline asm" and "end inline asm".
+    """
+
+    name: str
+    opcode: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    predicate: str | None
+    negated: bool
+    locations: tuple[SourceLocation, ...]
+    inline_asm: bool
+
+
+class Label(Statement, frozen=True, gc=False):
+    """A label.
+
+    Attributes:
+        name: Without the colon.
+        position: Index into ``Function.instructions`` of the instruction that follows it.
+    """
+
+    name: str
+    position: int
+
+
+class RegisterGroup(msgspec.Struct, frozen=True, gc=False):
+    """Virtual registers declared together.
+
+    Attributes:
+        name: The register's name, or the prefix where ``count`` is given.
+        count: ``%r<4>`` declares %r0 to %r3 and has count 4; ``None`` is one plain name.
+        type: "pred", "b32", "f64", ...; a vector's width stands before it: "v2.f32".
+        scope: The ``{ }`` that they are visible in, nested ones included.
+    """
+
+    name: str
+    count: int | None
+    type: str
+    scope: int
+
+
+class RegisterDeclaration(Statement, frozen=True, gc=False):
+    """``.reg``: declares virtual registers (PTX ISA, State Spaces, Types, and Variables)."""
+
+    groups: tuple[RegisterGroup, ...]
+
+
+class Declaration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is declared of one variable or parameter.
+
+    Attributes:
+        linkage: "visible", "extern", "weak", "common" or ``None``.
+        space: "global", "shared", "const", "local" or "param" ("reg" for old-style parameters).
+        type: Fundamental type: "b8", "u32", ...; a vector's width stands before it.
+        align: Alignment in bytes, if written: of a pointer parameter that of what it points to.
+        name: The variable.
+        dimensions: Elements along each dimension; ``None`` where the brackets are empty or hold
+            an expression. Empty for a scalar.
+        pointer: State space of a ``.ptr`` parameter ("global"), "generic" where none is given,
+            ``None`` for anything that is not marked a pointer.
+        initializer: What stands behind ``=``, as written.
+    """
+
+    linkage: str | None
+    space: str
+    type: str
+    align: int | None
+    name: str
+    dimensions: tuple[int | None, ...]
+    pointer: str | None
+    initializer: str | None
+
+
+class Variable(Statement, frozen=True, gc=False):
+    """A declaration of variables, or of the parameters of a call."""
+
+    declarations: tuple[Declaration, ...]
+
+
+class Loc(Statement, frozen=True, gc=False):
+    """``.loc``: the source location of the instructions that follow, innermost first."""
+
+    locations: tuple[SourceLocation, ...]
+
+
+class Section(Statement, frozen=True, gc=False):
+    """``.section NAME { ... }``: DWARF data, kept as text."""
+
+    name: str
+
+
+class Directive(Statement, frozen=True, gc=False):
+    """Any other directive.
+
+    Attributes:
+        name: With its dot: ".version", ".pragma", ".branchtargets", ...
+        arguments: What stands behind it, comments removed.
+    """
+
+    name: str
+    arguments: str
+
+
+class Brace(Statement, frozen=True, gc=False):
+    """``{`` or ``}`` of a function's body or a nested scope; ``scope`` is the one it delimits."""
+
+
+class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a function's header says.
+
+    Attributes:
+        kind: "entry" or "func".
+        name: The function.
+        linkage: "visible", "extern", "weak" or ``None``.
+        returns: Return parameters of a ``.func``.
+        parameters: Parameters in order.
+        limits: Performance-tuning directives and their numbers: {"reqntid": (256,)}.
+    """
+
+    kind: FunctionKind
+    name: str
+    linkage: str | None
+    returns: tuple[Declaration, ...]
+    parameters: tuple[Declaration, ...]
+    limits: dict[str, tuple[int, ...]]
+
+
+class FunctionHeader(Statement, frozen=True, gc=False):
+    """``.entry`` or ``.func`` up to its body, or a declaration without one."""
+
+    signature: Signature
+
+
+class Unknown(Statement, frozen=True, gc=False):
+    """A statement that no rule reads: kept, and counted by ``PtxModule.unknown``."""
+
+
+class Scope(msgspec.Struct, frozen=True, gc=False):
+    """One ``{ }`` of a function.
+
+    Attributes:
+        parent: Index of the scope around it; -1 for the body.
+        labels: Labels by name.
+        registers: Declarations by name, or by prefix and ``True`` for ``%r<4>``.
+    """
+
+    parent: int
+    labels: dict[str, Label]
+    registers: dict[tuple[str, bool], RegisterGroup]
+
+
+class Function(msgspec.Struct, frozen=True, kw_only=True):
+    """A function with a body.
+
+    Attributes:
+        kind: "entry" for a kernel, "func" for a device function, "fragment" for instructions
+            that stand outside any function (a pasted piece of PTX).
+        name: Its name; empty for a fragment.
+        signature: What its header says; ``None`` for a fragment.
+        line: 1-based line of the header.
+        end_line: 1-based line of the closing brace.
+        statements: Everything of its body in the order of the text, braces included.
+        instructions: The instructions among them.
+        labels: The labels among them.
+        registers: All virtual registers declared in it.
+        scopes: The ``{ }`` in it; the first is the body.
+        branch_targets: ``.branchtargets`` lists by their label, per scope.
+        tables: Names of the module's variables that have initial values.
+    """
+
+    kind: FunctionKind
+    name: str
+    signature: Signature | None
+    line: int
+    end_line: int
+    statements: tuple[Statement, ...]
+    instructions: tuple[Instruction, ...]
+    labels: tuple[Label, ...]
+    registers: tuple[RegisterGroup, ...]
+    scopes: tuple[Scope, ...]
+    branch_targets: dict[tuple[int, str], tuple[str, ...]]
+    tables: frozenset[str]
+
+    @property
+    def threads_per_cta(self) -> int | None:
+        """Threads per CTA if ``.reqntid`` fixes them."""
+        threads = self.signature.limits.get("reqntid") if self.signature else None
+        return prod(threads) if threads else None
+
+    def label(self, name: str, scope: int = 0) -> Label | None:
+        """Return the label that ``name`` means inside a scope: inner scopes hide outer ones."""
+        while scope >= 0:
+            found = self.scopes[scope].labels.get(name)
+            if found is not None:
+                return found
+            scope = self.scopes[scope].parent
+        return None
+
+    def targets(self, name: str, scope: int = 0) -> tuple[str, ...] | None:
+        """Return the ``.branchtargets`` list that ``name`` means inside a scope."""
+        while scope >= 0:
+            found = self.branch_targets.get((scope, name))
+            if found is not None:
+                return found
+            scope = self.scopes[scope].parent
+        return None
+
+    def register(self, name: str, scope: int = 0) -> RegisterGroup | None:
+        """Return the declaration that a register's name means inside a scope.
+
+        ``None``: a special register (%tid, %laneid, ...) or nothing declared here.
+        """
+        prefix = name.rstrip("0123456789")
+        number = name[len(prefix) :]
+        index = int(number) if 0 < len(number) < 10 else None
+        while scope >= 0:
+            declared = self.scopes[scope].registers
+            found = declared.get((name, False))
+            if found is None and index is not None:
+                group = declared.get((prefix, True))
+                if group is not None and group.count is not None and index < group.count:
+                    found = group
+            if found is not None:
+                return found
+            scope = self.scopes[scope].parent
+        return None
+
+
+class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
+    """A parsed PTX text.
+
+    Attributes:
+        version: Of the PTX ISA ("8.7"); ``None`` in a fragment.
+        target: First name behind ``.target`` ("sm_90a"); ``None`` in a fragment.
+        address_size: 32 or 64 bits; ``None`` where the text does not say.
+        files: Base names by their number in ``.file``.
+        statements: All of the text in order, functions' bodies included.
+        functions: Functions with a body, in order; then the fragment, if there is one.
+        declarations: Functions declared without a body.
+        variables: Module-level variables.
+        trailing: White space and comments behind the last statement.
+    """
+
+    version: str | None
+    target: str | None
+    address_size: int | None
+    files: dict[int, str]
+    statements: tuple[Statement, ...]
+    functions: tuple[Function, ...]
+    declarations: tuple[Signature, ...]
+    variables: tuple[Declaration, ...]
+    trailing: str
+
+    @property
+    def kernels(self) -> tuple[Function, ...]:
+        """The entry functions and the fragment: what can be analysed as a kernel."""
+        return tuple(f for f in self.functions if f.kind != "func")
+
+    @property
+    def unknown(self) -> Counter[str]:
+        """How often each statement that no rule reads occurs."""
+        return Counter(s.text for s in self.statements if isinstance(s, Unknown))
+
+    def text(self) -> str:
+        """Return the input, rebuilt from the statements."""
+        pieces = [piece for s in self.statements for piece in (s.trivia, s.text)]
+        return "".join([*pieces, self.trailing])

@@ -1,0 +1,138 @@
+"""Which registers a PTX instruction reads and writes (PTX ISA, Instruction Set).
+
+PTX writes its destination first, as a register, a vector or a pair. The exceptions: an address
+in that place is something that is read, whatever happens to the memory behind it; a few
+instructions have no destination at all; and ``wgmma`` adds to what its destination holds.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from irlens.analyze.mix import classify
+from irlens.isa.ptx import (
+    Address,
+    ArgumentList,
+    Expression,
+    Function,
+    Instruction,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    RegisterGroup,
+    Vector,
+)
+
+#: Instructions whose first operand is read though it may be a register: a barrier's or a
+#: branch table's number, a time, a stack pointer. Those with an address there need no naming.
+_NO_DESTINATION = frozenset(
+    (
+        "bra",
+        "brx",
+        "cp",
+        "exit",
+        "nanosleep",
+        "pmevent",
+        "ret",
+        "setmaxnreg",
+        "stackrestore",
+        "trap",
+    )
+)
+
+
+class Access(msgspec.Struct, frozen=True, gc=False):
+    """Names of registers, as written, special ones included.
+
+    Attributes:
+        reads: Those an instruction reads, its predicate included.
+        writes: Those it writes, or may write if it is predicated.
+    """
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+class Declared(msgspec.Struct, frozen=True, gc=False):
+    """One virtual register: the same name in another ``{ }`` can be another register.
+
+    Attributes:
+        name: As written.
+        group: Its declaration.
+    """
+
+    name: str
+    group: RegisterGroup
+
+
+def access(instruction: Instruction) -> Access | None:
+    """Return what an instruction reads and writes; ``None`` where that is not known.
+
+    A call is answered for its operands alone: what the callee does is not in it.
+    """
+    if classify(instruction) is None:
+        return None
+    count = _destinations(instruction)
+    written, read = instruction.operands[:count], instruction.operands[count:]
+    if (instruction.opcode, instruction.modifiers[:1]) == ("wgmma", ("mma_async",)):
+        read = instruction.operands
+    guard = () if instruction.predicate is None else (instruction.predicate,)
+    reads, writes = [*guard], list[str]()
+    for names, operands in ((reads, read), (writes, written)):
+        for operand in operands:
+            for register in _registers(operand):
+                if register is None:
+                    return None
+                names.append(register)
+    return Access(tuple(reads), tuple(writes))
+
+
+def resolve(function: Function, name: str, scope: int) -> Declared | None:
+    """Return the register that a name means inside a scope; ``None`` for a special register."""
+    group = function.register(name, scope)
+    return None if group is None else Declared(name, group)
+
+
+def _destinations(instruction: Instruction) -> int:
+    """How many of the operands, from the first on, are written."""
+    opcode, modifiers, operands = instruction.opcode, instruction.modifiers, instruction.operands
+    if not operands:
+        return 0
+    if opcode == "call":
+        # "call (result), f, (a, b)" against "call f, (a, b)".
+        return int(isinstance(operands[0], ArgumentList))
+    if isinstance(operands[0], Address):
+        return 0
+    if opcode in ("bar", "barrier"):
+        return int("red" in modifiers)
+    if opcode == "tcgen05":
+        # "ld.red" also returns the minimum or maximum of what it loads.
+        return (1 + ("red" in modifiers)) if modifiers[:1] == ("ld",) else 0
+    if opcode == "wgmma":
+        return int(modifiers[:1] == ("mma_async",))
+    return int(opcode not in _NO_DESTINATION)
+
+
+def _registers(operand: Operand) -> Iterator[str | None]:
+    """Registers in an operand; ``None`` for one that cannot be told."""
+    # Operands nest no deeper than the parser's bound.
+    match operand:
+        case Register(name=name):
+            yield name
+        case Address(base=base, rest=rest):
+            yield from _registers(base)
+            for item in rest:
+                yield from _registers(item)
+        case Vector(items=items) | ArgumentList(items=items):
+            for item in items:
+                yield from _registers(item)
+        case Pair(first=first, second=second):
+            yield from _registers(first)
+            yield from _registers(second)
+        case Negated(operand=inner):
+            yield from _registers(inner)
+        case Expression(text=text) if "%" in text or "|" in text:
+            yield None
+        case _:
+            return

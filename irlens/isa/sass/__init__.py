@@ -1,0 +1,30 @@
+"""SASS, the machine code of NVIDIA GPUs, as ``nvdisasm -c -gi -gp`` prints it.
+
+There is no public grammar. What is read here is what nvdisasm 12.8 and 13.1 print for sm_75 to
+sm_120; opcodes are listed in NVIDIA's "CUDA Binary Utilities", section "Instruction Set
+Reference". A line that is not understood is kept in ``Sass.unknown``.
+"""
+
+from irlens.isa.sass.parser import parse
+from irlens.isa.sass.records import (
+    MAX_CHAIN,
+    Guard,
+    Instruction,
+    Operand,
+    Register,
+    RegisterFile,
+    Sass,
+    Section,
+)
+
+__all__ = [
+    "MAX_CHAIN",
+    "Guard",
+    "Instruction",
+    "Operand",
+    "Register",
+    "RegisterFile",
+    "Sass",
+    "Section",
+    "parse",
+]

@@ -1,0 +1,139 @@
+"""From nvdisasm's text to records, line by line."""
+
+import re
+
+from irlens.isa.sass.operands import TARGET, operand, register, split
+from irlens.isa.sass.records import MAX_CHAIN, Guard, Instruction, Sass, Section
+from irlens.model.errors import ParseError
+from irlens.model.source import SourceLocation
+
+_INSTRUCTION = re.compile(
+    r"""\s*+/\*(?P<offset>[0-9a-f]{4,8})\*/\s++
+    (?:@(?P<negated>!?)(?P<guard>U?P(?:[0-9]|T))\s++)?
+    (?P<opcode>[A-Z][A-Z0-9]*+)(?P<modifiers>(?:\.\w++)*+)
+    (?P<rest>[^;]*+);""",
+    re.VERBOSE,
+)
+_SECTION = re.compile(r"\s*+\.section\s++(?P<name>[^,\s]++)")
+_FUNCTION = re.compile(r"\s*+\.type\s++(?P<name>[^,\s]++),@function")
+_LABEL = re.compile(r"(?P<name>[^\s:;]++):\s*+$")
+_DIRECTIVE = re.compile(r"\s*+(?:\.[a-z_]++\s|//|$)")
+_FRAME = re.compile(
+    r'\s*+//## File "(?P<file>[^"]*+)", line (?P<line>\d{1,9}+)(?P<inlined> inlined at )?'
+)
+#: How nvdisasm calls the PTX inside of a cubin.
+_PTX = ".nv_debug_ptx_txt"
+_SCHEDULE = re.compile(r"\s*+(?P<notes>[&?]\w.*+)$", re.DOTALL)
+_INFERRED = re.compile(r'\(\*"(?P<note>[^"]*+)"\*\)')
+
+
+def parse(text: str) -> Sass:
+    """Read a disassembly.
+
+    Raises:
+        ParseError: There is no code section in it.
+    """
+    reader = _Reader()
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        reader.read(number, line)
+    reader.finish()
+    if not reader.sections:
+        raise ParseError(
+            "no code section", stage="sass", line=1, column=1, text=lines[0].strip()[:80]
+        )
+    return Sass(tuple(reader.sections), reader.unknown)
+
+
+class _Reader:
+    """Takes a disassembly line by line."""
+
+    def __init__(self) -> None:
+        self.sections: list[Section] = []
+        self.unknown: dict[int, str] = {}
+        self._name: str | None = None
+        self._line = 0
+        self._instructions: list[Instruction] = []
+        self._labels: dict[str, int] = {}
+        self._declared: set[str] = set()
+        self._chain: list[SourceLocation] = []
+        self._source: tuple[SourceLocation, ...] = ()
+        self._inlined = False
+        self._ptx_line: int | None = None
+
+    def read(self, number: int, line: str) -> None:
+        if section := _SECTION.match(line):
+            self._start(section["name"], number)
+        elif self._name is None:
+            return
+        elif found := _INSTRUCTION.match(line):
+            self._instructions.append(self._instruction(found, number))
+        elif frame := _FRAME.match(line):
+            self._frame(frame)
+        elif label := _LABEL.match(line):
+            self._labels.setdefault(label["name"], len(self._instructions))
+        elif function := _FUNCTION.match(line):
+            self._declared.add(function["name"])
+        elif not _DIRECTIVE.match(line):
+            self.unknown[number] = line
+
+    def finish(self) -> None:
+        """End the section that is being read."""
+        if self._name is not None:
+            functions = {
+                name: index for name, index in self._labels.items() if name in self._declared
+            }
+            self.sections.append(
+                Section(
+                    name=self._name,
+                    line=self._line,
+                    instructions=tuple(self._instructions),
+                    labels=self._labels,
+                    functions=functions,
+                )
+            )
+
+    def _start(self, name: str, number: int) -> None:
+        self.finish()
+        self._name = name.removeprefix(".text.") if name.startswith(".text.") else None
+        self._line = number
+        self._instructions, self._labels, self._declared = [], {}, set()
+        self._source, self._inlined, self._ptx_line = (), False, None
+
+    def _frame(self, found: re.Match[str]) -> None:
+        """``File A, line 1 inlined at B, line 2`` is followed by a line for B."""
+        if found["file"].startswith(_PTX):
+            self._ptx_line = int(found["line"]) or None
+            return
+        if not self._inlined:
+            self._chain = []
+        if int(found["line"]) > 0 and len(self._chain) < MAX_CHAIN:
+            file = re.split(r"[/\\]", found["file"])[-1]
+            self._chain.append(SourceLocation(file, int(found["line"])))
+        self._inlined = found["inlined"] is not None
+        self._source = tuple(self._chain)
+
+    def _instruction(self, found: re.Match[str], number: int) -> Instruction:
+        rest, schedule = found["rest"], ""
+        targets = TARGET.findall(rest)
+        if "(*" in rest:
+            for note in _INFERRED.findall(rest):
+                targets += re.findall(r"\.L_x_\d+", note)
+            rest = _INFERRED.sub("", rest)
+        if notes := _SCHEDULE.search(rest):
+            rest, schedule = rest[: notes.start()], notes["notes"]
+        guard = None
+        if found["guard"]:
+            guard = Guard(register(found["guard"]), negated=bool(found["negated"]))
+        return Instruction(
+            offset=int(found["offset"], 16),
+            line=number,
+            guard=guard,
+            opcode=found["opcode"],
+            modifiers=tuple(found["modifiers"].split(".")[1:]),
+            operands=tuple(operand(part) for part in split(rest)),
+            targets=tuple(targets),
+            schedule=" ".join(schedule.split()),
+            source=self._source,
+            ptx_line=self._ptx_line,
+        )

@@ -1,5 +1,0 @@
-"""Running a whole program, and keeping every Triton kernel that it compiles."""
-
-from irlens.recording.record import Program, Recording, record
-
-__all__ = ["Program", "Recording", "record"]

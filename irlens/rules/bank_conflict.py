@@ -1,0 +1,91 @@
+"""The threads of a warp meet in the same banks of shared memory, and have to take turns.
+
+## What it means
+
+Shared memory answers a warp at once if its 32 threads ask 32 different banks, or the same word. If
+several ask one bank for different words, the request is repeated: four words in one bank take four
+times as long.
+
+Both layouts stand in the ttgir: where an element lies in shared memory, and which thread wants it.
+The finding counts the passes for them, and is given from four on. It is given for matrices in
+blocked and swizzled layouts on NVIDIA; tensor-core operands have layouts made to avoid conflicts,
+and the scratch memory of a conversion between layouts is not in the IR.
+
+## Example
+
+```python
+for start in tl.range(0, n, SIZE, num_stages=3):
+    x = tl.load(x_ptr + ...)                 # copied to shared memory row by row
+    tl.store(out_ptr + ..., tl.trans(x))     # and read from it column by column
+```
+
+With rows of 64 fp32, all elements of a column lie in one bank.
+
+## What to do
+
+* Transpose what does not come through shared memory: `num_stages=1` for this loop, so that the
+  compiler converts between layouts with padding of its own.
+* Or read along the rows, and let the stores go along the other dimension: for a small tile that
+  may cost less (measure it, and see IRL302).
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze import banks
+from irlens.analyze.facts import Facts
+from irlens.analyze.mlir_loops import user_line
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.layouts import blocked
+from irlens.isa.mlir.types import Shaped, element_bits, read_shaped
+from irlens.model.report import Finding, Severity
+
+CODE = "IRL303"
+NAME = "bank-conflict"
+SEVERITY: Severity = "warning"
+
+_TOLERATED = 4
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each line whose accesses to shared memory take several passes."""
+    if facts.ttgir is None or facts.ptx is None:
+        return
+    reported = set()
+    for operation in facts.ttgir.named("ttg.local_load", "ttg.local_store", "ttg.local_alloc"):
+        passes = _passes(facts.ttgir, operation)
+        source = user_line(operation)
+        if passes is None or passes < _TOLERATED or source is None or source in reported:
+            continue
+        reported.add(source)
+        verb = "reads" if operation.name == "ttg.local_load" else "writes"
+        yield Finding(
+            code=CODE,
+            severity=SEVERITY,
+            message=(
+                f"{source} {verb} shared memory with {passes:.0f}-way bank conflicts: a warp's"
+                f" request takes {passes:.0f} passes instead of one"
+            ),
+            hint="let threads go along the rows that lie in shared memory, not down its columns",
+            stage=facts.ttgir.stage,
+            line=operation.span.line,
+            source=source,
+        )
+
+
+def _passes(module: Module, operation: Operation) -> float | None:
+    """Return the passes of a transfer between a tensor and shared memory."""
+    types = [read_shaped(type_) for type_ in (*operation.operand_types, *operation.result_types)]
+    tensor = _named(types, operation, "tensor<")
+    descriptor = _named(types, operation, "!ttg.memdesc<")
+    if tensor is None or descriptor is None or tensor.shape != descriptor.shape:
+        return None
+    registers, shared = blocked(module, tensor), banks.swizzled(module, descriptor)
+    bits = element_bits(tensor.element)
+    if registers is None or shared is None or bits is None or bits < 8:
+        return None
+    return banks.passes(registers, shared, tensor.shape, bits // 8)
+
+
+def _named(types: list[Shaped | None], operation: Operation, kind: str) -> Shaped | None:
+    written = (*operation.operand_types, *operation.result_types)
+    return next((t for t, text in zip(types, written, strict=True) if text.startswith(kind)), None)

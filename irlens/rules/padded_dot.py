@@ -1,0 +1,85 @@
+"""A dot's tile is smaller than the tensor core's instruction, so part of each is padding.
+
+## What it means
+
+A tensor-core instruction multiplies tiles of a fixed shape, 16 rows by 8 columns for NVIDIA's
+`mma.sync`. A smaller tile is filled up with zeros or copies: the instruction takes as long, and
+part of what it computes is thrown away. The finding compares the tile with the instruction along M
+and N.
+
+## Example
+
+```python
+scores = tl.dot(q, k)      # q is 4 x 64: four heads of one token
+```
+
+Of the instruction's 16 rows 4 are used.
+
+## What to do
+
+* Let the tile cover what would be separate programs: more heads, more rows, the group of query
+  heads that share a key.
+* Swap the operands, `tl.dot(k_t, q_t)`, if the other dimension of the instruction is smaller.
+* At one or two rows a plain sum of products may be faster than a dot.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.analyze.mlir_loops import user_line
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.layouts import fields, layout_of
+from irlens.isa.mlir.types import read_shaped
+from irlens.model.report import Finding, Severity
+from irlens.model.text import percent
+
+CODE = "IRL402"
+NAME = "padded-dot"
+SEVERITY: Severity = "warning"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each dot that is shorter or narrower than its instruction."""
+    if facts.ttgir is None:
+        return
+    reported = set()
+    for dot in facts.ttgir.named("tt.dot"):
+        shapes = _shapes(facts.ttgir, dot)
+        if shapes is None or not dot.location or dot.location in reported:
+            continue
+        (m, n), (rows, columns) = shapes
+        used = min(m, rows) * min(n, columns)
+        if used == rows * columns:
+            continue
+        reported.add(dot.location)
+        source = user_line(dot)
+        yield Finding(
+            code=CODE,
+            severity=SEVERITY,
+            message=(
+                f"the dot at {source} is {m} x {n} and the {facts.words.tensor_core}'s instruction"
+                f" {rows} x {columns}: {percent(1 - used / (rows * columns))} of it is padding"
+            ),
+            hint=(
+                f"make the tile at least {max(m, rows)} x {max(n, columns)}, or swap the operands"
+            ),
+            stage=facts.ttgir.stage,
+            line=dot.span.line,
+            source=source,
+        )
+
+
+def _shapes(module: Module, dot: Operation) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Return M and N of a dot and of its instruction."""
+    result = read_shaped(dot.result_types[0]) if dot.result_types else None
+    if result is None or len(result.shape) < 2:
+        return None
+    layout = layout_of(module, result)
+    instruction = fields(layout).get("instrShape", ())
+    if len(instruction) < 2:
+        return None
+    m, n = result.shape[-2:]
+    # mma.sync's is (M, N), behind a batch dimension if there is one; AMD's is (M, N, K).
+    sync = layout.startswith("#ttg.nvidia_mma<") and "versionMajor = 2" in layout
+    first = len(instruction) - 2 if sync else 0
+    return (m, n), (instruction[first], instruction[first + 1])

@@ -1,0 +1,98 @@
+"""A short reduction is spread over several warps, and they meet in shared memory.
+
+## What it means
+
+The threads of one warp reduce among themselves with shuffles. Where the reduced axis is spread over
+several warps, each writes its part to shared memory, all wait at a barrier, and the parts are read
+and reduced again. That is worth it for long rows. It is reported where the whole row would fit in
+one warp with a single 16-byte access per thread, so that the other warps only add the barrier.
+
+## Example
+
+```python
+row = tl.load(x_ptr + row_index * 128 + tl.arange(0, 128))    # num_warps=4: 32 elements per warp
+total = tl.sum(row, axis=0)
+```
+
+## What to do
+
+* `num_warps=1`, and as many programs as before: more CTAs fit on an SM instead.
+* Or several rows per program, as a tile of rows x columns that is reduced along its columns: each
+  warp then has rows of its own.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.analyze.mlir_loops import user_line
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.layouts import blocked
+from irlens.isa.mlir.types import element_bits, read_shaped
+from irlens.model.report import Finding, Severity
+from irlens.model.text import plural
+
+CODE = "IRL403"
+NAME = "reduction-through-shared"
+SEVERITY: Severity = "note"
+
+_WIDEST_ACCESS = 16
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each line with a reduction that one warp could do."""
+    if facts.ttgir is None:
+        return
+    reported, words = set(), facts.words
+    for reduce in facts.ttgir.named("tt.reduce"):
+        source = user_line(reduce)
+        spread = _spread(facts.ttgir, reduce)
+        if source is None or source in reported or spread is None:
+            continue
+        elements, warps = spread
+        if _is_exchange(reduce, elements):
+            continue
+        reported.add(source)
+        yield Finding(
+            code=CODE,
+            severity=SEVERITY,
+            message=(
+                f"the reduction of {elements} elements at {source} goes through"
+                f" {words.shared_memory}: they are spread over {plural(warps, words.warp)}, and one"
+                " could hold them"
+            ),
+            hint="lower num_warps, or give each program several rows",
+            stage=facts.ttgir.stage,
+            line=reduce.span.line,
+            source=source,
+        )
+
+
+def _is_exchange(reduce: Operation, elements: int) -> bool:
+    """Whether it is a step of ``tl.sort`` or ``tl.topk``.
+
+    They exchange two elements by a reduction over both, which says nothing of the row's length.
+    """
+    frames = reduce.location
+    return elements == 2 and all(frame.file != frames[-1].file for frame in frames[:3])
+
+
+def _axis(reduce: Operation) -> int | None:
+    written = reduce.attributes.get("axis", "").partition(" ")[0]
+    return int(written) if written.isdecimal() else None
+
+
+def _spread(module: Module, reduce: Operation) -> tuple[int, int] | None:
+    """Return the length of the reduced axis and its warps, if one warp would be enough."""
+    tensor = read_shaped(reduce.operand_types[0]) if reduce.operand_types else None
+    layout = blocked(module, tensor) if tensor else None
+    bits = element_bits(tensor.element) if tensor else None
+    along = _axis(reduce)
+    if tensor is None or layout is None or bits is None or along is None:
+        return None
+    if along >= len(tensor.shape):
+        return None
+    elements = tensor.shape[along]
+    per_warp = layout.size_per_thread[along] * layout.threads_per_warp[along]
+    warps = min(layout.warps_per_cta[along], elements // per_warp)
+    fits = elements * bits <= layout.warp_size * _WIDEST_ACCESS * 8
+    return (elements, warps) if warps > 1 and fits else None

@@ -1,0 +1,87 @@
+"""The assembler serialized Hopper's matrix products, so that the tensor core waits between them.
+
+## What it means
+
+`wgmma.mma_async` runs by itself: a dot is several such products, issued one behind the other, and
+a pipelined loop lets the last of them run on into the next iteration. Their accumulators are
+registers, and where ptxas cannot keep these untouched until the wait, it gives up, and in the whole
+kernel waits for each product before it issues the next. It says so in a warning ("Potential
+Performance Loss: wgmma.mma_async instructions are serialized due to ..."), which Triton shows to
+nobody, and which is not in the PTX. irlens reads it from the machine code.
+
+## Example
+
+```python
+acc = tl.zeros((256, 128), dtype=tl.float32)     # num_warps=4: 256 registers per thread
+for k in range(0, K, BLOCK_K):
+    acc = tl.dot(tl.load(a_ptrs + k), tl.load(b_ptrs + k * N), acc)
+```
+
+## What to do
+
+ptxas's reasons, as it words them:
+
+* *insufficient register resources*: a tile of M x N takes M * N / (32 * num_warps) registers per
+  thread, of 255 at the most, for each accumulator. Raise `num_warps`, make the tile smaller, or
+  raise `maxnreg`. Such a kernel spills, too.
+* *function call*, *Extern calls*: take `tl.device_print` and functions that are not inlined out of
+  the kernel.
+* *non wgmma instructions defining accumulator registers*: seen where a loop may run no iteration at
+  all, and the accumulators are set to zero on the way around it. Let the loop's bound be a
+  `tl.constexpr`, or try another version of Triton: which of them writes it so differs from kernel
+  to kernel.
+
+`ptxas -v --gpu-name sm_90a kernel.ptx -o /dev/null` tells which one it is. Triton's wheel brings it
+in `backends/nvidia/bin`, and beside it `ptxas-blackwell`, which reads newer PTX.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.analyze.pipelines.loops import loop_source
+from irlens.isa.ptx import Function, Instruction
+from irlens.isa.ptx.registers import access
+from irlens.model.report import Finding, Severity
+
+CODE = "IRL404"
+NAME = "serialized-products"
+SEVERITY: Severity = "warning"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield one finding for a kernel whose products ptxas serialized, at the first of them."""
+    if facts.ptx is None or not facts.serialized:
+        return
+    products = [i for i in facts.ptx.instructions if i.name.startswith("wgmma.mma_async")]
+    source = loop_source(products[0].locations)
+    place = source or f"ptx:{products[0].line}"
+    yield Finding(
+        code=CODE,
+        severity=SEVERITY,
+        message=(
+            f"ptxas serialized the matrix products (wgmma), at {place} first: each is waited for"
+            " before the next is issued"
+        ),
+        hint=_hint(facts, facts.ptx, products),
+        stage="ptx",
+        line=products[0].line,
+        source=source,
+    )
+
+
+def _hint(facts: Facts, kernel: Function, products: Iterable[Instruction]) -> str:
+    if any(instruction.opcode == "call" for instruction in kernel.instructions):
+        return "take tl.device_print, and functions that are not inlined, out of the kernel"
+    accumulators, registers = _accumulators(products), facts.resources.registers
+    if registers is not None and accumulators >= registers:
+        return (
+            f"raise num_warps or make the tile smaller: the accumulators are {accumulators}"
+            f" registers per thread, of {registers}"
+        )
+    return "make the bounds of the loop constexprs, or try another Triton: ptxas -v tells why"
+
+
+def _accumulators(products: Iterable[Instruction]) -> int:
+    """Registers that hold sums: products of one dot add to the same ones."""
+    accesses = (access(product) for product in products)
+    return len({name for found in accesses if found is not None for name in found.writes})

@@ -1,0 +1,186 @@
+"""Neighbouring threads access memory far apart, so that a warp moves far more than it needs.
+
+## What it means
+
+Memory is moved in sectors of 32 bytes. The threads of a warp whose addresses lie side by side share
+them: 32 loads of 4 bytes are 4 sectors. If each thread's address lies in a sector of its own, the
+same loads are 32 sectors, 1,024 bytes for 128. The same holds of a tile whose rows are a few bytes
+long and far apart: each row is a sector of its own.
+
+The finding takes the elements that one warp holds side by side in the layout that the compiler
+chose, and counts sectors where all strides are known, from constants or from the arguments of the
+capture. Where a stride is an argument of unknown value it says only that neighbours are that far
+apart: Triton makes a stride of 1 a constant, so it is another, unless the argument was kept from
+being specialised. Accesses through indices that were loaded are not judged.
+
+What a cache still holds when the neighbours are asked for is not counted.
+
+## Example
+
+```python
+columns = tl.arange(0, 32)
+x = tl.load(x_ptr + columns * n_rows + row)     # down a column of a row-major matrix
+```
+
+## What to do
+
+* Load along the dimension that is contiguous in memory, as a tile of both dimensions if it has to
+  be, and transpose in registers (`tl.trans`).
+* Make a tile of short rows wider along that dimension, and lower if it has to be.
+* Store the data the other way round, if it is read more often than written.
+* If the stride is always 1, let Triton know: as a `tl.constexpr`, or without `do_not_specialize`.
+"""
+
+from collections.abc import Iterator
+from math import ceil, prod
+
+import msgspec
+
+from irlens.analyze.addresses import Access, accesses, divisors
+from irlens.analyze.facts import Facts
+from irlens.analyze.strides import Axis
+from irlens.isa.mlir import Module
+from irlens.isa.mlir.layouts import Blocked, blocked
+from irlens.isa.mlir.types import read_shaped
+from irlens.model.report import Finding, Severity
+from irlens.model.source import SourceLocation
+
+CODE = "IRL302"
+NAME = "uncoalesced-access"
+SEVERITY: Severity = "warning"
+
+#: Bytes (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
+_SECTOR = 32
+#: How many times the sectors it needs an access may touch.
+_TOLERATED = 2
+#: Elements of a warp's tile; real ones have hundreds.
+_LARGEST_TILE = 1 << 14
+_APART = "let neighbouring threads go along the dimension that is contiguous in memory"
+_SHORT = "make the tile wider along the dimension that is contiguous in memory"
+_DIRECTIONS = {"tt.store": "store", "tt.load": "load", "ttg.async_copy_global_to_local": "load"}
+
+
+class _Tile(msgspec.Struct, frozen=True):
+    """The elements that one warp holds side by side: how many along each axis, and their steps."""
+
+    extents: tuple[int, ...]
+    axes: tuple[Axis, ...]
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each access whose neighbouring threads are far apart."""
+    if facts.ttir is None or facts.ttgir is None:
+        return
+    layouts = _layouts(facts.ttgir)
+    reported = set()
+    for access in accesses(facts.ttir, divisors(facts.ttir)):
+        layout = layouts.get((access.direction, access.location))
+        place = (access.direction, access.source)
+        if layout is None or access.source is None or place in reported:
+            continue
+        tile = _tile(access, layout)
+        found = _complaint(facts, access, tile, layout) if tile else None
+        if found is None:
+            continue
+        complaint, hint = found
+        reported.add(place)
+        yield Finding(
+            code=CODE,
+            severity=SEVERITY,
+            message=f"the {access.direction} at {access.source} is not coalesced: {complaint}",
+            hint=hint,
+            stage="ttir",
+            line=access.line,
+            source=access.source,
+        )
+
+
+def _layouts(module: Module) -> dict[tuple[str, tuple[SourceLocation, ...]], Blocked]:
+    """Return the blocked layouts of accesses by their place."""
+    found = {}
+    for operation in module.named(*_DIRECTIONS):
+        tensor = read_shaped(operation.operand_types[0]) if operation.operand_types else None
+        layout = blocked(module, tensor) if tensor else None
+        if layout is not None and operation.location:
+            found[_DIRECTIONS[operation.name], operation.location] = layout
+    return found
+
+
+def _tile(access: Access, layout: Blocked) -> _Tile | None:
+    """Return the tile of one warp, if its elements are even steps apart along every axis."""
+    pointer = access.pointer
+    if len(pointer.shape) != len(layout.order):
+        return None
+    extents = tuple(
+        min(size * threads, extent)
+        for size, threads, extent in zip(
+            layout.size_per_thread, layout.threads_per_warp, pointer.shape, strict=True
+        )
+    )
+    if any(axis.run < extent for axis, extent in zip(pointer.axes, extents, strict=True)):
+        return None
+    return _Tile(extents, pointer.axes)
+
+
+def _complaint(
+    facts: Facts, access: Access, tile: _Tile, layout: Blocked
+) -> tuple[str, str] | None:
+    """Say what is wrong with an access, and what helps; ``None`` if nothing is known to be."""
+    spread = [n for n in layout.order if tile.extents[n] > 1]
+    if not spread or prod(tile.extents) > _LARGEST_TILE:
+        return None
+    steps = [_step(facts, tile.axes[n]) for n in spread]
+    known = [step for step in steps if step is not None]
+    if len(known) == len(steps):
+        return _sectors(facts, access, known, [tile.extents[n] for n in spread])
+    symbol = tile.axes[spread[0]].symbol
+    if access.element_bytes in known or symbol is None or len(spread) > len(known) + 1:
+        return None
+    name = symbol.removeprefix("%")
+    if facts.config.args and name not in facts.config.args:
+        return None  # a part of an argument, such as the stride of a host's descriptor: 1
+    return f"neighbours in the tile are {name} elements apart, which is not known to be 1", _APART
+
+
+def _sectors(
+    facts: Facts, access: Access, steps: list[int], extents: list[int]
+) -> tuple[str, str] | None:
+    """Complain of too many sectors, counted one by one; the fastest axis comes first."""
+    offsets = {0}
+    for step, extent in zip(steps, extents, strict=True):
+        offsets = {offset + step * index for offset in offsets for index in range(extent)}
+    size = access.element_bytes
+    touched = len({(offset + byte) // _SECTOR for offset in offsets for byte in range(size)})
+    needed = ceil(len(offsets) * size / _SECTOR)
+    if touched <= _TOLERATED * needed:
+        return None
+    apart, hint = _distance(size, steps, extents)
+    if facts.gpu is not None and facts.gpu.arch.vendor == "amd":  # its caches have no sectors
+        return apart, hint
+    cost = f"a warp touches {touched} sectors of {_SECTOR} B where {needed} would do"
+    return f"{apart}, and {cost}", hint
+
+
+def _distance(size: int, steps: list[int], extents: list[int]) -> tuple[str, str]:
+    """Say what is how far apart, and what helps; ``size`` and ``steps`` in bytes.
+
+    Neighbours may well lie side by side, but too few of them: then it is their rows.
+    """
+    row = 1
+    for step, extent in zip(steps, extents, strict=True):
+        if abs(step) == size * row:
+            row *= extent
+        elif step and row > 1:
+            return (
+                f"rows of the tile are {row} elements long and {abs(step) // size:,} apart",
+                _SHORT,
+            )
+    return f"neighbours in the tile are {abs(steps[0]) // size:,} elements apart", _APART
+
+
+def _step(facts: Facts, axis: Axis) -> int | None:
+    """Return a step in bytes, if it is a number or an argument whose value is known."""
+    if axis.symbol is None or axis.step is None:
+        return axis.step
+    value = facts.config.args.get(axis.symbol.removeprefix("%"))
+    return axis.step * value if isinstance(value, int) else None

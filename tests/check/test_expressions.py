@@ -1,0 +1,153 @@
+"""Conditions: what can be said, what cannot, and where the mistake is."""
+
+import ast
+import operator
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irlens.check.expressions import ConditionError, parse, parse_all
+from irlens.check.fields import fields
+from irlens.model.comparison import Value
+
+
+def paths(text: str) -> list[str]:
+    return [field.path for field in parse(text).fields]
+
+
+def column_of_error(text: str) -> tuple[int, str]:
+    with pytest.raises(ConditionError) as caught:
+        parse(text)
+    return caught.value.column, caught.value.message
+
+
+def test_short_names_and_those_of_the_json_report_mean_the_same() -> None:
+    assert paths("registers <= 128") == paths("resources.registers <= 128")
+    assert paths("occupancy >= 0.5") == ["occupancy.theoretical"]
+    assert paths("launchable") == ["occupancy.launchable"]
+    assert paths("pipeline.achieved >= requested") == paths(
+        "pipelines.achieved_stages >= pipeline.requested_stages"
+    )
+    assert paths("num_warps == 4 or blocks_per_sm > 1") == [
+        "config.num_warps", "occupancy.blocks_per_sm",
+    ]  # fmt: skip
+
+
+def test_a_leaf_stands_for_the_resource_and_not_for_its_limit() -> None:
+    assert paths("registers < 3") == ["resources.registers"]
+    assert paths("occupancy.limits.registers < 3") == ["occupancy.limits.registers"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "held"),
+    [
+        ("occupancy >= 0.5", 0.5, True),
+        ("occupancy >= 0.5", 0.49, False),
+        ("0.25 < occupancy <= 0.5", 0.25, False),
+        ("not occupancy >= 0.5", 0.25, True),
+        ("occupancy * 100 >= 50", 0.5, True),
+        (" occupancy == 1 or occupancy == 0.5 ", 1.0, True),
+        ("occupancy - -1 > 1", 0.25, True),
+    ],
+)
+def test_values(text: str, value: Value, held: bool) -> None:
+    assert parse(text).holds({"occupancy.theoretical": value}) is held
+
+
+def test_it_is_known_what_speaks_of_pipelines() -> None:
+    assert parse("pipeline.kind == 'tma' and registers < 3").of_pipelines
+    assert not parse("registers < 3").of_pipelines
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "told"),
+    [
+        ("occupency >= 0.5", 1, "did you mean occupancy"),
+        ("launchable and registrs < 9", 16, "did you mean registers"),
+        ("  registrs < 9", 3, "did you mean registers"),
+        ("registers", 1, "no condition"),
+        ("registers + 1", 1, "no condition"),
+        ("1 < 2", 1, "no figure"),
+        ("registers = 3", 1, "not a condition"),
+        ("registers <", 12, "not a condition"),
+        ("", 1, "not a condition"),
+        ("registers <= 'many'", 1, "registers is no word"),
+        ("registers != '30'", 1, "registers is no word"),
+        ("launchable and pipeline.kind == 3", 16, "pipeline.kind is a word"),
+        (
+            "pipeline.verdict != 'pipelind'",
+            1,
+            "never 'pipelind', but one of not pipelined, pipelined",
+        ),
+        ("registers - 'ab' == 3", 1, "cannot be worked out"),
+        ("open('x') == registers", 1, "no place"),
+        ("registers.__class__ == 1", 1, "unknown figure"),
+        ("[registers for registers in []] == 1", 1, "no place"),
+        ("registers ** 9 ** 9 > 1", 1, "no place"),
+        ("registers in (1, 2)", 1, "no place"),
+        ("(lambda: registers)() == 1", 1, "no place"),
+        ("registers if launchable else 1 > 2", 1, "no place"),
+        ("registers < 1; launchable", 14, "not a condition"),
+        ("launchable and occupancy >= 50", 16, "occupancy is a ratio from 0 to 1, and never 50"),
+        ("75 <= occupancy.theoretical", 1, "a ratio"),
+        ("a" * 500, 1, "longer"),
+        ("(" * 300 + ")" * 300, 1, ""),
+    ],
+)
+def test_mistakes(text: str, column: int, told: str) -> None:
+    where, message = column_of_error(text)
+    assert told in message
+    if told != "not a condition":  # Python says where its own parser stopped
+        assert where == column
+
+
+def test_what_and_joins_has_to_hold_by_itself() -> None:
+    told = parse_all(" launchable and (registers < 3 and (vgprs < 4 or sgprs < 5)) ")
+    assert [one.text for one in told] == ["launchable", "registers < 3", "vgprs < 4 or sgprs < 5"]
+    assert [[field.path for field in one.fields] for one in told] == [
+        ["occupancy.launchable"], ["resources.registers"], ["resources.vgprs", "resources.sgprs"],
+    ]  # fmt: skip
+    assert [one.text for one in parse_all("registers < 3 or launchable")] == [
+        "registers < 3 or launchable"
+    ]
+
+
+@pytest.mark.parametrize("text", ["  launchable and registers", "launchable and (1 < 2)"])
+def test_each_has_to_be_a_condition(text: str) -> None:
+    with pytest.raises(ConditionError) as caught:
+        parse_all(text)
+    assert text[caught.value.column - 1 :].startswith(("registers", "1"))
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_condition_or_an_error(text: str) -> None:
+    with suppress(ConditionError):
+        parse(text)
+
+
+_COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+             "==": operator.eq, "!=": operator.ne}  # fmt: skip
+
+
+@given(st.sampled_from(sorted(_COMPARED)), st.integers(0, 300), st.integers(0, 300))
+def test_comparisons_are_python_s(sign: str, value: int, bound: int) -> None:
+    condition = parse(f"registers {sign} {bound}")
+    assert condition.holds({"resources.registers": value}) is _COMPARED[sign](value, bound)
+
+
+def test_every_figure_can_be_asked_for() -> None:
+    known = fields()
+    assert len(known) > 60
+    for name, field in known.items():
+        sample = field.sample
+        text = f"{name} == {sample!r}" if sample is not True else name
+        condition = parse(text)
+        assert condition.fields == (field,)
+        assert condition.holds({field.path: sample})
+        assert isinstance(condition.tree, ast.expr)
+
+
+def test_heuristics_are_no_figures() -> None:
+    assert not [name for name in fields() if "finding" in name or "reason" in name]

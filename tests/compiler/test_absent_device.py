@@ -1,0 +1,36 @@
+"""Where PyTorch's hooks have their functions."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+from irlens.compiler.fake_cuda.device import virtual_functions
+
+HEADER = """
+struct TORCH_API Hooks {
+  // squelch -Werror=non-virtual-dtor; virtual void old() is gone
+  virtual ~Hooks() = default;
+
+  // Whether this device is built
+  virtual bool isBuilt() const {
+    return false;
+  }
+
+  bool notVirtual() const { return true; }
+
+  virtual bool hasPrimaryContext(DeviceIndex device_index) const = 0;
+
+  virtual const Generator& getDefaultGenerator(
+      [[maybe_unused]] DeviceIndex device_index = -1) const;
+};
+"""
+
+
+def test_virtual_functions_stand_in_the_order_of_their_declaration() -> None:
+    assert virtual_functions(HEADER) == {
+        "~Hooks": 0, "isBuilt": 2, "hasPrimaryContext": 3, "getDefaultGenerator": 4,
+    }  # fmt: skip
+
+
+def test_nothing_declared_is_nowhere() -> None:
+    assert virtual_functions("struct Hooks;") == {}

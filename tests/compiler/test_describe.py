@@ -1,0 +1,156 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from irlens.compiler.describe import VARIABLE, find_kernel, read_file
+from irlens.compiler.finding import known_files
+from irlens.model.errors import CaptureError, UnknownNameError
+
+TWO_KERNELS = """
+    @triton.jit
+    def helper(x):
+        return x + 1
+
+    @triton.jit(do_not_specialize=["n"])
+    def first(x_ptr, n):
+        tl.store(x_ptr, helper(n))
+
+    @triton.autotune(configs=[], key=[])
+    @triton.jit
+    def second(x_ptr):
+        tl.store(x_ptr, 0)
+"""
+
+
+def test_the_samples_are_known_by_name() -> None:
+    assert {"vector_add", "softmax", "matmul"} <= set(known_files())
+    source = find_kernel("softmax")
+    assert source.function == "softmax_kernel"
+    assert source.description is not None
+    assert source.description.sizes == {"n_rows": 4096, "n_cols": 1024}
+    assert find_kernel("softmax:softmax_kernel") == source
+    assert find_kernel(f"{source.path}:softmax_kernel") == source
+
+
+def test_a_misspelt_name_gets_the_nearest_one() -> None:
+    with pytest.raises(UnknownNameError) as raised:
+        find_kernel("sofmax")
+    assert raised.value.hint == "did you mean softmax?"
+
+
+def test_the_only_kernel_of_a_file_is_the_one_no_other_calls(write: Callable[..., Path]) -> None:
+    path = write(TWO_KERNELS.split("@triton.autotune")[0])
+    assert find_kernel(str(path)).function == "first"
+
+
+def test_several_kernels_ask_for_a_choice(write: Callable[..., Path]) -> None:
+    path = write(TWO_KERNELS)
+    with pytest.raises(CaptureError, match="several kernels: first, second") as raised:
+        find_kernel(str(path))
+    assert raised.value.hint == f"write {path}:first"
+    assert find_kernel(f"{path}:second").function == "second"
+
+
+def test_a_file_is_never_executed(write: Callable[..., Path]) -> None:
+    path = write(f"""
+        {VARIABLE} = {{"k": {{"args": {{"x_ptr": "fp32[n]"}}, "sizes": {{"n": 4}}}}}}
+        raise SystemExit("executed")
+        @triton.jit
+        def k(x_ptr):
+            tl.store(x_ptr, 0)
+    """)
+    source = find_kernel(str(path))
+    assert source.function == "k"
+    assert source.description is not None
+    assert source.description.args == {"x_ptr": "fp32[n]"}
+
+
+@pytest.mark.parametrize(
+    ("literal", "message"),
+    [
+        ("{'k': {'args': {'n': len('x')}}}", r":3: IRLENS_KERNELS is not a literal"),
+        ("{'k': {'sizes': {}}}", r":3: IRLENS_KERNELS: .*`args`"),
+        ("{'k': {'args': {}, 'gird': []}}", r":3: IRLENS_KERNELS: .*`gird`"),
+        ("{'k': {'args': {}, 'sizes': {'n': 'x'}}}", r":3: IRLENS_KERNELS: .*sizes"),
+        ("[1]", r":3: IRLENS_KERNELS: .*`object`"),
+        ("{[]: 1}", r":3: IRLENS_KERNELS is not a literal"),
+        ("-" * 5000 + "1", r"IRLENS_KERNELS is not a literal|not readable Python"),
+    ],
+)
+def test_a_faulty_description_is_named(
+    literal: str, message: str, write: Callable[..., Path]
+) -> None:
+    with pytest.raises(CaptureError, match=message):
+        read_file(write(f"{VARIABLE} = {literal}"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"def f(:\n", r"bad\.py:1: invalid syntax"),
+        (b"x = '\x00'\n", r"null bytes"),
+        (b"x = '\xff'\n", r"bad\.py:"),
+        (b"x = " + b"(" * 300 + b")" * 300, r"bad\.py"),
+        (b"", r"has no @triton\.jit function"),
+    ],
+)
+def test_what_is_not_a_kernel_file_is_said(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.py"
+    path.write_bytes(content)
+    with pytest.raises(CaptureError, match=message):
+        read_file(path)
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="no such file"):
+        find_kernel(str(tmp_path / "none.py"))
+
+
+def test_a_module_is_found_without_importing_its_package(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(TWO_KERNELS, "pack/sub/module.py")
+    for folder in (path.parent, path.parent.parent):
+        (folder / "__init__.py").write_text("raise RuntimeError('imported')")
+    monkeypatch.chdir(path.parents[2])
+    assert find_kernel("pack.sub.module:second").path == path
+    with pytest.raises(UnknownNameError):
+        find_kernel("pack.sub.other:second")
+    with pytest.raises(UnknownNameError):
+        find_kernel("not a module:second")
+
+
+def test_a_project_can_name_its_own_folder(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = write("@triton.jit\ndef mine(x_ptr):\n    tl.store(x_ptr, 0)\n", "ops/softmax.py")
+    project = own.parents[1] / "pyproject.toml"
+    project.write_text("[tool.irlens]\nkernels = 'ops'\n")
+    below = own.parents[1] / "deep" / "er"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert find_kernel("softmax").function == "mine"
+    assert "matmul" in known_files()
+
+    project.write_text("[tool.irlens]\nkernels = 'elsewhere'\n")
+    with pytest.raises(CaptureError, match="'elsewhere' under"):
+        known_files()
+    project.write_text("[tool.irlens]\nkernels = 3\n")
+    with pytest.raises(CaptureError, match=r"pyproject\.toml"):
+        known_files()
+    project.write_text("[tool.other]\n")
+    assert find_kernel("softmax").function == "softmax_kernel"
+
+
+def test_listing_imports_neither_triton_nor_torch() -> None:
+    code = """
+import sys
+from irlens.capturing.describe import read_file
+from irlens.capturing.finding import known_files
+assert all(read_file(path).description for path in known_files().values())
+assert not {"triton", "torch", "numpy"} & set(sys.modules), "imported"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

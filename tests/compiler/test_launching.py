@@ -1,0 +1,197 @@
+"""The way of a launch, on a GPU that is not there: Triton's real code above a pretended driver.
+
+The pretended launcher computes the sum on the CPU, rightly or not. What a real GPU does with the
+same code can only be seen on one.
+"""
+
+import gc
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from irlens.compiler import Request, capture, launching, reference
+from irlens.compiler.device import FunctionFacts
+from irlens.model.config import Target
+from irlens.model.errors import CaptureError
+
+torch = pytest.importorskip("torch", reason="launching is PyTorch's")
+
+SMALL = {"n_elements": 3000}
+
+
+class Launcher:
+    """Adds, as vector_add would; ``spoil`` is added to the last element, ``refusal`` raised."""
+
+    spoil = 0.0
+    refusal: Exception | None = None
+    grids: list[tuple[int, int, int]]
+
+    def __init__(self, src: object, metadata: object) -> None:
+        pass
+
+    def __call__(self, x: int, y: int, z: int, *rest: Any) -> None:
+        if Launcher.refusal is not None:
+            raise Launcher.refusal
+        Launcher.grids.append((x, y, z))
+        a, b, out, _, _ = rest[-5:]
+        torch.add(a, b, out=out)
+        out[-1] += Launcher.spoil
+
+
+@pytest.fixture
+def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.backends.driver import DriverBase
+
+    device = SimpleNamespace(name="Pretended", multi_processor_count=3, major=9, minor=0)
+
+    class Driver(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
+        launcher_cls = Launcher
+        utils = SimpleNamespace(
+            get_device_properties=lambda index: {"max_shared_mem": 232_448},
+            load_binary=lambda name, kernel, shared, index: (1, 2, 33, 0, 1024),
+            unload_module=lambda module: None,
+        )
+
+        @classmethod
+        def is_active(cls) -> bool:
+            return True
+
+        def get_current_target(self) -> GPUTarget:
+            return GPUTarget("cuda", 90, 32)
+
+        def get_current_device(self) -> int:
+            return 0
+
+        def get_current_stream(self, index: int) -> int:
+            return 0
+
+        map_python_to_cpp_type = get_active_torch_device = get_benchmarker = get_current_device
+
+    monkeypatch.setattr(triton.runtime.driver, "_active", Driver())
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: device)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.version, "hip", None)
+
+    def on_cpu(description: Any, module: Any, _: str) -> reference.Reference:
+        return reference.Reference(description, module, "cpu")
+
+    def facts(handle: int, threads: int, shared: int) -> FunctionFacts:
+        assert (handle, threads, shared) == (2, 128, 0)
+        return FunctionFacts(33, 8, 16)
+
+    monkeypatch.setattr(launching, "Reference", on_cpu)
+    monkeypatch.setattr(launching, "nvidia_function", facts)
+    monkeypatch.setattr(Launcher, "spoil", 0.0)
+    monkeypatch.setattr(Launcher, "grids", [], raising=False)
+    yield device
+    gc.collect()  # kernels are unloaded by the driver that loaded them, while it is there
+
+
+@pytest.fixture
+def request_to_run(sm_90: Target) -> Request:
+    return Request(kernel="vector_add", target=sm_90, args={**SMALL}, run=True)
+
+
+def test_a_launch_that_is_right(pretended_gpu: SimpleNamespace, request_to_run: Request) -> None:
+    (found,) = capture(request_to_run)
+    assert found.manifest is not None
+    run = found.manifest.run
+    assert run is not None
+    assert (run.device, run.matches_reference, run.max_abs_error) == ("Pretended", True, 0.0)
+    assert (run.registers, run.local_bytes, run.blocks_per_sm) == (33, 8, 16)
+    assert Launcher.grids == [(3, 1, 1)]
+    assert found.config.grid == (3, 1, 1)
+    assert list(found.stages) == ["source", "ttir", "ttgir", "llir", "ptx", "cubin"]
+
+
+@pytest.mark.parametrize(("spoil", "error"), [(0.5, 0.5), (float("nan"), None)])
+def test_a_launch_that_is_wrong(
+    spoil: float,
+    error: float | None,
+    pretended_gpu: SimpleNamespace,
+    request_to_run: Request,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Launcher, "spoil", spoil)
+    (found,) = capture(request_to_run)
+    assert found.manifest is not None
+    assert found.manifest.run is not None
+    assert found.manifest.run.matches_reference is False
+    assert found.manifest.run.max_abs_error == (pytest.approx(error) if error else None)
+
+
+def test_a_run_is_never_answered_from_the_store(
+    pretended_gpu: SimpleNamespace, request_to_run: Request
+) -> None:
+    capture(request_to_run)
+    capture(request_to_run)
+    assert len(Launcher.grids) == 2
+
+
+def test_another_gpu_than_the_target_is_said(
+    pretended_gpu: SimpleNamespace, request_to_run: Request
+) -> None:
+    pretended_gpu.major, pretended_gpu.minor = 8, 6
+    with pytest.raises(CaptureError, match=r"cannot run for sm_90: .* is sm_86") as raised:
+        capture(request_to_run)
+    assert "--target sm_86" in (raised.value.hint or "")
+
+
+def test_what_does_not_fit_is_said(
+    pretended_gpu: SimpleNamespace, request_to_run: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from triton.runtime.errors import OutOfResources
+
+    monkeypatch.setattr(Launcher, "refusal", OutOfResources(300_000, 232_448, "shared memory"))
+    with pytest.raises(CaptureError, match="cannot be launched: out of resource: shared memory"):
+        capture(request_to_run)
+
+
+def test_a_kernel_gets_the_scratch_memory_that_it_asks_for(
+    pretended_gpu: SimpleNamespace, sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import triton
+    from triton.runtime import _allocation
+
+    def current() -> Any:  # 3.4 keeps the allocator itself, later ones a variable of it
+        kept = _allocation._allocator
+        return kept.get() if hasattr(kept, "get") else kept
+
+    class Asking:
+        def __init__(self, src: object, metadata: Any) -> None:
+            self.size = metadata.global_scratch_size
+
+        def __call__(self, *rest: object) -> None:
+            assert self.size > 0
+            assert current()(self.size, 128, None) == "scratch"
+
+    asked = []
+
+    def empty(size: int, dtype: object, device: str) -> str:
+        asked.append((size, dtype, device))
+        return "scratch"
+
+    monkeypatch.setattr(torch, "empty", empty)
+    monkeypatch.setattr(launching, "nvidia_function", lambda *_: FunctionFacts(33, 8, 16))
+    monkeypatch.setattr(triton.runtime.driver.active, "launcher_cls", Asking)
+    before = current()
+    sizes = {"M": 64, "N": 64, "K": 64}
+    capture(Request(kernel="matmul_tma", target=sm_90, args={**sizes}, run=True))
+    assert asked == [(3 * 128, torch.int8, "cuda")]  # a tensor map of 128 bytes for A, B and C
+    assert current() is before
+
+
+def test_a_kernel_without_a_grid_cannot_run(
+    pretended_gpu: SimpleNamespace, request_to_run: Request, write: Any
+) -> None:
+    path = write("@triton.jit\ndef k(x_ptr):\n    tl.store(x_ptr, 1.0)\n")
+    bare = msgspec.structs.replace(request_to_run, kernel=str(path), args={"x_ptr": "fp32[1]"})
+    with pytest.raises(CaptureError, match="its grid is not known"):
+        capture(bare)

@@ -1,0 +1,189 @@
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.artifacts import store
+from irlens.compiler import Request, capture_entries, is_stored
+from irlens.model.capture import Manifest
+from irlens.model.config import Target
+from irlens.model.errors import CaptureError
+
+KERNEL = """
+    @triton.jit
+    def k(x_ptr):
+        tl.store(x_ptr, VALUE)
+"""
+#: Code that changes a file under the hands of who compiles it.
+SAVING = """
+from pathlib import Path
+
+def save(file, old, new):
+    Path(file).write_text(Path(file).read_text().replace(old, new))
+
+"""
+
+
+def request(path: Path, target: Target) -> Request:
+    return Request(kernel=f"{path}:k", target=target, args={"x_ptr": "int32[1]"})
+
+
+def stores_42(entry: Path) -> bool:
+    return "arith.constant 42 : i32" in (entry / "k.ttir").read_text()
+
+
+def dependencies(entry: Path) -> list[str]:
+    manifest = msgspec.json.decode((entry / "irlens.json").read_bytes(), type=Manifest)
+    return [Path(path).name for path in manifest.dependencies]
+
+
+def test_a_file_imports_from_its_own_folder_and_that_is_recorded(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    helper = write("VALUE = tl.constexpr(42)\n", "helper_of_a_test.py")
+    path = write("    from helper_of_a_test import VALUE" + KERNEL)
+    (entry,) = capture_entries(request(path, sm_90))
+    assert stores_42(entry)
+    assert dependencies(entry) == ["helper_of_a_test.py"]
+    assert (entry / "python" / "helper_of_a_test.py").read_text() == helper.read_text()
+    assert is_stored(request(path, sm_90))
+
+    assert "helper_of_a_test" not in sys.modules
+    assert str(path.parent) not in sys.path
+    helper.write_text(helper.read_text().replace("42", "17"))
+    assert not is_stored(request(path, sm_90))
+    (other,) = capture_entries(request(path, sm_90))
+    assert not stores_42(other), "the changed file was loaded, not the old module"
+
+    assert stores_42(entry), "whoever looks at the one before still has it"
+    helper.write_text(helper.read_text().replace("17", "42"))
+    assert capture_entries(request(path, sm_90)) == [entry], "and it is not compiled again"
+
+
+def test_what_another_publishes_first_of_other_files_is_not_taken(
+    write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = write("VALUE = tl.constexpr(17)\n", "raced_of_a_test.py")
+    asked = request(write("from raced_of_a_test import VALUE\n" + textwrap.dedent(KERNEL)), sm_90)
+    (older,) = capture_entries(asked)
+    helper.write_text(helper.read_text().replace("17", "42"))
+    publish = store.publish
+    places: list[Path] = []
+
+    def overtaken(build: Path, destination: Path, *, replace: bool) -> bool:
+        """Publish where another one that was slower to compile the older version is first."""
+        places.append(destination)
+        if len(places) == 1:
+            shutil.copytree(older.parent, destination)
+        return publish(build, destination, replace=replace)
+
+    monkeypatch.setattr(store, "publish", overtaken)
+    (entry,) = capture_entries(asked)
+    assert stores_42(entry)
+    assert [entry.parent] == places[1:]
+
+
+def test_a_file_in_a_package_may_import_relatively(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    write("", "pack_of_a_test/__init__.py")
+    write("from .deeper import VALUE\n", "pack_of_a_test/near.py")
+    write("VALUE = tl.constexpr(42)\n", "pack_of_a_test/deeper.py")
+    path = write("    from .near import VALUE" + KERNEL, "pack_of_a_test/kernels.py")
+    (entry,) = capture_entries(request(path, sm_90))
+    assert stores_42(entry)
+    assert dependencies(entry) == ["__init__.py", "deeper.py", "near.py"]
+    assert not [name for name in sys.modules if name.startswith("pack_of_a_test")]
+
+
+def test_a_module_that_was_imported_before_is_a_dependency_too(
+    write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = write("VALUE = tl.constexpr(42)\n", "preloaded_of_a_test.py")
+    monkeypatch.syspath_prepend(str(helper.parent))
+    module = __import__("preloaded_of_a_test")
+    path = write("    from preloaded_of_a_test import VALUE" + KERNEL)
+    (entry,) = capture_entries(request(path, sm_90))
+    assert dependencies(entry) == ["preloaded_of_a_test.py"]
+    assert sys.modules.pop("preloaded_of_a_test") is module
+
+
+def test_what_a_file_prints_is_talk_not_data(
+    write: Callable[..., Path], sm_90: Target, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = write("    VALUE = tl.constexpr(print('loading') or 42)" + KERNEL)
+    capture_entries(request(path, sm_90))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err == "loading\n"
+
+
+def test_a_kernel_of_another_module_is_compiled_anew(
+    write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = write("    VALUE = tl.constexpr(42)" + KERNEL, "shared_of_a_test.py")
+    monkeypatch.syspath_prepend(str(library.parent))
+    __import__("shared_of_a_test")
+    one = write("from shared_of_a_test import k\n", "one.py")
+    two = write("from shared_of_a_test import k\n", "two.py")
+    sm_80 = Target(vendor="nvidia", arch="sm_80", warp_size=32)
+    for path, target in ((one, sm_90), (two, sm_90), (two, sm_80)):
+        (entry,) = capture_entries(request(path, target))
+        assert f"cuda:{target.arch[3:]}" in (entry / "k.ttgir").read_text()
+    del sys.modules["shared_of_a_test"]
+
+
+def test_what_is_saved_while_it_is_loaded_is_not_what_is_compiled(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    path = write("    VALUE = tl.constexpr(42)" + KERNEL.replace("VALUE", "VALUE + 0"))
+    first = path.read_text()
+    path.write_text(f"{SAVING}save(__file__, 'VALUE + 0', '17')\n{first}")
+    asked = request(path, sm_90)
+    (entry,) = capture_entries(asked)
+    assert stores_42(entry)
+    assert "VALUE + 0)" in (entry / "python" / path.name).read_text()
+
+    assert not is_stored(asked), "it has been saved since"
+    (other,) = capture_entries(asked)
+    assert not stores_42(other)
+
+
+def test_what_is_saved_while_it_is_compiled_is_not_what_was_compiled(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    helper = write("VALUE = tl.constexpr(42)\n", "saved_of_a_test.py")
+    told = helper.read_text()
+    path = write(f"""
+from saved_of_a_test import VALUE
+{SAVING}
+def meanwhile(args):
+    save({str(helper)!r}, "42", "17")
+    return 1
+
+@triton.heuristics({{"N": meanwhile}})
+@triton.jit
+def k(x_ptr, N: tl.constexpr):
+    tl.store(x_ptr, VALUE)
+""")
+    (entry,) = capture_entries(request(path, sm_90))
+    assert stores_42(entry)
+    assert (entry / "python" / helper.name).read_text() == told
+    assert helper.read_text() != told
+    assert not is_stored(request(path, sm_90)), "it was compiled from what is not there any more"
+
+
+def test_an_error_in_what_was_saved_meanwhile_shows_the_line_that_has_it(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    path = write(SAVING + "VALUE = undefined = tl.constexpr(42)\n" + "# a line\n" * 30)
+    path.write_text(f"{path.read_text()}{textwrap.dedent(KERNEL)}")
+    path.write_text(f"{path.read_text()}save(__file__, '# a line\\n', '')\ndel VALUE\n")
+    line = path.read_text().splitlines().index("    tl.store(x_ptr, VALUE)") + 1
+    with pytest.raises(CaptureError, match=f"{path.name}:{line}:") as caught:
+        capture_entries(request(path, sm_90))
+    assert (caught.value.hint or "").startswith("    tl.store(x_ptr, VALUE)")

@@ -1,0 +1,322 @@
+import importlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+import triton
+
+from irlens.compiler import (
+    Request,
+    capture,
+    capture_entries,
+    is_stored,
+)
+from irlens.compiler import (
+    triton_compat as triton_door,
+)
+from irlens.compiler.request import triton_version
+from irlens.model.capture import Manifest, Metadata
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.errors import CaptureError, UnknownNameError
+
+COPY = """
+    @triton.jit
+    def copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+        offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        mask = offsets < n
+        tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)
+"""
+COPY_ARGS: dict[str, ConstexprValue] = {"x_ptr": "fp32[1024]", "y_ptr": "fp32[1024]", "n": 1024}
+
+
+def manifest(entry: Path) -> Manifest:
+    return msgspec.json.decode((entry / "irlens.json").read_bytes(), type=Manifest)
+
+
+def metadata(entry: Path, kernel: str) -> Metadata:
+    return msgspec.json.decode((entry / f"{kernel}.json").read_bytes(), type=Metadata)
+
+
+# The table of the tutorial's softmax: 16-byte copies where the rows are aligned, 4-byte ones
+# where they are not, and one buffer of a row for every stage but the last.
+@pytest.mark.parametrize(
+    ("n_cols", "num_stages", "shared", "copies", "width"),
+    [
+        (1024, 1, 32, 0, None),
+        (1024, 2, 4_128, 2, 16),
+        (1024, 4, 12_320, 4, 16),
+        (781, 3, 8_224, 12, 4),
+    ],
+)
+def test_softmax_is_the_kernel_that_was_measured(
+    n_cols: int, num_stages: int, shared: int, copies: int, width: int | None, sm_90: Target
+) -> None:
+    request = Request(
+        kernel="softmax",
+        target=sm_90,
+        sm_count=132,
+        args={"n_cols": n_cols},
+        settings={"num_stages": num_stages},
+    )
+    (entry,) = capture_entries(request)
+    assert metadata(entry, "softmax_kernel").shared == shared
+    ptx = (entry / "softmax_kernel.ptx").read_text()
+    widths = re.findall(r"cp\.async\.\w+\.shared\.global \[.*?\], \[.*?\], (0x\w+|\d+)", ptx)
+    assert [int(found, 0) for found in widths] == [width] * copies
+
+
+def test_a_capture_says_how_it_was_made(sm_90: Target) -> None:
+    (entry,) = capture_entries(
+        Request(kernel="softmax", target=sm_90, sm_count=100, args={"n_cols": 781})
+    )
+    found = manifest(entry)
+    assert found.kernel == "softmax_kernel"
+    assert found.file == "softmax.py"
+    assert found.target == sm_90
+    assert found.constexprs == {"BLOCK_SIZE": 1024, "num_stages": 4}
+    assert found.args == {
+        "output_ptr": "fp32[4096, 781]",
+        "input_ptr": "fp32[4096, 781]",
+        "input_row_stride": 781,
+        "output_row_stride": 781,
+        "n_rows": 4096,
+        "n_cols": 781,
+    }
+    assert found.grid == (800, 1, 1)
+    assert found.run is None
+    assert found.dependencies == {}
+    assert metadata(entry, "softmax_kernel").num_warps == 8
+    python = entry / "python" / "softmax.py"
+    assert "def softmax_kernel" in python.read_text()
+    names = {path.name for path in entry.iterdir()}
+    stages = {f"softmax_kernel.{s}" for s in ("source", "ttir", "ttgir", "llir", "ptx", "cubin")}
+    assert names == stages | {"softmax_kernel.json", "irlens.json", "python"}
+
+
+def test_the_compiler_is_hashed_only_for_a_cache_that_others_use(
+    sm_90: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("triton.runtime.cache", "triton.compiler.compiler")
+    (place,) = (m for m in map(importlib.import_module, names) if hasattr(m, "triton_key"))
+    hashed = iter(["once", "again"])
+    monkeypatch.setattr(place, "triton_key", lambda: next(hashed))
+    assert capture_entries(Request(kernel="vector_add", target=sm_90))
+    with triton_door.private_cache(tmp_path / "private"):
+        assert place.triton_key() == triton_version()
+        triton.knobs.cache.dir = str(tmp_path / "shared")  # as a kernel's file may do
+        assert place.triton_key() == "once"
+    assert place.triton_key() == "again"
+
+
+def test_without_the_number_of_sms_the_grid_is_unknown(sm_90: Target) -> None:
+    (entry,) = capture_entries(Request(kernel="softmax", target=sm_90))
+    assert manifest(entry).grid is None
+
+
+def test_a_kernel_without_description_is_called_from_the_options(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    spec = str(write(COPY))
+    args: dict[str, ConstexprValue] = {"x_ptr": "fp16[n]", "y_ptr": "fp16[n]", "n": 781}
+    request = Request(kernel=spec, target=sm_90, args=args, settings={"BLOCK": 256, "num_warps": 2})
+    (entry,) = capture_entries(request)
+    found = manifest(entry)
+    assert found.args == {"x_ptr": "fp16[781]", "y_ptr": "fp16[781]", "n": 781}
+    assert found.grid is None
+    assert metadata(entry, "copy").num_warps == 2
+    (entry,) = capture_entries(msgspec.structs.replace(request, grid=("cdiv(n, BLOCK)", 2)))
+    assert manifest(entry).grid == (4, 2, 1)
+
+
+def test_missing_values_are_named_with_the_option_to_write(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    with pytest.raises(CaptureError) as raised:
+        capture_entries(Request(kernel=str(write(COPY)), target=sm_90, args={"n": 3}))
+    assert raised.value.message == "copy needs a value for x_ptr, y_ptr, BLOCK"
+    assert raised.value.hint == (
+        "for example --arg x_ptr=fp32[1024] --arg y_ptr=fp32[1024] --set BLOCK=128"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "args", "hint"),
+    [
+        ({"BLOK_SIZE": 3}, {}, "did you mean BLOCK_SIZE?"),
+        ({"num_warp": 3}, {}, "did you mean num_warps"),
+        ({}, {"n_element": 3}, "did you mean n_elements?"),
+        ({"n_elements": 3}, {}, "write --arg n_elements=..."),
+        ({}, {"BLOCK_SIZE": 3}, "write --set BLOCK_SIZE=..."),
+    ],
+)
+def test_an_override_of_nothing_is_an_error(
+    settings: dict[str, int], args: dict[str, int], hint: str, sm_90: Target
+) -> None:
+    request = Request(kernel="vector_add", target=sm_90, settings={**settings}, args={**args})
+    with pytest.raises((UnknownNameError, CaptureError)) as raised:
+        capture_entries(request)
+    assert (raised.value.hint or "").startswith(hint)
+
+
+def test_an_unknown_function_of_a_file_gets_the_nearest_kernel(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    with pytest.raises(UnknownNameError) as raised:
+        capture_entries(Request(kernel=f"{write(COPY)}:coppy", target=sm_90))
+    assert raised.value.hint == "did you mean copy?"
+
+
+def test_constexprs_of_every_kind_arrive(write: Callable[..., Path], sm_90: Target) -> None:
+    path = write("""
+        @triton.jit
+        def k(x_ptr, FLAG: tl.constexpr, NAME: tl.constexpr, NOTHING: tl.constexpr,
+              SCALE: tl.constexpr, DTYPE: tl.constexpr, DEFAULT: tl.constexpr = tl.bfloat16):
+            tl.static_assert(FLAG)
+            tl.static_assert(NAME == "relu")
+            tl.static_assert(NOTHING is None)
+            tl.static_assert(DTYPE == tl.float16)
+            tl.static_assert(DEFAULT == tl.bfloat16)
+            tl.store(x_ptr, SCALE)
+    """)
+    settings: dict[str, ConstexprValue] = {
+        "FLAG": True, "NAME": "relu", "NOTHING": None, "SCALE": 0.5, "DTYPE": "tl.float16",
+    }  # fmt: skip
+    request = Request(kernel=str(path), target=sm_90, args={"x_ptr": "fp32[1]"}, settings=settings)
+    (entry,) = capture_entries(request)
+    assert manifest(entry).constexprs == {**settings, "DEFAULT": "tl.bfloat16"}
+
+
+def test_scalars_of_every_kind_arrive(write: Callable[..., Path], sm_90: Target) -> None:
+    path = write("""
+        @triton.jit
+        def k(x_ptr, i, big, f, flag, nothing, one=1):
+            tl.static_assert(nothing is None)
+            tl.store(x_ptr, (i + big) * f * flag * one)
+    """)
+    args: dict[str, ConstexprValue] = {
+        "x_ptr": "fp64[1]", "i": 7, "big": 2**40, "f": 0.5, "flag": True, "nothing": None,
+    }  # fmt: skip
+    (entry,) = capture_entries(Request(kernel=str(path), target=sm_90, args=args))
+    assert manifest(entry).args == {
+        "x_ptr": "fp64[1]", "i": 7, "big": 2**40, "f": 0.5, "flag": "True", "nothing": "None",
+    }  # fmt: skip
+    ttir = (entry / "k.ttir").read_text()
+    signature = re.search(r"tt\.func public @k\((.*?)\) attributes", ttir, re.S)
+    assert signature is not None
+    types = re.findall(r"%\w+: ([^\s,{]+)", signature[1])
+    assert types == ["!tt.ptr<f64>", "i32", "i64", "f32", "i1"]
+
+
+def test_more_shared_memory_than_any_gpu_has_is_captured_all_the_same(sm_90: Target) -> None:
+    settings = {
+        "BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 1,
+        "num_warps": 8, "num_stages": 9,
+    }  # fmt: skip
+    request = Request(kernel="matmul", target=sm_90, settings={**settings})
+    (entry,) = capture_entries(request)
+    assert metadata(entry, "matmul_kernel").shared > 232_448
+    assert (entry / "matmul_kernel.cubin").stat().st_size > 0
+
+
+def test_the_second_time_the_store_answers(
+    sm_90: Target, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]
+) -> None:
+    path = write(COPY)
+    request = Request(kernel=str(path), target=sm_90, args=COPY_ARGS, settings={"BLOCK": 64})
+    assert not is_stored(request)
+    first = capture_entries(request)
+    stamp = first[0].stat().st_mtime_ns
+    assert is_stored(request)
+    assert capture_entries(request) == first
+    assert first[0].stat().st_mtime_ns == stamp
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", "/nowhere")
+    monkeypatch.setenv("MLIR_ENABLE_DUMP", "1")
+    assert is_stored(request), "what changes no artifact is no part of the key"
+    monkeypatch.setenv("DISABLE_LLVM_OPT", "1")
+    assert not is_stored(request)
+    monkeypatch.delenv("DISABLE_LLVM_OPT")
+    path.write_text(path.read_text() + "\n# changed\n")
+    assert not is_stored(request)
+
+
+def test_a_damaged_capture_is_made_again(sm_90: Target, write: Callable[..., Path]) -> None:
+    request = Request(kernel=str(write(COPY)), target=sm_90, args=COPY_ARGS, settings={"BLOCK": 64})
+    (entry,) = capture_entries(request)
+    (entry / "irlens.json").write_text('{"schema": 1')
+    assert not is_stored(request)
+    (entry,) = capture_entries(request)
+    assert manifest(entry).kernel == "copy"
+
+
+def test_nothing_else_is_left_behind(private_store: Path, sm_90: Target) -> None:
+    cwd, environment = Path.cwd(), dict(os.environ)
+    before = sorted(Path.cwd().iterdir())
+    (entry,) = capture_entries(Request(kernel="vector_add", target=sm_90))
+    assert [path for path in private_store.rglob("*") if path.name.startswith(".irlens")] == []
+    assert sorted((private_store / "captures").iterdir()) == [entry.parent]
+    assert (Path.cwd(), dict(os.environ)) == (cwd, environment)
+    assert sorted(Path.cwd().iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("tensor", "expected"),
+    [("fp32[536870911]", True), ("fp32[536870912]", False), ("int8[2147483647]", True)],
+)
+def test_amd_pointers_are_32_bit_only_within_2_gb(
+    tensor: str,
+    expected: bool,
+    write: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AMDGCN_USE_BUFFER_OPS", "1")  # the default since 3.6
+    gfx942 = Target(vendor="amd", arch="gfx942", warp_size=64)
+    path = write("""
+        @triton.jit
+        def k(x_ptr, n):
+            tl.store(x_ptr + n, 0)
+    """)
+    (entry,) = capture_entries(
+        Request(kernel=str(path), target=gfx942, args={"x_ptr": tensor, "n": 3})
+    )
+    assert ("tt.pointer_range" in (entry / "k.ttir").read_text()) is expected
+
+
+DESCRIBED = Path(__file__).parents[1] / "data" / "findings" / "described.py"
+
+
+def test_host_side_descriptors_are_given_to_triton_with_each_configurations_block(
+    sm_90: Target,
+) -> None:
+    captures = capture(Request(kernel=str(DESCRIBED), target=sm_90))
+    assert len(captures) == 2
+    for found in captures:
+        assert found.manifest is not None
+        tile = found.manifest.constexprs["BM"]
+        ttir = found.stages["ttir"].text()
+        # Up to 3.6 a descriptor's type has the word "tensor" in it.
+        assert re.search(rf"%a_desc: !tt\.tensordesc<(tensor<)?{tile}x64xf16>", ttir)
+        assert re.search(r"%b_desc: !tt\.tensordesc<(tensor<)?64x128xf16>", ttir)
+        assert "make_tensor_descriptor" not in ttir
+        assert "cp.async.bulk.tensor.2d.shared" in found.stages["ptx"].text()
+        assert found.manifest.args["a_desc"] == "fp16[4096, 4096]:block[BM, BK]"
+        assert found.manifest.args["c_desc"] == "fp16[4096, 4096]:block[BM, 128]"
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [
+        ("fp16[4096, 4096]:block[48, 64]", "must be a power of 2"),
+        ("fp16[4096, 4095]:block[64, 64]", "16-byte aligned"),
+        ("fp16[4096, 4096]:block[64]", "the block [64] has 1 dimension and the tensor 2"),
+    ],
+)
+def test_a_descriptor_that_the_hardware_does_not_take_is_named(
+    sm_90: Target, argument: str, told: str
+) -> None:
+    with pytest.raises(CaptureError, match=re.escape(told)) as caught:
+        capture(Request(kernel=str(DESCRIBED), target=sm_90, args={"a_desc": argument}))
+    assert "a_desc: " in caught.value.message

@@ -1,0 +1,200 @@
+"""Which saves of which files are noticed."""
+
+import hashlib
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import watchfiles
+
+from irlens.artifacts.load import load
+from irlens.compiler.saves import Saves
+from irlens.model.capture import Capture
+from irlens.model.errors import CaptureError
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+KERNEL = "@triton.jit\ndef k(x):\n    pass\n"
+#: Seconds after which a save counts as not noticed.
+PATIENCE = 60.0
+
+
+def made_of(kernel: str, others: dict[Path, str], folder: Path) -> Capture:
+    """A capture of a kernel's file that held that, and of others with these hashes."""
+    copy = folder / "capture"
+    shutil.copytree(SAMPLES / "captures" / "softmax-h100", copy)
+    (copy / "python" / "k.py").write_text(kernel)
+    (capture,) = load(copy)
+    assert isinstance(capture, Capture)
+    assert capture.manifest is not None
+    told = {str(file): digest for file, digest in others.items()}
+    manifest = msgspec.structs.replace(capture.manifest, file="k.py", dependencies=told)
+    return msgspec.structs.replace(capture, manifest=manifest)
+
+
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    path = tmp_path / "k.py"
+    path.write_text(KERNEL)
+    return path
+
+
+def noticed(saves: Saves, change: Callable[[], object]) -> list[Path]:
+    """What is noticed of a change that is made while somebody waits."""
+    found: list[Path] = []
+    stop = threading.Event()
+    waiting = threading.Thread(target=lambda: found.extend(saves.wait(stop)), daemon=True)
+    waiting.start()
+    change()
+    waiting.join(PATIENCE)
+    assert not waiting.is_alive()
+    return found
+
+
+def test_a_save_is_noticed_however_it_is_written(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    assert noticed(saves, lambda: kernel.write_text(KERNEL + "# 1")) == [kernel]
+    new = kernel.with_name(".k.py.swp")
+
+    def replace() -> None:
+        new.write_text(KERNEL + "# 2")
+        new.replace(kernel)
+
+    assert noticed(saves, replace) == [kernel]
+
+    def remove_and_write() -> None:
+        kernel.write_text("")
+        kernel.unlink()
+        kernel.write_text(KERNEL + "# 3")
+
+    assert noticed(saves, remove_and_write) == [kernel]
+
+
+def test_a_save_before_the_waiting_is_noticed(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    kernel.write_text(KERNEL + "# 1")
+    assert saves.wait() == [kernel]
+
+
+def test_what_is_not_taken_is_told_again(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    kernel.write_text(KERNEL + "# 1")
+    told: list[list[Path]] = []
+
+    def refuse(files: list[Path]) -> bool:
+        told.append(files)
+        return False
+
+    assert saves.wait(take=refuse) == []
+    assert told == [[kernel]]
+    assert saves.wait() == [kernel]
+
+
+def test_the_same_content_is_no_save(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    stop = threading.Event()
+    threading.Timer(1.5, stop.set).start()
+    kernel.write_text(KERNEL)
+    kernel.with_name("other.py").write_text("x = 1")
+    assert saves.wait(stop) == []
+
+
+def test_what_it_was_made_of_is_watched(kernel: Path, tmp_path: Path) -> None:
+    helper = tmp_path / "lib" / "helper.py"
+    helper.parent.mkdir()
+    helper.write_text("a = 1")
+    saves = Saves(str(kernel))
+    saves.compiled([made_of(KERNEL, {helper: sha256(helper)}, tmp_path)])
+    assert saves.files == [kernel, helper]
+    assert noticed(saves, lambda: helper.write_text("a = 2")) == [helper]
+
+
+def test_what_was_saved_while_it_was_compiled_is_noticed(kernel: Path, tmp_path: Path) -> None:
+    helper = tmp_path / "helper.py"
+    helper.write_text("a = 2")
+    saves = Saves(str(kernel))
+    saves.compiled([made_of(KERNEL, {helper: "that of a = 1"}, tmp_path / "1")])
+    assert saves.wait() == [helper]
+    saves.compiled([made_of(KERNEL + "# 1", {helper: sha256(helper)}, tmp_path / "2")])
+    assert saves.wait() == [kernel]
+
+
+def test_what_was_saved_may_be_forgotten(kernel: Path) -> None:
+    saves = Saves(str(kernel))
+    kernel.write_text(KERNEL + "# 1")
+    saves.forget()
+    stop = threading.Event()
+    stop.set()
+    assert saves.wait(stop) == []
+    assert noticed(saves, lambda: kernel.write_text(KERNEL)) == [kernel]
+
+
+def test_after_a_failure_anything_beside_may_mend_it(kernel: Path, tmp_path: Path) -> None:
+    helper = tmp_path / "helper.py"
+    helper.write_text("a = (")
+    saves = Saves(str(kernel))
+    saves.failed()
+    assert noticed(saves, lambda: helper.write_text("a = 1")) == [helper]
+
+
+def test_a_folder_that_goes_is_waited_for(kernel: Path, tmp_path: Path) -> None:
+    saves = Saves(str(kernel))
+    moved = tmp_path.with_name(f"{tmp_path.name}-moved")
+
+    def away_and_back() -> None:
+        tmp_path.rename(moved)
+        (moved / "k.py").write_text(KERNEL + "# 1")
+        moved.rename(tmp_path)
+
+    assert noticed(saves, away_and_back) == [kernel]
+
+
+def test_a_folder_may_be_gone_when_the_waiting_begins(kernel: Path, tmp_path: Path) -> None:
+    saves = Saves(str(kernel))
+    moved = tmp_path.with_name(f"{tmp_path.name}-moved")
+    tmp_path.rename(moved)
+    (moved / "k.py").write_text(KERNEL + "# 1")
+    assert noticed(saves, lambda: moved.rename(tmp_path)) == [kernel]
+
+
+def test_a_folder_may_go_just_when_it_is_to_be_watched(
+    kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves = Saves(str(kernel))
+    moved, watch = tmp_path.with_name(f"{tmp_path.name}-moved"), watchfiles.watch
+
+    def go(*folders: Path, **options: Any) -> Iterator[object]:
+        assert folders == (tmp_path,)
+        tmp_path.rename(moved)
+        try:
+            yield from watch(*folders, **options)
+        finally:
+            (moved / "k.py").write_text(KERNEL + "# 1")
+            moved.rename(tmp_path)
+
+    monkeypatch.setattr(watchfiles, "watch", go)
+    assert saves.wait() == [kernel]
+
+
+def test_where_nothing_can_be_watched_it_is_looked_at_again(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Path, **__: object) -> Iterator[object]:
+        kernel.write_text(KERNEL + "# 1")
+        raise OSError("OS file watch limit reached. about [...]")
+
+    saves = Saves(str(kernel))
+    monkeypatch.setattr(watchfiles, "watch", refuse)
+    assert saves.wait() == [kernel]
+
+
+def test_there_has_to_be_a_file(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="no such file"):
+        Saves(str(tmp_path / "k.py"))

@@ -1,0 +1,163 @@
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irlens.compiler.dtypes import DTYPES, dtype_of
+from irlens.compiler.expressions import evaluate
+from irlens.compiler.values import Descriptor, Tensor, parse_argument, parse_value, recorded
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("128", 128),
+        ("0x80", 128),
+        ("-3", -3),
+        ("0.5", 0.5),
+        ("1e-6", 1e-6),
+        ("true", True),
+        ("False", False),
+        ("none", None),
+        ("leaky_relu", "leaky_relu"),
+        ("'none'", "none"),
+        ('"16"', "16"),
+        ("fp16", "tl.float16"),
+        ("tl.float16", "tl.float16"),
+        ("torch.bfloat16", "tl.bfloat16"),
+        ("'fp16'", "fp16"),
+        ("", ""),
+    ],
+)
+def test_a_constexpr_value_is_what_its_text_looks_like(text: str, value: ConstexprValue) -> None:
+    parsed = parse_value(text)
+    assert parsed == value
+    assert type(parsed) is type(value)
+
+
+def test_only_the_string_that_names_a_dtype_is_one() -> None:
+    dtype = dtype_of("tl.float16")
+    assert dtype is not None
+    assert dtype.name == "fp16"
+    assert dtype_of("fp16") is None
+    assert dtype_of(16) is None
+
+
+def test_every_dtype_has_the_size_that_triton_gives_it() -> None:
+    import triton.language as tl
+
+    for dtype in set(DTYPES.values()):
+        bits = getattr(tl, dtype.language).primitive_bitwidth
+        assert dtype.size == max(bits // 8, 1), dtype
+
+
+def test_every_dtype_has_the_size_that_pytorch_gives_it() -> None:
+    torch = pytest.importorskip("torch")
+    for dtype in set(DTYPES.values()):
+        if dtype.torch is not None:
+            assert getattr(torch, dtype.torch).itemsize == dtype.size, dtype
+
+
+def test_a_tensor_takes_its_shape_from_expressions() -> None:
+    tensor = parse_argument("fp16[M, cdiv(N, 3)]", {"M": 4, "N": 10}, "x")
+    assert tensor == Tensor(DTYPES["fp16"], (4, 4))
+    assert isinstance(tensor, Tensor)
+    assert tensor.nbytes == 32
+    assert recorded(tensor) == "fp16[4, 4]"
+
+
+def test_a_dtype_alone_keeps_the_shape_of_the_tensor_it_replaces() -> None:
+    before = Tensor(DTYPES["fp32"], (3, 5))
+    assert parse_argument("bf16", {}, "x", shape_of=before) == Tensor(DTYPES["bf16"], (3, 5))
+    with pytest.raises(CaptureError, match="has no shape") as told:
+        parse_argument("bf16", {}, "x")
+    assert told.value.hint == "write bf16[1024, 1024]; of a scalar a value, such as 1"
+
+
+def test_a_descriptor_has_a_block_that_is_evaluated_last() -> None:
+    found = parse_argument("fp16[M, 64]:block[BM, 32]", {"M": 4}, "x")
+    assert isinstance(found, Descriptor)
+    assert found == Descriptor(Tensor(DTYPES["fp16"], (4, 64)), ("BM", "32"))
+    assert recorded(found) == "fp16[4, 64]:block[BM, 32]"
+    assert found.bound({"BM": 2}, "x").block == (2, 32)
+    with pytest.raises(CaptureError, match="needs a value of 'BM'"):
+        found.bound({}, "x")
+    assert parse_argument(str(found), {}, "x") == found
+
+
+def test_what_replaces_a_descriptor_is_one_with_the_same_block() -> None:
+    before = parse_argument("fp16[4, 64]:block[2, 32]", {}, "x")
+    assert str(parse_argument("fp32", {}, "x", shape_of=before)) == "fp32[4, 64]:block[2, 32]"
+    assert str(parse_argument("fp16[8, 8]", {}, "x", shape_of=before)) == "fp16[8, 8]:block[2, 32]"
+    other = parse_argument("fp16[8, 8] : block [4, 4]", {}, "x", shape_of=before)
+    assert str(other) == "fp16[8, 8]:block[4, 4]"
+
+
+@pytest.mark.parametrize(
+    "text", ["fp17[4]", "fp16[-1]", "fp16[M]", "fp16[1.5]", "hello", "''", "fp16[4]:block[2, 2]"]
+)
+def test_what_is_no_argument_is_an_error_that_names_the_place(text: str) -> None:
+    with pytest.raises(CaptureError, match="--arg x"):
+        parse_argument(text, {}, "--arg x")
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("next_power_of_2(n)", 1024),
+        ("next_power_of_2(1024)", 1024),
+        ("next_power_of_2(1)", 1),
+        ("cdiv(n, 256)", 4),
+        ("min(n, 8 * 132)", 781),
+        ("max(n, 1024) // 2", 512),
+        (7, 7),
+        (None, None),
+        ("'text'", "text"),
+        ("fp16", "tl.float16"),
+    ],
+)
+def test_expressions(expression: ConstexprValue, value: ConstexprValue) -> None:
+    assert evaluate(expression, {"n": 781}, "x") == value
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 1000, 1023, 1025, 2**31 - 1])
+def test_the_helpers_agree_with_tritons(n: int) -> None:
+    import triton
+
+    assert evaluate("next_power_of_2(n)", {"n": n}, "x") == triton.next_power_of_2(n)
+    assert evaluate("cdiv(n, 48)", {"n": n}, "x") == triton.cdiv(n, 48)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "__import__('os').getpid()",
+        "().__class__",
+        "n.__class__",
+        "open('/etc/passwd')",
+        "9 ** 9 ** 9",
+        "1 / 0",
+        "1 +",
+        "[1, 2]",
+        "(" * 150 + ")" * 150,
+        "1" * 1000,
+        "lambda: 1",
+        "n = 2",
+        "1; 2",
+        "",
+    ],
+)
+def test_an_expression_reaches_nothing_but_arithmetic(expression: str) -> None:
+    with pytest.raises(CaptureError):
+        evaluate(expression, {"n": 1}, "x")
+
+
+@given(st.text(max_size=60))
+def test_no_text_raises_anything_else(text: str) -> None:
+    parse_value(text)
+    for read in (evaluate, parse_argument):
+        with suppress(CaptureError):
+            read(text, {"n": 3}, "x")

@@ -1,0 +1,95 @@
+"""The products' figures against tables that were made without irlens."""
+
+import pytest
+
+from irlens import gpus as arch
+
+# FluidX3D, README, table 'Single-GPU/CPU Benchmark': peak FP32 rate in TFLOP/s, which its author
+# computes from the units and the clock that the driver reports, and memory bandwidth in GB/s.
+BENCHMARKED = {
+    "v100": (15.67, 900),
+    "t4": (8.14, None),  # the table has T4's 300 GB/s of some documents, not 320
+    "rtx2080ti": (13.45, 616),
+    "a100": (19.49, 1555),
+    "a100-80gb": (19.49, 2039),
+    "a100-80gb-pcie": (19.49, 1935),
+    "a10": (31.24, 600),
+    "rtx-a6000": (None, 768),  # None: a card that runs faster than the vendor says
+    "rtx3080": (29.77, 760),
+    "rtx3090": (None, 936),
+    "l4": (30.29, 300),
+    "l40": (90.52, 864),
+    "l40s": (91.61, 864),
+    "rtx6000-ada": (91.10, 960),
+    "rtx4080": (None, 717),
+    "rtx4090": (82.58, 1008),
+    "h100": (None, 3350),
+    "h100-pcie": (51.01, 2000),
+    "h100-nvl": (60.32, 3938),
+    "h200": (66.91, 4800),
+    "gh200": (None, 4000),
+    "b200": (None, 8000),
+    "rtx5080": (56.34, 960),
+    "rtx5090": (104.88, 1792),
+    "mi100": (46.14, 1228),
+    "mi210": (45.26, 1638),
+    "mi300x": (163.43, 5300),
+    "mi355x": (157.29, 8000),
+    "rx7600": (21.75, 288),
+    "rx7800xt": (37.32, 624),
+    "rx7900xt": (51.61, 800),
+    "rx7900xtx": (61.44, 960),
+    "rx9070": (36.13, 640),
+    "rx9070xt": (48.66, 640),
+}
+# The same by the vendors' own figures, as PyTorch's _inductor/analysis/device_info.py (MI300A,
+# MI350X) and awesomeagents.ai (MI325X) quote them.
+QUOTED = {"mi300a": (122.6, 5300), "mi325x": (163.4, 6000), "mi350x": (144.2, 8000)}
+
+
+@pytest.mark.parametrize(("name", "figures"), (BENCHMARKED | QUOTED).items())
+def test_figures_are_those_of_public_tables(
+    name: str, figures: tuple[float | None, float | None]
+) -> None:
+    product = arch.find(name).product
+    assert product
+    teraflops, gigabytes_per_second = figures
+    if gigabytes_per_second is not None:
+        assert product.bandwidth == pytest.approx(gigabytes_per_second * 1e9, rel=1e-3)
+    if teraflops is not None:
+        assert product.units
+        assert product.clock
+        # 64 lanes of FP32 in an SM up to the A100, then 128, as in a CU; 2 FLOPs a lane and clock.
+        flops = 128 if product.arch in ("sm_70", "sm_75", "sm_80") else 256
+        assert product.units * product.clock * flops == pytest.approx(teraflops * 1e12, rel=5e-3)
+
+
+# ROCm documentation, 'AMD GPU specifications': LDS and vector registers in KiB, and compute units.
+ROCM = {
+    "mi100": (64, 256, 120),
+    "mi210": (64, 512, 104),
+    "mi250x": (64, 512, 110),
+    "mi300a": (64, 512, 228),
+    "mi300x": (64, 512, 304),
+    "mi325x": (64, 512, 304),
+    "mi350x": (160, 512, 256),
+    "mi355x": (160, 512, 256),
+    "rx7600": (128, 512, 32),
+    "rx7800xt": (128, 768, 60),
+    "rx7900xt": (128, 768, 84),
+    "rx7900xtx": (128, 768, 96),
+    "rx9060xt": (128, 768, 32),
+    "rx9070": (128, 768, 56),
+    "rx9070xt": (128, 768, 64),
+    "gfx1150": (128, 512, None),
+    "gfx1151": (128, 768, None),
+}
+
+
+@pytest.mark.parametrize(("name", "figures"), ROCM.items())
+def test_amd_is_as_rocm_documents_it(name: str, figures: tuple[int, int, int | None]) -> None:
+    gpu = arch.find(name)
+    lds, registers, units = figures
+    assert gpu.arch.shared_per_sm == lds * 1024
+    assert gpu.arch.registers_per_sm * 4 == registers * 1024
+    assert (gpu.product.units if gpu.product else None) == units

@@ -1,0 +1,38 @@
+"""What could not be compared is said in every format for people, also where nothing moved."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.diff.report.sets import match
+from irlens.model.pressure import Pressure
+from irlens.model.report import Report
+from irlens.render import View, load_writer
+
+REPORTS = Path(__file__).parents[2] / "samples" / "reports"
+SOFTMAX = msgspec.json.decode((REPORTS / "softmax-h100.json").read_bytes(), type=Report)
+replace = msgspec.structs.replace
+
+
+def compared(form: str, before: list[Report], after: list[Report]) -> str:
+    comparisons = match(before, after)
+    assert not comparisons.different
+    return load_writer(form, "comparisons").render(comparisons, View(width=100))
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_what_only_one_side_has_is_told(form: str) -> None:
+    bare = replace(SOFTMAX, pressure=Pressure(), memory=None)
+    told = compared(form, [SOFTMAX], [bare])
+    assert "only one side has" in told
+    assert "no difference" in told
+    assert "only one side has" not in compared(form, [SOFTMAX], [SOFTMAX])
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_of_many_they_are_counted(form: str) -> None:
+    other = replace(SOFTMAX, kernel="other")
+    told = compared(form, [SOFTMAX, other], [SOFTMAX, replace(other, memory=None)])
+    assert "0 of 2 differ, 1 compared in part" in told
+    assert "in part" not in compared(form, [SOFTMAX, other], [SOFTMAX, other])

@@ -1,0 +1,237 @@
+"""How a sweep is written, from records made by hand."""
+
+import csv
+import io
+
+import msgspec
+import pytest
+
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.sweep import (
+    SWEEP_SCHEMA,
+    Correlation,
+    Figures,
+    Outcome,
+    Sweep,
+    Timing,
+    Trial,
+)
+from irlens.render import View, load_writer
+
+H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
+SM_80 = Target(vendor="nvidia", arch="sm_80", warp_size=32)
+FIGURES = Figures(
+    occupancy=0.5, blocks_per_sm=4, registers=64, local_bytes=0, shared_bytes=32768,
+    stages_achieved=3, stages_requested=4, bytes_in_flight_per_sm=None, live_registers=60,
+    instructions=300, code_bytes=4000,
+)  # fmt: skip
+HOSTILE = '=HYPERLINK("x")\x1b[31m<script>alert(1)</script>|`\n@everyone ../../'
+
+
+def trial(
+    block: ConstexprValue,
+    outcome: Outcome = "fits",
+    *,
+    reason: str = "",
+    hint: str = "",
+    target: Target = H100,
+    time: float | None = None,
+    **figures: float,
+) -> Trial:
+    return Trial(
+        label=f"BLOCK={block}",
+        target=target,
+        settings={"BLOCK": block, "num_warps": 4},
+        args={},
+        outcome=outcome,
+        reason=reason,
+        hint=hint,
+        figures=None
+        if outcome in ("failed", "died")
+        else msgspec.structs.replace(FIGURES, **figures),
+        limited_by=["registers", "shared_memory"] if outcome == "fits" else [],
+        timing=None if time is None else Timing(median_ms=time, fast_ms=time, slow_ms=time),
+    )
+
+
+def sweep(*trials: Trial, kernel: str = "fill", device: str | None = None) -> Sweep:
+    return Sweep(
+        schema=SWEEP_SCHEMA,
+        kernel=kernel,
+        targets=list(dict.fromkeys(each.target for each in trials)),
+        where=[],
+        filters=[],
+        trials=list(trials),
+        excluded=3,
+        filtered=0,
+        device=device,
+        correlations=[
+            Correlation(figure="stages_achieved", trials=2, rho=-0.777),
+            Correlation(figure="occupancy", trials=2, rho=None),
+        ]
+        if device
+        else [],
+    )
+
+
+def text(found: Sweep, view: View | None = None) -> str:
+    return load_writer("text", "sweep").render(found, view or View())
+
+
+def test_everything_has_its_place() -> None:
+    reason = "shared memory: 300,000 bytes/CTA asked for, and h100 has 232,448"
+    failing = {"reason": "fill.py:3:1: no", "hint": "    x = tl\n        ^"}
+    found = sweep(
+        trial(64), trial(512, "does not fit", reason=reason, occupancy=0.0),
+        trial(48, "failed", reason=failing["reason"], hint=failing["hint"]),
+        trial(96, "died", reason="worker died (signal 9, SIGKILL)"),
+        trial(64, target=SM_80), trial(512, target=SM_80),
+    )  # fmt: skip
+    assert text(found) == (
+        "fill   3 of 6 fit, 1 too big, 1 failed, 1 died with their worker\n"
+        "  3 left out by --where   no local memory\n"
+        "all with   num_warps=4\n"
+        "\n"
+        "sm_90 (h100)   1 of 4 fit, 1 too big, 1 failed, 1 died with their worker\n"
+        "       occu-  regis-  shared\n"
+        "BLOCK  pancy    ters       B  stages  limited by\n"
+        "   64   50 %      64  32,768     3/4  registers, shared\n"
+        "\n"
+        "Too big     shared memory: 300,000 bytes/CTA asked for, and h100 has 232,448\n"
+        "            BLOCK=512\n"
+        "\n"
+        "Failed      fill.py:3:1: no\n"
+        "                x = tl\n"
+        "                    ^\n"
+        "            BLOCK=48\n"
+        "\n"
+        "Died        worker died (signal 9, SIGKILL)\n"
+        "            BLOCK=96\n"
+        "\n"
+        "sm_80   2 of 2 fit\n"
+        "       occu-  regis-  shared\n"
+        "BLOCK  pancy    ters       B  stages  limited by\n"
+        "   64   50 %      64  32,768     3/4  registers, shared\n"
+        "  512   50 %      64  32,768     3/4  registers, shared\n"
+    )
+
+
+def test_several_tritons_are_told_apart() -> None:
+    older, newer = (
+        msgspec.structs.replace(trial(64), triton=version, label=f"Triton {version}")
+        for version in ("3.6.0", "3.9.0")
+    )
+    died = msgspec.structs.replace(trial(64, "died", reason="no memory"), triton="3.4.0")
+    found = sweep(older, newer, died)
+    assert (
+        "        occu-  regis-  shared\n"
+        "Triton  pancy    ters       B  stages  limited by\n"
+        " 3.6.0   50 %      64  32,768     3/4  registers, shared\n"
+        " 3.9.0   50 %      64  32,768     3/4  registers, shared\n"
+    ) in text(found)
+    assert "BLOCK=64" not in text(sweep(older, newer)).splitlines()[-1]
+    rows = csv.DictReader(io.StringIO(load_writer("csv", "sweep").render(found, View())))
+    assert [row["triton"] for row in rows] == ["3.6.0", "3.9.0", "3.4.0"]
+
+
+def test_a_constexpr_that_is_called_like_the_compiler_is_told_apart() -> None:
+    trials = [
+        msgspec.structs.replace(
+            trial(64), triton=version, settings={"Triton": value, "triton": value}
+        )
+        for version, value in (("3.6.0", 1), ("3.9.0", 2))
+    ]  # fmt: skip
+    told = text(sweep(*trials)).splitlines()
+    assert told[4].split()[:4] == ["Triton", "Triton", "triton", "pancy"]
+    assert told[5].split()[:3] == ["3.6.0", "1", "1"]
+    written = load_writer("csv", "sweep").render(sweep(*trials), View())
+    row = next(csv.DictReader(io.StringIO(written)))
+    assert (row["triton"], row["setting triton"], row["Triton"]) == ("3.6.0", "1", "1")
+
+
+def test_local_memory_has_a_column_where_there_is_some() -> None:
+    shown = text(sweep(trial(64), trial(128, local_bytes=1024)))
+    assert "no local memory" not in shown
+    assert "  1,024  " in shown
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_as_many_stages_as_there_can_be(form: str) -> None:
+    ring = msgspec.structs.replace(FIGURES, stages_achieved=None, stages_at_most=3)
+    told = msgspec.structs.replace(trial(64), figures=ring)
+    shown = load_writer(form, "sweep").render(sweep(told), View(width=120))
+    assert "≤3/4" in shown
+    unknown = msgspec.structs.replace(ring, stages_at_most=None)
+    told = msgspec.structs.replace(trial(64), figures=unknown)
+    assert "/4" not in load_writer(form, "sweep").render(sweep(told), View(width=120))
+
+
+def test_times_and_what_they_go_with() -> None:
+    found = sweep(trial(64, time=0.0123456), trial(128), device="NVIDIA H200")
+    shown = " ".join(text(found).split())
+    assert "0.01235 50 %" in shown
+    assert "time of 1 configuration on NVIDIA H200" in shown
+    assert "stages achieved −0.78" in shown
+    assert "occupancy +" not in shown
+
+
+def test_a_long_table_is_cut_and_counted() -> None:
+    found = sweep(*(trial(block) for block in range(50)))
+    shown = text(found, View(rows=10))
+    assert "… and 40 more configurations; --all shows them" in shown
+    assert len(shown.splitlines()) < 20
+    assert "more" not in text(found)
+
+
+def test_the_same_reason_is_told_once() -> None:
+    failed = [trial(block, "failed", reason="not a power of 2") for block in (3, 5, 7)]
+    shown = text(sweep(trial(4), *failed))
+    assert shown.count("not a power of 2") == 1
+    assert "BLOCK=3\n" in shown
+    assert "BLOCK=7\n" in shown
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "csv", "json"])
+def test_hostile_names_are_inert(form: str) -> None:
+    found = sweep(
+        trial(HOSTILE), trial(64), trial(HOSTILE, "failed", reason=HOSTILE, hint=HOSTILE),
+        kernel=HOSTILE, device=HOSTILE,
+    )  # fmt: skip
+    shown = load_writer(form, "sweep").render(found, View())
+    assert "\x1b" not in shown
+    if form == "markdown":
+        assert "<script>" not in shown
+        assert "@everyone" not in shown.split("<pre>")[0]
+
+
+def test_no_field_of_a_spreadsheet_is_a_formula() -> None:
+    for start in ("=1+1", "+1", "-1", "@SUM(A1)", " =1+1", "\t=1", "\r=1", "\n=1"):
+        found = sweep(trial(start), trial(-1), kernel=start)
+        rows = list(csv.DictReader(io.StringIO(load_writer("csv", "sweep").render(found, View()))))
+        assert rows[0]["kernel"].startswith(("'", "\\"))
+        assert rows[0]["BLOCK"].startswith(("'", "\\"))
+        assert rows[1]["BLOCK"] == "-1", "a number is one"
+
+
+def test_a_constexpr_that_is_called_like_a_figure_stays_apart() -> None:
+    odd = msgspec.structs.replace(trial(64), settings={"registers": 7, "kernel": 8})
+    rows = csv.DictReader(io.StringIO(load_writer("csv", "sweep").render(sweep(odd), View())))
+    (row,) = rows
+    assert (row["registers"], row["setting registers"]) == ("64", "7")
+    assert (row["kernel"], row["setting kernel"]) == ("fill", "8")
+
+
+def test_nothing_is_left() -> None:
+    found = msgspec.structs.replace(sweep(trial(64)), trials=[], filtered=4)
+    for form in ("text", "markdown", "csv", "json"):
+        assert load_writer(form, "sweep").render(found, View())
+    assert "0 of 0 fit" in text(found)
+    assert "4 left out by --filter" in text(found)
+
+
+def test_the_vendor_s_words_for_what_limits() -> None:
+    mi300x = Target(vendor="amd", arch="gfx942", warp_size=64, product="mi300x")
+    text = load_writer("text", "sweep").render(sweep(trial(64), trial(64, target=mi300x)), View())
+    nvidia, amd = text.split("gfx942")
+    assert "registers, shared" in nvidia
+    assert "registers, LDS" in amd

@@ -1,0 +1,111 @@
+"""The text of what is rare: the samples' goldens show the rest."""
+
+from pathlib import Path
+
+import msgspec
+
+from irlens.model.pressure import Pressure, StagePressure
+from irlens.model.report import Pipeline, Report
+from irlens.model.warp_groups import WarpGroup
+from irlens.render import DETAILS, View, load_writer
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
+SOFTMAX = msgspec.json.decode(SAMPLE.read_bytes(), type=Report)
+REASON = "which registers ATOMG.E.SOMETHING.NEW.AND.LONG.FTZ.RN.STRONG.GPU at 0x02e0 uses"
+IN_PLACE = Pipeline(
+    stage="amdgcn",
+    loop=".LBB0_1",
+    line=7,
+    source=None,
+    kind=None,
+    requested_stages=None,
+    achieved_stages=1,
+    prefetch_iterations=0,
+    groups_before_loop=None,
+    groups_per_iteration=None,
+    outstanding_at_wait=None,
+    outstanding_after_wait=None,
+    groups_during_compute=0,
+    copies_per_iteration=None,
+    bytes_per_copy=None,
+    bytes_per_iteration=None,
+    bytes_in_flight=None,
+    verdict="not pipelined",
+    reason="each load is waited for and used in the iteration that issues it, and so on and on",
+)
+
+
+def shown(report: Report) -> str:
+    return load_writer("text", "reports").render(
+        [report], View(width=80, color=False, details=frozenset(DETAILS))
+    )
+
+
+def test_loads_that_nothing_moves_ahead_have_no_mechanism() -> None:
+    lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[IN_PLACE])).splitlines()
+    assert "            loads   1 stage ✗   0 iterations ahead" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_warps_that_do_other_things_are_told_with_what_they_hold() -> None:
+    groups = [
+        WarpGroup(name="default", num_warps=4, registers=232),
+        WarpGroup(name="partition0", num_warps=1, registers=None),
+    ]
+    ring = msgspec.structs.replace(
+        IN_PLACE, kind="tma", achieved_stages=None, prefetch_iterations=None,
+        groups_during_compute=None, bytes_per_iteration=32_768, warp_group="partition0",
+        stages_at_most=4, verdict="pipelined",
+    )  # fmt: skip
+    asked = msgspec.structs.replace(ring, requested_stages=4)
+    report = msgspec.structs.replace(SOFTMAX, warp_groups=groups, pipelines=[ring, asked])
+    lines = shown(report).splitlines()
+    told = lines.index(
+        "Warps       default 4 warps with 232 registers per thread · partition0 1 warp"
+    )
+    assert lines[told - 2].startswith("Registers")
+    assert "            tma   up to 4 stages ✓   run by partition0" in lines
+    assert "            tma   up to 4 of 4 stages ✓   run by partition0" in lines
+    markdown = load_writer("markdown", "reports").render([report], View())
+    assert "default 4 warps with 232 registers per thread, partition0 1 warp" in markdown
+    assert "| tma | up to 4 of 4 stages, pipelined |" in markdown
+    page = load_writer("html", "reports").render([report], View())
+    assert "default 4 warps with 232 registers per thread, partition0 1 warp" in page
+    assert "<b><small>up to </small>4<small> of 4 stages</small></b>" in page
+
+
+def test_that_threads_share_what_they_load_is_told() -> None:
+    """One load of 4 bytes for each of 64 numbers, by 256 lanes."""
+    row = msgspec.structs.replace(
+        IN_PLACE, kind="register", copies_per_iteration=1, bytes_per_copy=4,
+        bytes_per_iteration=256, bytes_repeated=768,
+    )  # fmt: skip
+    told = "256 B per CTA and iteration"
+    for repeated in (768, 0, None):
+        pipeline = msgspec.structs.replace(row, bytes_repeated=repeated)
+        report = msgspec.structs.replace(SOFTMAX, pipelines=[pipeline])
+        for form in ("text", "markdown", "html"):
+            text = load_writer(form, "reports").render([report], View(width=100))
+            assert told in text
+            assert (f"{told}, counting once what threads share" in text) == bool(repeated), form
+
+
+def test_one_stage_that_was_asked_for_is_no_failure() -> None:
+    asked = msgspec.structs.replace(IN_PLACE, requested_stages=1)
+    lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[asked])).splitlines()
+    assert "            loads   1 of 1 stage   0 iterations ahead" in lines
+
+
+def test_a_grid_that_hardly_fills_the_gpu_is_not_rounded_to_none() -> None:
+    assert SOFTMAX.occupancy is not None
+    tiny = msgspec.structs.replace(SOFTMAX.occupancy, waves=1 / 1056, tail=1 / 1056)
+    page = shown(msgspec.structs.replace(SOFTMAX, occupancy=tiny))
+    assert "the grid is less than 0.01 × what the GPU holds at once" in page
+
+
+def test_an_unknown_pressure_has_its_reason_and_no_empty_table() -> None:
+    unknown = StagePressure(peak=None, line=None, source=None, reason=REASON)
+    page = shown(msgspec.structs.replace(SOFTMAX, pressure=Pressure(sass=unknown)))
+    assert "sass unknown: which registers" in " ".join(page.split())
+    assert "instr." not in page
+    assert max(map(len, page.splitlines())) <= 80

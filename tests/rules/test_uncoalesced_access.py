@@ -1,0 +1,62 @@
+from collections.abc import Callable
+
+import msgspec
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding
+from irlens.rules import uncoalesced_access
+
+CODE = "IRL302"
+Look = Callable[..., list[Finding]]
+
+
+def test_shows_a_walk_down_a_column(look: Look) -> None:
+    (finding,) = look(CODE, "columns.py:columns")
+    # A warp holds 32 x 4 elements side by side: 512 bytes, and each lies in a row of its own.
+    assert finding.message == (
+        "the load at columns.py:48 is not coalesced: neighbours in the tile are 4,096 elements"
+        " apart, and a warp touches 128 sectors of 32 B where 16 would do"
+    )
+
+
+def test_shows_rows_that_are_short(look: Look) -> None:
+    """Two neighbours lie side by side, and the next two in another row: a sector for 8 bytes."""
+    (finding,) = look(CODE, "columns.py:strip")
+    assert finding.message == (
+        "the load at columns.py:64 is not coalesced: rows of the tile are 2 elements long and 4,096"
+        " apart, and a warp touches 32 sectors of 32 B where 8 would do"
+    )
+    assert finding.hint == "make the tile wider along the dimension that is contiguous in memory"
+    assert look(CODE, "columns.py:strip", WIDTH=4) == []  # half of each sector is used
+
+
+def test_shows_a_stride_that_is_not_known(facts_of: Callable[..., Facts]) -> None:
+    """What a bare Triton cache tells: no values of arguments."""
+    facts = facts_of("columns.py:columns")
+    bare = msgspec.structs.replace(facts, config=msgspec.structs.replace(facts.config, args={}))
+    (finding,) = uncoalesced_access.find(bare)
+    assert finding.message.endswith(
+        "neighbours in the tile are column_stride elements apart, which is not known to be 1"
+    )
+
+
+def test_silent_along_a_row(look: Look) -> None:
+    assert look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 1}) == []
+
+
+def test_silent_where_half_of_each_sector_is_used(look: Look) -> None:
+    assert look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 2}) == []
+
+
+def test_silent_on_indices_that_were_loaded(look: Look) -> None:
+    assert look(CODE, "columns.py:gather") == []
+
+
+def test_silent_on_tiles_of_rows(look: Look) -> None:
+    assert look(CODE, "dots.py") == []
+    assert look(CODE, "short_rows.py", M=8) == []
+
+
+def test_silent_on_the_strides_of_a_hosts_descriptor(look: Look) -> None:
+    """sm_80 gets pointers and strides instead, and the last stride of a descriptor is 1."""
+    assert look(CODE, "described.py", "a100", BM=64) == []

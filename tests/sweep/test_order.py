@@ -1,0 +1,76 @@
+"""Which result comes first, what sets configurations apart, and what the autotuner is given."""
+
+from collections.abc import Callable
+
+import pytest
+
+from irlens.model.config import Target
+from irlens.model.errors import UnknownNameError
+from irlens.model.sweep import Trial
+from irlens.sweep.order import DEFAULT_ORDER, check_keys, labels, ordered
+from irlens.sweep.pruning import prune_list
+
+A100 = Target(vendor="nvidia", arch="sm_80", warp_size=32, product="a100")
+
+
+def test_the_default_order(trial: Callable[..., Trial], h100: Target) -> None:
+    best = trial(occupancy=0.5, local_bytes=0, stages_achieved=3, registers=100)
+    more_registers = trial(occupancy=0.5, local_bytes=0, stages_achieved=3, registers=120)
+    shallower = trial(occupancy=0.5, local_bytes=0, stages_achieved=2, registers=10)
+    less_occupancy = trial(occupancy=0.25, local_bytes=0, stages_achieved=4, registers=10)
+    spills = trial(occupancy=1.0, local_bytes=8, stages_achieved=4, registers=10)
+    unknown_spills = trial(occupancy=1.0, stages_achieved=4, registers=10)
+    too_big = trial("does not fit", occupancy=0.0, local_bytes=0)
+    failed, died = trial("failed"), trial("died")
+    expected = [best, more_registers, shallower, less_occupancy, spills, unknown_spills,
+                trial("unknown"), too_big, failed, died]  # fmt: skip
+    assert ordered(expected[::-1], [h100], DEFAULT_ORDER) == expected
+
+
+def test_the_fastest_first_where_it_was_measured(trial: Callable[..., Trial], h100: Target) -> None:
+    slow, fast = trial(time=2.0, occupancy=1.0), trial(time=1.0, occupancy=0.5)
+    assert ordered([trial(), slow, fast], [h100], DEFAULT_ORDER) == [fast, slow, trial()]
+
+
+def test_targets_stay_together_and_what_is_equal_in_its_order(
+    trial: Callable[..., Trial], h100: Target
+) -> None:
+    a, b = trial(occupancy=0.1, settings={"A": 1}), trial(occupancy=0.1, settings={"A": 2})
+    other = trial(occupancy=1.0, target=A100)
+    assert ordered([a, other, b], [h100, A100], ["-occupancy"]) == [a, b, other]
+    assert ordered([a, other, b], [A100, h100], ["-occupancy"]) == [other, a, b]
+
+
+def test_keys(trial: Callable[..., Trial], h100: Target) -> None:
+    few, many = trial(registers=10), trial(registers=20)
+    assert ordered([many, few], [h100], ["registers"]) == [few, many]
+    assert ordered([few, many], [h100], ["-registers"]) == [many, few]
+    with pytest.raises(UnknownNameError, match="'register'") as raised:
+        check_keys(["-register"])
+    assert "registers" in (raised.value.hint or "")
+
+
+def test_labels_say_what_differs() -> None:
+    assert labels([{"A": 1, "B": 2, "C": 3}, {"A": 1, "B": 4}]) == ["B=2 C=3", "B=4"]
+    assert labels([{"A": 1}, {"A": True}, {"A": 1.0}]) == ["A=1", "A=True", "A=1.0"]
+    assert labels([{"A": 1}]) == [""]
+    assert labels([]) == []
+
+
+def test_the_prune_list_has_what_fits_everywhere(trial: Callable[..., Trial]) -> None:
+    small: dict[str, object] = {"BLOCK": 64, "num_warps": 4, "num_stages": 3, "maxnreg": None}
+    large = {**small, "BLOCK": 256, "ACT": None}
+    other = {**small, "BLOCK": 128}
+    filtered = {**small, "BLOCK": 32}
+    trials = [
+        trial(settings=small), trial(settings=small, target=A100),
+        trial(settings=large), trial("does not fit", settings=large, target=A100),
+        trial(settings=other), trial(settings=other, target=A100),
+        trial(settings=filtered), trial(settings=filtered, target=A100),
+    ]  # fmt: skip
+    kept = [trials[4], *trials[:3], trials[5], trials[6]]
+    assert prune_list(trials, kept) == [
+        {"kwargs": {"BLOCK": 128}, "num_warps": 4, "num_stages": 3},
+        {"kwargs": {"BLOCK": 64}, "num_warps": 4, "num_stages": 3},
+    ]
+    assert prune_list([], []) == []
