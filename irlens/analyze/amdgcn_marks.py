@@ -8,14 +8,14 @@ order, so that they are followed through the control flow as groups of a single 
 from collections.abc import Sequence
 
 from irlens.analyze.amdgcn_cfg import Cfg
-from irlens.analyze.amdgcn_mix import classify
 from irlens.analyze.graph import find_loops
 from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, by_header, finish, join
-from irlens.analyze.pipelines.groups import Commit, Event, Wait
 from irlens.analyze.pipelines.retiring import follow
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import Counter, limit, raises, stores_count_apart
+from irlens.isa.amdgcn.mix import classify
+from irlens.isa.events import Commit, Event, Wait
 from irlens.model.listing import PipelineMark
 from irlens.model.report import Pipeline
 

@@ -6,11 +6,11 @@ scalar register is spilled by ``v_writelane``, one of many that a VGPR has room 
 """
 
 from irlens.analyze.amdgcn_cfg import Cfg
-from irlens.analyze.amdgcn_mix import classify
 from irlens.analyze.graph import find_loops
 from irlens.analyze.line_pressure import line_of
 from irlens.isa.amdgcn import Instruction
 from irlens.isa.amdgcn.memory import access_bytes, is_spill
+from irlens.isa.amdgcn.mix import classify
 from irlens.model.spills import SpillPlace, SpillSite
 
 _REGISTER_BYTES = 4

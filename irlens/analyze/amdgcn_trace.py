@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from irlens.analyze.amdgcn_mix import classify
 from irlens.analyze.amdgcn_queue import MAX_ITERATIONS, Queue, settle
 from irlens.isa.amdgcn import Instruction
 from irlens.isa.amdgcn.memory import (
@@ -21,6 +20,7 @@ from irlens.isa.amdgcn.memory import (
     transfer,
     writes_lds,
 )
+from irlens.isa.amdgcn.mix import classify
 from irlens.isa.amdgcn.registers import access, operation_access
 
 #: LLVM unrolls loops whose trip count it does not know no further than this.

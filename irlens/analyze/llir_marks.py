@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from irlens.analyze.llir_loops import Flow
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
-from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.pipelines.originals import Original, goes_by_barrier, take_over
 from irlens.analyze.pipelines.streams import STREAMS, announced, at_barrier
 from irlens.isa import ptx
+from irlens.isa.events import Event
 from irlens.isa.llir import amdgcn as llir_amdgcn
 from irlens.isa.llir import parser as llir
 from irlens.isa.llir.ptx import Calls

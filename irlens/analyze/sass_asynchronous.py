@@ -22,8 +22,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.isa import ptx
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.sass import Guard, Instruction, Section
 from irlens.model.listing import PipelineRole
 from irlens.model.report import PipelineKind

@@ -9,7 +9,6 @@ from collections.abc import Hashable, Sequence
 from irlens.analyze import sass_flow
 from irlens.analyze.graph import find_loops
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_header, finish
-from irlens.analyze.pipelines.groups import Event
 from irlens.analyze.pipelines.originals import Original, take_over
 from irlens.analyze.sass_asynchronous import (
     Stream,
@@ -20,6 +19,7 @@ from irlens.analyze.sass_asynchronous import (
 )
 from irlens.analyze.sass_loops import match_loops
 from irlens.analyze.sass_tries import first_tries
+from irlens.isa.events import Event
 from irlens.isa.sass import Section
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from irlens.analyze.pipelines.groups import Event
+from irlens.isa.events import Event
 from irlens.isa.mlir import Module, Operation
 
 #: Waits that count instructions: what they retire is not followed.

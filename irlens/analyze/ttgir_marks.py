@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish, join
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.ttgir_flow import StructuredFlow
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.values import Value, Values
 from irlens.model.listing import PipelineMark, PipelineRole

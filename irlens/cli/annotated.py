@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from irlens.analyze.annotations import list_stage
 from irlens.cli.lines import COMMENT, with_source
 from irlens.model.capture import Capture
 from irlens.model.listing import LoopRange, PipelineMark, StageListing, role_word
 from irlens.model.report import Pipeline, Report
+from irlens.report.annotations import list_stage
 
 _SERIALIZED = "*"
 _PARTNERS_SHOWN = 2

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from irlens import rules as checks
-from irlens.analyze import cfg, mix, ptx_liveness, shared_memory, ttgir_loads
+from irlens.analyze import cfg, ptx_liveness, shared_memory, ttgir_loads
 from irlens.analyze.facts import Facts
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
@@ -18,6 +18,7 @@ from irlens.analyze.residency import find_gpu, find_occupancy
 from irlens.analyze.resources import Demand, read_demand
 from irlens.analyze.tensor_memory import with_tensor_memory
 from irlens.gpus import Gpu
+from irlens.isa.ptx import mix
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
@@ -263,7 +264,7 @@ def _mixes(parsed: Parsed) -> list[InstructionMix]:
     if parsed.ptx is not None:
         return [mix.instruction_mix(parsed.ptx)]
     if parsed.amdgcn is not None:
-        from irlens.analyze import amdgcn_mix
+        from irlens.isa.amdgcn import mix as amdgcn_mix
 
         return [amdgcn_mix.instruction_mix(parsed.amdgcn)]
     return []

@@ -153,7 +153,7 @@ class Bench:
 
     def stages(self, key: str) -> Sequence[str]:
         """Return the stages of an entry that can be shown."""
-        from irlens.analyze.annotations import list_stages
+        from irlens.report.annotations import list_stages
 
         capture = self._capture_of(key)
         return list_stages(capture) if capture else ()
@@ -168,13 +168,13 @@ class Bench:
 
     def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
         """Return a stage of an entry."""
-        from irlens.analyze.annotations import list_stage
+        from irlens.report.annotations import list_stage
 
         return list_stage(self._capture(key), stage, self.report(key) if annotated else None)
 
     def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
         """Return where a name stands in a stage."""
-        from irlens.analyze.annotations import occurrences
+        from irlens.report.annotations import occurrences
 
         return occurrences(self._capture(key), stage, name, line=line)
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from irlens.analyze.amdgcn_mix import classify, instruction_mix
 from irlens.isa.amdgcn import Function, Operation, parse
+from irlens.isa.amdgcn.mix import classify, instruction_mix
 
 ARCHIVE = Path(__file__).parent.parent / "data" / "amd" / "triton.tar.xz"
 

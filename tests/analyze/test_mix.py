@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from irlens.analyze.mix import classify, instruction_mix
 from irlens.isa.ptx import Instruction, parse
+from irlens.isa.ptx.mix import classify, instruction_mix
 
 DATA = Path(__file__).parents[1] / "data" / "ptx"
 

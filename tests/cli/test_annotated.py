@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.analyze.annotations import list_stage
 from irlens.cli.annotated import annotated
 from irlens.cli.lines import interleaved
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 from irlens.report import inspect
+from irlens.report.annotations import list_stage
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 STAGES = [

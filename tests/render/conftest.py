@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from irlens import load
-from irlens.analyze.annotations import list_capture
 from irlens.diff.report.sets import against_first, match
 from irlens.model.code import CodeComparison, CodeComparisons, CodeHunk, CodeRow
 from irlens.model.listing import Listing
@@ -16,6 +15,7 @@ from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
 from irlens.render import View, load_writer
 from irlens.report import inspect
+from irlens.report.annotations import list_capture
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 REPORTS = load_writer("html", "reports")

@@ -11,7 +11,6 @@ import pytest
 from textual.notifications import Notification
 from textual.pilot import Pilot
 
-from irlens.analyze.annotations import list_stage, list_stages, occurrences
 from irlens.artifacts.load import load
 from irlens.diff.code import compare_code
 from irlens.diff.report import compare
@@ -21,6 +20,7 @@ from irlens.model.comparison import Comparison
 from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
+from irlens.report.annotations import list_stage, list_stages, occurrences
 from irlens.session.reading import entry_of
 from irlens.session.what_if import demands_of_report
 from irlens.tui.workbench import Entry, Setting

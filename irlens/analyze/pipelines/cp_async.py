@@ -12,13 +12,7 @@ from msgspec.structs import replace
 
 from irlens.analyze.pipelines.cp_async_events import events_of, literal
 from irlens.analyze.pipelines.describe import IRREDUCIBLE, RequestedStages, blank, of_groups
-from irlens.analyze.pipelines.groups import (
-    UNBOUNDED,
-    Commit,
-    Copy,
-    Event,
-    GroupFlow,
-)
+from irlens.analyze.pipelines.groups import UNBOUNDED, GroupFlow
 from irlens.analyze.pipelines.loops import (
     FunctionLoops,
     is_bulk_load,
@@ -29,6 +23,7 @@ from irlens.analyze.pipelines.loops import (
 from irlens.analyze.pipelines.repeated import Place, SourceBytes, expected, place_of, share, total
 from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
 from irlens.analyze.pipelines.uses import first_use
+from irlens.isa.events import Commit, Copy, Event
 from irlens.isa.ptx import Instruction
 from irlens.model.report import Pipeline, PipelineKind, Verdict
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from irlens.analyze.pipelines.groups import UNBOUNDED, Commit, Copy, Event, Wait
+from irlens.analyze.pipelines.groups import UNBOUNDED
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Immediate, Instruction
 
 

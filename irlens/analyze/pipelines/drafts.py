@@ -10,8 +10,8 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.analyze.graph import Successors
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.retiring import follow
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.model.listing import PipelineMark, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 

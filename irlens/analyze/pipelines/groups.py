@@ -6,14 +6,14 @@ until at most N of the latest groups are outstanding (PTX ISA, ``cp.async.commit
 intervals; where paths that differ meet, an interval is wider than one value.
 """
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from heapq import heappop, heappush
-from typing import TypeAlias
 
 import msgspec
 
 from irlens.analyze.graph import Loop, Successors, predecessors, reverse_postorder
+from irlens.isa.events import Commit, Copy, Event
 
 #: More than can be counted.
 UNBOUNDED = 1 << 62
@@ -48,56 +48,6 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 ZERO = Interval(0, 0)
-
-
-class Copy(msgspec.Struct, frozen=True):
-    """One copy instruction.
-
-    Every event has its line, and its offset in the text (``at``) by which events are ordered.
-
-    Attributes:
-        bytes: Per thread; ``None`` where they are not a literal.
-        amount: What is added up instead, if anything is: bytes of all threads, say.
-    """
-
-    line: int
-    bytes: int | None
-    at: int = 0
-    amount: int | None = None
-
-
-class Commit(msgspec.Struct, frozen=True):
-    """Closes a group.
-
-    Attributes:
-        certain: Whether it always does, having no predicate.
-        implicit: Whether it belongs to a ``wait_all``, where an empty group has no effect.
-        copies: Whether it is itself the copy, which nothing else commits.
-    """
-
-    line: int
-    certain: bool
-    implicit: bool = False
-    at: int = 0
-    copies: bool = False
-
-
-class Wait(msgspec.Struct, frozen=True):
-    """Blocks until at most ``limit`` groups are outstanding.
-
-    Attributes:
-        certain: Whether it always does, having no predicate.
-        origin: Whatever tells unrolled copies of one wait in the source from different ones.
-    """
-
-    line: int
-    limit: int
-    certain: bool
-    origin: Hashable = None
-    at: int = 0
-
-
-Event: TypeAlias = Copy | Commit | Wait
 
 
 class State(msgspec.Struct, frozen=True):

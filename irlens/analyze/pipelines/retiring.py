@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.analyze.graph import Successors
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
+from irlens.isa.events import Commit, Copy, Event, Wait
 
 #: Groups outstanding, and lists of them at one point, beyond which nothing is told: groups that
 #: pile up, and paths that multiply, are no pipeline's.

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from irlens.analyze import cfg
 from irlens.analyze.kernels import by_name
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.wgmma import events_of
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Function
 from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture

@@ -4,16 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from irlens.analyze.pipelines.groups import (
-    UNBOUNDED,
-    Commit,
-    Copy,
-    Observation,
-    State,
-    SteadyLoop,
-    Wait,
-)
+from irlens.analyze.pipelines.groups import UNBOUNDED, Observation, State, SteadyLoop
 from irlens.analyze.pipelines.uses import Use
+from irlens.isa.events import Commit, Copy, Wait
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):

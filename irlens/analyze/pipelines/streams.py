@@ -8,7 +8,7 @@ import msgspec
 
 from irlens.analyze.pipelines import cp_async_events, tcgen05, tma, wgmma
 from irlens.analyze.pipelines.barriers import arrives_for_copies, awaited, expects_bytes
-from irlens.analyze.pipelines.groups import Event
+from irlens.isa.events import Event
 from irlens.isa.ptx import Address, Instruction, Operand, Register
 from irlens.isa.ptx.registers import access
 from irlens.model.listing import PipelineRole

@@ -14,8 +14,8 @@ import msgspec
 from irlens.analyze.pipelines.barriers import Elsewhere, Ring, RingReading
 from irlens.analyze.pipelines.describe import IRREDUCIBLE, blank, innermost, of_ring
 from irlens.analyze.pipelines.elsewhere import awaited_elsewhere
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Address, Instruction, Operand
 from irlens.model.report import Pipeline
 

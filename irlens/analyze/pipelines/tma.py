@@ -18,8 +18,8 @@ from irlens.analyze.pipelines.describe import (
     of_ring,
 )
 from irlens.analyze.pipelines.elsewhere import awaited_elsewhere
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.loops import FunctionLoops, is_bulk_load
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Address, Immediate, Instruction, Operand
 from irlens.model.report import Pipeline
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import msgspec
 
 from irlens.analyze.pipelines.describe import IRREDUCIBLE, blank, innermost, judge, of_groups
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, GroupFlow, Wait
+from irlens.analyze.pipelines.groups import GroupFlow
 from irlens.analyze.pipelines.loops import FunctionLoops
 from irlens.analyze.pipelines.steady import Unreadable, read_loop
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Immediate, Instruction
 from irlens.model.report import Pipeline
 

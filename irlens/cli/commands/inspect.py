@@ -197,7 +197,7 @@ def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Lis
             "inspect one of them to see it"
         )
         return []
-    from irlens.analyze.annotations import list_capture
+    from irlens.report.annotations import list_capture
 
     return [list_capture(capture, report) for capture, report in captures]
 

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.analyze.amdgcn_mix import classify
 from irlens.isa.amdgcn import Function, Instruction
+from irlens.isa.amdgcn.mix import classify
 
 #: A queue of operations that complete in order: vmcnt or LOADcnt, ASYNCcnt, TENSORcnt.
 Counter: TypeAlias = Literal["load", "async", "tensor"]

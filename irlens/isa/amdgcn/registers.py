@@ -14,8 +14,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from irlens.analyze.amdgcn_mix import classify
 from irlens.isa.amdgcn import Instruction, Operand, Operation, RegisterRange
+from irlens.isa.amdgcn.mix import classify
 
 #: First bit and number of registers of each file.
 _LAYOUT = {"v": (0, 1024), "a": (1024, 512), "s": (1536, 128), "vcc": (1664, 2)}

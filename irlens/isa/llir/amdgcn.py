@@ -9,7 +9,7 @@ code tells.
 import re
 from typing import Literal, TypeAlias
 
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
+from irlens.isa.events import Commit, Copy, Event, Wait
 
 #: What is waited for on its own.
 Counter: TypeAlias = Literal["marks", "async", "tensor"]

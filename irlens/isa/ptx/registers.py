@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from irlens.analyze.mix import classify
 from irlens.isa.ptx import (
     Address,
     ArgumentList,
@@ -23,6 +22,7 @@ from irlens.isa.ptx import (
     RegisterGroup,
     Vector,
 )
+from irlens.isa.ptx.mix import classify
 
 #: Instructions whose first operand is read though it may be a register: a barrier's or a
 #: branch table's number, a time, a stack pointer. Those with an address there need no naming.

@@ -11,11 +11,11 @@ import pytest
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import find_pipelines
-from irlens.analyze.pipelines.groups import Wait
 from irlens.analyze.pipelines.serialized import find_serialized
 from irlens.analyze.pipelines.wgmma import SERIALIZED, UNSEEN, events_of
 from irlens.artifacts import load, tools
 from irlens.isa import ptx
+from irlens.isa.events import Wait
 from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture
 from irlens.model.report import Pipeline

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import irlens
-from irlens.analyze.annotations import list_stage
-from irlens.analyze.pipelines.groups import Commit, Copy, Event, Wait
 from irlens.analyze.pipelines.retiring import follow
 from irlens.artifacts.load import load_bytes
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.model.listing import PipelineMark, StageListing
 from irlens.report import inspect
+from irlens.report.annotations import list_stage
 
 AHEAD = """
 .version 8.0

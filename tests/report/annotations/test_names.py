@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.analyze.annotations import occurrences, read_stage
 from irlens.artifacts.load import load_bytes
 from irlens.model.capture import Capture
 from irlens.model.listing import Occurrences
+from irlens.report.annotations import occurrences, read_stage
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 

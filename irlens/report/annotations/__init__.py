@@ -2,12 +2,12 @@
 
 from contextlib import suppress
 
-from irlens.analyze.annotations.columns import Content, arrange
 from irlens.artifacts import tools
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.errors import ArtifactError, ToolError, UnknownNameError
 from irlens.model.listing import Listing, Occurrences, StageListing
 from irlens.model.report import Report
+from irlens.report.annotations.columns import Content, arrange
 
 #: The machine code of a cubin, disassembled, stands where the cubin does.
 _SHOWN = tuple(
@@ -70,7 +70,7 @@ def list_stage(capture: Capture, stage: str, report: Report | None) -> StageList
     listing = arrange(stage, text, content)
     if report is None or not listing.marks:
         return listing
-    from irlens.analyze.annotations.undone import mark_undone
+    from irlens.report.annotations.undone import mark_undone
 
     return mark_undone(listing, report)
 
@@ -89,7 +89,7 @@ def occurrences(capture: Capture, stage: str, name: str, *, line: int | None = N
         ArtifactError: It is broken.
         ToolError: It has to be disassembled, and the disassembler is missing or failed.
     """
-    from irlens.analyze.annotations import names
+    from irlens.report.annotations import names
 
     return names.occurrences(stage, read_stage(capture, stage), name, line)
 
@@ -102,7 +102,7 @@ def read_stage(capture: Capture, stage: str) -> str:
     if stage == "sass":
         return tools.disassemble(capture.stages["cubin"].read())
     if stage == "metadata":
-        from irlens.analyze.annotations.metadata import in_lines
+        from irlens.report.annotations.metadata import in_lines
 
         return in_lines(Stage("metadata", capture.metadata_path).text())
     return capture.stages[stage].text()
@@ -116,23 +116,23 @@ def _read(stage: str, text: str, report: Report, capture: Capture) -> Content:
     """Analyse a stage; what it takes to read one is loaded only for it."""
     match stage:
         case "source" | "ttir" | "ttgir":
-            from irlens.analyze.annotations.portable import read_mlir
+            from irlens.report.annotations.portable import read_mlir
 
             return read_mlir(stage, text, report)
         case "llir":
-            from irlens.analyze.annotations.portable import read_llir
+            from irlens.report.annotations.portable import read_llir
 
             return read_llir(text, report, capture)
         case "ptx":
-            from irlens.analyze.annotations.nvidia import read_ptx
+            from irlens.report.annotations.nvidia import read_ptx
 
             return read_ptx(text, report)
         case "sass":
-            from irlens.analyze.annotations.nvidia import read_sass
+            from irlens.report.annotations.nvidia import read_sass
 
             return read_sass(text, report, capture)
         case "amdgcn":
-            from irlens.analyze.annotations.amd import read_amdgcn
+            from irlens.report.annotations.amd import read_amdgcn
 
             return read_amdgcn(text, report)
         case _:

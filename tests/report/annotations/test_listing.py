@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 import irlens
 from irlens.analyze import sass_liveness
-from irlens.analyze.annotations import list_capture, list_stage, list_stages, read_stage
-from irlens.analyze.annotations.metadata import in_lines
 from irlens.diff.code import metadata
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture, Stage
@@ -21,6 +19,8 @@ from irlens.model.listing import StageListing
 from irlens.model.pressure import Pressure
 from irlens.model.report import Report
 from irlens.report import inspect
+from irlens.report.annotations import list_capture, list_stage, list_stages, read_stage
+from irlens.report.annotations.metadata import in_lines
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 _DEEP = '{"a": ' + "[" * 100_000

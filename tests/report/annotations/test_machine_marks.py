@@ -16,7 +16,6 @@ import pytest
 
 import irlens
 from irlens.analyze import sass_source
-from irlens.analyze.annotations import list_stage
 from irlens.artifacts import tools
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture
@@ -24,6 +23,7 @@ from irlens.model.errors import CaptureError
 from irlens.model.listing import PipelineMark, PipelineRole, StageListing
 from irlens.model.report import Report
 from irlens.report import inspect
+from irlens.report.annotations import list_stage
 
 DATA = Path(__file__).parents[1] / "data" / "marks"
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"

@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 import irlens
-from irlens.analyze.annotations import list_stage
 from irlens.model.capture import Capture
 from irlens.model.report import Finding, Report
 from irlens.report import inspect
+from irlens.report.annotations import list_stage
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 SERIALIZED = Finding(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from irlens.analyze import cfg as ptx_cfg
 from irlens.analyze import ptx_liveness, sass_flow, sass_liveness, sass_marks, sass_source
-from irlens.analyze.annotations.columns import Content, live_by_line, loop_range, of_assembly
 from irlens.analyze.graph import find_loops
 from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, loop_source
@@ -15,6 +14,7 @@ from irlens.isa import ptx, sass
 from irlens.model.capture import Capture
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
+from irlens.report.annotations.columns import Content, live_by_line, loop_range, of_assembly
 
 
 def read_ptx(text: str, report: Report) -> Content:

@@ -3,7 +3,6 @@
 from contextlib import suppress
 
 from irlens.analyze import llir_loops, llir_marks, mlir_loops, ttgir_marks
-from irlens.analyze.annotations.columns import Content, loop_range
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.pipelines.originals import Original
 from irlens.isa import mlir, ptx
@@ -12,6 +11,7 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
+from irlens.report.annotations.columns import Content, loop_range
 
 
 def read_mlir(stage: str, text: str, report: Report) -> Content:
@@ -70,7 +70,7 @@ def _original(capture: Capture, report: Report) -> Original:
     stage = capture.stages.get("ptx")
     with suppress(ArtifactError):
         if stage is not None:
-            from irlens.analyze.annotations.nvidia import read_original
+            from irlens.report.annotations.nvidia import read_original
 
             return read_original(ptx.parse(stage.text()).functions, report)
     return Original({}, ())

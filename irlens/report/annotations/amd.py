@@ -1,13 +1,13 @@
 """What is known of each line of AMDGPU assembly."""
 
 from irlens.analyze import amdgcn_cfg, amdgcn_liveness, amdgcn_marks
-from irlens.analyze.annotations.columns import Content, loop_range, of_assembly
 from irlens.analyze.graph import find_loops
 from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.isa import amdgcn
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
+from irlens.report.annotations.columns import Content, loop_range, of_assembly
 
 
 def read_amdgcn(text: str, report: Report) -> Content:
