@@ -1,4 +1,4 @@
-"""What answers the TUI: captures and reports behind one interface, ``irlens.tui.workbench``.
+"""One path from a named kernel, capture or report to finished records.
 
-It stands between the interface, which sees finished records only, and everything that makes them.
+The command line, the TUI and the library take it; ``workbench`` is the interface that the TUI asks.
 """

@@ -21,7 +21,7 @@ from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.lists import split_list
-from irlens.tui.workbench import Setting
+from irlens.session.workbench import Setting
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: A tensor; a descriptor of one has its block behind it.

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from irlens.model.capture import Capture
 from irlens.session.reading import read_entry
-from irlens.tui.workbench import Entry
+from irlens.session.workbench import Entry
 
 #: An entry's key, its capture and where that lies.
 Waiting: TypeAlias = tuple[str, Capture, str]

@@ -18,7 +18,7 @@ from irlens.session import reading
 from irlens.session.found import Found, Uncompiled, key_of
 from irlens.session.made import Made
 from irlens.session.twins import Twins
-from irlens.tui.workbench import Entry, Setting
+from irlens.session.workbench import Entry, Setting
 
 # The interface is on the screen before it asks for anything, and sooner without these.
 if TYPE_CHECKING:

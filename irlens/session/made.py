@@ -95,7 +95,7 @@ class Made:
         return made
 
     def wait_for_save(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
-        """Wait until an entry's files are saved; see ``irlens.tui.workbench.Workbench.saved``."""
+        """Wait until an entry's files are saved; see ``Workbench.saved``."""
         if key not in self._origins:
             return ""
         saves = self._saves_of(key)

@@ -8,7 +8,7 @@ from irlens.artifacts import memo
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import Report, Severity
-from irlens.tui.workbench import Entry
+from irlens.session.workbench import Entry
 
 
 def report_of(capture: Capture, *, sass: bool = False) -> Report:

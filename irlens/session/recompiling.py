@@ -17,7 +17,7 @@ from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, UnknownNameError
 from irlens.session.arguments import Recipe, argument_settings, arguments_of, following, recipe_of
-from irlens.tui.workbench import Setting
+from irlens.session.workbench import Setting
 
 _MOST_THREADS = 1024
 _TRITON, _TARGET = "triton", "target"

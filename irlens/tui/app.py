@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable, printable_line
+from irlens.session.workbench import Entry, Setting, Workbench
 from irlens.tui import memory
 from irlens.tui.commands import KeyedActions
 from irlens.tui.drawing import cut
@@ -27,7 +28,6 @@ from irlens.tui.screens import VIEWS, load_view
 from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.themes import DEFAULTS, THEMES
 from irlens.tui.widgets.too_small import LEAST_HEIGHT, LEAST_WIDTH
-from irlens.tui.workbench import Entry, Setting, Workbench
 
 if TYPE_CHECKING:
     from irlens.tui.screens.browser import BrowserScreen

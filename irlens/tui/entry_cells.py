@@ -7,6 +7,7 @@ from irlens.model.comparison import Side
 from irlens.model.config import Config, Target
 from irlens.model.report import SEVERITIES, Occupancy
 from irlens.model.text import count, percent, printable_line
+from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
     BAD,
     DIM,
@@ -16,7 +17,6 @@ from irlens.tui.drawing import (
     bar,
     occupancy_style,
 )
-from irlens.tui.workbench import Entry
 
 #: What puts texts in order by the numbers in them.
 Natural: TypeAlias = tuple[tuple[int, int, str], ...]

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from irlens.model.config import Target
 from irlens.model.label import labels
+from irlens.session.workbench import Entry
 from irlens.tui.entry_cells import (
     NOT_YET,
     TITLES,
@@ -23,7 +24,6 @@ from irlens.tui.entry_cells import (
     side_of,
 )
 from irlens.tui.entry_columns import Needs
-from irlens.tui.workbench import Entry
 
 #: Cells for "▾" beside the title of the column that is sorted by.
 _ARROW = 1

@@ -5,9 +5,9 @@ from collections.abc import Collection
 from textual.content import Content
 
 from irlens.model.text import count, plural
+from irlens.session.workbench import Entry
 from irlens.tui.drawing import BAD, WARN
 from irlens.tui.entry_cells import mark
-from irlens.tui.workbench import Entry
 
 
 def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:

@@ -10,8 +10,8 @@ from textual.signal import Signal
 from irlens.model.comparison import Comparison
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.text import printable_line
+from irlens.session.workbench import Entry
 from irlens.tui.asking import ask
-from irlens.tui.workbench import Entry
 
 if TYPE_CHECKING:
     from irlens.tui.app import Lens

@@ -23,7 +23,7 @@ from irlens.model.report import Occupancy, Report
 from irlens.report.annotations import list_stage, list_stages, occurrences
 from irlens.session.reading import entry_of
 from irlens.session.what_if import demands_of_report
-from irlens.tui.workbench import Entry, Setting
+from irlens.session.workbench import Entry, Setting
 from tests.tui.waiting import rest
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -8,12 +8,12 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
+from irlens.session.workbench import Workbench
 from irlens.tui.app import Lens
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.compare import Compare
 from irlens.tui.screens.inspector import View as Inspector
 from irlens.tui.widgets.linked_pane import LinkedPane
-from irlens.tui.workbench import Workbench
 from tests.tui.waiting import settle, until
 
 #: Columns and lines of most tests.

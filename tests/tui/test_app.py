@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
 from irlens.model.errors import IrlensError
+from irlens.session.workbench import Workbench
 from irlens.tui import keymap, memory
 from irlens.tui.app import Lens
 from irlens.tui.commands import KeyedActions
@@ -22,7 +23,6 @@ from irlens.tui.screens.reading import Reading
 from irlens.tui.themes import CONTRAST, DARK, LIGHT
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.too_small import LEAST_HEIGHT, LEAST_WIDTH, TooSmall
-from irlens.tui.workbench import Workbench
 from tests.tui.opening import opened
 from tests.tui.waiting import settle, until
 

@@ -7,6 +7,7 @@ from textual.color import Color
 from textual.widgets import Markdown, Static
 
 from irlens.model.config import Config
+from irlens.session.workbench import Entry, Workbench
 from irlens.tui.app import Lens
 from irlens.tui.entry_cells import TITLES
 from irlens.tui.entry_rows import EntryRows
@@ -20,7 +21,6 @@ from irlens.tui.screens.recompile import Recompile
 from irlens.tui.widgets.compiling import CompileStatus
 from irlens.tui.widgets.entry_summary import EntrySummary
 from irlens.tui.widgets.entry_table import EntryTable
-from irlens.tui.workbench import Entry, Workbench
 from tests.tui.conftest import FakeWorkbench
 from tests.tui.opening import messages, opened
 from tests.tui.waiting import settle, until

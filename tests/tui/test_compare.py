@@ -14,6 +14,7 @@ from irlens.model.comparison import Side
 from irlens.model.config import Config
 from irlens.model.errors import IrlensError
 from irlens.model.source import Span
+from irlens.session.workbench import Workbench
 from irlens.tui.app import Lens
 from irlens.tui.code.difference import Difference
 from irlens.tui.screens.browser import BrowserScreen
@@ -22,7 +23,6 @@ from irlens.tui.screens.inspector import View as Inspector
 from irlens.tui.screens.overview import View as Overview
 from irlens.tui.screens.picking import Picking
 from irlens.tui.widgets.panel import Panel
-from irlens.tui.workbench import Workbench
 from tests.tui.opening import PAIR, comparing, messages, opened
 from tests.tui.waiting import settle, until
 

@@ -7,10 +7,10 @@ from rich.cells import cell_len
 
 from irlens.model.config import Config, Target
 from irlens.model.resources import Resources
+from irlens.session.workbench import Entry
 from irlens.tui.entry_cells import natural
 from irlens.tui.entry_line import elided
 from irlens.tui.entry_rows import EntryRows
-from irlens.tui.workbench import Entry
 
 CONFIG = Config(num_warps=4, num_stages=2, num_ctas=1, maxnreg=None, constexprs={}, args={})
 NUMBERS = st.lists(st.none() | st.integers(0, 255), max_size=12)

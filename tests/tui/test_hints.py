@@ -3,9 +3,9 @@
 import pytest
 from textual.pilot import Pilot
 
+from irlens.session.workbench import Workbench
 from irlens.tui.app import Lens
 from irlens.tui.widgets.hints import Hints
-from irlens.tui.workbench import Workbench
 
 PLACES = {
     "browser": [],

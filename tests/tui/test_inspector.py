@@ -10,13 +10,13 @@ from textual.widgets import Static
 from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
 from irlens.model.source import SourceLocation, Span
+from irlens.session.workbench import Workbench
 from irlens.tui.app import Lens
 from irlens.tui.code.searching import Hit, Query
 from irlens.tui.screens.inspector import View
 from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.prompt import Prompt
-from irlens.tui.workbench import Workbench
 from tests.tui.conftest import FakeWorkbench, load_report
 from tests.tui.opening import SIZE, inspecting, messages
 from tests.tui.waiting import settle, until

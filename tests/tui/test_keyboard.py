@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from irlens.session.workbench import Workbench
 from irlens.tui.app import Lens
 from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.compare import Compare
@@ -13,7 +14,6 @@ from irlens.tui.screens.picking import Picking
 from irlens.tui.screens.recompile import Recompile
 from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.what_if import WhatIf
-from irlens.tui.workbench import Workbench
 from tests.tui.conftest import FakeWorkbench, Late
 from tests.tui.opening import SIZE, inspecting, messages, opened, reading
 from tests.tui.waiting import press_at_once, settle, until

@@ -14,6 +14,7 @@ from irlens.model.listing import StageListing
 from irlens.model.report import Report
 from irlens.model.source import Span
 from irlens.session.reading import entry_of
+from irlens.session.workbench import Entry, Workbench
 from irlens.tui.app import Lens
 from irlens.tui.code.searching import Hit, Query
 from irlens.tui.screens.compare import Compare
@@ -26,7 +27,6 @@ from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.field import Field
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.prompt import Prompt
-from irlens.tui.workbench import Entry, Workbench
 from tests.tui.conftest import FakeWorkbench, Late, load_report
 from tests.tui.opening import SIZE, opened, reading
 from tests.tui.waiting import settle, until

@@ -15,6 +15,7 @@ from textual.widgets import Static
 from irlens.model.curve import OccupancyCurve
 from irlens.model.report import Pipeline, Report
 from irlens.model.words import Words
+from irlens.session.workbench import Workbench
 from irlens.tui.app import Lens
 from irlens.tui.drawing import bar, flowing, peak_column, profile
 from irlens.tui.panels import facts, memory, mix, occupancy, pipelines, pressure
@@ -23,7 +24,6 @@ from irlens.tui.screens.reading import Reading
 from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
-from irlens.tui.workbench import Workbench
 from tests.tui.conftest import NAMES, FakeWorkbench
 from tests.tui.opening import opened
 from tests.tui.waiting import settle, until

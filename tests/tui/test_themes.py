@@ -7,10 +7,10 @@ from textual.color import Color
 from textual.pilot import Pilot
 from textual.theme import Theme
 
+from irlens.session.workbench import Workbench
 from irlens.tui.app import Lens
 from irlens.tui.contrast import READABLE, WELL_READABLE, contrast_ratio
 from irlens.tui.themes import CONTRAST, THEMES
-from irlens.tui.workbench import Workbench
 from tests.tui.waiting import settle
 
 #: What is written, and on what: each of the first in each of the second.

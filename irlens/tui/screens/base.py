@@ -10,12 +10,12 @@ from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
 from irlens.model.source import SourceLocation, Span
+from irlens.session.workbench import Workbench
 from irlens.tui.asking import ask
 from irlens.tui.widgets.compiling import CompileStatus, MovedSince
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.too_small import TooSmall
-from irlens.tui.workbench import Workbench
 
 if TYPE_CHECKING:
     from irlens.tui.app import Lens

@@ -16,6 +16,7 @@ from textual.widgets import Input
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.text import printable_line
+from irlens.session.workbench import Entry
 from irlens.tui.asking import stream
 from irlens.tui.drawing import DIM
 from irlens.tui.entry_cells import MARKS
@@ -27,7 +28,6 @@ from irlens.tui.widgets.entry_table import EntryTable
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.prompt import Prompt
-from irlens.tui.workbench import Entry
 
 #: Seconds for which the cursor rests on an entry before its report is asked for.
 _REST = 0.12

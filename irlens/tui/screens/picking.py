@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 from irlens.model.comparison import Side
 from irlens.model.label import labels
 from irlens.model.text import count, percent, printable_line
+from irlens.session.workbench import Entry, Workbench
 from irlens.tui.asking import stream
 from irlens.tui.drawing import MUTED
 from irlens.tui.entry_cells import natural, searched, settings, side_of
@@ -21,7 +22,6 @@ from irlens.tui.screens.dialogue import Dialogue
 from irlens.tui.widgets.choices import Choices
 from irlens.tui.widgets.hints import Hints
 from irlens.tui.widgets.prompt import Prompt
-from irlens.tui.workbench import Entry, Workbench
 
 #: Cells at most for what sets an entry apart.
 _LABEL = 48

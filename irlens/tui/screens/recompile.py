@@ -12,12 +12,12 @@ from textual.widgets import Input, Static
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable_line
+from irlens.session.workbench import Setting
 from irlens.tui.asking import ask
 from irlens.tui.drawing import DIM, WARN
 from irlens.tui.screens.dialogue import Dialogue
 from irlens.tui.widgets.field import Field
 from irlens.tui.widgets.hints import Hints
-from irlens.tui.workbench import Setting
 
 _FREE = "← → change it, or type a value"
 

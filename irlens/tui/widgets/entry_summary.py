@@ -8,6 +8,7 @@ from textual.widgets import Static
 from irlens.model.report import Report
 from irlens.model.text import count, percent, plural, printable_line, size
 from irlens.model.words import Words
+from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
     BAD,
     DIM,
@@ -23,7 +24,6 @@ from irlens.tui.drawing import (
 from irlens.tui.entry_cells import settings
 from irlens.tui.entry_line import elided
 from irlens.tui.panels.pipelines import verdict
-from irlens.tui.workbench import Entry
 
 _BAR = 8
 #: Cells that the summary has at least.

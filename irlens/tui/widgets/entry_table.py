@@ -11,11 +11,11 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
+from irlens.session.workbench import Entry
 from irlens.tui.entry_columns import Columns, arrange
 from irlens.tui.entry_line import Ink, row_of
 from irlens.tui.entry_rows import EntryRows
 from irlens.tui.widgets.scrolling import Scrolling
-from irlens.tui.workbench import Entry
 
 #: The least that is left of kernels' names, in cells.
 _LEAST_NAME = 24

@@ -5,7 +5,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from irlens.tui.workbench import Setting
+from irlens.session.workbench import Setting
 
 #: From here on powers of two are what kernels are tuned by: a step doubles or halves them.
 _DOUBLED_FROM = 8

@@ -1,0 +1,157 @@
+"""The interface between the TUI and the session, and the records that pass through it."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from irlens.model.code import CodeComparison
+from irlens.model.comparison import Comparison
+from irlens.model.config import Config, Target
+from irlens.model.listing import Occurrences, StageListing
+from irlens.model.report import Occupancy, Report, Severity
+from irlens.model.resources import Resources
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the TUI's list of kernels.
+
+    A list may have thousands of rows, so an entry holds no report. Fields that take time to
+    compute are ``None`` at first; the complete entry follows under the same key.
+
+    Attributes:
+        key: Unique key of the entry.
+        kernel: The kernel's name.
+        target: The GPU that it was compiled for, if known.
+        triton_version: The compiler's version, if known.
+        config: The configuration; ``None`` for a kernel that is not compiled yet.
+        resources: Registers and memories.
+        occupancy: Theoretical occupancy.
+        stages: Achieved and requested stages of each pipeline; ``None`` until analysed.
+        findings: Number of findings by severity; ``None`` until analysed.
+        problem: Why the capture cannot be read; empty if it can.
+        place: Path to display.
+    """
+
+    key: str
+    kernel: str
+    target: Target | None = None
+    triton_version: str | None = None
+    config: Config | None = None
+    resources: Resources | None = None
+    occupancy: Occupancy | None = None
+    stages: tuple[tuple[int, int | None], ...] | None = None
+    findings: dict[Severity, int] | None = None
+    problem: str = ""
+    place: str = ""
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that can be changed before the kernel is recompiled.
+
+    Attributes:
+        name: "num_stages", "BLOCK_SIZE", "target", ...
+        value: The current value, in the syntax of ``--set``.
+        choices: All valid values, in order, if the set is closed. For a tensor: its current value
+            and the dtypes that are possible with the same shape.
+        follows: The expression that derives the value from other settings unless it is set.
+        is_argument: Whether it is a run-time argument, or a size that arguments derive from.
+    """
+
+    name: str
+    value: str
+    choices: tuple[str, ...] = ()
+    follows: str = ""
+    is_argument: bool = False
+
+
+class Workbench(Protocol):
+    """Answers the TUI's questions with finished records.
+
+    Any method may take a while, so the TUI calls them from worker threads. All raise
+    ``IrlensError`` with a message for the user, also when a capture was deleted meanwhile.
+    """
+
+    @property
+    def title(self) -> str:
+        """The subject, as the user named it."""
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield each entry as soon as it is found, and again when more of it is known."""
+
+    def entry(self, key: str) -> Entry:
+        """Return the complete entry; compiles nothing."""
+
+    def report(self, key: str, *, sass: bool = False) -> Report:
+        """Return the report of an entry; with ``sass`` including the disassembled machine code.
+
+        Compiles a kernel that is not compiled yet.
+        """
+
+    def kernel(self, key: str) -> str:
+        """Return the kernel's name."""
+
+    def stages(self, key: str) -> Sequence[str]:
+        """Return the stages that can be shown, in the compiler's order."""
+
+    def python(self, key: str) -> dict[str, str]:
+        """Return the Python files of the capture by name, the kernel's own file first."""
+
+    def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        """Return a stage line by line; without annotations it is available sooner."""
+
+    def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
+        """Return the definitions and uses of an SSA value, a register or a label of a line."""
+
+    def what_if(
+        self, key: str, *, registers: int, shared_bytes: int, num_warps: int
+    ) -> Occupancy | None:
+        """Return the occupancy for other resource demands; ``None`` if the GPU is unknown.
+
+        This method is fast: the TUI calls it from its own thread.
+        """
+
+    def compare(self, before: str, after: str) -> Comparison:
+        """Return the comparison of two entries' reports."""
+
+    def code(self, before: str, after: str, stage: str) -> CodeComparison:
+        """Return the comparison of a stage's code."""
+
+    def settings(self, key: str) -> Sequence[Setting]:
+        """Return the settings that can be changed; empty for a saved report.
+
+        Raises ``CaptureError`` if the kernel's source is unknown or was deleted.
+        """
+
+    def recompile(self, key: str, changes: dict[str, str]) -> Entry:
+        """Recompile with changed settings, and return the new entry.
+
+        Args:
+            key: The entry to recompile. The source may have changed since it was compiled.
+            changes: New values by name, in the syntax of ``Setting.value``.
+        """
+
+    def saved(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
+        """Wait until a source file of the entry is saved, and return the file's name.
+
+        Args:
+            key: The entry.
+            until: Ends the wait when set.
+            take: Receives the file's name and returns whether the caller recompiles now. If it
+                does not, the next call reports the same save again.
+
+        Returns:
+            The name, or "" if ``until`` was set or ``take`` declined, and at once if the source
+            of the entry is unknown. A save that is newer than the entry is reported at once,
+            unless the entry was recompiled since.
+        """
+
+    def remake(self, key: str) -> Entry:
+        """Recompile an entry with its own settings from the current source."""
+
+    def cancel(self) -> None:
+        """Cancel the ``recompile`` or ``remake`` of another thread, which then raises."""
+
+    def explain(self, code: str) -> str:
+        """Return the documentation of a finding, in Markdown."""
