@@ -329,10 +329,10 @@ def test_another_triton_s_answers_are_not_gone_on_with(
 WITH_A_GPU = """
 import os, signal, sys
 import msgspec
-from irlens.capturing import Device, device
+from irlens.compiler import Device, device
 from irlens.model.config import Target
 from irlens.model.sweep import Timing
-from irlens.sweeping import measuring
+from irlens.sweep import measuring
 
 uuid, log = sys.argv[1:3]
 sys.argv[1:3] = []

@@ -174,7 +174,7 @@ def test_a_file_that_raises_is_named_with_the_line(write: Callable[..., Path]) -
 
 def test_a_run_without_a_gpu_says_what_is_missing(tmp_path: Path) -> None:
     code = """
-from irlens.capturing import Request, capture_entries
+from irlens.compiler import Request, capture_entries
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 target = Target(vendor="nvidia", arch="sm_90", warp_size=32)

@@ -9,7 +9,7 @@ import pytest
 PROGRAM = """
 import ctypes, os, sys
 from pathlib import Path
-from irlens.capturing.messages import head_last_words, held_back
+from irlens.compiler.messages import head_last_words, held_back
 head_last_words("irlens: error: it ended\\n")
 for number in range(2):
     with held_back(Path(f"messages{number}.txt")):

@@ -12,7 +12,7 @@ import pytest
 
 CAPTURE = """
 import sys
-from irlens.capturing import Request, capture_entries
+from irlens.compiler import Request, capture_entries
 from irlens.model.config import Target
 target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
 request = Request(kernel=sys.argv[1], target=target, settings={"num_warps": 2})

@@ -77,11 +77,11 @@ def test_a_sample_compiles_for_every_gpu(
 INTERPRET = """
 import inspect, json, sys, traceback
 import triton.language as tl
-from irlens.capturing.call import Parameter, evaluate_grid, resolve
-from irlens.capturing.describe import find_kernel
-from irlens.capturing.loading import loaded
-from irlens.capturing.reference import Reference
-from irlens.capturing.request import Request
+from irlens.compiler.call import Parameter, evaluate_grid, resolve
+from irlens.compiler.describe import find_kernel
+from irlens.compiler.loading import loaded
+from irlens.compiler.reference import Reference
+from irlens.compiler.request import Request
 from irlens.model.config import Target
 
 def interpret(name, args, settings, spoil):

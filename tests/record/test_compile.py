@@ -143,8 +143,8 @@ def test_where_pytorch_does_not_let_it_functions_stay_as_they_are(tmp_path: Path
         tmp_path,
         """
 import torch
-from irlens.capturing.absent import Liberties
-from irlens.capturing.absent.compile import compile_nothing
+from irlens.compiler.fake_cuda import Liberties
+from irlens.compiler.fake_cuda.compile import compile_nothing
 
 told = Liberties()
 compile_nothing(told)

@@ -16,7 +16,7 @@ from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
 from irlens.report import inspect
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 AMD = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 TILE: dict[str, ConstexprValue] = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}

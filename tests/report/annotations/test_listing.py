@@ -22,7 +22,7 @@ from irlens.report import inspect
 from irlens.report.annotations import list_capture, list_stage, list_stages, read_stage
 from irlens.report.annotations.metadata import in_lines
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 _DEEP = '{"a": ' + "[" * 100_000
 NAMES = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
 

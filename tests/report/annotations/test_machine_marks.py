@@ -25,8 +25,8 @@ from irlens.model.report import Report
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
 
-DATA = Path(__file__).parents[1] / "data" / "marks"
-SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+DATA = Path(__file__).parents[2] / "data" / "marks"
+SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 
 TRITON = tuple(map(int, importlib.metadata.version("triton").split(".")[:2]))
 

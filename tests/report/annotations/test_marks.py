@@ -41,7 +41,7 @@ ret;
 }
 """
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 
 
 def listing(name: str, stage: str) -> StageListing:

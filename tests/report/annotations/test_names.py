@@ -11,7 +11,7 @@ from irlens.model.capture import Capture
 from irlens.model.listing import Occurrences
 from irlens.report.annotations import occurrences, read_stage
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 
 
 def sample(name: str) -> Capture:

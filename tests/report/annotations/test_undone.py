@@ -11,7 +11,7 @@ from irlens.model.report import Finding, Report
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 SERIALIZED = Finding(
     code="IRL404", severity="warning", message="", hint="", stage="ptx", line=1, source=None
 )
