@@ -29,7 +29,7 @@ from irlens.check.matching import Made
 from irlens.check.rules import Rules
 from irlens.cli.exits import Exit
 from irlens.compiler import Request, capture_entries
-from irlens.diff.code.sets import match as match_code
+from irlens.diff.code.captures import compare_sets as compare_code_sets
 from irlens.diff.report.sets import against_first, match
 from irlens.model.capture import Capture
 from irlens.model.check import Check
@@ -162,7 +162,7 @@ def codes() -> dict[str, CodeComparisons]:
     """Return what moved in stages of the captures in this folder by name."""
     found = captures()
     return {
-        name: match_code([found[before]], [found[after]], stages)
+        name: compare_code_sets([found[before]], [found[after]], stages)
         for name, (before, after, stages) in CODES.items()
     }
 

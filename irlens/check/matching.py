@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from irlens.check.baseline import Entry, Recipe, entry
-from irlens.diff.report.matching import take
+from irlens.diff.matching import take_pairs
 from irlens.model.report import Report
 
 
@@ -61,7 +61,7 @@ def match(entries: Sequence[Entry], made: Sequence[Made]) -> Matched:
     ]
     pairs: list[tuple[Entry, Candidate]] = []
     for key, alone in _KEYS:
-        pairs += take(left, right, key, _of_entry(key), alone=alone)
+        pairs += take_pairs(left, right, key, _of_entry(key), unique=alone)
     return Matched(pairs, right, left)
 
 

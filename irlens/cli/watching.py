@@ -14,7 +14,7 @@ from irlens.cli.options import Asked
 from irlens.cli.subject import find_requests, is_compiled, tell_compiling
 from irlens.compiler import capture, is_stored
 from irlens.compiler.saves import Saves
-from irlens.diff.code.sets import match as match_code
+from irlens.diff.code.captures import compare_sets as compare_code_sets
 from irlens.diff.report.sets import match
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeComparisons
@@ -134,7 +134,7 @@ def _compared(
     stages = [name for name in _CODE if any(name in capture.stages for capture in after)]
     known = [pair for pair in shown.pairs if pair.stage in stages] if shown else []
     others = [name for name in stages if all(pair.stage != name for pair in known)]
-    return known + match_code(before, after, others).pairs if others else known
+    return known + compare_code_sets(before, after, others).pairs if others else known
 
 
 def _listed(files: Sequence[Path]) -> str:

@@ -16,7 +16,8 @@ from irlens.artifacts.load import load
 from irlens.cli import watching as watching_saves
 from irlens.cli.commands.inspect import command
 from irlens.compiler.saves import Saves
-from irlens.diff.code import compare_code, sets
+from irlens.diff.code import captures as code_captures
+from irlens.diff.code import compare_code
 from irlens.model.code import CodeComparison
 from irlens.model.code_lines import summary
 
@@ -115,7 +116,7 @@ def test_a_stage_that_is_shown_is_compared_once(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Saves, "wait", wait)
     monkeypatch.setattr(watching_saves._Compiling, "captures", lambda _: captures.pop(0))
-    monkeypatch.setattr(sets, "compare_code", compared)
+    monkeypatch.setattr(code_captures, "compare_code", compared)
     ran = CliRunner().invoke(command, ["softmax", "--stage", "ptx", "--watch"])
     assert ran.exception is None
     (moved,) = told

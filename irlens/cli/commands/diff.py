@@ -134,7 +134,7 @@ def _code(
     """Compare the code of two sides, or of what the options' several values make of one."""
     from irlens.cli.subject import find_captures
     from irlens.diff.code import check_stages
-    from irlens.diff.code.sets import across, match
+    from irlens.diff.code.captures import compare_across, compare_sets
 
     names = check_stages(stages.split(","))
     if after is None:
@@ -142,9 +142,9 @@ def _code(
         sides = [find_captures(before, one) for one in tritons]
         if len(sides) == len(sides[0]) == 1:
             raise _one_side(before)
-        return across(sides, names, context=context)
+        return compare_across(sides, names, context=context)
     asked_before, asked_after = _for_each(before, after, asked)
-    found = match(
+    found = compare_sets(
         find_captures(before, asked_before),
         find_captures(after, asked_after),
         names,

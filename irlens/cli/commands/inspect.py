@@ -152,9 +152,9 @@ def _show_stage(
     from irlens.model.capture import BINARY_STAGES
 
     if before and options["destination"] is None and name not in BINARY_STAGES:
-        from irlens.diff.code.sets import match
+        from irlens.diff.code.captures import compare_sets
 
-        moved = match(before, captures, [name])
+        moved = compare_sets(before, captures, [name])
         write(moved, "code", options)
         return moved
     show(

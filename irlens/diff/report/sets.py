@@ -4,8 +4,9 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 
+from irlens.diff.matching import concatenate, kernel_and_target, kernel_name
+from irlens.diff.matching import match as match_by
 from irlens.diff.report import compare, side
-from irlens.diff.report.matching import built, match_by, named
 from irlens.model.comparison import COMPARISON_SCHEMA, WEIGHTS, Comparison, Comparisons, Side
 from irlens.model.label import labels, labels_among
 from irlens.model.report import Report
@@ -32,17 +33,7 @@ def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
     """
     if all(len(reports) == 1 for reports in sets):
         return against_first([reports[0] for reports in sets])
-    found = [match(sets[0], other) for other in sets[1:]]
-    return Comparisons(
-        schema=COMPARISON_SCHEMA,
-        different=any(each.different for each in found),
-        against_first=False,
-        pairs=[pair for each in found for pair in each.pairs],
-        removed=[one for each in found for one in each.removed],
-        added=[one for each in found for one in each.added],
-        unmatched_before=[one for each in found for one in each.unmatched_before],
-        unmatched_after=[one for each in found for one in each.unmatched_after],
-    )
+    return concatenate([match(sets[0], other) for other in sets[1:]])
 
 
 def match(before: Sequence[Report], after: Sequence[Report]) -> Comparisons:
@@ -54,7 +45,7 @@ def match(before: Sequence[Report], after: Sequence[Report]) -> Comparisons:
     if len(before) == len(after) == 1:
         return against_first([before[0], after[0]])
     pairs, left, right = match_by(before, after, _same)
-    settings = labels_among([one for one, _ in pairs], built)
+    settings = labels_among([one for one, _ in pairs], kernel_and_target)
     found = sorted(
         (
             msgspec.structs.replace(compare(*pair), setting=setting)
@@ -92,5 +83,5 @@ def _order(pair: Comparison) -> tuple[object, ...]:
 
 def _sides(reports: Iterable[Report]) -> list[Side]:
     told = list(reports)
-    found = map(side, told, labels_among(told, named))
+    found = map(side, told, labels_among(told, kernel_name))
     return sorted(found, key=lambda one: (one.kernel, one.label))

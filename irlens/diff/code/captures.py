@@ -1,4 +1,4 @@
-"""Many captures: two sets matched by kernel, target and config, or several against the first."""
+"""Code comparisons of many captures: set against set, or several against the first."""
 
 import hashlib
 from collections.abc import Hashable, Iterable, Sequence
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from irlens.diff.code import compare_code
 from irlens.diff.code.reading import side_of
-from irlens.diff.report.matching import built, match_by
+from irlens.diff.matching import concatenate, kernel_and_target, match
 from irlens.model.capture import Capture
 from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons
 from irlens.model.comparison import Side
@@ -16,10 +16,10 @@ from irlens.model.errors import ArtifactError
 from irlens.model.label import labels, labels_among
 
 
-def across(
+def compare_across(
     sets: Sequence[Sequence[Capture]], stages: Sequence[str], *, context: int = 3
 ) -> CodeComparisons:
-    """Return what moved from the first set to each of the others; of one set, from its first.
+    """Compare the first set with each of the others; of a single set, its first capture.
 
     Raises:
         ArtifactError: No pair has any of the stages.
@@ -27,47 +27,41 @@ def across(
     """
     if len(sets) == 1 or all(len(captures) == 1 for captures in sets):
         return _against_first([each for captures in sets for each in captures], stages, context)
-    found = [match(sets[0], other, stages, context=context) for other in sets[1:]]
-    return CodeComparisons(
-        schema=CODE_SCHEMA,
-        different=any(each.different for each in found),
-        pairs=[pair for each in found for pair in each.pairs],
-        missing=[told for each in found for told in each.missing],
-        removed=[one for each in found for one in each.removed],
-        added=[one for each in found for one in each.added],
+    return concatenate(
+        [compare_sets(sets[0], other, stages, context=context) for other in sets[1:]]
     )
 
 
-def match(
+def compare_sets(
     before: Sequence[Capture], after: Sequence[Capture], stages: Sequence[str], *, context: int = 3
 ) -> CodeComparisons:
-    """Return what moved in some stages between two sets of captures, matched as reports are.
+    """Compare stages of two sets of captures, which are matched as reports are.
 
     Raises:
         ArtifactError: No pair has any of the stages.
         ToolError: The disassembler is missing or failed.
     """
-    pairs, left, right = match_by(before, after, _same)
+    pairs, removed, added = match(before, after, _content)
     if len(before) == len(after) == 1:
-        pairs, left, right = [(before[0], after[0])], [], []
-    settings = labels_among([side_of(one, "") for one, _ in pairs], built)
-    told = []
+        pairs, removed, added = [(before[0], after[0])], [], []
+    settings = labels_among([side_of(one, "") for one, _ in pairs], kernel_and_target)
+    labelled = []
     for pair, setting in zip(pairs, settings, strict=True):
         one, two = labels([side_of(each, "") for each in pair])
-        told.append(_Pair(*pair, (one, two), setting))
-    return _compared(told, stages, context, removed=_sides(left), added=_sides(right))
+        labelled.append(_Pair(*pair, (one, two), setting))
+    return _compare_pairs(labelled, stages, context, removed=_sides(removed), added=_sides(added))
 
 
 class _Pair(NamedTuple):
-    """Two captures, what to call them, and what sets them apart from other pairs."""
+    """Two captures, their labels, and the setting that sets the pair apart from other pairs."""
 
     before: Capture
     after: Capture
-    names: tuple[str, str]
+    labels: tuple[str, str]
     setting: str = ""
 
 
-def _compared(
+def _compare_pairs(
     pairs: Sequence[_Pair],
     stages: Sequence[str],
     context: int,
@@ -75,41 +69,45 @@ def _compared(
     removed: Sequence[Side] = (),
     added: Sequence[Side] = (),
 ) -> CodeComparisons:
-    found: list[CodeComparison] = []
+    comparisons: list[CodeComparison] = []
     missing: list[ArtifactError] = []
     for pair in pairs:
-        one, two = pair.names
+        one, two = pair.labels
         names = (one or "before", two or "after")
         for stage in stages:
             try:
-                moved = compare_code(pair.before, pair.after, stage, names=names, context=context)
+                compared = compare_code(
+                    pair.before, pair.after, stage, names=names, context=context
+                )
             except ArtifactError as error:
                 missing.append(error)
             else:
-                found.append(replace(moved, setting=pair.setting))
-    if missing and not found:
+                comparisons.append(replace(compared, setting=pair.setting))
+    if missing and not comparisons:
         raise missing[0]
     return CodeComparisons(
         schema=CODE_SCHEMA,
-        different=bool(removed or added) or any(pair.different for pair in found),
-        pairs=sorted(found, key=lambda pair: not pair.different),
+        different=bool(removed or added) or any(each.different for each in comparisons),
+        pairs=sorted(comparisons, key=lambda each: not each.different),
         missing=sorted({error.message for error in missing}),
         removed=list(removed),
         added=list(added),
     )
 
 
-def _same(capture: Capture) -> Hashable:
-    """The artifacts themselves."""
+def _content(capture: Capture) -> Hashable:
+    """Return the kernel and a digest of each artifact."""
     return capture.kernel, *(
         (name, hashlib.sha256(stage.read()).digest()) for name, stage in capture.stages.items()
     )
 
 
 def _sides(captures: Iterable[Capture]) -> list[Side]:
-    alone = [side_of(each, "") for each in captures]
-    found = (replace(each, label=label) for each, label in zip(alone, labels(alone), strict=True))
-    return sorted(found, key=lambda one: (one.kernel, one.label))
+    sides = [side_of(each, "") for each in captures]
+    labelled = (
+        replace(side, label=label) for side, label in zip(sides, labels(sides), strict=True)
+    )
+    return sorted(labelled, key=lambda side: (side.kernel, side.label))
 
 
 def _against_first(
@@ -117,5 +115,5 @@ def _against_first(
 ) -> CodeComparisons:
     names = labels([side_of(each, "") for each in captures])
     (first, name), *others = zip(captures, names, strict=True)
-    pairs = [_Pair(first, other, (name, named)) for other, named in others]
-    return _compared(pairs, stages, context)
+    pairs = [_Pair(first, other, (name, other_name)) for other, other_name in others]
+    return _compare_pairs(pairs, stages, context)

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 import irlens
-from irlens.diff.code.sets import across
+from irlens.diff.code.captures import compare_across
 from irlens.model.capture import Capture
 
 CAPTURES = Path(__file__).parents[3] / "samples" / "captures"
@@ -24,11 +24,11 @@ def config(num_warps: int, *, triton: str) -> Capture:
 
 def test_what_sets_pairs_apart_is_told_and_what_they_share_is_not() -> None:
     sets = [[config(warps, triton=version) for warps in (4, 8)] for version in ("3.6.0", "3.9.0")]
-    found = across(sets, ["ttir"])
+    found = compare_across(sets, ["ttir"])
     assert [(pair.setting, pair.before.label, pair.after.label) for pair in found.pairs] == [
         ("num_warps=4", "Triton 3.6.0", "Triton 3.9.0"),
         ("num_warps=8", "Triton 3.6.0", "Triton 3.9.0"),
     ]
-    alone = across([[each[0]] for each in sets], ["ttir"])
+    alone = compare_across([[each[0]] for each in sets], ["ttir"])
     assert [pair.setting for pair in alone.pairs] == [""]
     assert not found.different

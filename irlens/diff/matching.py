@@ -1,0 +1,124 @@
+"""Pairs the members of two sets of reports or captures by kernel, target and config."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from irlens.model.code import CodeComparisons
+from irlens.model.comparison import Comparisons
+from irlens.model.config import Config, Target
+
+
+class Matchable(Protocol):
+    """A report or a capture."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def target(self) -> Target | None:
+        """The GPU it was compiled for; ``None`` if unknown."""
+
+    @property
+    def config(self) -> Config:
+        """The requested configuration."""
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+M = TypeVar("M", bound=Matchable)
+R = TypeVar("R", Comparisons, CodeComparisons)
+#: A key, and whether it must be unique on both sides to pair two members.
+_Key: TypeAlias = tuple[Callable[[M], Hashable], bool]
+
+
+def match(
+    before: Sequence[M], after: Sequence[M], content: Callable[[M], Hashable]
+) -> tuple[list[tuple[M, M]], list[M], list[M]]:
+    """Return the pairs and the unpaired members of each set.
+
+    The strictest key pairs first: content, then configuration, then target, then kernel. A kernel
+    whose configuration changed is still paired if it is the only one left of its name (and
+    target) on both sides.
+
+    Args:
+        before: The first set.
+        after: The second set.
+        content: Returns a member's content, which tells apart members of equal configuration.
+    """
+    unpaired_before, unpaired_after = list(before), list(after)
+    pairs: list[tuple[M, M]] = []
+    keys: tuple[_Key[M], ...] = (
+        (content, False),
+        (requested, True),
+        (kernel_and_target, True),
+        (kernel_name, True),
+    )
+    for key, unique in keys:
+        pairs += take_pairs(unpaired_before, unpaired_after, key, key, unique=unique)
+    return pairs, unpaired_before, unpaired_after
+
+
+def requested(member: Matchable) -> Hashable:
+    """Return the kernel, target and requested configuration."""
+    # The grid follows from the arguments, and an old report may lack it.
+    config = msgspec.structs.replace(member.config, grid=None)
+    return *kernel_and_target(member), msgspec.json.encode(config, order="sorted")
+
+
+def kernel_and_target(member: Matchable) -> tuple[Hashable, ...]:
+    """Return the kernel and the target's architecture."""
+    return member.kernel, member.target.arch if member.target else None
+
+
+def kernel_name(member: Matchable) -> Hashable:
+    """Return the kernel's name."""
+    return member.kernel
+
+
+def take_pairs(
+    left: list[A],
+    right: list[B],
+    left_key: Callable[[A], Hashable],
+    right_key: Callable[[B], Hashable],
+    *,
+    unique: bool,
+) -> list[tuple[A, B]]:
+    """Move the elements with equal keys out of both lists and return them in pairs.
+
+    Args:
+        left: One list; keeps its unpaired elements.
+        right: The other list; keeps its unpaired elements.
+        left_key: Returns the key of an element of ``left``.
+        right_key: Returns the key of an element of ``right``.
+        unique: Whether a key must occur once in each list to pair its elements.
+    """
+    groups: dict[Hashable, tuple[list[A], list[B]]] = {}
+    for one in left:
+        groups.setdefault(left_key(one), ([], []))[0].append(one)
+    for other in right:
+        groups.setdefault(right_key(other), ([], []))[1].append(other)
+    pairs: list[tuple[A, B]] = []
+    left.clear()
+    right.clear()
+    for ours, theirs in groups.values():
+        allowed = not unique or len(ours) == len(theirs) == 1
+        count = min(len(ours), len(theirs)) if allowed else 0
+        pairs += zip(ours[:count], theirs[:count], strict=True)
+        left += ours[count:]
+        right += theirs[count:]
+    return pairs
+
+
+def concatenate(comparisons: Sequence[R]) -> R:
+    """Return several comparisons as one: their lists joined, different if any of them is."""
+    first = comparisons[0]
+    joined = {
+        name: [item for each in comparisons for item in getattr(each, name)]
+        for name in type(first).__struct_fields__
+        if isinstance(getattr(first, name), list)
+    }
+    different = any(each.different for each in comparisons)
+    return msgspec.structs.replace(first, different=different, **joined)
