@@ -1,0 +1,133 @@
+"""Occupancy staircases, pressure curves and the map of shared memory, from their records."""
+
+from irlens.model.curve import OccupancyCurve
+from irlens.model.memory import SharedBuffer, SharedMemory
+from irlens.model.pressure import StagePressure
+from irlens.model.report import Report
+from irlens.model.source import SourceLocation
+from irlens.model.text import count, plural, size
+from irlens.model.words import Words, describe_buffer
+from irlens.render.view.nodes import (
+    Column,
+    Curve,
+    Place,
+    Row,
+    Segment,
+    Staircase,
+    Strip,
+    Table,
+    text,
+)
+
+#: The nearest to the machine first: its registers are real.
+STAGES = ("sass", "amdgcn", "ptx")
+
+
+def place_of(source: SourceLocation | None) -> Place | None:
+    """Return a place in Python; ``None`` for none."""
+    return None if source is None else Place(source.file, source.line)
+
+
+def nearest(source: SourceLocation | None, stage: str, line: int) -> Place:
+    """Return the place in Python, or the stage's where that is unknown."""
+    return place_of(source) or Place(stage, line, in_stage=True)
+
+
+def pressure_stage(report: Report) -> tuple[str, StagePressure] | None:
+    """Return the stage whose register pressure speaks for the kernel: nearest to the machine."""
+    for stage in STAGES:
+        pressure: StagePressure | None = getattr(report.pressure, stage)
+        if pressure is not None and pressure.peak is not None:
+            return stage, pressure
+    return None
+
+
+def pressure_curve(stage: str, pressure: StagePressure, report: Report) -> Curve | None:
+    """Return live registers over a stage's instructions; ``None`` where there is no curve.
+
+    The registers allocated are a level to compare with, PTX's virtual ones too.
+    """
+    if not pressure.curve or not pressure.peak:
+        return None
+    allocated = report.resources.registers
+    return Curve(
+        described=f"live registers over the {plural(len(pressure.curve), 'instruction')} of "
+        f"{stage}, at most {pressure.peak}",
+        values=pressure.curve,
+        peak=pressure.peak,
+        level=allocated,
+        level_name="" if allocated is None else f"{allocated} allocated",
+        unit="live",
+        over="instruction",
+    )
+
+
+def staircase(
+    curve: OccupancyCurve, words: Words, at: int | None = None, blocks: int | None = None
+) -> Staircase:
+    """Return the CTAs that fit over the amount of one resource.
+
+    Args:
+        curve: The record.
+        words: The vendor's.
+        at: The amount to mark; the kernel's own if not given.
+        blocks: How many fit there; read off the curve if not given.
+    """
+    here = curve.at if at is None else at
+    if blocks is None:
+        blocks = max((s for s in curve.steps if s[0] <= here), default=(0, 0))[1]
+    binary = curve.resource == "shared_memory"
+    ends = [*(start - 1 for start, _ in curve.steps[1:]), curve.last]
+    resource = words.resource(curve.resource)
+
+    def amount(value: int) -> str:
+        return size(value) if binary else plural(value, "register")
+
+    return Staircase(
+        title=f"{words.block}s/{words.sm} over {words.unit(curve.unit)}",
+        resource=resource,
+        unit=words.unit(curve.unit),
+        binary=binary,
+        steps=tuple(curve.steps),
+        last=curve.last,
+        at=here,
+        blocks=blocks,
+        here=f"{amount(here)}: {plural(blocks, words.block)}",
+        numbers=Table(
+            columns=(Column("up to", numbers=True), Column(f"{words.block}s", numbers=True)),
+            rows=tuple(
+                Row((text(amount(end)), text(count(fit))))
+                for end, (_, fit) in zip(ends, curve.steps, strict=True)
+            ),
+            name=f"{words.block}s by {resource}",
+        ),
+    )
+
+
+def memory_strip(memory: SharedMemory) -> Strip | None:
+    """Return what shared memory is made of; ``None`` where its size is unknown or zero."""
+    if not memory.total_bytes:
+        return None
+    segments = [_segment(buffer) for buffer in memory.buffers]
+    if memory.remainder_bytes:
+        name = f"{size(memory.remainder_bytes)} scratch and gaps"
+        segments.append(Segment(name, memory.remainder_bytes, "scratch"))
+    known = memory.peak_bytes is not None
+    buffers = f": {size(memory.peak_bytes)} in buffers at the peak" if memory.peak_bytes else ""
+    return Strip(
+        described=f"{size(memory.total_bytes)} of shared memory{buffers}",
+        total=memory.total_bytes,
+        segments=tuple(segments),
+        drawn=known,
+    )
+
+
+def _segment(buffer: SharedBuffer) -> Segment:
+    return Segment(
+        name=describe_buffer(buffer).rpartition(" at ")[0],
+        amount=(buffer.bytes or 0) if buffer.at_peak else 0,
+        kind="barrier" if buffer.purpose == "barrier" else "buffer",
+        place=nearest(buffer.source, "ttgir", buffer.line),
+        copies=max(buffer.copies, 1),
+        note="" if buffer.at_peak else "not alive at the peak",
+    )
