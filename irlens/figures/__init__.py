@@ -1,0 +1,229 @@
+"""The registry of figures: one row each, read by everything that names, formats or compares them.
+
+A figure is its field in a record of ``irlens.model``, what computes it, and its row in ``table``.
+Importing this package checks the rows: each path exists in the report, and no two figures share
+a name.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from irlens.figures.figure import (
+    SCOPES,
+    UNCHANGED,
+    UNKNOWN,
+    ChangeVerdict,
+    Figure,
+    Scope,
+    better_or_worse,
+    format_change,
+    format_value,
+    read_path,
+    subtract,
+)
+from irlens.figures.table import FIGURES
+from irlens.model.comparison import Value
+from irlens.model.config import Vendor
+from irlens.model.report import Report
+
+__all__ = [
+    "COLUMNS", "FIGURES", "SWEEP_COLUMNS", "SWEEP_FIGURES", "UNCHANGED", "UNKNOWN",
+    "ChangeVerdict", "Figure", "Scope", "better_or_worse", "budget_names", "choices", "compared",
+    "find", "format_change", "format_value", "get", "names", "of_scope", "owner", "read_path",
+    "sample", "subtract", "title",
+]  # fmt: skip
+
+#: Columns of a table with one line per report, in their order.
+COLUMNS = tuple(sorted((f for f in FIGURES if f.column and not f.compute), key=lambda f: f.column))
+#: Figures of a sweep's configurations, by the name that ``--filter`` and ``--sort`` take.
+SWEEP_FIGURES = {figure.sweep: figure for figure in FIGURES if figure.sweep}
+#: Columns of a sweep's table, in their order.
+SWEEP_COLUMNS = tuple(
+    sorted((f for f in SWEEP_FIGURES.values() if f.column), key=lambda f: f.column)
+)
+
+#: Records whose figures a budget may name without the record: "registers", "num_warps".
+_BARE = frozenset({"resources", "occupancy", "config"})
+#: What a budget writes for "pipelines[].": it holds for each.
+_EACH_PIPELINE = "pipeline."
+#: How a path into a list of records may start.
+_ELEMENTS: dict[str, Scope] = {
+    start: scope
+    for prefix, scope in SCOPES.items()
+    for start in (prefix[:-1], prefix[:-3], prefix[:-4])  # "loads[]", "loads", "load"
+}
+
+
+def of_scope(scope: Scope) -> tuple[Figure, ...]:
+    """Return the figures of one kind of record, in the registry's order."""
+    return tuple(figure for figure in FIGURES if figure.scope == scope)
+
+
+def compared(scope: Scope) -> tuple[Figure, ...]:
+    """Return the figures of one kind of record that comparisons compare."""
+    return tuple(figure for figure in of_scope(scope) if figure.importance is not None)
+
+
+@cache
+def _by_path() -> dict[tuple[Scope, str], Figure]:
+    return {(figure.scope, figure.field): figure for figure in FIGURES}
+
+
+def get(path: str, scope: Scope = "report") -> Figure | None:
+    """Return the figure at a path of a comparison, a check or a report; ``None`` if there is none.
+
+    Args:
+        path: Dotted. Within a pipeline or a load the field alone ("achieved_stages"); a budget's
+            "pipeline.achieved_stages", a warp group's "warp_groups.partition0.registers" and the
+            registry's own "pipelines[].achieved_stages" are understood, too.
+        scope: Which record the path starts from.
+    """
+    if scope != "report" or ("report", path) in _by_path():
+        return _by_path().get((scope, path))
+    start, _, rest = path.partition(".")
+    return _by_path().get((_ELEMENTS.get(start, "report"), rest.rpartition(".")[2]))
+
+
+def title(
+    path: str,
+    *,
+    scope: Scope = "report",
+    vendor: Vendor | None = None,
+    multiprocessor: str = "CU",
+) -> str:
+    """Return what a figure at a path is called; for paths without a row, their last name.
+
+    Args:
+        path: As ``get`` takes it.
+        scope: Which record the path starts from.
+        vendor: In whose terms; ``None`` (unknown, or several) reads as NVIDIA's.
+        multiprocessor: "CU" or "WGP", for AMD's terms.
+    """
+    figure = get(path, scope)
+    if figure is None:
+        return path.rpartition(".")[2].replace("_", " ")
+    name = figure.title_for(vendor, multiprocessor)
+    group = path.split(".")[1] if figure.scope == "warp group" and path.count(".") == 2 else ""
+    return f"{name} of {group}" if group else name
+
+
+def names(figure: Figure) -> list[str]:
+    """Return the names by which budgets and users may call a figure, its path first."""
+    path = figure.path.replace("pipelines[].", _EACH_PIPELINE)
+    record, _, field = path.partition(".")
+    bare = [field] if record in _BARE and "." not in field else []
+    return [path, *bare, *figure.aliases]
+
+
+@cache
+def budget_names() -> dict[str, Figure]:
+    """Return the figures that a budget may use, by every name that it may use."""
+    return {name: figure for figure in FIGURES if figure.in_budgets for name in names(figure)}
+
+
+def find(name: str) -> Figure | None:
+    """Return the figure that a user means: by path, short name, sweep name or "kebab-title"."""
+    wanted = name.strip().lower()
+    return _all_names().get(wanted) or _all_names().get(wanted.replace(" ", "-"))
+
+
+@cache
+def _all_names() -> dict[str, Figure]:
+    """Every name; where two figures share one, the first of the registry has it."""
+    known: dict[str, Figure] = {}
+    for spelled in (
+        lambda f: [f.path, f.path.replace("[]", ""), *names(f)],
+        lambda f: [f.sweep, f.title.lower().replace(" ", "-")],
+        lambda f: [f.short, f.amd.format("CU").lower().replace(" ", "-"), f.field],
+        lambda f: [f"{f.scope} {f.title}".lower().replace(" ", "-")],
+    ):
+        for figure in FIGURES:
+            for name in filter(None, spelled(figure)):
+                known.setdefault(name.lower(), figure)
+    return known
+
+
+@cache
+def owner(figure: Figure) -> tuple[type[msgspec.Struct], inspect.Field] | None:
+    """Return the record that holds a figure and its field there; ``None`` if it is computed."""
+    if figure.compute is not None:
+        return None
+    holder: type[msgspec.Struct] = Report
+    *outer, last = figure.path.split(".")
+    for name in outer:
+        holder = next(_records(_field(holder, name.removesuffix("[]"), figure).type), holder)
+    return holder, _field(holder, last, figure)
+
+
+def _field(record: type[msgspec.Struct], name: str, figure: Figure) -> inspect.Field:
+    if name not in _fields(record):
+        raise LookupError(f"figures: {record.__name__} has no field {name} ({figure.path})")
+    return _fields(record)[name]
+
+
+@cache
+def _fields(record: type[msgspec.Struct]) -> dict[str, inspect.Field]:
+    described = inspect.type_info(record)
+    fields = described.fields if isinstance(described, inspect.StructType) else ()
+    return {field.name: field for field in fields}
+
+
+def _records(kind: inspect.Type) -> Iterator[type[Any]]:
+    """Yield the record in a field's type: itself, or a list's item."""
+    for each in _alternatives(kind):
+        if isinstance(each, inspect.StructType):
+            yield each.cls
+        elif isinstance(each, inspect.ListType | inspect.VarTupleType):
+            yield from _records(each.item_type)
+
+
+def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
+    kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    return [each for each in kinds if not isinstance(each, inspect.NoneType)]
+
+
+def choices(figure: Figure) -> tuple[str, ...]:
+    """Return all values of a figure that is one of a few words; empty for others."""
+    held = owner(figure)
+    kinds = _alternatives(held[1].type) if held else []
+    return tuple(
+        str(word) for kind in kinds if isinstance(kind, inspect.LiteralType) for word in kind.values
+    )
+
+
+def sample(figure: Figure) -> Value:
+    """Return some value of a figure's type, to try an expression with."""
+    held = owner(figure)
+    for kind in _alternatives(held[1].type) if held else []:
+        if isinstance(kind, inspect.BoolType):
+            return True
+        if isinstance(kind, inspect.FloatType):
+            return 1.0
+        if isinstance(kind, inspect.LiteralType | inspect.StrType):
+            return next(iter(choices(figure)), "word")
+    return 1
+
+
+def _check() -> None:
+    """Raise ``LookupError`` where a path does not exist or two figures share a name."""
+    budgets = [name for figure in FIGURES if figure.in_budgets for name in names(figure)]
+    checked: dict[str, Sequence[Hashable]] = {
+        "path": [figure.path for figure in FIGURES],
+        "title": [(figure.scope, figure.title) for figure in FIGURES],
+        "name in budgets": budgets,
+        "name in sweeps": [figure.sweep for figure in FIGURES if figure.sweep],
+    }
+    for what, all_names in checked.items():
+        twice = [name for name, number in Counter(all_names).items() if number > 1]
+        if twice:
+            raise LookupError(f"figures: duplicate {what}: {twice}")
+    for figure in FIGURES:
+        owner(figure)
+
+
+_check()

@@ -1,0 +1,88 @@
+"""Figures that no field of a report holds: sums and extremes over its lists."""
+
+from collections.abc import Iterable
+
+from irlens.model.report import Pipeline, Report
+
+#: Pipelines of the tensor cores: their waits are for compute, not for data.
+COMPUTE_KINDS = frozenset({"wgmma", "tcgen05"})
+
+
+def spill_instructions(report: Report) -> int | None:
+    """Return the instructions that spill or reload; ``None`` without machine code."""
+    return None if report.spills is None else len(report.spills)
+
+
+def spill_instructions_in_loops(report: Report) -> int | None:
+    """Return those of them inside a loop."""
+    return None if report.spills is None else sum(one.loop_depth > 0 for one in report.spills)
+
+
+def warp_group_names(report: Report) -> str:
+    """Return the names of the warp groups: "default, partition0"."""
+    return ", ".join(group.name for group in report.warp_groups)
+
+
+def shared_bytes(report: Report) -> int | None:
+    """Return dynamic plus static shared memory per CTA, reserved bytes excluded."""
+    resources = report.resources
+    return _sum([resources.shared_dynamic_bytes, resources.shared_static_bytes])
+
+
+def instructions(report: Report) -> int | None:
+    """Return the static instructions of ptx or amdgcn."""
+    return _sum(mix.total for mix in report.mix) if report.mix else None
+
+
+def live_registers(report: Report) -> int | None:
+    """Return peak register pressure in ptx or amdgcn."""
+    pressure = report.pressure.ptx or report.pressure.amdgcn
+    return pressure.peak if pressure is not None else None
+
+
+def stages_achieved(report: Report) -> int | None:
+    """Return the stages of the shallowest loop that loads data."""
+    return _shallowest(_copying(report))[0]
+
+
+def stages_at_most(report: Report) -> int | None:
+    """Return the upper bound of ``stages_achieved`` where only a bound is known."""
+    return _shallowest(_copying(report))[1]
+
+
+def stages_requested(report: Report) -> int | None:
+    """Return the stages that the shallowest loop requests."""
+    return _shallowest(_copying(report))[2]
+
+
+def bytes_in_flight_per_sm(report: Report) -> int | None:
+    """Return the bytes in flight during the compute, of the loop with the fewest."""
+    values = [each.bytes_in_flight_per_sm for each in _copying(report)]
+    return None if None in values else min((value or 0 for value in values), default=None)
+
+
+def _copying(report: Report) -> list[Pipeline]:
+    return [each for each in report.pipelines if each.kind not in COMPUTE_KINDS]
+
+
+def _shallowest(pipelines: list[Pipeline]) -> tuple[int | None, int | None, int | None]:
+    """Return the stages achieved, at most, and requested of the loop with the fewest.
+
+    A loop that is not pipelined has one stage. All are unknown without loops, or where one loop
+    is unknown. If a single loop has only an upper bound, so has the minimum.
+    """
+    depths, exact = [], True
+    for each in pipelines:
+        achieved = 1 if each.verdict == "not pipelined" else each.achieved_stages
+        known = each.stages_at_most if achieved is None else achieved
+        if known is None:
+            return None, None, None
+        exact = exact and achieved is not None
+        depths.append((known, each.requested_stages))
+    fewest, requested = min(depths, key=lambda depth: depth[0], default=(None, None))
+    return (fewest, None, requested) if exact else (None, fewest, requested)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if None in known else sum(value or 0 for value in known)

@@ -1,0 +1,181 @@
+"""One figure of a report: what it is called, what it counts, and how its values read."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.comparison import Unit, Value, Weight
+from irlens.model.config import Vendor
+from irlens.model.report import Report
+from irlens.model.text import count, percent, signed, size
+
+UNKNOWN = "–"
+UNCHANGED = "~"
+
+Scope: TypeAlias = Literal["report", "pipeline", "load", "warp group"]
+Direction: TypeAlias = Literal["more", "less"]
+ChangeVerdict: TypeAlias = Literal["better", "worse", "neutral", "unknown"]
+
+#: The record that a figure belongs to, by the prefix of its path. A report has a list of each
+#: but itself.
+SCOPES: dict[str, Scope] = {
+    "pipelines[].": "pipeline",
+    "loads[].": "load",
+    "warp_groups[].": "warp group",
+}
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """One row of the registry.
+
+    Attributes:
+        path: Where the JSON report has it, dotted; "[]" stands for any element of a list.
+        title: Its name in tables and sentences, unique within its scope.
+        unit: What it counts in, as ``Delta.unit``.
+        documentation: What it means, in one sentence.
+        short: The title where room is scarce, such as a column's heading; "" is the title.
+        importance: How much a change matters, as ``Delta.weight``; ``None``: not compared.
+        better: Which direction is better for the kernel; ``None``: neither.
+        always_shown: Whether a comparison shows it even where it did not change.
+        needs: The optional part of the report that it belongs to; figures of such a part are
+            compared only where both reports have the part.
+        in_baseline: Whether a baseline of ``irlens check`` keeps it.
+        gates: Whether losing it fails a check.
+        budget: Whether a budget may use it, if it is one of ``in_budgets`` at all.
+        vendor: The only vendor whose GPUs have it; ``None``: both.
+        amd: AMD's title; "{}" stands for its multiprocessor, "CU" or "WGP"; "" is the title.
+        amd_words: AMD's terms for the values that are words.
+        aliases: Other names for budgets and ``irlens explain``.
+        sweep: Its name in sweeps (``--filter``, ``--sort``, CSV); "": sweeps do not have it.
+        column: Position in tables with one line per kernel, ascending; 0: no column.
+        compute: Derives it from the report, where no field holds it.
+    """
+
+    path: str
+    title: str
+    unit: Unit
+    documentation: str
+    short: str = ""
+    importance: Weight | None = None
+    better: Direction | None = None
+    always_shown: bool = False
+    needs: str = ""
+    in_baseline: bool = False
+    gates: bool = False
+    budget: bool = True
+    vendor: Vendor | None = None
+    amd: str = ""
+    amd_words: dict[str, str] = {}
+    aliases: tuple[str, ...] = ()
+    sweep: str = ""
+    column: int = 0
+    compute: Callable[[Report], Value] | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """The record that it belongs to."""
+        return next((scope for p, scope in SCOPES.items() if self.path.startswith(p)), "report")
+
+    @property
+    def field(self) -> str:
+        """Path within the record of its scope: "achieved_stages", "occupancy.waves"."""
+        return self.path.rpartition("[].")[2]
+
+    @property
+    def in_budgets(self) -> bool:
+        """Whether a budget may use it: exact facts of kernels and loops, no disassembly needed."""
+        on_request = self.needs in ("pressure.sass", "run", "spills") or self.compute is not None
+        return self.budget and not on_request and self.scope in ("report", "pipeline")
+
+    @property
+    def heading(self) -> str:
+        """Column heading, with the unit where it is bytes: "shared B"."""
+        return f"{self.short or self.title}{' B' if self.unit == 'bytes' else ''}"
+
+    def title_for(self, vendor: Vendor | None, multiprocessor: str = "CU") -> str:
+        """Return the title in a vendor's terms.
+
+        Args:
+            vendor: Of the GPU; ``None`` (unknown, or several) reads as NVIDIA's.
+            multiprocessor: What AMD's "{}" stands for.
+        """
+        return self.amd.format(multiprocessor) if vendor == "amd" and self.amd else self.title
+
+    def format(self, value: Value, vendor: Vendor | None = None) -> str:
+        """Return a value with its unit, in a vendor's terms; "–" where it is unknown."""
+        if vendor == "amd" and isinstance(value, str) and self.amd_words:
+            value = ", ".join(self.amd_words.get(word, word) for word in value.split(", "))
+        return format_value(value, self.unit)
+
+    def read(self, record: msgspec.Struct) -> Value:
+        """Return the value that a record of the figure's scope holds; ``None`` where unknown."""
+        if self.compute is not None:
+            return self.compute(record) if isinstance(record, Report) else None
+        return read_path(record, self.field)
+
+
+def read_path(record: msgspec.Struct, path: str) -> Value:
+    """Return a field of a record or of a record inside it; lists as their joined items.
+
+    Raises:
+        TypeError: The field holds a record.
+    """
+    value: object = record
+    for name in path.split("."):
+        value = None if value is None else getattr(value, name)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{path} is a {type(value).__name__}, not a figure")
+
+
+def format_value(value: Value, unit: Unit) -> str:
+    """Return a value with its unit: "4,128 B", "50 %", "yes"; "–" where it is unknown."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value.replace("_", " ") or "none"
+    if unit == "ratio":
+        return percent(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return size(value) if unit == "bytes" else count(value)
+
+
+def format_change(before: Value, after: Value, unit: Unit) -> str:
+    """Return a change with sign and unit: "+8,192 B", "−50 points".
+
+    "~" where nothing changed, "" where the values are not both numbers.
+    """
+    if before == after:
+        return UNCHANGED
+    change = subtract(before, after)
+    if change is None:
+        return ""
+    if unit == "ratio":
+        return f"{change * 100:+.3g} points".replace("-", "−")
+    if isinstance(change, float):
+        return f"{change:+.4g}".replace("-", "−")
+    return signed(change) + (" B" if unit == "bytes" else "")
+
+
+def subtract(before: Value, after: Value) -> int | float | None:
+    """Return ``after - before`` where both are numbers, else ``None``."""
+    if isinstance(before, bool | str | None) or isinstance(after, bool | str | None):
+        return None
+    return after - before
+
+
+def better_or_worse(figure: Figure, before: Value, after: Value) -> ChangeVerdict:
+    """Return whether a change is good for the kernel; "neutral" where neither direction is."""
+    if before == after:
+        return "neutral"
+    if before is None or after is None:
+        return "unknown"
+    if figure.better is None or isinstance(before, str) or isinstance(after, str):
+        return "neutral"
+    return "better" if (after > before) == (figure.better == "more") else "worse"

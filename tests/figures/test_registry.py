@@ -1,0 +1,176 @@
+"""The registry: it has every number of a report, and every row can be named, read and shown."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from msgspec import inspect
+
+from irlens import figures
+from irlens.figures import FIGURES, Figure
+from irlens.model.report import Report
+from irlens.model.sweep import Figures as SweepFigures
+
+#: Numbers of a report that are no figures, as patterns of their paths, with the reason.
+NOT_FIGURES = {
+    r"schema": "version of the interface",
+    r".*(line|column|offset|loop_depth)": "says where something is",
+    r"target\.warp_size": "a property of the target",
+    r"config\.(constexprs|args|grid)\b.*": "what was requested, named by the kernel",
+    r"stages\{\}\..*": "size of an artifact: it changes with a comment",
+    r"occupancy\.(next_step|refusals|curves)\[\].*": "a what-if, not a fact of the kernel",
+    r"pressure\.\w+\.(chain|lines|innermost|live|curve)\[\].*": "a figure of one line",
+    r"memory\.buffers\[\].*": "a figure of one buffer",
+    r"loads\[\]\.shape\[\]": "an element of a shape, whose row is loads[].shape",
+    r"spills\[\]\.bytes": "a figure of one instruction; spills.instructions counts them",
+    r"mix\[\]\..*": "a count by class; summary.instructions is their total",
+}  # fmt: skip
+
+
+def _numbers(kind: inspect.Type, path: str) -> Iterator[str]:
+    """Yield the paths of all numbers and truths in a type."""
+    if isinstance(kind, inspect.UnionType):
+        for each in kind.types:
+            yield from _numbers(each, path)
+    elif isinstance(kind, inspect.StructType):
+        for field in kind.fields:
+            yield from _numbers(field.type, f"{path}.{field.name}" if path else field.name)
+    elif isinstance(kind, inspect.ListType | inspect.VarTupleType):
+        yield from _numbers(kind.item_type, f"{path}[]")
+    elif isinstance(kind, inspect.TupleType):
+        for each in kind.item_types:
+            yield from _numbers(each, f"{path}[]")
+    elif isinstance(kind, inspect.DictType):
+        yield from _numbers(kind.value_type, f"{path}{{}}")
+    elif isinstance(kind, inspect.IntType | inspect.FloatType | inspect.BoolType):
+        yield path
+
+
+def test_every_number_of_a_report_is_a_figure_or_says_why_not() -> None:
+    rows = {figure.path for figure in FIGURES}
+    homeless = {
+        path
+        for path in _numbers(inspect.type_info(Report), "")
+        if path not in rows and not any(re.fullmatch(known, path) for known in NOT_FIGURES)
+    }
+    assert not homeless
+
+
+def test_every_exception_is_needed() -> None:
+    paths = set(_numbers(inspect.type_info(Report), ""))
+    for pattern in NOT_FIGURES:
+        assert any(re.fullmatch(pattern, path) for path in paths), pattern
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.path)
+class TestRow:
+    def test_it_has_a_title_and_one_sentence_of_documentation(self, figure: Figure) -> None:
+        assert figure.title
+        assert not figure.documentation[0].islower()
+        assert figure.documentation.endswith(".")
+        assert ". " not in figure.documentation
+
+    def test_it_is_found_by_its_names(self, figure: Figure) -> None:
+        for name in figures.names(figure):
+            assert figures.find(name) is figure
+        assert figures.find(figure.path) is figure
+
+    def test_it_is_found_by_its_title(self, figure: Figure) -> None:
+        named = figures.find(figure.title.replace(" ", "-"))
+        assert named is not None
+        assert named.title.lower() == figure.title.lower() or named.field == figure.title
+        assert figures.find(f"{figure.scope} {figure.title}") is figure
+
+    def test_its_path_leads_back_to_it(self, figure: Figure) -> None:
+        assert figures.get(figure.path) is figure
+        assert figures.get(figure.field, figure.scope) is figure
+        assert figures.get(figures.names(figure)[0]) is figure
+
+
+def test_sweeps_record_exactly_the_figures_with_a_name_in_sweeps() -> None:
+    assert set(SweepFigures.__struct_fields__) == set(figures.SWEEP_FIGURES)
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("name", "path"),
+        [
+            ("groups-in-flight", "pipelines[].groups_during_compute"),
+            ("Groups in flight", "pipelines[].groups_during_compute"),
+            ("achieved", "pipelines[].achieved_stages"),
+            ("occupancy", "occupancy.theoretical"),
+            ("registers", "resources.registers"),
+            ("LDS", "resources.shared_dynamic_bytes"),
+            ("live_registers", "summary.live_registers"),
+            ("pipelines.bytes_in_flight", "pipelines[].bytes_in_flight"),
+        ],
+    )
+    def test_find(self, name: str, path: str) -> None:
+        found = figures.find(name)
+        assert found is not None
+        assert found.path == path
+
+    def test_an_unknown_name_finds_nothing(self) -> None:
+        assert figures.find("warmth") is None
+
+    def test_a_figure_of_a_warp_group_names_the_group(self) -> None:
+        path = "warp_groups.partition0.num_warps"
+        assert figures.title(path) == "warps of partition0"
+        assert figures.title(path, vendor="amd") == "waves of partition0"
+
+    def test_amd_has_its_own_terms(self) -> None:
+        path = "occupancy.blocks_per_sm"
+        assert figures.title(path) == "blocks per SM"
+        assert figures.title(path, vendor="amd", multiprocessor="WGP") == "workgroups per WGP"
+
+    def test_a_path_without_a_row_reads_as_its_last_name(self) -> None:
+        assert figures.title("classes.matrix_multiply") == "matrix multiply"
+
+
+class TestValues:
+    def test_values_have_their_unit(self) -> None:
+        assert figures.format_value(12320, "bytes") == "12,320 B"
+        assert figures.format_value(0.5, "ratio") == "50 %"
+        assert figures.format_value(None, "count") == "–"
+        assert figures.format_value(True, "word") == "yes"
+        assert figures.format_value("", "word") == "none"
+
+    def test_changes_have_a_sign(self) -> None:
+        assert figures.format_change(4128, 12320, "bytes") == "+8,192 B"
+        assert figures.format_change(1.0, 0.5, "ratio") == "−50 points"
+        assert figures.format_change(4, 4, "count") == "~"
+        assert figures.format_change(None, 4, "count") == ""
+        assert figures.format_change("a", "b", "word") == ""
+
+    def test_words_are_in_the_vendors_terms(self) -> None:
+        figure = figures.find("occupancy.limited_by")
+        assert figure is not None
+        assert figure.format("warps, shared_memory") == "warps, shared memory"
+        assert figure.format("warps, shared_memory", "amd") == "waves, LDS"
+
+    @pytest.mark.parametrize(
+        ("name", "before", "after", "verdict"),
+        [
+            ("occupancy", 0.5, 1.0, "better"),
+            ("occupancy.launchable", True, False, "worse"),
+            ("registers", 32, 64, "worse"),
+            ("registers", 32, 32, "neutral"),
+            ("registers", None, 32, "unknown"),
+            ("machine-code", 1024, 2048, "neutral"),
+            ("mechanism", "cp.async", "tma", "neutral"),
+        ],
+    )
+    def test_better_or_worse(
+        self, name: str, before: float | str | None, after: float | str | None, verdict: str
+    ) -> None:
+        figure = figures.find(name)
+        assert figure is not None
+        assert figures.better_or_worse(figure, before, after) == verdict
+
+    def test_it_is_read_from_its_record(self) -> None:
+        record = msgspec.defstruct("Record", [("kind", str | None), ("stages", list[int])])
+        assert figures.read_path(record(kind=None, stages=[1, 2]), "kind.name") is None
+        assert figures.read_path(record(kind="tma", stages=[1, 2]), "stages") == "1, 2"
+        with pytest.raises(TypeError, match="not a figure"):
+            figures.read_path(record(kind=record("a", []), stages=[]), "kind")
