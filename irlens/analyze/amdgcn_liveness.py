@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import msgspec
 
 from irlens.analyze import liveness
-from irlens.analyze.amdgcn_cfg import Cfg
+from irlens.analyze.cfg import Cfg
 from irlens.analyze.line_pressure import by_line, by_origin, line_of
 from irlens.isa.amdgcn import Function, Instruction, RegisterRange, Unknown
 from irlens.isa.amdgcn.registers import FILES, SCALAR, VECTOR, access, bits
@@ -87,8 +87,8 @@ def analyze(function: Function, cfg: Cfg) -> StagePressure:
         return StagePressure(peak=0, line=None, source=None)
     curve = tuple(point.count(VECTOR) for point in points)
     peak = curve.index(max(curve))
-    instruction = cfg.instructions[peak]
-    chains = [each.locations for each in cfg.instructions]
+    instruction = function.instructions[peak]
+    chains = [each.locations for each in function.instructions]
     return StagePressure(
         peak=curve[peak],
         line=instruction.line,
@@ -97,7 +97,7 @@ def analyze(function: Function, cfg: Cfg) -> StagePressure:
         lines=by_line(chains, curve),
         innermost=by_line(chains, curve, 0),
         curve=curve,
-        live=by_origin(_origins(cfg, registers, peak, points[peak])),
+        live=by_origin(_origins(function, cfg, registers, peak, points[peak])),
     )
 
 
@@ -124,7 +124,7 @@ def collect(function: Function, cfg: Cfg) -> Registers | Unreadable:
     lanes = 32 if function.directives.get("wavefront_size32") else 64
     reads, writes, kills = [], [], []
     off = False
-    for instruction in cfg.instructions:
+    for instruction in function.instructions:
         found = access(instruction, lanes)
         if found is None:
             name = instruction.mnemonic
@@ -181,7 +181,7 @@ def _points(cfg: Cfg, registers: Registers) -> list[_Point]:
 
 
 def _origins(
-    cfg: Cfg, registers: Registers, index: int, point: _Point
+    function: Function, cfg: Cfg, registers: Registers, index: int, point: _Point
 ) -> Iterator[tuple[SourceLocation | None, int]]:
     """For each vector register that is live at an instruction, the line that computed it.
 
@@ -194,5 +194,5 @@ def _origins(
     )
     for register in liveness.members(live):
         writer = writers.get(register)
-        locations = cfg.instructions[writer].locations if writer is not None else ()
+        locations = function.instructions[writer].locations if writer is not None else ()
         yield line_of(locations), 1

@@ -7,7 +7,7 @@ order, so that they are followed through the control flow as groups of a single 
 
 from collections.abc import Sequence
 
-from irlens.analyze.amdgcn_cfg import Cfg
+from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
 from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, by_header, finish, join
@@ -52,6 +52,7 @@ class _Copies:
 
     def __init__(self, kernel: Function, flow: Cfg) -> None:
         self._flow = flow
+        self._instructions = kernel.instructions
         self._forest = find_loops(flow.successors)
         self._stores_apart = stores_count_apart(kernel)
 
@@ -59,7 +60,7 @@ class _Copies:
         """Add what one counter counts."""
         before = len(drafts)
         for block, inside in enumerate(self._flow.ranges):
-            for each in (self._flow.instructions[n] for n in inside):
+            for each in (self._instructions[n] for n in inside):
                 if self._counter(each) == counter and _kind(each) is not None:
                     drafts[each.line, "copy"] = self._draft(each, block)
                 elif counter in _OF_COPIES and limit(each, counter) is not None:
@@ -77,7 +78,7 @@ class _Copies:
                 join(drafts, (copy, "copy"), (wait, "wait"))
 
     def _event(self, index: int, counter: Counter) -> Event | None:
-        instruction = self._flow.instructions[index]
+        instruction = self._instructions[index]
         line = instruction.line
         left = limit(instruction, counter)
         if left is not None:

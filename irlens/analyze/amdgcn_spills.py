@@ -5,10 +5,10 @@ instructions do, which LLVM marks with a comment. It marks moves to AGPRs that s
 scalar register is spilled by ``v_writelane``, one of many that a VGPR has room for.
 """
 
-from irlens.analyze.amdgcn_cfg import Cfg
+from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
 from irlens.analyze.line_pressure import line_of
-from irlens.isa.amdgcn import Instruction
+from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import access_bytes, is_spill
 from irlens.isa.amdgcn.mix import classify
 from irlens.model.spills import SpillPlace, SpillSite
@@ -16,19 +16,19 @@ from irlens.model.spills import SpillPlace, SpillSite
 _REGISTER_BYTES = 4
 
 
-def find_spills(cfg: Cfg) -> list[SpillSite]:
+def find_spills(function: Function, cfg: Cfg) -> list[SpillSite]:
     """Return the instructions of a function that spill or reload, in the order of the text.
 
     The bytes of the stores to memory and AGPRs, over 4, are what the metadata counts as
     ``.vgpr_spill_count``, unless the kernel has stack arrays too.
     """
     forest = find_loops(cfg.successors)
-    lanes = _spill_registers(cfg)
+    lanes = _spill_registers(function)
     sites = []
     for block, instructions in enumerate(cfg.ranges):
         depth = forest.depth(block)
         for index in instructions:
-            site = _site(cfg.instructions[index], depth, lanes)
+            site = _site(function.instructions[index], depth, lanes)
             if site is not None:
                 sites.append(site)
     return sites
@@ -61,13 +61,13 @@ def _site(instruction: Instruction, depth: int, lanes: frozenset[str]) -> SpillS
     )
 
 
-def _spill_registers(cfg: Cfg) -> frozenset[str]:
+def _spill_registers(function: Function) -> frozenset[str]:
     """VGPRs whose lanes are written from scalar registers and read back to such, by number.
 
     A reduction reads a lane too, but nothing writes single lanes there.
     """
     written, read = set(), set()
-    for instruction in cfg.instructions:
+    for instruction in function.instructions:
         operation = instruction.operations[0]
         if len(operation.operands) != 3 or not operation.operands[2].text.isdigit():
             continue

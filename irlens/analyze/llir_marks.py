@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from irlens.analyze.llir_loops import Flow
+from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_source, finish
 from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.pipelines.originals import Original, goes_by_barrier, take_over
@@ -27,7 +27,7 @@ _MOST_PER_CALL = 1 << 16
 
 
 def find_marks(
-    flow: Flow,
+    loops: Loops[llir.Instruction],
     lines: Sequence[str],
     pipelines: Sequence[Pipeline],
     original: Callable[[], Original],
@@ -35,13 +35,13 @@ def find_marks(
     """Return the lines of a function that copy asynchronously, commit or wait for that.
 
     Args:
-        flow: The function.
+        loops: The function.
         lines: The module's text, line by line.
         pipelines: What the report says of the loops in machine-level IR; a loop here is the one
             with the same ``for``.
         original: Answers with the PTX, if barriers make it necessary.
     """
-    finder = _Finder(flow, lines)
+    finder = _Finder(loops, lines)
     finder.nvidia()
     finder.amd()
     if finder.signals:
@@ -58,9 +58,9 @@ class _Finder:
         signals: What goes by barriers, in the order of the text.
     """
 
-    def __init__(self, flow: Flow, lines: Sequence[str]) -> None:
+    def __init__(self, loops: Loops[llir.Instruction], lines: Sequence[str]) -> None:
         self.drafts: dict[Key, Draft] = {}
-        self._flow = flow
+        self._loops = loops
         self._lines = lines
         self.signals: list[ptx.Instruction] = []
         self._origins: dict[int, Hashable] = {}
@@ -68,7 +68,7 @@ class _Finder:
     def nvidia(self) -> None:
         """Add what stands for PTX."""
         calls = Calls()
-        blocks = [tuple(self._read(calls, block)) for block in range(len(self._flow.blocks))]
+        blocks = [tuple(self._read(calls, block)) for block in range(len(self._loops.cfg.blocks))]
         for stream in STREAMS:
             events = {n: tuple(stream.events_of(found)) for n, found in enumerate(blocks) if found}
             self._groups(events, stream.kind, empty=stream.empty)
@@ -78,7 +78,7 @@ class _Finder:
     def amd(self) -> None:
         """Add what AMD's intrinsics do."""
         found: dict[llir_amdgcn.Counter, dict[int, list[Event]]] = {}
-        for block in range(len(self._flow.blocks)):
+        for block in range(len(self._loops.cfg.blocks)):
             for call in self._calls(block):
                 text, at = self._lines[call.line - 1], call.line * _MOST_PER_CALL
                 told = llir_amdgcn.event(text, call.line, at)
@@ -89,7 +89,7 @@ class _Finder:
             self._groups(events, "direct-to-lds")
 
     def _calls(self, block: int) -> Iterator[llir.Instruction]:
-        return (each for each in self._flow.blocks[block].instructions if each.opcode == "call")
+        return (each for each in self._loops.block(block) if each.opcode == "call")
 
     def _read(self, calls: Calls, block: int) -> Iterator[ptx.Instruction]:
         """The instructions of PTX that a block's calls stand for."""
@@ -110,7 +110,7 @@ class _Finder:
         kinds = {each.at: kind if self._belongs(each) else None for each in homes}
         add_groups(
             self.drafts,
-            self._flow.successors,
+            self._loops.cfg.successors,
             events,
             origins={at: self._origin(at, own) for at, own in kinds.items()},
             loops={each.at: self._around(block, kinds[each.at]) for each, block in homes.items()},
@@ -142,10 +142,10 @@ class _Finder:
     def _around(self, block: int, kind: PipelineKind | None) -> tuple[LoopKey, ...]:
         """The pipelines that a block could be part of, the innermost loop's first."""
         found: list[LoopKey] = []
-        loop = self._flow.forest.innermost[block]
+        loop = self._loops.forest.innermost[block]
         while loop is not None and kind is not None:
-            found.append((str(loop_source(self._flow.location(loop))), kind))
-            loop = self._flow.forest.loops[loop].parent
+            found.append((str(loop_source(self._loops.locations(loop))), kind))
+            loop = self._loops.forest.loops[loop].parent
         return tuple(found)
 
 

@@ -17,9 +17,9 @@ sources of an asynchronous wgmma only where it is issued.
 
 import msgspec
 
-from irlens.analyze import liveness, sass_flow
+from irlens.analyze import liveness, sass_cfg
 from irlens.analyze.line_pressure import by_line
-from irlens.analyze.sass_flow import Call, Flow
+from irlens.analyze.sass_cfg import Call, SassCfg
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass import registers as sass_registers
 from irlens.isa.sass.registers import ALL, FILES, STACK_POINTER
@@ -68,7 +68,7 @@ def occupancy(section: Section) -> tuple[list[int], str]:
 
     The sets are bits, as in ``sass_registers``.
     """
-    flow = sass_flow.build(section)
+    flow = sass_cfg.build(section)
     if flow.unknown or flow.outside:
         return [], flow.unknown or flow.outside
     reads, writes, kills = [], [], []
@@ -98,10 +98,10 @@ def pressure(section: Section, found: SassLiveness, *, curve: bool = True) -> St
     return StagePressure(
         peak=peak,
         line=worst.line,
-        source=worst.source[-1] if worst.source else None,
+        source=worst.locations[-1] if worst.locations else None,
         offset=worst.offset,
-        chain=worst.source,
-        lines=by_line((each.source for each in section.instructions), found.general),
+        chain=worst.locations,
+        lines=by_line((each.locations for each in section.instructions), found.general),
         curve=found.general if curve else (),
     )
 
@@ -128,12 +128,13 @@ class _Solver:
     each level.
     """
 
-    def __init__(self, section: Section, flow: Flow, reads: list[int], kills: list[int]) -> None:
+    def __init__(self, section: Section, flow: SassCfg, reads: list[int], kills: list[int]) -> None:
         self.section = section
         self.flow = flow
+        self.ranges = flow.ranges
         self.reads = reads
         self.kills = kills
-        self.own = {call: reads[flow.blocks[call.block][-1]] for call in flow.calls}
+        self.own = {call: reads[flow.blocks[call.block].stop - 1] for call in flow.calls}
         #: For each subroutine, by its first block, the returns that it can reach.
         self.returns = {call.entry: self._returns_of(call.entry) for call in flow.calls}
 
@@ -153,11 +154,11 @@ class _Solver:
                 break
             at_end = behind
         occupied = [0] * len(writes)
-        for instructions, leaving in zip(self.flow.blocks, after, strict=True):
+        for instructions, leaving in zip(self.ranges, after, strict=True):
             for index, before, _ in liveness.walk(instructions, leaving, self.reads, self.kills):
                 occupied[index] = before | writes[index] | STACK_POINTER
         for call in self.flow.calls:
-            occupied[self.flow.blocks[call.block][-1]] |= after[call.block]
+            occupied[self.flow.blocks[call.block].stop - 1] |= after[call.block]
         return occupied, ""
 
     def _summarize(self) -> str:
@@ -183,27 +184,26 @@ class _Solver:
 
     def _apply(self, summaries: dict[int, tuple[int, int]]) -> None:
         for call, own in self.own.items():
-            index = self.flow.blocks[call.block][-1]
+            index = self.flow.blocks[call.block].stop - 1
             least, most = summaries[call.entry]
             self.reads[index] = own | least
             self.kills[index] = ALL & ~most if _certain(self._instruction(call)) else 0
 
     def _solve(self, at_end: dict[int, int]) -> list[int]:
-        flow = self.flow
-        return liveness.live_out(flow.blocks, flow.successors, self.reads, self.kills, at_end)
+        return liveness.live_out(self.ranges, self.flow.successors, self.reads, self.kills, at_end)
 
     def _live_in(self, block: int, after: list[int]) -> int:
-        return liveness.live_in(self.flow.blocks[block], after[block], self.reads, self.kills)
+        return liveness.live_in(self.ranges[block], after[block], self.reads, self.kills)
 
     def _instruction(self, call: Call) -> Instruction:
-        return self.section.instructions[self.flow.blocks[call.block][-1]]
+        return self.section.instructions[self.flow.blocks[call.block].stop - 1]
 
     def _comes_back(self, call: Call) -> bool:
         """Whether the block loads the address behind its call, as a constant."""
         address = f"{self._instruction(call).offset + 16:#x}"
         return any(
             operand.text == address
-            for index in self.flow.blocks[call.block]
+            for index in self.flow.blocks[call.block].indices
             for operand in self.section.instructions[index].operands
         )
 

@@ -7,40 +7,28 @@ and what ptxas peels, unrolls or turns into a loop of its own has no ``for`` at 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from irlens.analyze.graph import LoopForest
+from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.loops import FunctionLoops
-from irlens.isa.sass import Instruction, Section
+from irlens.isa.ptx.control import BRANCHES
+from irlens.isa.sass import Instruction
 
-_BRANCHES = frozenset({"bra", "brx"})
 
-
-def match_loops(
-    section: Section, blocks: Sequence[range], forest: LoopForest, original: FunctionLoops | None
-) -> list[int | None]:
-    """Return for each loop of a section the index of that in the PTX.
+def match_loops(loops: Loops[Instruction], original: FunctionLoops | None) -> list[int | None]:
+    """Return for each loop of a section the index of the loop in the PTX it was made from.
 
     Args:
-        section: The kernel, traced to the PTX it was made from.
-        blocks: The indices of each block's instructions.
-        forest: The loops of these blocks.
+        loops: The kernel's, whose instructions are traced to the PTX they were made from.
         original: The kernel in PTX, if it is known.
 
     Returns:
         ``None`` for a loop that is none there, or may be one of several.
     """
     if original is None:
-        return [None] * len(forest.loops)
+        return [None] * len(loops.forest.loops)
     ptx = _Ptx(original)
-
-    def instructions(numbers: Iterable[int]) -> list[Instruction]:
-        return [section.instructions[index] for number in numbers for index in blocks[number]]
-
     return [
-        ptx.loop(
-            [section.instructions[blocks[latch][-1]] for latch in loop.latches],
-            instructions(loop.own),
-        )
-        for loop in forest.loops
+        ptx.loop([loops.block(latch)[-1] for latch in loop.latches], loops.own(index))
+        for index, loop in enumerate(loops.forest.loops)
     ]
 
 
@@ -56,9 +44,9 @@ class _Ptx:
                 self._innermost |= dict.fromkeys((i.line for i in original.block(block)), number)
             for latch in loop.latches:
                 last = original.block(latch)[-1:]
-                self._back |= {each.line: number for each in last if each.opcode in _BRANCHES}
+                self._back |= {each.line: number for each in last if each.opcode in BRANCHES}
 
-    def loop(self, back: Sequence[Instruction], own: Sequence[Instruction]) -> int | None:
+    def loop(self, back: Sequence[Instruction], own: Iterable[Instruction]) -> int | None:
         """Return the loop that branches back, and instructions of a loop alone, were made from."""
         made = {self._back.get(each.ptx_line or 0) for each in back}
         if len(made) == 1 and None not in made:

@@ -6,8 +6,9 @@ registers' contents; that is known of the PTX, and holds for what was made from 
 
 from collections.abc import Hashable, Sequence
 
-from irlens.analyze import sass_flow
+from irlens.analyze import sass_cfg
 from irlens.analyze.graph import find_loops
+from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, add_groups, by_header, finish
 from irlens.analyze.pipelines.originals import Original, take_over
 from irlens.analyze.sass_asynchronous import (
@@ -59,18 +60,19 @@ class _Finder:
     def __init__(self, section: Section, original: Original) -> None:
         self.drafts: dict[Key, Draft] = {}
         self._section = section
-        self._flow = sass_flow.build(section)
+        self._flow = sass_cfg.build(section)
         # Where control flow is not known, each block is one that nothing leads to.
         self._shift = 1 if self._flow.unknown else 0
         unrelated = ((),) * (len(self._flow.blocks) + 1)
-        known = sass_flow.with_far_jumps(self._flow)
+        known = sass_cfg.with_far_jumps(self._flow)
         self._successors = unrelated if self._flow.unknown else known
         self._forest = find_loops(self._successors)
+        loops = Loops(section.instructions, self._flow, self._forest)
         self._headers = [
             original.loops.header(loop).line if original.loops and loop is not None else None
-            for loop in match_loops(section, self._flow.blocks, self._forest, original.loops)
+            for loop in match_loops(loops, original.loops)
         ]
-        self._blocks = {n: b for b, inside in enumerate(self._flow.blocks) for n in inside}
+        self._blocks = {n: b for b, inside in enumerate(self._flow.ranges) for n in inside}
         self.originals = {
             each.offset: found
             for each in section.instructions
@@ -123,7 +125,7 @@ class _Finder:
 
     def _origin(self, index: int, kind: PipelineKind | None) -> Hashable:
         """Where an instruction comes from, and which mechanism's it is."""
-        source = self._section.instructions[index].source
+        source = self._section.instructions[index].locations
         return (kind, source) if kind is not None and source else None
 
     def _around(self, index: int, kind: PipelineKind | None) -> tuple[LoopKey, ...]:

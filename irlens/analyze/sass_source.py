@@ -39,15 +39,15 @@ def trace(section: Section, ptx_chains: Mapping[int, Chain]) -> Section:
     callers = _callers(ptx_chains)
     traced = []
     for instruction in section.instructions:
-        chain = instruction.source
+        chain = instruction.locations
         line = _moved(instruction.ptx_line, shift)
         if line is not None:
             chain = ptx_chains.get(line) or chain
-        if chain == instruction.source and len(chain) == 1:
+        if chain == instruction.locations and len(chain) == 1:
             known = callers.get(_line(chain[0]), set())
             chain = next(iter(known)) if len(known) == 1 else chain
-        same = chain == instruction.source and line == instruction.ptx_line
-        traced.append(instruction if same else replace(instruction, source=chain, ptx_line=line))
+        same = chain == instruction.locations and line == instruction.ptx_line
+        traced.append(instruction if same else replace(instruction, locations=chain, ptx_line=line))
     return replace(section, instructions=tuple(traced))
 
 
@@ -57,7 +57,7 @@ def _moved(line: int | None, shift: int | None) -> int | None:
 
 def _shift(section: Section, ptx_chains: Mapping[int, Chain]) -> int | None:
     """Return what to add to a line of PTX as the machine code counts; ``None`` if nothing fits."""
-    told = [each for each in section.instructions if each.ptx_line is not None and each.source]
+    told = [each for each in section.instructions if each.ptx_line is not None and each.locations]
     if not told:
         return None
     enough = _AGREEMENT * len(told)
@@ -71,7 +71,7 @@ def _agreeing(told: list[Instruction], ptx_chains: Mapping[int, Chain], shift: i
         1
         for each in told
         if (chain := ptx_chains.get((each.ptx_line or 0) + shift))
-        and _line(chain[0]) == _line(each.source[0])
+        and _line(chain[0]) == _line(each.locations[0])
     )
 
 

@@ -1,6 +1,6 @@
 """Spills in SASS: stores to local memory (STL) and loads from it (LDL)."""
 
-from irlens.analyze import sass_flow
+from irlens.analyze import sass_cfg
 from irlens.analyze.graph import find_loops
 from irlens.analyze.line_pressure import line_of
 from irlens.isa.sass import Instruction, Section
@@ -15,10 +15,10 @@ def find_spills(section: Section) -> list[SpillSite]:
     Stack arrays lie there too: in a kernel whose PTX declares none, all of them are spills. Code
     that nothing in the section is known to reach counts as outside of any loop.
     """
-    flow = sass_flow.build(section)
+    flow = sass_cfg.build(section)
     forest = find_loops(flow.successors)
     sites = []
-    for block, instructions in enumerate(flow.blocks):
+    for block, instructions in enumerate(flow.ranges):
         depth = forest.depth(block)
         for index in instructions:
             instruction = section.instructions[index]
@@ -34,7 +34,7 @@ def _site(instruction: Instruction, depth: int) -> SpillSite:
         kind="store" if instruction.opcode == "STL" else "load",
         place="memory",
         line=instruction.line,
-        source=line_of(instruction.source),
+        source=line_of(instruction.locations),
         loop_depth=depth,
         bytes=widths[0] if widths else 4,
     )

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from irlens.analyze.graph import predecessors
 from irlens.analyze.sass_asynchronous import at_barrier
-from irlens.analyze.sass_flow import Flow
+from irlens.analyze.sass_cfg import SassCfg
 from irlens.isa.sass import Instruction, Section
 
 
-def first_tries(section: Section, flow: Flow) -> Iterator[tuple[Instruction, Instruction]]:
+def first_tries(section: Section, flow: SassCfg) -> Iterator[tuple[Instruction, Instruction]]:
     """Yield each first try of a wait with the one that is repeated."""
     tries = _Tries(section, flow)
     for block in range(len(flow.blocks)):
@@ -23,7 +23,7 @@ def first_tries(section: Section, flow: Flow) -> Iterator[tuple[Instruction, Ins
 class _Tries:
     """Looks for tries around a section's blocks."""
 
-    def __init__(self, section: Section, flow: Flow) -> None:
+    def __init__(self, section: Section, flow: SassCfg) -> None:
         self._section = section
         self._flow = flow
         self._predecessors = predecessors(flow.successors)
@@ -31,7 +31,7 @@ class _Tries:
     def before(self, block: int) -> Iterator[tuple[Instruction, Instruction]]:
         """The first tries of what a block repeats, if it is a loop that does nothing else."""
         following = self._flow.successors[block]
-        repeated = self._section.instructions[self._flow.blocks[block][0]]
+        repeated = self._section.instructions[self._flow.blocks[block].start]
         if block not in following or not _asks(repeated):
             return
         goes_on = {self._past_jump(each) for each in following if each != block}
@@ -52,13 +52,15 @@ class _Tries:
                 yield from self._predecessors[source]
 
     def _last_try(self, block: int) -> Instruction | None:
-        found = (self._section.instructions[n] for n in reversed(self._flow.blocks[block]))
+        found = (self._section.instructions[n] for n in reversed(self._flow.blocks[block].indices))
         return next(filter(_asks, found), None)
 
     def _past_jump(self, block: int) -> int:
         """The block that one leads to which only jumps; otherwise itself."""
-        alone = len(self._flow.blocks[block]) == 1 and len(self._flow.successors[block]) == 1
-        opcode = self._section.instructions[self._flow.blocks[block][0]].opcode
+        alone = (
+            len(self._flow.blocks[block].indices) == 1 and len(self._flow.successors[block]) == 1
+        )
+        opcode = self._section.instructions[self._flow.blocks[block].start].opcode
         return self._flow.successors[block][0] if alone and opcode == "BRA" else block
 
 

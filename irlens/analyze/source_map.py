@@ -108,7 +108,7 @@ def _amdgcn(text: str) -> Iterator[tuple[int, Chain]]:
 def _sass(text: str, ptx_chains: dict[int, Chain]) -> Iterator[tuple[int, Chain]]:
     for section in sass.parse(text).sections:
         for instruction in sass_source.trace(section, ptx_chains).instructions:
-            yield instruction.line, instruction.source
+            yield instruction.line, instruction.locations
 
 
 _READERS: dict[str, Callable[[str], Iterator[tuple[int, Chain]]]] = {

@@ -223,9 +223,9 @@ def _pressure(parsed: Parsed, ledger: Ledger) -> Pressure:
 
         found["sass"] = sass_liveness.pressure(parsed.sass, sass_liveness.analyze(parsed.sass))
     if parsed.amdgcn is not None:
-        from irlens.analyze import amdgcn_cfg, amdgcn_liveness
+        from irlens.analyze import amdgcn_liveness
 
-        found["amdgcn"] = amdgcn_liveness.analyze(parsed.amdgcn, amdgcn_cfg.build(parsed.amdgcn))
+        found["amdgcn"] = amdgcn_liveness.analyze(parsed.amdgcn, cfg.build(parsed.amdgcn))
     for stage, pressure in found.items():
         ledger.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
         if pressure.peak is None:
@@ -235,9 +235,9 @@ def _pressure(parsed: Parsed, ledger: Ledger) -> Pressure:
 
 def _spills(parsed: Parsed, demand: Demand, ledger: Ledger) -> list[SpillSite] | None:
     if parsed.amdgcn is not None:
-        from irlens.analyze import amdgcn_cfg, amdgcn_spills
+        from irlens.analyze import amdgcn_spills
 
-        return amdgcn_spills.find_spills(amdgcn_cfg.build(parsed.amdgcn))
+        return amdgcn_spills.find_spills(parsed.amdgcn, cfg.build(parsed.amdgcn))
     if demand.resources.local_bytes == 0:
         return []
     if parsed.sass is not None:

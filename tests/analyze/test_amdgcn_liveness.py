@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.analyze import amdgcn_cfg, amdgcn_liveness, liveness
-from irlens.analyze.amdgcn_cfg import Cfg
+from irlens.analyze import amdgcn_liveness, cfg, liveness
 from irlens.analyze.amdgcn_liveness import Registers
+from irlens.analyze.cfg import Cfg
 from irlens.isa.amdgcn import Function, Instruction, parse
 from irlens.isa.amdgcn.registers import FILES, VECTOR, access, numbers
 from irlens.model.errors import ArtifactError
@@ -94,16 +94,16 @@ def test_operands_are_what_the_machine_code_has(name: str) -> None:
         assert reads <= _named(found.reads) <= reads | undefined, instruction.text
 
 
-def _written_before(cfg: Cfg, registers: Registers) -> list[int]:
+def _written_before(flow: Cfg, registers: Registers) -> list[int]:
     """What is written on some way to each block, found by going all of them."""
-    before = [registers.at_entry if not index else 0 for index in range(len(cfg.blocks))]
-    pending = set(range(len(cfg.blocks)))
+    before = [registers.at_entry if not index else 0 for index in range(len(flow.blocks))]
+    pending = set(range(len(flow.blocks)))
     while pending:
         block = pending.pop()
         behind = before[block]
-        for index in cfg.ranges[block]:
+        for index in flow.ranges[block]:
             behind |= registers.writes[index]
-        for target in cfg.successors[block]:
+        for target in flow.successors[block]:
             if behind & ~before[target]:
                 before[target] |= behind
                 pending.add(target)
@@ -124,20 +124,20 @@ def _written_by_halves(kernel: Function) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_live_into_blocks_is_what_the_machine_code_has(name: str) -> None:
     kernel = _kernel(name)
-    cfg = amdgcn_cfg.build(kernel)
-    registers = amdgcn_liveness.collect(kernel, cfg)
+    flow = cfg.build(kernel)
+    registers = amdgcn_liveness.collect(kernel, flow)
     assert isinstance(registers, Registers)
     reads, kills = registers.reads, registers.kills
-    after = liveness.live_out(cfg.ranges, cfg.successors, reads, kills)
-    written = _written_before(cfg, registers)
+    after = liveness.live_out(flow.ranges, flow.successors, reads, kills)
+    written = _written_before(flow, registers)
     _, live, undefined = _machine_code(name)
     # Of halves written one after the other we say that the first write leaves something.
     undefined |= _written_by_halves(kernel)
     compared = 0
-    for index, block in enumerate(cfg.blocks):
+    for index, block in enumerate(flow.blocks):
         match = re.fullmatch(r"\.LBB\d+_(\d+)", block.label or "")
         if match and match[1] in live:
-            entering = liveness.live_in(cfg.ranges[index], after[index], reads, kills)
+            entering = liveness.live_in(flow.ranges[index], after[index], reads, kills)
             # LLVM lists a pointer that was rematerialised in the end, and nothing reads any more.
             missing = live[match[1]] - _named(entering)
             assert missing <= ({"s20", "s21", "s22", "s23"} if name == "wider_s2.gfx90a" else set())
@@ -152,9 +152,9 @@ def test_live_into_blocks_is_what_the_machine_code_has(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_peak_fits_what_is_allocated(name: str) -> None:
     kernel = _kernel(name)
-    cfg = amdgcn_cfg.build(kernel)
-    found = amdgcn_liveness.analyze(kernel, cfg)
-    peaks = amdgcn_liveness.file_peaks(kernel, cfg)
+    flow = cfg.build(kernel)
+    found = amdgcn_liveness.analyze(kernel, flow)
+    peaks = amdgcn_liveness.file_peaks(kernel, flow)
     assert found.peak is not None
     assert peaks is not None
     assert peaks.vgprs <= kernel.info["NumVgprs"]
@@ -169,7 +169,7 @@ def test_the_peak_fits_what_is_allocated(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_record_agrees_with_itself(name: str) -> None:
     kernel = _kernel(name)
-    found = amdgcn_liveness.analyze(kernel, amdgcn_cfg.build(kernel))
+    found = amdgcn_liveness.analyze(kernel, cfg.build(kernel))
     assert found.peak == max(found.curve) == sum(group.registers for group in found.live)
     at = found.curve.index(found.peak)
     assert kernel.instructions[at].line == found.line
@@ -182,19 +182,19 @@ def test_a_softmax_that_carries_rows_holds_one_more_pair_of_registers_per_stage(
     peaks = {}
     for stages in (3, 4, 5):
         kernel = _kernel(f"softmax_s{stages}.gfx942")
-        peaks[stages] = amdgcn_liveness.analyze(kernel, amdgcn_cfg.build(kernel)).peak
+        peaks[stages] = amdgcn_liveness.analyze(kernel, cfg.build(kernel)).peak
     assert peaks == {3: 30, 4: 34, 5: 38}
 
 
-def _naive(cfg: Cfg, registers: Registers) -> list[int]:
+def _naive(flow: Cfg, registers: Registers) -> list[int]:
     """What is live before each instruction, found by asking of each read who it reaches."""
     before: dict[int, list[int]] = {}
-    ranges = cfg.ranges
+    ranges = flow.ranges
     for block, instructions in enumerate(ranges):
         for index in instructions:
             if index != instructions.start:
                 before.setdefault(index, []).append(index - 1)
-        for target in cfg.successors[block]:
+        for target in flow.successors[block]:
             if ranges[target] and instructions:
                 before.setdefault(ranges[target].start, []).append(instructions[-1])
     live = [0] * len(registers.reads)
@@ -214,13 +214,13 @@ def _naive(cfg: Cfg, registers: Registers) -> list[int]:
 @pytest.mark.parametrize("name", ["softmax_s4.gfx942", "matmul_s3.gfx1201", "some.gfx942"])
 def test_liveness_is_what_a_naive_search_finds(name: str) -> None:
     kernel = _kernel(name)
-    cfg = amdgcn_cfg.build(kernel)
-    registers = amdgcn_liveness.collect(kernel, cfg)
+    flow = cfg.build(kernel)
+    registers = amdgcn_liveness.collect(kernel, flow)
     assert isinstance(registers, Registers)
-    naive = _naive(cfg, registers)
-    found = amdgcn_liveness.analyze(kernel, cfg).curve
-    after = liveness.live_out(cfg.ranges, cfg.successors, registers.reads, registers.kills)
-    for block, leaving in zip(cfg.ranges, after, strict=True):
+    naive = _naive(flow, registers)
+    found = amdgcn_liveness.analyze(kernel, flow).curve
+    after = liveness.live_out(flow.ranges, flow.successors, registers.reads, registers.kills)
+    for block, leaving in zip(flow.ranges, after, strict=True):
         for index, before, _ in liveness.walk(block, leaving, registers.reads, registers.kills):
             assert before == naive[index]
             results = (registers.writes[index] & VECTOR).bit_count()
@@ -280,10 +280,10 @@ def test_what_the_corpus_does_not_have(text: str, reads: str, writes: str, kills
 def test_what_is_not_known_is_not_guessed(text: str) -> None:
     assert access(_instruction(text), 64) is None
     function = _function(text, "s_endpgm")
-    found = amdgcn_liveness.analyze(function, amdgcn_cfg.build(function))
+    found = amdgcn_liveness.analyze(function, cfg.build(function))
     assert found.peak is None
     assert found.reason
-    assert amdgcn_liveness.file_peaks(function, amdgcn_cfg.build(function)) is None
+    assert amdgcn_liveness.file_peaks(function, cfg.build(function)) is None
 
 
 def test_values_of_lanes_that_are_off_live_on() -> None:
@@ -301,7 +301,7 @@ def test_values_of_lanes_that_are_off_live_on() -> None:
             "global_store_dword v[0:1], v1, off",
             "s_endpgm",
         )
-        return amdgcn_liveness.analyze(function, amdgcn_cfg.build(function)).peak
+        return amdgcn_liveness.analyze(function, cfg.build(function)).peak
 
     assert peak("s_and_saveexec_b64 s[0:1], vcc") == 3
     assert peak("s_and_saveexec_b64 s[0:1], vcc", "s_or_b64 exec, exec, s[0:1]") == 2
@@ -316,7 +316,7 @@ def test_a_register_counts_from_its_first_write_on() -> None:
         "global_store_dword v[0:1], v9, off",
         "s_endpgm",
     )
-    found = amdgcn_liveness.analyze(function, amdgcn_cfg.build(function))
+    found = amdgcn_liveness.analyze(function, cfg.build(function))
     # v0 is filled by the hardware, v1 by nobody.
     assert found.curve == (1, 2, 2, 2, 0)
     assert [(group.source, group.registers) for group in found.live] == [(None, 2)]
@@ -324,7 +324,7 @@ def test_a_register_counts_from_its_first_write_on() -> None:
 
 def test_places_are_lines_of_the_kernel() -> None:
     kernel = _kernel("softmax_s4.gfx942")
-    found = amdgcn_liveness.analyze(kernel, amdgcn_cfg.build(kernel))
+    found = amdgcn_liveness.analyze(kernel, cfg.build(kernel))
     assert {line.source.file for line in found.lines} == {"loops.py"}
     assert {line.source.file for line in found.innermost} == {"loops.py", "standard.py"}
     assert isinstance(found.source, SourceLocation)
@@ -342,22 +342,22 @@ def test_control_flow() -> None:
         "s_endpgm",
         ".L3:",
     )
-    cfg = amdgcn_cfg.build(function)
-    assert [(block.label, block.start, block.stop) for block in cfg.blocks] == [
+    flow = cfg.build(function)
+    assert [(block.label, block.start, block.stop) for block in flow.blocks] == [
         (None, 0, 1),
         (".L1", 1, 3),
         (None, 3, 4),
         (".L2", 4, 5),
         (".L3", 5, 5),
     ]
-    assert cfg.successors == ((3, 1), (1, 2), (4,), (), ())
-    assert cfg.unknown == ""
-    assert cfg.blocks[1].line == 4
+    assert flow.successors == ((3, 1), (1, 2), (4,), (), ())
+    assert flow.unknown == ""
+    assert flow.blocks[1].line == 4
 
 
 def test_a_branch_to_nowhere_is_an_error() -> None:
     with pytest.raises(ArtifactError, match=r"amdgcn:3: branch to '\.L9', which is not there"):
-        amdgcn_cfg.build(_function("s_branch .L9"))
+        cfg.build(_function("s_branch .L9"))
 
 
 @given(
@@ -374,11 +374,11 @@ def test_any_control_flow_agrees_with_the_naive_search(lines: list[str]) -> None
     labelled = [part for n, line in enumerate(lines) for part in (f".L{n}:", line)]
     labelled += [f".L{n}:" for n in range(len(lines), 13)]
     function = _function(*labelled)
-    cfg = amdgcn_cfg.build(function)
-    registers = amdgcn_liveness.collect(function, cfg)
+    flow = cfg.build(function)
+    registers = amdgcn_liveness.collect(function, flow)
     assert isinstance(registers, Registers)
-    naive = _naive(cfg, registers)
-    after = liveness.live_out(cfg.ranges, cfg.successors, registers.reads, registers.kills)
-    for block, leaving in zip(cfg.ranges, after, strict=True):
+    naive = _naive(flow, registers)
+    after = liveness.live_out(flow.ranges, flow.successors, registers.reads, registers.kills)
+    for block, leaving in zip(flow.ranges, after, strict=True):
         for index, before, _ in liveness.walk(block, leaving, registers.reads, registers.kills):
             assert before == naive[index]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import irlens
-from irlens.analyze import sass_flow, sass_liveness
+from irlens.analyze import sass_cfg, sass_liveness
 from irlens.analyze.sass_liveness import SassLiveness
 from irlens.artifacts import tools
 from irlens.isa import sass
@@ -195,9 +195,9 @@ def occupied_with_inlining(section: Section) -> list[int]:
     A node is an instruction together with the calls that led to it. What one instruction holds
     is the union over its copies. Plain sets and plain repetition until nothing changes.
     """
-    flow = sass_flow.build(section)
-    block_of = {index: n for n, block in enumerate(flow.blocks) for index in block}
-    entry_of = {flow.blocks[call.block][-1]: call.entry for call in flow.calls}
+    flow = sass_cfg.build(section)
+    block_of = {index: n for n, block in enumerate(flow.ranges) for index in block}
+    entry_of = {flow.blocks[call.block].stop - 1: call.entry for call in flow.calls}
     following: dict[Node, list[Node]] = {}
     pending: list[Node] = [(0, ())]
     while pending:
@@ -205,7 +205,7 @@ def occupied_with_inlining(section: Section) -> list[int]:
         if node in following:
             continue
         index, stack = node
-        block = flow.blocks[block_of[index]]
+        block = flow.blocks[block_of[index]].indices
         targets = [(flow.blocks[n].start, stack) for n in flow.successors[block_of[index]]]
         if index != block[-1]:
             targets = [(index + 1, stack)]
@@ -252,7 +252,7 @@ def test_code_outside_of_the_cubin_is_not_guessed_at() -> None:
     assert (pressure.peak, pressure.lines, pressure.curve) == (None, (), ())
     assert pressure.reason == found.unknown
     # It comes back: which code follows which is known.
-    flow = sass_flow.build(section_of("sm90_printing"))
+    flow = sass_cfg.build(section_of("sm90_printing"))
     assert (flow.unknown, flow.outside) == ("", found.unknown)
 
 
@@ -374,7 +374,7 @@ def test_pressure_sums_up_lines_and_peak() -> None:
     by_line = {line.source: line for line in pressure.lines}
     assert by_line[pressure.source].peak == pressure.peak
     assert sum(line.instructions for line in pressure.lines) == sum(
-        bool(each.source) for each in section.instructions
+        bool(each.locations) for each in section.instructions
     )
     assert sass_liveness.pressure(section, found, curve=False).curve == ()
 

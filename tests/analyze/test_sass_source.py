@@ -27,7 +27,7 @@ SUM = SourceLocation("standard.py", 170, 27)
 
 def sources(ptx_chains: dict[int, tuple[SourceLocation, ...]]) -> list[tuple[str, ...]]:
     (section,) = sass.parse(LISTING).sections
-    return [tuple(map(str, each.source)) for each in trace(section, ptx_chains).instructions]
+    return [tuple(map(str, each.locations)) for each in trace(section, ptx_chains).instructions]
 
 
 @pytest.mark.parametrize("shift", [0, 6, -3])

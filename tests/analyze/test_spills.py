@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.analyze import amdgcn_cfg, amdgcn_spills, sass_spills
+from irlens.analyze import amdgcn_spills, cfg, sass_spills
 from irlens.isa import amdgcn, sass
 from irlens.model.spills import SpillSite
 
@@ -29,7 +29,7 @@ def _texts() -> dict[str, str]:
 
 def _sites(text: str) -> list[SpillSite]:
     (function,) = amdgcn.parse(text).functions
-    return amdgcn_spills.find_spills(amdgcn_cfg.build(function))
+    return amdgcn_spills.find_spills(function, cfg.build(function))
 
 
 @pytest.mark.parametrize("name", sorted(_texts()))

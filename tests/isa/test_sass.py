@@ -110,7 +110,7 @@ def test_source_lines_hold_until_the_next_and_run_from_the_inside_out() -> None:
         + '\t//## File "/b/kernel.py", line 7\n'
         + "        /*0030*/  NOP ;\n"
     )
-    chains = [each.source for each in sass.parse(text).sections[0].instructions]
+    chains = [each.locations for each in sass.parse(text).sections[0].instructions]
     inlined = tuple(
         SourceLocation(*place)
         for place in (("standard.py", 196), ("standard.py", 216), ("kernel.py", 61))

@@ -104,7 +104,7 @@ class _Finder:
         requested: RequestedStages,
         of_source: SourceBytes,
     ) -> None:
-        self.loops = KernelLoops(function)
+        self.loops = KernelLoops.of(function)
         self.lanes = 32 if function.directives.get("wavefront_size32") else 64
         self.stores_apart = stores_count_apart(function)
         self.threads = threads

@@ -1,11 +1,8 @@
 """Loops of a PTX function, with what every kind of pipeline wants to know about them."""
 
-from collections.abc import Iterator
-
-import msgspec
-
-from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.cfg import Cfg
+from irlens.analyze.graph import find_loops
+from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.warp_groups import WARP_SIZE, Specialization
 from irlens.isa.ptx import Address, Function, Instruction, Operand, Register, Symbol
 from irlens.isa.ptx.registers import access
@@ -17,31 +14,18 @@ _STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
 _ADDRESSING = frozenset({"add", "cvta", "mad", "mov", "selp", "sub"})
 
 
-class FunctionLoops(msgspec.Struct, frozen=True):
-    """A function, its control flow and its loops.
+class FunctionLoops(Loops[Instruction], frozen=True, kw_only=True):
+    """A PTX function, its control flow and its loops.
 
     Attributes:
         function: The function.
-        cfg: Its control flow.
-        forest: Its loops.
         lookups: Where in the text loads of the program's own tables start.
         specialization: Who runs what, where not all warps do the same.
     """
 
     function: Function
-    cfg: Cfg
-    forest: LoopForest
     lookups: frozenset[int]
     specialization: Specialization | None = None
-
-    def block(self, index: int) -> tuple[Instruction, ...]:
-        """Instructions of a block."""
-        block = self.cfg.blocks[index]
-        return self.function.instructions[block.start : block.stop]
-
-    def header(self, loop: int) -> Block:
-        """The block that a loop is entered through."""
-        return self.cfg.blocks[self.forest.loops[loop].header]
 
     def name(self, loop: int) -> str:
         """Label of a loop's header; a loop around the function's start has none to jump to."""
@@ -63,11 +47,6 @@ class FunctionLoops(msgspec.Struct, frozen=True):
             return threads_per_cta
         group = self.warp_group(block)
         return None if group is None else group.num_warps * WARP_SIZE
-
-    def own(self, loop: int) -> Iterator[Instruction]:
-        """Instructions of a loop, without those of its inner loops."""
-        for block in self.forest.loops[loop].own:
-            yield from self.block(block)
 
     def locations(self, loop: int) -> tuple[SourceLocation, ...]:
         """Where the debug information says the loop stands: the location of its back edge.
@@ -93,8 +72,14 @@ def analyze_loops(
     function: Function, cfg: Cfg, specialization: Specialization | None = None
 ) -> FunctionLoops:
     """Find a function's loops."""
-    forest = find_loops(cfg.successors)
-    return FunctionLoops(function, cfg, forest, _lookups(function), specialization)
+    return FunctionLoops(
+        function.instructions,
+        cfg,
+        find_loops(cfg.successors),
+        function=function,
+        lookups=_lookups(function),
+        specialization=specialization,
+    )
 
 
 def _lookups(function: Function) -> frozenset[int]:

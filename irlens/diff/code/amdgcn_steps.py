@@ -1,8 +1,8 @@
 """What AMD's instructions do with registers, step by step."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from irlens.analyze import amdgcn_cfg, amdgcn_liveness
+from irlens.analyze import amdgcn_liveness, cfg
 from irlens.diff.code.registers import by_name, follow
 from irlens.diff.code.steps import Followed, Step, Use
 from irlens.isa import amdgcn
@@ -23,15 +23,15 @@ def values(function: amdgcn.Function, named: Mapping[int, int]) -> Followed:
     """
     steps = list(_steps(function.instructions, named))
     try:
-        cfg = amdgcn_cfg.build(function)
+        flow = cfg.build(function)
     except ArtifactError:
         return by_name(function.name, steps)
-    if cfg.unknown or any(isinstance(each, amdgcn.Unknown) for each in function.statements):
+    if flow.unknown or any(isinstance(each, amdgcn.Unknown) for each in function.statements):
         return by_name(function.name, steps)
-    return follow(function.name, cfg.ranges, cfg.successors, steps)
+    return follow(function.name, flow.ranges, flow.successors, steps)
 
 
-def _steps(instructions: list[amdgcn.Instruction], named: Mapping[int, int]) -> Iterator[Step]:
+def _steps(instructions: Sequence[amdgcn.Instruction], named: Mapping[int, int]) -> Iterator[Step]:
     narrowed = False
     for each in instructions:
         uses = _uses(each, narrowed=narrowed)

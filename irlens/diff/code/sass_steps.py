@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from irlens.analyze import sass_flow
+from irlens.analyze import sass_cfg
 from irlens.analyze.graph import Successors
-from irlens.analyze.sass_flow import Flow
+from irlens.analyze.sass_cfg import SassCfg
 from irlens.diff.code.registers import by_name, follow
 from irlens.diff.code.steps import Followed, Register, Step, Use
 from irlens.isa import sass
@@ -37,13 +37,13 @@ def values(section: sass.Section, named: Mapping[int, int]) -> Followed:
             number the instruction is not understood.
     """
     steps = [_step(each, named.get(each.line, 0)) for each in section.instructions]
-    flow = sass_flow.build(section)
+    flow = sass_cfg.build(section)
     if flow.unknown or flow.outside:
         return by_name(section.name, steps)
-    return follow(section.name, flow.blocks, _with_calls(flow), steps)
+    return follow(section.name, flow.ranges, _with_calls(flow), steps)
 
 
-def _with_calls(flow: Flow) -> Successors:
+def _with_calls(flow: SassCfg) -> Successors:
     """A call leads to the subroutine, too."""
     successors = [list(each) for each in flow.successors]
     for call in flow.calls:

@@ -1,16 +1,15 @@
 """AMDGPU assembly as LLVM prints it: the text as records, rebuilt byte for byte by joining them."""
 
+from irlens.isa.amdgcn.function import Function, Program
 from irlens.isa.amdgcn.operands import Operand, Operation, RegisterRange
 from irlens.isa.amdgcn.parser import parse
 from irlens.isa.amdgcn.records import (
     Comment,
     Directive,
-    Function,
     Instruction,
     Label,
     Loc,
     Metadata,
-    Program,
     Statement,
     Unknown,
 )

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.mix import classify
+from irlens.isa.amdgcn.records import FunctionBody, Instruction
 
 #: A queue of operations that complete in order: vmcnt or LOADcnt, ASYNCcnt, TENSORcnt.
 Counter: TypeAlias = Literal["load", "async", "tensor"]
@@ -94,7 +94,7 @@ def writes_lds(instruction: Instruction) -> bool:
     return classify(instruction.operations[0]) in ("LDS store", "global to LDS")
 
 
-def stores_count_apart(function: Function) -> bool:
+def stores_count_apart(function: FunctionBody) -> bool:
     """Whether stores have a counter of their own: they do from gfx10 on.
 
     The descriptor has fields since then that it did not have before.

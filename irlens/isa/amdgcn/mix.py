@@ -7,7 +7,8 @@ LLVM, "AMDGPU Instruction Syntax"): what executes the instruction, what it does,
 import re
 from collections import Counter
 
-from irlens.isa.amdgcn import Function, Instruction, Operation
+from irlens.isa.amdgcn.operands import Operation
+from irlens.isa.amdgcn.records import FunctionBody, Instruction
 from irlens.model.report import InstructionMix
 
 #: Instructions of each class, by as much of the mnemonic as decides it; the longest match counts.
@@ -104,7 +105,7 @@ def _is_spill(instruction: Instruction) -> bool:
     return "-byte Folded " in instruction.text
 
 
-def instruction_mix(function: Function) -> InstructionMix:
+def instruction_mix(function: FunctionBody) -> InstructionMix:
     """Count a function's operations by class, each once however often it would run.
 
     A dual-issue instruction counts as the two operations that it issues.

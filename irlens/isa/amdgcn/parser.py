@@ -4,16 +4,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from irlens.isa.amdgcn.function import Function, Program
 from irlens.isa.amdgcn.operands import Operation, read_operations
 from irlens.isa.amdgcn.records import (
     Comment,
     Directive,
-    Function,
     Instruction,
     Label,
     Loc,
     Metadata,
-    Program,
     Statement,
     Unknown,
 )
@@ -176,6 +175,7 @@ def _functions(statements: tuple[Statement, ...]) -> list[Function]:
             name=name,
             is_kernel=name in outline.descriptors,
             statements=tuple(body),
+            instructions=tuple(each for each in body if isinstance(each, Instruction)),
             directives=outline.descriptors.get(name, {}),
             info=outline.info[name],
         )

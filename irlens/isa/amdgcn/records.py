@@ -1,7 +1,5 @@
 """What a file of AMDGPU assembly is made of: statements in the order of the text, and views."""
 
-from collections import Counter
-
 import msgspec
 
 from irlens.isa.amdgcn.operands import Operation
@@ -84,13 +82,14 @@ class Unknown(Statement, frozen=True, gc=False):
     """A line that has none of the known forms."""
 
 
-class Function(msgspec.Struct, frozen=True):
-    """A function: its statements from its label on, and what LLVM says of it.
+class FunctionBody(msgspec.Struct, frozen=True):
+    """What the text says of a function: its statements from its label on, and LLVM's notes.
 
     Attributes:
         name: The symbol.
         is_kernel: Whether it has a descriptor (``.amdhsa_kernel``).
         statements: Up to the label of its end.
+        instructions: The instructions among them.
         directives: The descriptor's integer fields, by their names without ".amdhsa_".
         info: The figures of the comment "Kernel info" (or "Function info"): "NumVgprs",
             "ScratchSize", "Occupancy", ... Sizes are bytes. ``Occupancy`` is waves per SIMD as
@@ -100,40 +99,11 @@ class Function(msgspec.Struct, frozen=True):
     name: str
     is_kernel: bool
     statements: tuple[Statement, ...]
+    instructions: tuple[Instruction, ...]
     directives: dict[str, int]
     info: dict[str, int]
 
     @property
-    def instructions(self) -> list[Instruction]:
-        """Its instructions in order."""
-        return [each for each in self.statements if isinstance(each, Instruction)]
-
-
-class Program(msgspec.Struct, frozen=True):
-    """A whole file.
-
-    Attributes:
-        target: As ``.amdgcn_target`` has it, "amdgcn-amd-amdhsa--gfx942".
-        statements: All of them.
-        functions: In the order of the text.
-    """
-
-    target: str | None
-    statements: tuple[Statement, ...]
-    functions: tuple[Function, ...]
-
-    @property
-    def kernels(self) -> list[Function]:
-        """The functions that a launch can name."""
-        return [function for function in self.functions if function.is_kernel]
-
-    @property
-    def metadata(self) -> str | None:
-        """The YAML of the metadata, not looked into."""
-        return next((each.yaml for each in self.statements if isinstance(each, Metadata)), None)
-
-    @property
-    def unknown(self) -> dict[str, int]:
-        """Lines of no known form, by their first word, with their counts."""
-        lines = (each.text.split() for each in self.statements if isinstance(each, Unknown))
-        return dict(sorted(Counter(words[0] for words in lines if words).items()))
+    def line(self) -> int:
+        """1-based line of its first statement."""
+        return self.statements[0].line if self.statements else 1

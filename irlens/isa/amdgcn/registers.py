@@ -14,8 +14,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from irlens.isa.amdgcn import Instruction, Operand, Operation, RegisterRange
 from irlens.isa.amdgcn.mix import classify
+from irlens.isa.amdgcn.operands import Operand, Operation, RegisterRange
+from irlens.isa.amdgcn.records import Instruction
 
 #: First bit and number of registers of each file.
 _LAYOUT = {"v": (0, 1024), "a": (1024, 512), "s": (1536, 128), "vcc": (1664, 2)}

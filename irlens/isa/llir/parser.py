@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from irlens.isa.dialect import BlockLabel, ControlFlow, Terminator
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
@@ -16,7 +17,9 @@ from irlens.model.source import SourceLocation
 _MAX_CHAIN = 64
 
 _DEFINE = re.compile(r'define\b[^@\n]*@(?:"(?P<quoted>[^"\n]*)"|(?P<name>[\w$.-]+))')
-_LABEL = re.compile(r'(?:"[^"\n]*"|[\w$.-]+):')
+_NAME = r'(?:"[^"\n]*"|[\w$.-]+)'
+_LABEL = re.compile(rf"(?P<name>{_NAME}):")
+_TARGET = re.compile(rf"label %(?P<name>{_NAME})")
 _OPCODE = re.compile(
     r'\s+(?:(?:%"[^"\n]*"|%[\w$.-]+)\s*=\s*)?(?:(?:tail|musttail|notail)\s+)?(?P<opcode>[a-z]\w*)'
 )
@@ -24,6 +27,12 @@ _DEBUG = re.compile(r"!dbg !(?P<node>\d+)")
 _NODE = re.compile(r"!(?P<number>\d+) = (?:distinct )?!(?P<kind>DI\w+)\((?P<fields>.*)\)\s*$")
 _FIELD = re.compile(
     r'(?P<name>\w+): (?:"(?P<text>(?:[^"\\]|\\.)*)"|!(?P<node>\d+)|(?P<value>[^,]+))'
+)
+
+
+#: Instructions that end a block (LLVM Language Reference, "Terminator Instructions").
+_TERMINATORS = frozenset(
+    {"ret", "br", "switch", "indirectbr", "invoke", "callbr", "resume", "unreachable"}
 )
 
 
@@ -35,20 +44,50 @@ class Instruction(msgspec.Struct, frozen=True, gc=False):
         end_line: Its last: a ``switch`` stretches over several.
         opcode: "load", "call", ...
         locations: Source location, innermost first, then the calls it was inlined through.
+        targets: Labels it can branch to; ``None`` where it does not end a block.
     """
 
     line: int
     end_line: int
     opcode: str
     locations: tuple[SourceLocation, ...]
+    targets: tuple[str, ...] | None = None
+
+
+class Label(msgspec.Struct, frozen=True, gc=False):
+    """A label.
+
+    Attributes:
+        name: As written, without the colon.
+        line: 1-based.
+        position: Index of the instruction behind it.
+    """
+
+    name: str
+    line: int
+    position: int
 
 
 class Function(msgspec.Struct, frozen=True):
-    """A function with a body."""
+    """A function with a body (``irlens.isa.dialect.Function``)."""
 
     name: str
     line: int
     instructions: tuple[Instruction, ...]
+    labels: tuple[Label, ...] = ()
+
+    def control_flow(self) -> ControlFlow:
+        """Return where basic blocks end and begin; branches to missing labels lead nowhere."""
+        labels = [each for each in self.labels if each.position < len(self.instructions)]
+        positions = {label.name: label.position for label in labels}
+        return ControlFlow(
+            terminators={
+                index: Terminator(tuple(positions[n] for n in each.targets if n in positions))
+                for index, each in enumerate(self.instructions)
+                if each.targets is not None
+            },
+            labels={each.position: BlockLabel(each.name, each.line) for each in reversed(labels)},
+        )
 
 
 class Module(msgspec.Struct, frozen=True):
@@ -80,7 +119,7 @@ def parse(text: str) -> Module:
             end = _end_of_body(lines, at)
             name = defined["quoted"] if defined["quoted"] is not None else defined["name"]
             body = _body(lines, at + 1, end, places, unknown)
-            functions.append(Function(name, at + 1, tuple(body)))
+            functions.append(Function(name, at + 1, *body))
             at = end
         at += 1
     return Module(tuple(functions), tuple(unknown))
@@ -102,8 +141,9 @@ def _end_of_body(lines: list[str], start: int) -> int:
 
 def _body(
     lines: list[str], start: int, end: int, places: "_Places", unknown: list[int]
-) -> list[Instruction]:
-    instructions = []
+) -> tuple[tuple[Instruction, ...], tuple[Label, ...]]:
+    instructions: list[Instruction] = []
+    labels: list[Label] = []
     at = start
     while at < end:
         line = lines[at]
@@ -115,13 +155,19 @@ def _body(
                     at += 1
             debug = _DEBUG.search(lines[min(at, end - 1)], 0)
             locations = places.chain(int(debug["node"])) if debug else ()
-            instructions.append(Instruction(first + 1, at + 1, matched["opcode"], locations))
-        elif (
-            line.strip() and not line.lstrip().startswith((";", "#dbg_")) and not _LABEL.match(line)
-        ):
+            targets = None
+            if matched["opcode"] in _TERMINATORS:
+                text = "\n".join(lines[first : at + 1])
+                targets = tuple(match["name"] for match in _TARGET.finditer(text))
+            instructions.append(
+                Instruction(first + 1, at + 1, matched["opcode"], locations, targets)
+            )
+        elif label := _LABEL.match(line):
+            labels.append(Label(label["name"], at + 1, len(instructions)))
+        elif line.strip() and not line.lstrip().startswith((";", "#dbg_")):
             unknown.append(at + 1)
         at += 1
-    return instructions
+    return tuple(instructions), tuple(labels)
 
 
 class _Places:

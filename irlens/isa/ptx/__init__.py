@@ -1,5 +1,6 @@
 """PTX, NVIDIA's virtual assembly: the text as records, rebuilt byte for byte by joining them."""
 
+from irlens.isa.ptx.function import Function, PtxModule
 from irlens.isa.ptx.operands import (
     Address,
     ArgumentList,
@@ -17,12 +18,10 @@ from irlens.isa.ptx.records import (
     Brace,
     Declaration,
     Directive,
-    Function,
     FunctionHeader,
     Instruction,
     Label,
     Loc,
-    PtxModule,
     RegisterDeclaration,
     RegisterGroup,
     Scope,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from irlens.isa.ptx import Function, Instruction
+from irlens.isa.ptx.records import FunctionBody, Instruction
 from irlens.model.report import InstructionMix
 
 #: Instructions of each class, by as much of their dotted name as decides it. Those of
@@ -70,7 +70,7 @@ def classify(instruction: Instruction) -> str | None:
     return None
 
 
-def instruction_mix(function: Function) -> InstructionMix:
+def instruction_mix(function: FunctionBody) -> InstructionMix:
     """Count a function's instructions by class, each once however often it would run."""
     classes: Counter[str] = Counter()
     unknown: Counter[str] = Counter()

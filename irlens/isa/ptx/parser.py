@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from irlens.isa.ptx import declarations, lexer
+from irlens.isa.ptx.function import Function, PtxModule
 from irlens.isa.ptx.lexer import Kind, Token, without_comments
 from irlens.isa.ptx.locations import LocationReader, read_file
 from irlens.isa.ptx.operands import OperandReader
@@ -11,12 +12,10 @@ from irlens.isa.ptx.records import (
     Brace,
     Declaration,
     Directive,
-    Function,
     FunctionHeader,
     Instruction,
     Label,
     Loc,
-    PtxModule,
     RegisterDeclaration,
     RegisterGroup,
     Scope,

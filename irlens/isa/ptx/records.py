@@ -4,7 +4,6 @@ Every statement owns its slice of the input: the white space and comments before
 and its own characters (``text``). Joining the two over all statements gives the input back.
 """
 
-from collections import Counter
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -209,8 +208,8 @@ class Scope(msgspec.Struct, frozen=True, gc=False):
     registers: dict[tuple[str, bool], RegisterGroup]
 
 
-class Function(msgspec.Struct, frozen=True, kw_only=True):
-    """A function with a body.
+class FunctionBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What the text says of a function with a body.
 
     Attributes:
         kind: "entry" for a kernel, "func" for a device function, "fragment" for instructions
@@ -284,44 +283,3 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
                 return found
             scope = self.scopes[scope].parent
         return None
-
-
-class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
-    """A parsed PTX text.
-
-    Attributes:
-        version: Of the PTX ISA ("8.7"); ``None`` in a fragment.
-        target: First name behind ``.target`` ("sm_90a"); ``None`` in a fragment.
-        address_size: 32 or 64 bits; ``None`` where the text does not say.
-        files: Base names by their number in ``.file``.
-        statements: All of the text in order, functions' bodies included.
-        functions: Functions with a body, in order; then the fragment, if there is one.
-        declarations: Functions declared without a body.
-        variables: Module-level variables.
-        trailing: White space and comments behind the last statement.
-    """
-
-    version: str | None
-    target: str | None
-    address_size: int | None
-    files: dict[int, str]
-    statements: tuple[Statement, ...]
-    functions: tuple[Function, ...]
-    declarations: tuple[Signature, ...]
-    variables: tuple[Declaration, ...]
-    trailing: str
-
-    @property
-    def kernels(self) -> tuple[Function, ...]:
-        """The entry functions and the fragment: what can be analysed as a kernel."""
-        return tuple(f for f in self.functions if f.kind != "func")
-
-    @property
-    def unknown(self) -> Counter[str]:
-        """How often each statement that no rule reads occurs."""
-        return Counter(s.text for s in self.statements if isinstance(s, Unknown))
-
-    def text(self) -> str:
-        """Return the input, rebuilt from the statements."""
-        pieces = [piece for s in self.statements for piece in (s.trivia, s.text)]
-        return "".join([*pieces, self.trailing])

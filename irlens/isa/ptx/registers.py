@@ -9,20 +9,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from irlens.isa.ptx import (
+from irlens.isa.ptx.mix import classify
+from irlens.isa.ptx.operands import (
     Address,
     ArgumentList,
     Expression,
-    Function,
-    Instruction,
     Negated,
     Operand,
     Pair,
     Register,
-    RegisterGroup,
     Vector,
 )
-from irlens.isa.ptx.mix import classify
+from irlens.isa.ptx.records import FunctionBody, Instruction, RegisterGroup
 
 #: Instructions whose first operand is read though it may be a register: a barrier's or a
 #: branch table's number, a time, a stack pointer. Those with an address there need no naming.
@@ -88,7 +86,7 @@ def access(instruction: Instruction) -> Access | None:
     return Access(tuple(reads), tuple(writes))
 
 
-def resolve(function: Function, name: str, scope: int) -> Declared | None:
+def resolve(function: FunctionBody, name: str, scope: int) -> Declared | None:
     """Return the register that a name means inside a scope; ``None`` for a special register."""
     group = function.register(name, scope)
     return None if group is None else Declared(name, group)

@@ -5,6 +5,7 @@ sm_120; opcodes are listed in NVIDIA's "CUDA Binary Utilities", section "Instruc
 Reference". A line that is not understood is kept in ``Sass.unknown``.
 """
 
+from irlens.isa.sass.function import Sass, Section
 from irlens.isa.sass.parser import parse
 from irlens.isa.sass.records import (
     MAX_CHAIN,
@@ -13,8 +14,6 @@ from irlens.isa.sass.records import (
     Operand,
     Register,
     RegisterFile,
-    Sass,
-    Section,
 )
 
 __all__ = [

@@ -2,8 +2,9 @@
 
 import re
 
+from irlens.isa.sass.function import Sass, Section
 from irlens.isa.sass.operands import TARGET, operand, register, split
-from irlens.isa.sass.records import MAX_CHAIN, Guard, Instruction, Sass, Section
+from irlens.isa.sass.records import MAX_CHAIN, Guard, Instruction
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
@@ -134,6 +135,6 @@ class _Reader:
             operands=tuple(operand(part) for part in split(rest)),
             targets=tuple(targets),
             schedule=" ".join(schedule.split()),
-            source=self._source,
+            locations=self._source,
             ptx_line=self._ptx_line,
         )

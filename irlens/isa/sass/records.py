@@ -70,7 +70,7 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         operands: In the order written.
         targets: Labels that the instruction names, or that nvdisasm found that it jumps to.
         schedule: Scheduling notes that nvdisasm 13 prints for sm_100 and newer; else empty.
-        source: Source lines, innermost inlined function first; empty without debug information.
+        locations: Source lines, innermost inlined function first; empty without debug information.
         ptx_line: Line of the PTX it was made from, as the assembler counted.
     """
 
@@ -82,8 +82,13 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operands: tuple[Operand, ...]
     targets: tuple[str, ...]
     schedule: str
-    source: tuple[SourceLocation, ...]
+    locations: tuple[SourceLocation, ...]
     ptx_line: int | None = None
+
+    @property
+    def end_line(self) -> int:
+        """The line it stands on: instructions never stretch over several."""
+        return self.line
 
     @property
     def span(self) -> Span:
@@ -91,8 +96,8 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return Span("sass", self.line, self.line)
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """One code section: a kernel and the subroutines that were linked to it.
+class SectionBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What the text says of a code section: a kernel and the subroutines that were linked to it.
 
     Attributes:
         name: Of the section, without ".text.".
@@ -109,15 +114,3 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     instructions: tuple[Instruction, ...]
     labels: dict[str, int]
     functions: dict[str, int]
-
-
-class Sass(msgspec.Struct, frozen=True):
-    """A disassembly.
-
-    Attributes:
-        sections: The code sections.
-        unknown: Lines inside of code sections that are not understood, by 1-based line number.
-    """
-
-    sections: tuple[Section, ...]
-    unknown: dict[int, str]

@@ -13,9 +13,9 @@ import re
 
 import msgspec
 
-from irlens.isa.sass import Instruction, Register
 from irlens.isa.sass import results as sass_results
 from irlens.isa.sass import widths as sass_widths
+from irlens.isa.sass.records import Instruction, Register
 
 #: First bit and number of registers of each file. Indices end where RZ or PT would be.
 _LAYOUT = {"R": (0, 255), "UR": (256, 255), "P": (512, 7), "UP": (520, 7)}

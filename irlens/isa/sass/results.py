@@ -1,6 +1,6 @@
 """Which operands of a SASS instruction are results; see ``sass_registers`` for the source."""
 
-from irlens.isa.sass import Instruction, Operand
+from irlens.isa.sass.records import Instruction, Operand
 
 _NO_RESULT = {
     *("BAR", "BPT", "BRA", "BREAK", "BRX", "BRXU", "BSYNC", "CALL", "CCTL", "DEPBAR", "EXIT"),

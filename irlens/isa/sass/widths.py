@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from irlens.isa.sass import Instruction, Operand, Register
+from irlens.isa.sass.records import Instruction, Operand, Register
 from irlens.isa.sass.results import is_predicate
 
 

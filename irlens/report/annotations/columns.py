@@ -1,10 +1,13 @@
 """What is known of a stage, put into columns as long as its text."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
 
+from irlens.analyze.loops import Loops
+from irlens.analyze.pipelines.loops import loop_source
+from irlens.isa.dialect import Instruction
 from irlens.model.listing import LoopRange, PipelineMark, StageListing
 from irlens.model.pressure import StagePressure
 from irlens.model.source import SourceLocation
@@ -65,20 +68,30 @@ def live_by_line(lines: Iterable[int], counts: Iterable[int]) -> dict[int, int]:
     return found
 
 
-def loop_range(
-    lines: Collection[int], header: int, depth: int, source: SourceLocation | None
-) -> LoopRange:
-    """Return a loop's range.
+def loop_ranges(loops: Loops[Instruction]) -> list[LoopRange]:
+    """Return the ranges of a function's loops, outer ones before those inside."""
+    return [
+        loop_range(loops, index, loop_source(loops.locations(index)))
+        for index in range(len(loops.forest.loops))
+    ]
+
+
+def loop_range(loops: Loops[Instruction], index: int, source: SourceLocation | None) -> LoopRange:
+    """Return one loop's range.
 
     Args:
-        lines: Of its instructions. Compilers rotate loops, so that some may stand before the
-            header.
-        header: 1-based line of its header.
-        depth: 1 for an outermost loop.
+        loops: A function's loops.
+        index: One of them. Compilers rotate loops, so that some of its instructions may stand
+            before the header.
         source: The ``for`` in Python.
     """
+    lines = [line for each in loops.body(index) for line in (each.line, each.end_line)]
+    header = loops.header(index).line
     return LoopRange(
-        first=min(header, *lines), last=max(header, *lines), depth=depth, source=source
+        first=min(header, *lines),
+        last=max(header, *lines),
+        depth=loops.forest.loops[index].depth,
+        source=source,
     )
 
 

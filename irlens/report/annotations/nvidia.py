@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from irlens.analyze import cfg as ptx_cfg
-from irlens.analyze import ptx_liveness, sass_flow, sass_liveness, sass_marks, sass_source
-from irlens.analyze.graph import find_loops
+from irlens.analyze import loops, ptx_liveness, sass_cfg, sass_liveness, sass_marks, sass_source
 from irlens.analyze.kernels import by_name
-from irlens.analyze.pipelines.loops import FunctionLoops, analyze_loops, loop_source
+from irlens.analyze.pipelines.loops import analyze_loops, loop_source
 from irlens.analyze.pipelines.marks import find_marks
 from irlens.analyze.pipelines.originals import Original
 from irlens.analyze.sass_loops import match_loops
@@ -14,7 +13,13 @@ from irlens.isa import ptx, sass
 from irlens.model.capture import Capture
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
-from irlens.report.annotations.columns import Content, live_by_line, loop_range, of_assembly
+from irlens.report.annotations.columns import (
+    Content,
+    live_by_line,
+    loop_range,
+    loop_ranges,
+    of_assembly,
+)
 
 
 def read_ptx(text: str, report: Report) -> Content:
@@ -37,9 +42,9 @@ def read_ptx(text: str, report: Report) -> Content:
     if pressure is None or len(pressure.curve) != len(kernel.instructions):
         pressure = ptx_liveness.analyze(kernel, flow)
     lines = [each.line for each in kernel.instructions]
-    loops = _ptx_loops(analyze_loops(kernel, flow))
+    found = loop_ranges(analyze_loops(kernel, flow))
     marks = find_marks(kernel, flow, report.pipelines)
-    return of_assembly(chains, lines, pressure, loops, marks)
+    return of_assembly(chains, lines, pressure, found, marks)
 
 
 def read_sass(text: str, report: Report, capture: Capture) -> Content:
@@ -52,7 +57,11 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
     functions = ptx.parse(stage.text()).functions if stage is not None else ()
     known = {each.line: each.locations for one in functions for each in one.instructions}
     sections = [sass_source.trace(each, known) for each in sass.parse(text).sections]
-    chains = ((each.line, each.line, each.source) for one in sections for each in one.instructions)
+    chains = (
+        (each.line, each.line, each.locations)
+        for section in sections
+        for each in section.instructions
+    )
     section = by_name(sections, report.kernel)
     if section is None:
         return Content(chains=chains, problem=_absent(report))
@@ -87,29 +96,15 @@ def _absent(report: Report) -> str:
     return f"there is no kernel named {report.kernel} in it"
 
 
-def _ptx_loops(loops: FunctionLoops) -> list[LoopRange]:
-    found = []
-    for index, loop in enumerate(loops.forest.loops):
-        body = (each for block in loops.forest.body(index) for each in loops.block(block))
-        lines = [line for each in body for line in (each.line, each.end_line)]
-        source = loop_source(loops.locations(index))
-        found.append(loop_range(lines, loops.header(index).line, loop.depth, source))
-    return found
-
-
 def _sass_loops(section: sass.Section, original: Original) -> list[LoopRange]:
-    flow = sass_flow.build(section)
+    flow = sass_cfg.build(section)
     if flow.unknown or not flow.blocks:
         return []
-    forest = find_loops(flow.successors)
-    made_from = match_loops(section, flow.blocks, forest, original.loops)
-    found = []
-    for index, loop in enumerate(forest.loops):
-        blocks = [flow.blocks[block] for block in forest.body(index)]
-        lines = [section.instructions[n].line for block in blocks for n in (block[0], block[-1])]
-        header = section.instructions[flow.blocks[loop.header][0]].line
-        number, source = made_from[index], None
+    found = loops.find(section, flow)
+    ranges = []
+    for index, number in enumerate(match_loops(found, original.loops)):
+        source = None
         if original.loops is not None and number is not None:
             source = loop_source(original.loops.locations(number))
-        found.append(loop_range(lines, header, loop.depth, source))
-    return found
+        ranges.append(loop_range(found, index, source))
+    return ranges

@@ -2,8 +2,7 @@
 
 from contextlib import suppress
 
-from irlens.analyze import llir_loops, llir_marks, mlir_loops, ttgir_marks
-from irlens.analyze.pipelines.loops import loop_source
+from irlens.analyze import llir_marks, loops, mlir_loops, ttgir_marks
 from irlens.analyze.pipelines.originals import Original
 from irlens.isa import mlir, ptx
 from irlens.isa.llir import parser as llir
@@ -11,7 +10,7 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
-from irlens.report.annotations.columns import Content, loop_range
+from irlens.report.annotations.columns import Content, loop_ranges
 
 
 def read_mlir(stage: str, text: str, report: Report) -> Content:
@@ -44,23 +43,19 @@ def read_llir(text: str, report: Report, capture: Capture) -> Content:
     """Read LLVM IR; its barriers are told by the PTX, where the capture has it."""
     functions = llir.parse(text).functions
     lines = text.split("\n")
-    flows = [llir_loops.build(function, lines) for function in functions]
+    found = [loops.find(function) for function in functions]
     return Content(
         chains=(
             (each.line, each.end_line, each.locations)
             for function in functions
             for each in function.instructions
         ),
-        loops=[
-            loop_range(loop.lines, loop.header, loop.depth, loop_source(loop.location))
-            for flow in flows
-            for loop in llir_loops.list_loops(flow)
-        ],
+        loops=[each for one in found for each in loop_ranges(one)],
         marks=[
             mark
-            for flow in flows
+            for one in found
             for mark in llir_marks.find_marks(
-                flow, lines, report.pipelines, lambda: _original(capture, report)
+                one, lines, report.pipelines, lambda: _original(capture, report)
             )
         ],
     )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.analyze import amdgcn_cfg, amdgcn_liveness, liveness, sass_flow
+from irlens.analyze import amdgcn_liveness, cfg, liveness, sass_cfg
 from irlens.diff.code import compare_code
 from irlens.isa import amdgcn, sass
 from irlens.isa.amdgcn import registers as amdgcn_registers
@@ -379,8 +379,8 @@ def read_later(stage: str, text: str, line: int) -> bool:
     """Whether some path reads what an instruction writes: by liveness, which goes backwards."""
     if stage == "sass":
         (section,) = sass.parse(text).sections
-        flow = sass_flow.build(section)
-        blocks, successors = flow.blocks, flow.successors
+        flow = sass_cfg.build(section)
+        blocks, successors = flow.ranges, flow.successors
         lines = [each.line for each in section.instructions]
         known = [sass_registers.access(each) for each in section.instructions]
         reads = [each.reads for each in known if each is not None]
@@ -389,11 +389,11 @@ def read_later(stage: str, text: str, line: int) -> bool:
         kills = [each if certain else 0 for each, certain in zip(writes, guards, strict=True)]
     else:
         (function,) = amdgcn.parse(text).functions
-        cfg = amdgcn_cfg.build(function)
-        blocks, successors = cfg.ranges, cfg.successors
-        found = amdgcn_liveness.collect(function, cfg)
+        plain = cfg.build(function)
+        blocks, successors = plain.ranges, plain.successors
+        found = amdgcn_liveness.collect(function, plain)
         assert isinstance(found, amdgcn_liveness.Registers)
-        lines = [each.line for each in cfg.instructions]
+        lines = [each.line for each in function.instructions]
         reads, writes, kills = list(found.reads), list(found.writes), list(found.kills)
     index = lines.index(line)
     after = liveness.live_out(blocks, successors, reads, kills)

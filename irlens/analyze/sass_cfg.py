@@ -1,27 +1,20 @@
-"""Control flow of a SASS section: basic blocks, reconvergence, subroutines.
+"""Control flow that only SASS has: reconvergence barriers and subroutine calls.
 
-Since Volta threads of a warp part and meet again through barrier registers: ``BSSY B0, L`` names
-the place L where those that take part in B0 go on, ``BSYNC B0`` waits for the others and goes
-there, ``BREAK B0`` leaves. So the successors of a BSYNC are the places that the BSSYs which reach
-it have named.
+Since Volta the threads of a warp diverge and meet again through barrier registers: ``BSSY B0, L``
+names the place L where the threads that take part in B0 continue, ``BSYNC B0`` waits for the
+others and goes there, ``BREAK B0`` leaves. So the successors of a BSYNC are the places that the
+BSSYs which reach it have named.
 
 Subroutines are called by ``CALL.REL`` with the return address in a register that a MOV before the
 call filled, and they return by ``RET.REL`` through it.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable
-
 import msgspec
 
+from irlens.analyze import cfg
+from irlens.analyze.cfg import Block, Cfg
 from irlens.analyze.graph import Successors, reverse_postorder
 from irlens.isa.sass import Instruction, Section
-
-_BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
-_ENDS = frozenset({"EXIT", "RET", "KILL"})
-
-#: What a block ends with: what leads elsewhere, or changes where a BSYNC will lead.
-_LAST = _BRANCHES | _ENDS | {"CALL", "BSYNC", "BSSY", "BMOV"}
 
 #: Barrier registers of a thread: B0 to B15.
 _BARRIERS = 16
@@ -43,64 +36,57 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     entry: int
 
 
-class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """Control flow inside each function: a call leads to what follows it.
+class SassCfg(Cfg, frozen=True, kw_only=True):
+    """Control flow of a section inside each function: a call leads to what follows it.
 
     Attributes:
-        blocks: For each basic block the indices of its instructions.
-        successors: For each block those that can follow it.
         calls: Calls of subroutines in the section.
         returns: Blocks that end in a return.
-        unknown: What is not known of it; empty if it all is.
-        outside: What is not known of the code outside of the section that calls run. They come
-            back behind the call, and leave groups of asynchronous copies alone: it is the
+        outside: What is not known about the code outside of the section that calls run. They
+            come back behind the call, and leave groups of asynchronous copies alone: it is the
             driver's. Empty if there is none.
     """
 
-    blocks: tuple[range, ...]
-    successors: Successors
     calls: tuple[Call, ...]
     returns: tuple[int, ...]
-    unknown: str = ""
     outside: str = ""
 
 
-def build(section: Section) -> Flow:
+def build(section: Section) -> SassCfg:
     """Find the basic blocks of a section and how they follow each other."""
     return _Builder(section).build()
 
 
-def with_far_jumps(flow: Flow) -> Successors:
+def with_far_jumps(flow: SassCfg) -> Successors:
     """Return the successors with calls that never return leading to what they call.
 
     ptxas for sm_80 leaves a loop that way, for code that is far away.
     """
     returns = set(flow.returns)
-    found = list(flow.successors)
+    successors = list(flow.successors)
     for call in flow.calls:
         if returns.isdisjoint(reverse_postorder(flow.successors, call.entry)):
-            found[call.block] = tuple(dict.fromkeys((*found[call.block], call.entry)))
-    return tuple(found)
+            targets = (*successors[call.block], call.entry)
+            successors[call.block] = tuple(dict.fromkeys(targets))
+    return tuple(successors)
 
 
 class _Builder:
-    def __init__(self, section: Section) -> None:
-        self.instructions = section.instructions
-        self.labels = section.labels
-        self.unknown: list[str] = []
-        self.outside: list[str] = []
-        count = len(self.instructions)
-        starts = {0, *section.labels.values()}
-        starts.update(n + 1 for n, each in enumerate(self.instructions) if each.opcode in _LAST)
-        self.starts = sorted(start for start in starts if start < count)
-        self.ends = [*self.starts[1:], count] if count else []
+    """Adds to the plain control flow what barriers and calls do."""
 
-    def build(self) -> Flow:
-        successors: list[tuple[int, ...]] = []
+    def __init__(self, section: Section) -> None:
+        self.section = section
+        plain = cfg.build(section)
+        self.blocks: tuple[Block, ...] = plain.blocks if section.instructions else ()
+        self.lasts = [section.instructions[block.stop - 1] for block in self.blocks]
+        self.successors = list(plain.successors[: len(self.blocks)])
+        self.block_at = {block.start: number for number, block in enumerate(self.blocks)}
+        self.unknown = [plain.unknown] if plain.unknown else []
+        self.outside: list[str] = []
+
+    def build(self) -> SassCfg:
         calls, returns = [], []
-        for block, end in enumerate(self.ends):
-            last = self.instructions[end - 1]
-            successors.append(tuple(dict.fromkeys(self._following(block, last))))
+        for block, last in enumerate(self.lasts):
             if last.opcode == "RET":
                 returns.append(block)
             elif last.opcode == "CALL" and (entry := self._callee(last)) is not None:
@@ -108,77 +94,61 @@ class _Builder:
         entries = {call.entry for call in calls}
         if len(entries) > _MOST_SUBROUTINES:
             self.unknown.append(f"how {len(entries)} subroutines call each other")
-        self._join(successors, {0, *entries} if self.ends else set())
-        return Flow(
-            blocks=tuple(map(range, self.starts, self.ends)),
-            successors=tuple(successors),
+        self._join({0, *entries} if self.blocks else set())
+        return SassCfg(
+            blocks=self.blocks,
+            successors=tuple(self.successors),
             calls=tuple(calls),
             returns=tuple(returns),
             unknown=self.unknown[0] if self.unknown else "",
             outside=self.outside[0] if self.outside else "",
         )
 
-    def _following(self, block: int, last: Instruction) -> Iterable[int]:
-        if last.opcode in _BRANCHES:
-            if not last.targets:
-                self.unknown.append(f"where {last.opcode} at {last.offset:#06x} leads")
-            for target in last.targets:
-                yield from self._at(target)
-        if not self._always_leaves(last) and block + 1 < len(self.starts):
-            yield block + 1
-
-    def _always_leaves(self, last: Instruction) -> bool:
-        if last.guard is not None and (last.guard.register.index is not None or last.guard.never):
-            return False
-        if last.opcode == "BRA":
-            # BRA P0, L and BRA.U UP0, L branch under a predicate that is not written as a guard,
-            # BRA.DIV UR4, L if the warp has diverged.
-            predicates = [register for operand in last.operands for register in operand.registers]
-            return all(register.index is None for register in predicates)
-        return last.opcode in _BRANCHES or last.opcode in _ENDS or last.opcode == "BSYNC"
-
     def _callee(self, call: Instruction) -> int | None:
-        found = [entry for target in call.targets for entry in self._at(target)]
-        if len(found) == 1 and "REL" in call.modifiers:
-            return found[0]
+        entries = self._at(call.targets)
+        if len(entries) == 1 and "REL" in call.modifiers:
+            return entries[0]
         # ptxas takes the address of what the driver provides from constant bank 4.
         absolute = "ABS" in call.modifiers and not call.targets
-        told = self.outside if absolute else self.unknown
-        told.append(f"what the code outside that CALL at {call.offset:#06x} runs does")
+        (self.outside if absolute else self.unknown).append(
+            f"what the code outside that CALL at {call.offset:#06x} runs does"
+        )
         return None
 
-    def _at(self, label: str) -> Iterable[int]:
-        """Block behind a label; none for a label behind the last instruction."""
-        index = self.labels.get(label)
-        if index is None:
-            self.unknown.append(f"where {label} is")
-        elif index < len(self.instructions):
-            yield bisect_right(self.starts, index) - 1
+    def _at(self, labels: tuple[str, ...] | list[str]) -> list[int]:
+        """Blocks behind labels; none for a label behind the last instruction."""
+        blocks = []
+        for label in labels:
+            index = self.section.labels.get(label)
+            if index is None:
+                self.unknown.append(f"where {label} is")
+            elif index in self.block_at:
+                blocks.append(self.block_at[index])
+        return blocks
 
-    def _join(self, successors: list[tuple[int, ...]], entries: set[int]) -> None:
+    def _join(self, entries: set[int]) -> None:
         """Lead each BSYNC to the places that the BSSYs which reach it have named."""
-        barriers = _Barriers([self.instructions[end - 1] for end in self.ends])
+        barriers = _Barriers(self.lasts)
         if barriers.count > _MOST_SITES:
             self.unknown.append(f"where threads that {barriers.count} BSSYs part meet again")
             return
-        state = [0] * len(self.ends)
+        state = [0] * len(self.blocks)
         pending = sorted(entries, reverse=True)
         seen = set(pending)
         while pending:
             block = pending.pop()
-            last = self.instructions[self.ends[block] - 1]
+            last = self.lasts[block]
             if last.opcode == "BSYNC":
-                names = barriers.named(last, state[block])
-                targets = [place for name in names for place in self._at(name)]
-                successors[block] = tuple(dict.fromkeys((*successors[block], *targets)))
+                targets = self._at(barriers.named(last, state[block]))
+                self.successors[block] = tuple(dict.fromkeys((*self.successors[block], *targets)))
             after = barriers.after(block, state[block])
-            for target in successors[block]:
+            for target in self.successors[block]:
                 if target not in seen or after & ~state[target]:
                     state[target] |= after
                     seen.add(target)
                     pending.append(target)
         for block in sorted(seen):
-            last = self.instructions[self.ends[block] - 1]
+            last = self.lasts[block]
             if last.opcode == "BSYNC" and not barriers.named(last, state[block]):
                 self.unknown.append(f"where BSYNC at {last.offset:#06x} leads")
 

@@ -1,0 +1,70 @@
+"""The loops of a function in machine-level code, for every dialect."""
+
+from collections.abc import Iterator
+from typing import Generic
+
+import msgspec
+
+from irlens.analyze import cfg
+from irlens.analyze.cfg import Block, Cfg
+from irlens.analyze.graph import LoopForest, find_loops
+from irlens.isa.dialect import Function, I_co
+from irlens.model.source import SourceLocation
+
+
+class Loops(msgspec.Struct, Generic[I_co], frozen=True):
+    """A function's instructions, control flow and loops.
+
+    Attributes:
+        instructions: The instructions in the order of the text.
+        cfg: Its control flow.
+        forest: Its loops; a loop is named by its index in ``forest.loops``.
+    """
+
+    instructions: tuple[I_co, ...]
+    cfg: Cfg
+    forest: LoopForest
+
+    def block(self, index: int) -> tuple[I_co, ...]:
+        """Instructions of a block."""
+        block = self.cfg.blocks[index]
+        return self.instructions[block.start : block.stop]
+
+    def header(self, loop: int) -> Block:
+        """The block that a loop is entered through."""
+        return self.cfg.blocks[self.forest.loops[loop].header]
+
+    def body(self, loop: int) -> Iterator[I_co]:
+        """Instructions of a loop, those of its inner loops included."""
+        for block in self.forest.body(loop):
+            yield from self.block(block)
+
+    def own(self, loop: int) -> Iterator[I_co]:
+        """Instructions of a loop, without those of its inner loops."""
+        for block in self.forest.loops[loop].own:
+            yield from self.block(block)
+
+    def locations(self, loop: int) -> tuple[SourceLocation, ...]:
+        """Where the debug information puts the branch back: at the ``for``.
+
+        Innermost frame first; empty if it is not known.
+        """
+        for latch in self.forest.loops[loop].latches:
+            for branch in self.block(latch)[-1:]:
+                if branch.locations:
+                    return branch.locations
+        return ()
+
+
+def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:
+    """Find the loops of a function.
+
+    Args:
+        function: The function.
+        flow: Its control flow, if that is known already.
+
+    Raises:
+        ArtifactError: A branch to a label that does not exist.
+    """
+    flow = cfg.build(function) if flow is None else flow
+    return Loops(function.instructions, flow, find_loops(flow.successors))

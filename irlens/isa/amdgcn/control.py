@@ -1,0 +1,78 @@
+"""Branches and exits of AMDGPU code (AMD's instruction set manuals, "Program Flow Control")."""
+
+from irlens.isa.amdgcn.records import FunctionBody, Instruction, Label
+from irlens.isa.dialect import BlockLabel, ControlFlow, Terminator
+from irlens.model.errors import ArtifactError
+
+#: Behind these control does not continue. gfx1250 has names of its own for those with an address.
+JUMPS = frozenset(
+    {
+        "s_branch", "s_endpgm", "s_endpgm_saved", "s_rfe_b64", "s_rfe_i64", "s_setpc_b64",
+        "s_set_pc_i64", "s_trap",
+    }
+)  # fmt: skip
+#: These lead to an address in a register, or to another function.
+_LEADS_AWAY = ("s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call", "s_rfe")
+
+
+def control_flow(function: FunctionBody) -> ControlFlow:
+    """Return where basic blocks of a function end and begin.
+
+    Raises:
+        ArtifactError: A branch to a label that does not exist.
+    """
+    positions, lines = _labels(function)
+    terminators: dict[int, Terminator] = {}
+    labels: dict[int, BlockLabel] = {}
+    for index, instruction in enumerate(function.instructions):
+        jumps = instruction.mnemonic in JUMPS
+        targets: tuple[int, ...] = ()
+        if branches(instruction.mnemonic):
+            name = _target(instruction)
+            if name not in positions:
+                raise _dangling(instruction, name)
+            labels.setdefault(positions[name], BlockLabel(name, lines[name]))
+            targets = (positions[name],)
+        elif not jumps:
+            continue
+        terminators[index] = Terminator(targets, falls_through=not jumps)
+    return ControlFlow(terminators, labels, _unknown(function.instructions))
+
+
+def branches(mnemonic: str) -> bool:
+    """Whether an instruction names a label it branches to, conditionally or not."""
+    return mnemonic.startswith(("s_branch", "s_cbranch_"))
+
+
+def _labels(function: FunctionBody) -> tuple[dict[str, int], dict[str, int]]:
+    """The index of the instruction behind each label, and the label's line."""
+    positions: dict[str, int] = {}
+    lines: dict[str, int] = {}
+    count = 0
+    for statement in function.statements:
+        if isinstance(statement, Label):
+            positions[statement.name] = count
+            lines[statement.name] = statement.line
+        elif isinstance(statement, Instruction):
+            count += 1
+    return positions, lines
+
+
+def _target(branch: Instruction) -> str:
+    operands = branch.operations[0].operands
+    return operands[-1].text if operands else ""
+
+
+def _unknown(instructions: tuple[Instruction, ...]) -> str:
+    """What leads elsewhere: to an address in a register, or to another function."""
+    for each in instructions:
+        if each.mnemonic.startswith(_LEADS_AWAY):
+            return f"where {each.mnemonic} on line {each.line} leads"
+    return ""
+
+
+def _dangling(branch: Instruction, label: str) -> ArtifactError:
+    return ArtifactError(
+        f"amdgcn:{branch.line}: branch to '{label}', which does not exist",
+        hint="give the whole kernel: the text looks like a part of one",
+    )

@@ -1,0 +1,51 @@
+"""AMDGPU functions as the engines see them, and the file they stand in."""
+
+from collections import Counter
+
+import msgspec
+
+from irlens.isa.amdgcn import control
+from irlens.isa.amdgcn.records import FunctionBody, Metadata, Statement, Unknown
+from irlens.isa.dialect import ControlFlow
+
+
+class Function(FunctionBody, frozen=True):
+    """A function (``irlens.isa.dialect.Function``)."""
+
+    def control_flow(self) -> ControlFlow:
+        """Return where basic blocks end and begin.
+
+        Raises:
+            ArtifactError: A branch to a label that does not exist.
+        """
+        return control.control_flow(self)
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A whole file.
+
+    Attributes:
+        target: As ``.amdgcn_target`` has it, "amdgcn-amd-amdhsa--gfx942".
+        statements: All of them.
+        functions: In the order of the text.
+    """
+
+    target: str | None
+    statements: tuple[Statement, ...]
+    functions: tuple[Function, ...]
+
+    @property
+    def kernels(self) -> list[Function]:
+        """The functions that a launch can name."""
+        return [function for function in self.functions if function.is_kernel]
+
+    @property
+    def metadata(self) -> str | None:
+        """The YAML of the metadata, not looked into."""
+        return next((each.yaml for each in self.statements if isinstance(each, Metadata)), None)
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """Lines of no known form, by their first word, with their counts."""
+        lines = (each.text.split() for each in self.statements if isinstance(each, Unknown))
+        return dict(sorted(Counter(words[0] for words in lines if words).items()))

@@ -1,0 +1,51 @@
+"""Branches and exits of SASS, reconvergence barriers and calls aside."""
+
+from irlens.isa.dialect import BlockLabel, ControlFlow, Terminator
+from irlens.isa.sass.records import Instruction, SectionBody
+
+BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
+EXITS = frozenset({"EXIT", "RET", "KILL"})
+#: What ends a block because it leads elsewhere, or changes where a BSYNC will lead.
+_TERMINATORS = BRANCHES | EXITS | {"CALL", "BSYNC", "BSSY", "BMOV"}
+
+
+def control_flow(section: SectionBody) -> ControlFlow:
+    """Return where basic blocks of a section end and begin.
+
+    A call leads to what follows it, and a BSYNC nowhere: where the threads that wait at one
+    continue depends on the BSSYs that reach it, see ``irlens.analyze.sass_cfg``.
+    """
+    count = len(section.instructions)
+    terminators: dict[int, Terminator] = {}
+    unknown: list[str] = []
+    for index, each in enumerate(section.instructions):
+        if each.opcode not in _TERMINATORS:
+            continue
+        targets: list[int] = []
+        if each.opcode in BRANCHES:
+            if not each.targets:
+                unknown.append(f"where {each.opcode} at {each.offset:#06x} leads")
+            for label in each.targets:
+                target = section.labels.get(label)
+                if target is None:
+                    unknown.append(f"where {label} is")
+                elif target < count:  # a label behind the last instruction marks padding
+                    targets.append(target)
+        terminators[index] = Terminator(tuple(targets), not _always_leaves(each))
+    labels = {
+        index: BlockLabel(name, section.instructions[index].line)
+        for name, index in section.labels.items()
+        if index < count
+    }
+    return ControlFlow(terminators, labels, unknown[0] if unknown else "")
+
+
+def _always_leaves(last: Instruction) -> bool:
+    if last.guard is not None and (last.guard.register.index is not None or last.guard.never):
+        return False
+    if last.opcode == "BRA":
+        # BRA P0, L and BRA.U UP0, L branch under a predicate that is not written as a guard,
+        # BRA.DIV UR4, L if the warp has diverged.
+        predicates = [register for operand in last.operands for register in operand.registers]
+        return all(register.index is None for register in predicates)
+    return last.opcode in BRANCHES or last.opcode in EXITS or last.opcode == "BSYNC"

@@ -1,0 +1,27 @@
+"""SASS code sections as the engines see them, and the disassembly they stand in."""
+
+import msgspec
+
+from irlens.isa.dialect import ControlFlow
+from irlens.isa.sass import control
+from irlens.isa.sass.records import SectionBody
+
+
+class Section(SectionBody, frozen=True, kw_only=True):
+    """A code section: a kernel and its subroutines (``irlens.isa.dialect.Function``)."""
+
+    def control_flow(self) -> ControlFlow:
+        """Return where basic blocks end and begin, reconvergence barriers and calls aside."""
+        return control.control_flow(self)
+
+
+class Sass(msgspec.Struct, frozen=True):
+    """A disassembly.
+
+    Attributes:
+        sections: The code sections.
+        unknown: Lines inside of code sections that are not understood, by 1-based line number.
+    """
+
+    sections: tuple[Section, ...]
+    unknown: dict[int, str]
