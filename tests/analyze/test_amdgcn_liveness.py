@@ -356,7 +356,7 @@ def test_control_flow() -> None:
 
 
 def test_a_branch_to_nowhere_is_an_error() -> None:
-    with pytest.raises(ArtifactError, match=r"amdgcn:3: branch to '\.L9', which is not there"):
+    with pytest.raises(ArtifactError, match=r"amdgcn:3: branch to '\.L9', which does not exist"):
         cfg.build(_function("s_branch .L9"))
 
 
