@@ -1,4 +1,4 @@
-"""The README's commands run, and its output is what they print."""
+"""The commands of the README and the guide run, and their output is what they print."""
 
 import re
 import shlex
@@ -10,14 +10,18 @@ import pytest
 
 from irlens.compiler.request import triton_version
 
-README = Path(__file__).parents[1] / "README.md"
-OUTPUT = re.compile(r"<!-- output: irlens (.*?) -->\n```text\n(.*?)```\n<!-- end -->", re.S)
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXT = "\n".join(page.read_text() for page in PAGES)
+OUTPUT = re.compile(
+    r"<!-- output: irlens (.*?) -->\n```(?:text|markdown)\n(.*?)```\n<!-- end -->", re.DOTALL
+)
 
 
 def run(arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "irlens", *shlex.split(arguments)],
-        capture_output=True, text=True, check=False, cwd=README.parent,
+        capture_output=True, text=True, check=False, cwd=ROOT,
     )  # fmt: skip
 
 
@@ -30,7 +34,7 @@ def without_sizes(text: str) -> str:
     return "\n".join(kept)
 
 
-@pytest.mark.parametrize(("arguments", "shown"), OUTPUT.findall(README.read_text()))
+@pytest.mark.parametrize(("arguments", "shown"), OUTPUT.findall(TEXT))
 def test_the_output_shown_is_what_irlens_prints(arguments: str, shown: str) -> None:
     ran = run(arguments)
     assert ran.returncode == (1 if arguments.startswith("diff ") else 0), ran.stderr
@@ -41,10 +45,23 @@ def test_the_output_shown_is_what_irlens_prints(arguments: str, shown: str) -> N
         assert all(label in ran.stdout for label in labels[1:])
 
 
-def test_every_option_the_readme_names_exists() -> None:
-    commands = re.findall(r"^\$ irlens (\w+)(.*?)(?:#.*)?$", README.read_text(), re.M)
+def test_every_option_that_the_pages_name_exists() -> None:
+    commands = re.findall(r"^\$ irlens (\w+)(.*?)(?:#.*)?$", TEXT, re.M)
     assert len(commands) > 10
     for command, rest in commands:
         told = run(f"{command} --help").stdout
         for option in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest):
             assert option in told, (command, option)
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 200
+
+
+@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("*.md")], ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    generated = {"findings.md", "figures.md", "glossary.md", "schema.md"}
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+        if "://" in target or Path(target).name in generated or target.startswith("development/"):
+            continue
+        assert (page.parent / target).exists(), target

@@ -15,7 +15,7 @@ from irlens.cli.root import root
 
 REPOSITORY = Path(__file__).parents[1]
 FILE = REPOSITORY / "samples" / "workflow" / "irlens.yml"
-PAGE = REPOSITORY / "docs" / "ci.md"
+PAGE = REPOSITORY / "docs" / "guide" / "ci.md"
 # BaseLoader: to others the key `on` is the truth value.
 WORKFLOW: dict[str, Any] = yaml.load(FILE.read_text(), Loader=yaml.BaseLoader)
 STEPS = [(name, step) for name, job in WORKFLOW["jobs"].items() for step in job["steps"]]
