@@ -31,7 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {
         "reference/findings.md": findings_page(),
         "reference/figures.md": figures_page(),
-        "reference/glossary.md": GLOSSARY.read_text(),
+        "reference/glossary.md": GLOSSARY.read_text() if GLOSSARY.exists() else "# Glossary\n",
         "reference/schema.md": schema_page(),
         **{page: (ROOT / name).read_text() for page, name in TOP_LEVEL.items()},
     }
@@ -65,7 +65,7 @@ def findings_page() -> str:
     lines = ["# Findings", "", "`irlens explain CODE` prints the same in a terminal.", ""]
     lines += ["| code | name | severity | finding |", "|---|---|---|---|"]
     documents = []
-    for rule in rules.rules():
+    for rule in rules.checks():
         anchor = re.sub(r"[^\w-]+", "-", f"{rule.CODE} {rule.NAME} {rule.SEVERITY}".lower())
         summary = rules.summary(rule)
         lines.append(f"| [{rule.CODE}](#{anchor}) | {rule.NAME} | {rule.SEVERITY} | {summary} |")
