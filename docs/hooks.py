@@ -1,7 +1,7 @@
 """MkDocs hooks: pages generated from the code, and links that leave the documentation.
 
-The findings come from the rules, the figures from the registry, the glossary from the package, and
-the development pages from the files at the top of the repository, so that none of them can go stale.
+The findings come from the rules, the figures from the registry, the glossary from the package,
+and the development pages from the files at the top of the repository: none of them can go stale.
 """
 
 import re
