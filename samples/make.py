@@ -30,7 +30,7 @@ from irlens.check.rules import Rules
 from irlens.cli.exits import Exit
 from irlens.compiler import Request, capture_entries
 from irlens.diff.code.captures import compare_sets as compare_code_sets
-from irlens.diff.report.sets import against_first, match
+from irlens.diff.report.comparisons import against_first, match
 from irlens.model.capture import Capture
 from irlens.model.check import Check
 from irlens.model.code import CodeComparisons

@@ -9,7 +9,7 @@ from irlens.check.baseline import KeptPipeline
 from irlens.check.expressions import Condition
 from irlens.check.fields import PIPELINE, Field
 from irlens.check.project import Budget
-from irlens.diff.report.deltas import read
+from irlens.figures import read_path
 from irlens.model.check import BUDGET_STATES, BudgetFigure, BudgetState, BudgetVerdict
 from irlens.model.comparison import Comparison, Value
 from irlens.model.report import Pipeline, Report
@@ -134,8 +134,8 @@ def _without(field: Field, report: Report, pipeline: Pipeline | None) -> tuple[B
 
 def _value(field: Field, report: Report, pipeline: Pipeline | None) -> Value:
     if pipeline is None or not field.path.startswith(PIPELINE):
-        return read(report, field.path)
-    value = read(pipeline, field.path.removeprefix(PIPELINE))
+        return read_path(report, field.path)
+    value = read_path(pipeline, field.path.removeprefix(PIPELINE))
     if field.path == "pipeline.achieved_stages" and pipeline.verdict == "not pipelined":
         return 1  # no iteration ahead, whatever the mechanism would have been
     return value
@@ -155,7 +155,7 @@ def _before(path: str, value: Value, known: Known | None, pipeline: Pipeline | N
     if known is None:
         return None
     if pipeline is None or not path.startswith(PIPELINE):
-        return read(known.figures, path)
+        return read_path(known.figures, path)
     name = path.removeprefix(PIPELINE)
     for loop in known.comparison.loops:
         same = loop.kind == pipeline.kind and str(loop.source) == str(pipeline.source)

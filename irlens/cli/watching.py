@@ -15,7 +15,7 @@ from irlens.cli.subject import find_requests, is_compiled, tell_compiling
 from irlens.compiler import capture, is_stored
 from irlens.compiler.saves import Saves
 from irlens.diff.code.captures import compare_sets as compare_code_sets
-from irlens.diff.report.sets import match
+from irlens.diff.report.comparisons import match
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeComparisons
 from irlens.model.code_lines import summary

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 import irlens
 from irlens.diff.report import compare
-from irlens.diff.report.loops import LOAD_FIGURES, PIPELINE_FIGURES
-from irlens.diff.report.parts import FIGURES, PARTS
-from irlens.diff.report.warp_groups import WARP_GROUP_FIGURES
+from irlens.figures import compared
 from irlens.model.comparison import Comparison, Delta, FindingDelta, LoopDelta
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.moved import rows, verdict
@@ -65,7 +63,7 @@ def put(record: Record, path: str, value: object) -> Record:
     return replace(record, **{name: put(getattr(record, name), rest, value) if rest else value})
 
 
-FIGURE_PATHS = [figure.path for figure in (*FIGURES, *(f for part in PARTS.values() for f in part))]
+FIGURE_PATHS = [one.path for one in compared("report") if one.compute is None]
 
 
 def finding(code: str, message: str = "m", line: int = 48) -> Finding:
@@ -171,7 +169,7 @@ class TestOneFigure:
         if isinstance(old, int | float) and not isinstance(old, bool):
             assert told.change == 1
 
-    @pytest.mark.parametrize("path", [figure.path for figure in PIPELINE_FIGURES])
+    @pytest.mark.parametrize("path", [figure.field for figure in compared("pipeline")])
     def test_of_a_pipeline(self, path: str, softmax: Report) -> None:
         (pipeline,) = softmax.pipelines
         old = getattr(pipeline, path)
@@ -179,7 +177,7 @@ class TestOneFigure:
         found = compare(softmax, replace(softmax, pipelines=[other]))
         assert moved(found) == [f"pipeline.{path}"]
 
-    @pytest.mark.parametrize("path", [figure.path for figure in LOAD_FIGURES])
+    @pytest.mark.parametrize("path", [figure.field for figure in compared("load")])
     def test_of_a_load(self, path: str, softmax: Report) -> None:
         (load,) = softmax.loads
         old = getattr(load, path)
@@ -208,12 +206,12 @@ class TestOneFigure:
             assert names - told <= set(FIGURE_PATHS), prefix
         assert set(Pipeline.__struct_fields__) - {
             "loop", "line", "source", "reason", "bytes_repeated",
-        } == {figure.path for figure in PIPELINE_FIGURES}  # fmt: skip
+        } == {figure.field for figure in compared("pipeline")}  # fmt: skip
         assert set(LoopLoad.__struct_fields__) - {
             "operation", "line", "source", "loop_line", "loop_source", "buffer_line", "reason",
-        } == {figure.path for figure in LOAD_FIGURES}  # fmt: skip
+        } == {figure.field for figure in compared("load")}  # fmt: skip
         assert set(WarpGroup.__struct_fields__) - {"name"} == {
-            figure.path for figure in WARP_GROUP_FIGURES
+            figure.field for figure in compared("warp group")
         }
         assert set(get_type_hints(Pressure)) == {"ptx", "sass", "amdgcn"}
 

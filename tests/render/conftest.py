@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from irlens import load
-from irlens.diff.report.sets import against_first, match
+from irlens.diff.report.comparisons import against_first, match
 from irlens.model.code import CodeComparison, CodeComparisons, CodeHunk, CodeRow
 from irlens.model.listing import Listing
 from irlens.model.report import Finding, Report

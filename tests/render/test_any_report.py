@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.diff.report.sets import against_first, match
+from irlens.diff.report.comparisons import against_first, match
 from irlens.model.report import Report
 from irlens.render import DETAILS, View, format_names, load_writer
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from irlens.diff.report.sets import match
+from irlens.diff.report.comparisons import match
 from irlens.model.listing import Listing
 from irlens.model.report import Report
 from irlens.model.text import printable

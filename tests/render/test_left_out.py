@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens.diff.report.sets import match
+from irlens.diff.report.comparisons import match
 from irlens.model.pressure import Pressure
 from irlens.model.report import Report
 from irlens.render import View, load_writer

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from irlens.diff.report.sets import against_first, match
+from irlens.diff.report.comparisons import against_first, match
 from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
 from irlens.render import View, load_writer

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.diff.report.sets import against_first
+from irlens.diff.report.comparisons import against_first
 from irlens.model.comparison import Comparisons
 from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation

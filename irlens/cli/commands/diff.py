@@ -105,7 +105,7 @@ def command(
 def _configurations(kernel: str, asked: Asked, *, sass: bool) -> "Comparisons":
     """Compare what the options' several values make of one kernel."""
     from irlens.cli.subject import find_reports
-    from irlens.diff.report.sets import across, against_first
+    from irlens.diff.report.comparisons import across, against_first
 
     if len(asked.tritons) > 1:
         return across([find_reports(kernel, one, sass=sass) for one in asked.by_triton()])
@@ -117,7 +117,7 @@ def _configurations(kernel: str, asked: Asked, *, sass: bool) -> "Comparisons":
 
 def _two(before: str, after: str, asked: Asked, *, sass: bool) -> "Comparisons":
     from irlens.cli.subject import find_reports
-    from irlens.diff.report.sets import match
+    from irlens.diff.report.comparisons import match
 
     asked_before, asked_after = _for_each(before, after, asked)
     comparisons = match(

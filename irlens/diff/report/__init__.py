@@ -1,8 +1,9 @@
-"""Report x Report -> Comparison: what moved, by what it means."""
+"""Compares two reports by meaning: Report x Report -> Comparison."""
 
+from irlens.diff.report.figures import figure_deltas, mix_deltas
+from irlens.diff.report.findings import finding_deltas
 from irlens.diff.report.loops import loop_deltas
-from irlens.diff.report.parts import figure_deltas, finding_deltas, line_deltas, mix_deltas
-from irlens.diff.report.places import Places, align
+from irlens.diff.report.source_lines import align, line_deltas
 from irlens.model.comparison import Comparison, Side
 from irlens.model.label import labels
 from irlens.model.report import Report
@@ -18,25 +19,24 @@ def compare(
     names: tuple[str, str] | None = None,
     all_lines: bool = False,
 ) -> Comparison:
-    """Return what moved from one report to another.
+    """Return what changed from one report to another.
 
     Args:
         before: The first side.
         after: The second side.
-        names: What to call them; without, what they were asked for sets them apart.
-        all_lines: Whether both sides' code has the same lines of the source, as far as these are
-            still there; else a line that only one side has may be one that the other says nothing
-            of.
+        names: Labels of the sides; by default, the settings that tell them apart.
+        all_lines: Whether both reports hold the same lines of the source, as far as these still
+            exist. Otherwise a line that only one side holds may exist on the other.
     """
     first, second = names or labels([before, after])
-    absent: set[str] = set()
-    places: Places = align(before, after, all_lines=all_lines)
-    figures = figure_deltas(before, after, absent)
-    loops = loop_deltas(before, after, places, absent)
-    findings = finding_deltas(before, after, places, absent)
-    mix = mix_deltas(before, after, absent)
-    lines = line_deltas(before, after, places)
-    told = {str(loop.source) for loop in loops} | {str(line.source) for line in lines}
+    not_compared: set[str] = set()
+    pairs = align(before, after, all_lines=all_lines)
+    figures = figure_deltas(before, after, not_compared)
+    loops = loop_deltas(before, after, pairs, not_compared)
+    findings = finding_deltas(before, after, pairs, not_compared)
+    mix = mix_deltas(before, after, not_compared)
+    lines = line_deltas(before, after, pairs)
+    mentioned = {str(loop.source) for loop in loops} | {str(line.source) for line in lines}
     return Comparison(
         before=side(before, first or "before"),
         after=side(after, second or "after"),
@@ -50,19 +50,19 @@ def compare(
         findings=findings,
         mix=mix,
         lines=lines,
-        # A place is the second side's where both have it.
+        # A line that both sides have goes by its number on the second side.
         code={
             place: text
             for place, text in sorted({**before.code, **after.code}.items())
-            if place in told
+            if place in mentioned
         },
-        not_compared=sorted(absent),
+        not_compared=sorted(not_compared),
         regain=_regain(before, after),
     )
 
 
 def _regain(before: Report, after: Report) -> list[str]:
-    """What would bring back occupancy that was lost on the same GPU."""
+    """Return what would bring back occupancy that was lost on the same GPU."""
     first, second = before.occupancy, after.occupancy
     if first is None or second is None or first.max_warps != second.max_warps:
         return []

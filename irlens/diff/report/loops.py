@@ -3,166 +3,110 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias, TypeVar
 
-from irlens.diff.report.deltas import Figure, deltas
-from irlens.diff.report.places import Place, Places
+from irlens.diff.matching import take_pairs
+from irlens.diff.report.figures import deltas
+from irlens.diff.report.source_lines import LinePair, LinePairs
+from irlens.figures import Figure, compared
 from irlens.model.comparison import WEIGHTS, LoopDelta, Presence
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, Report
 from irlens.model.source import SourceLocation
 
-#: Every field but where it stands, ``reason``, which tells the figures in words, and
-#: ``bytes_repeated``, which follows from them and the number of threads.
-PIPELINE_FIGURES = (
-    Figure("achieved_stages", "count", "much", always=True),
-    Figure("verdict", "word", "much"),
-    Figure("stages_at_most", "count", "some"),
-    Figure("kind", "word", "some"),
-    Figure("warp_group", "word", "some"),
-    Figure("groups_during_compute", "count", "some", always=True),
-    Figure("bytes_in_flight", "bytes", "some", always=True),
-    Figure("bytes_in_flight_per_sm", "bytes", "some"),
-    Figure("bytes_per_copy", "bytes", "some"),
-    Figure("bytes_per_iteration", "bytes", "some"),
-    Figure("prefetch_iterations", "count", "some"),
-    Figure("requested_stages", "count", "little"),
-    Figure("copies_per_iteration", "count", "little"),
-    Figure("groups_before_loop", "count", "little"),
-    Figure("groups_per_iteration", "count", "little"),
-    Figure("outstanding_at_wait", "count", "little"),
-    Figure("outstanding_after_wait", "count", "little"),
-    Figure("bytes_to_cover_latency", "bytes", "little"),
-    Figure("stage", "word", "little"),
-)
-#: The same; ``operation`` follows from ``state``.
-LOAD_FIGURES = (
-    Figure("state", "word", "much"),
-    Figure("iterations_ahead", "count", "some"),
-    Figure("widest_access_bytes", "bytes", "some"),
-    Figure("bytes_per_iteration", "bytes", "little"),
-    Figure("buffer_copies", "count", "little"),
-    Figure("shape", "word", "little"),
-    Figure("element", "word", "little"),
-)
-
 Loop = TypeVar("Loop", Pipeline, LoopLoad)
 Key: TypeAlias = Callable[[Loop], Hashable]
 Pair: TypeAlias = tuple[Loop | None, Loop | None]
-Locate: TypeAlias = Callable[[SourceLocation | None], Place | None]
+#: Looks up the line pair of a location on one side.
+Locate: TypeAlias = Callable[[SourceLocation | None], LinePair | None]
 
 
-def loop_deltas(before: Report, after: Report, places: Places, absent: set[str]) -> list[LoopDelta]:
-    """Return what became of each loop's pipelines, and the loads that moved.
+def loop_deltas(
+    before: Report, after: Report, lines: LinePairs, not_compared: set[str]
+) -> list[LoopDelta]:
+    """Return the pipelines of both sides and the loads that changed, largest change first.
 
-    What is not known of one side is neither gone nor new: that is added to ``absent``.
+    If only one side knows its pipelines or loads, none has appeared or gone: add the part to
+    ``not_compared``.
     """
-    first, second = places.before, places.after
-    found: list[LoopDelta] = []
+    changes: list[LoopDelta] = []
     if ("pipelines" in before.unknown) != ("pipelines" in after.unknown):
-        absent.add("pipelines")
+        not_compared.add("pipelines")
     else:
-        matched = _matched(
-            before.pipelines, after.pipelines, _pipeline_keys(first), _pipeline_keys(second)
+        pairs = _matched(
+            before.pipelines, after.pipelines,
+            _pipeline_keys(lines.before), _pipeline_keys(lines.after),
+        )  # fmt: skip
+        changes += [_pipeline_delta(*pair) for pair in pairs]
+    if ("ttgir" in before.stages) != ("ttgir" in after.stages):  # loads are read from it
+        not_compared.add("loads")
+    else:
+        loads = _matched(
+            before.loads, after.loads, _load_keys(lines.before), _load_keys(lines.after)
         )
-        found += [_pipeline(*pair) for pair in _only_ones(matched, places)]
-    if ("ttgir" in before.stages) != ("ttgir" in after.stages):  # which tells the loads
-        absent.add("loads")
-    else:
-        loads = _matched(before.loads, after.loads, _load_keys(first), _load_keys(second))
-        found += [load for load in (_load(*pair) for pair in loads) if load.deltas]
-    return sorted(found, key=_order)
+        changes += [load for load in (_load_delta(*pair) for pair in loads) if load.deltas]
+    return sorted(changes, key=_largest_change_first)
 
 
-def _pipeline_keys(locate: Locate) -> list[Key[Pipeline]]:
+def _pipeline_keys(locate: Locate) -> list[tuple[Key[Pipeline], bool]]:
+    """Return keys, strictest first, and whether each must be unique.
+
+    A pipeline of another mechanism is another pipeline, unless it is the only one left of its
+    loop: the loop's first one, or cp.async that became TMA.
+    """
+    rows = compared("pipeline")
     return [
-        lambda one: (locate(one.source), one.kind, _facts(one, PIPELINE_FIGURES)),
-        lambda one: (locate(one.source), one.kind),
+        (lambda one: (locate(one.source), one.kind, _values(one, rows)), False),
+        (lambda one: (locate(one.source), one.kind), False),
+        (lambda one: locate(one.source), True),
     ]
 
 
-def _load_keys(locate: Locate) -> list[Key[LoopLoad]]:
+def _load_keys(locate: Locate) -> list[tuple[Key[LoopLoad], bool]]:
+    rows = compared("load")
     return [
-        lambda one: (locate(one.source), _facts(one, LOAD_FIGURES)),
-        lambda one: locate(one.source),
+        (lambda one: (locate(one.source), _values(one, rows)), False),
+        (lambda one: locate(one.source), False),
     ]
 
 
 def _matched(
     before: Sequence[Loop],
     after: Sequence[Loop],
-    first_keys: Sequence[Key[Loop]],
-    second_keys: Sequence[Key[Loop]],
+    first_keys: Sequence[tuple[Key[Loop], bool]],
+    second_keys: Sequence[tuple[Key[Loop], bool]],
 ) -> list[Pair[Loop]]:
-    """Pair what has the same key, by the strictest key first; what is left has no partner."""
-    pairs: list[Pair[Loop]] = []
+    """Pair loops of equal keys, strictest key first; the others have no partner."""
     left: list[Loop] = list(before)
     right: list[Loop] = list(after)
-    for first_key, second_key in zip(first_keys, second_keys, strict=True):
-        ours, theirs = _grouped(left, first_key), _grouped(right, second_key)
-        left, right = [], []
-        for key in ours | theirs:
-            mine, others = ours.get(key, []), theirs.get(key, [])
-            both = min(len(mine), len(others))
-            pairs.extend(zip(mine[:both], others[:both], strict=True))
-            left += mine[both:]
-            right += others[both:]
+    pairs: list[Pair[Loop]] = []
+    for (first_key, unique), (second_key, _) in zip(first_keys, second_keys, strict=True):
+        pairs += take_pairs(left, right, first_key, second_key, unique=unique)
     pairs.extend((one, None) for one in left)
     pairs.extend((None, one) for one in right)
     return pairs
 
 
-def _grouped(loops: Sequence[Loop], key: Key[Loop]) -> dict[Hashable, list[Loop]]:
-    groups: dict[Hashable, list[Loop]] = {}
-    for loop in loops:
-        groups.setdefault(key(loop), []).append(loop)
-    return groups
+def _values(one: Pipeline | LoopLoad, figures: Sequence[Figure]) -> Hashable:
+    return tuple(getattr(one, figure.field) for figure in figures)
 
 
-def _only_ones(pairs: Sequence[Pair[Pipeline]], places: Places) -> list[Pair[Pipeline]]:
-    """Pair what is the only one left on both sides of a loop.
-
-    A pipeline of another mechanism is another one, but for this: a loop that got its first, or
-    cp.async that became TMA.
-    """
-    found = [pair for pair in pairs if None not in pair]
-    gone = _grouped([one for one, two in pairs if one and not two], _place_key(places.before))
-    appeared = _grouped([two for one, two in pairs if two and not one], _place_key(places.after))
-    for place in gone | appeared:
-        ours, theirs = gone.get(place, []), appeared.get(place, [])
-        if len(ours) == len(theirs) == 1:
-            found.append((ours[0], theirs[0]))
-        else:
-            found.extend((one, None) for one in ours)
-            found.extend((None, one) for one in theirs)
-    return found
-
-
-def _place_key(locate: Locate) -> Key[Pipeline]:
-    return lambda one: locate(one.source)
-
-
-def _facts(one: Pipeline | LoopLoad, figures: Sequence[Figure]) -> Hashable:
-    return tuple(getattr(one, figure.path) for figure in figures)
-
-
-def _pipeline(before: Pipeline | None, after: Pipeline | None) -> LoopDelta:
-    there = after or before
+def _pipeline_delta(before: Pipeline | None, after: Pipeline | None) -> LoopDelta:
+    present = after or before
     return LoopDelta(
         what="pipeline",
-        source=_line(there),
-        kind=there.kind if there else None,
+        source=_line(present),
+        kind=present.kind if present else None,
         presence=_presence(before, after),
-        deltas=deltas(PIPELINE_FIGURES, before, after),
+        deltas=deltas(compared("pipeline"), before, after),
     )
 
 
-def _load(before: LoopLoad | None, after: LoopLoad | None) -> LoopDelta:
-    there = after or before
+def _load_delta(before: LoopLoad | None, after: LoopLoad | None) -> LoopDelta:
     return LoopDelta(
         what="load",
-        source=_line(there),
+        source=_line(after or before),
         kind="load",
         presence=_presence(before, after),
-        deltas=deltas(LOAD_FIGURES, before, after),
+        deltas=deltas(compared("load"), before, after),
     )
 
 
@@ -178,8 +122,7 @@ def _presence(before: object, after: object) -> Presence:
     return "gone" if after is None else "both"
 
 
-def _order(loop: LoopDelta) -> tuple[object, ...]:
-    """What moved most first, then by place."""
+def _largest_change_first(loop: LoopDelta) -> tuple[object, ...]:
     moved = [WEIGHTS.index(each.weight) for each in loop.deltas if each.moved]
     source = loop.source
     place = (source.file, source.line) if source else ("", 0)

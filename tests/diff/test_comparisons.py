@@ -2,7 +2,7 @@
 
 import msgspec
 
-from irlens.diff.report.sets import against_first, match
+from irlens.diff.report.comparisons import against_first, match
 from irlens.model.comparison import Comparisons, Side
 from irlens.model.config import Target
 from irlens.model.report import Report

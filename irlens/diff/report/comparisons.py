@@ -1,0 +1,80 @@
+"""Compares many reports: set against set, or several against the first."""
+
+from collections.abc import Hashable, Sequence
+
+import msgspec
+
+from irlens.diff import matching
+from irlens.diff.report import compare, side
+from irlens.model.comparison import COMPARISON_SCHEMA, WEIGHTS, Comparison, Comparisons, Side
+from irlens.model.label import labels, labels_among
+from irlens.model.report import Report
+
+
+def against_first(reports: Sequence[Report]) -> Comparisons:
+    """Compare the first report with each of the others, in their order."""
+    names = labels(reports)
+    first, *others = zip(reports, names, strict=True)
+    pairs = [compare(first[0], report, names=(first[1], name)) for report, name in others]
+    return Comparisons(
+        schema=COMPARISON_SCHEMA,
+        different=any(pair.different for pair in pairs),
+        against_first=len(pairs) > 1,
+        pairs=pairs,
+    )
+
+
+def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
+    """Compare the first set of reports with each of the others.
+
+    Args:
+        sets: Reports of the same kernels and configurations, from different compilers.
+    """
+    if all(len(reports) == 1 for reports in sets):
+        return against_first([reports[0] for reports in sets])
+    return matching.concatenate([match(sets[0], other) for other in sets[1:]])
+
+
+def match(before: Sequence[Report], after: Sequence[Report]) -> Comparisons:
+    """Compare two sets of reports, paired as ``matching.match`` does, largest change first."""
+    if len(before) == len(after) == 1:
+        return against_first([before[0], after[0]])
+    pairs, left, right = matching.match(before, after, _content)
+    settings = labels_among([one for one, _ in pairs], matching.kernel_and_target)
+    compared = sorted(
+        (
+            msgspec.structs.replace(compare(*pair), setting=setting)
+            for pair, setting in zip(pairs, settings, strict=True)
+        ),
+        key=_largest_change_first,
+    )
+    kernels_before, kernels_after = {one.kernel for one in before}, {one.kernel for one in after}
+    return Comparisons(
+        schema=COMPARISON_SCHEMA,
+        different=bool(left or right) or any(pair.different for pair in compared),
+        against_first=False,
+        pairs=compared,
+        removed=_sides([one for one in left if one.kernel not in kernels_after]),
+        added=_sides([one for one in right if one.kernel not in kernels_before]),
+        unmatched_before=_sides([one for one in left if one.kernel in kernels_after]),
+        unmatched_after=_sides([one for one in right if one.kernel in kernels_before]),
+    )
+
+
+def _content(report: Report) -> Hashable:
+    """Return everything but sizes and hashes, to pair equals among equally configured captures."""
+    return msgspec.json.encode(
+        msgspec.structs.replace(report, stages={}, sources={}, unknown={}), order="sorted"
+    )
+
+
+def _largest_change_first(pair: Comparison) -> tuple[object, ...]:
+    moved = [each for each in pair.figures if each.moved]
+    moved += [each for loop in pair.loops for each in loop.deltas if each.moved]
+    weight = min((WEIGHTS.index(each.weight) for each in moved), default=len(WEIGHTS))
+    return not pair.different, weight, -len(moved), pair.before.kernel, pair.before.label
+
+
+def _sides(reports: Sequence[Report]) -> list[Side]:
+    sides = map(side, reports, labels_among(reports, matching.kernel_name))
+    return sorted(sides, key=lambda one: (one.kernel, one.label))

@@ -1,0 +1,141 @@
+"""Lines of Python: which line of one side is which of the other, and what changed on each.
+
+An edit above a loop moves the loop; it stays the same loop. Lines are aligned by their text where
+both reports hold it, and by their number elsewhere.
+"""
+
+from difflib import SequenceMatcher
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from irlens.diff.report.figures import delta
+from irlens.model.comparison import LineDelta
+from irlens.model.pressure import LinePressure, StagePressure
+from irlens.model.report import Report
+from irlens.model.source import SourceLocation
+
+#: Alignment is quadratic: beyond so many pairs of lines, the remaining files match by number.
+_MOST_PAIRS = 250_000
+
+_Lines: TypeAlias = dict[int, str]
+
+
+class LinePair(NamedTuple):
+    """A line on both sides; ``None`` on a side that has no such line."""
+
+    file: str
+    before: int | None
+    after: int | None
+
+
+class LinePairs:
+    """Looks up the pair that a location of either side belongs to.
+
+    Args:
+        known: Aligned lines by side (``True`` is the first), file and line; other lines have the
+            same number on both sides.
+    """
+
+    def __init__(self, known: dict[tuple[bool, str, int], LinePair]) -> None:
+        self._known = known
+
+    def before(self, source: SourceLocation | None) -> LinePair | None:
+        """Return the pair of a location on the first side."""
+        return self._pair(source, True)
+
+    def after(self, source: SourceLocation | None) -> LinePair | None:
+        """Return the pair of a location on the second side."""
+        return self._pair(source, False)
+
+    def _pair(self, source: SourceLocation | None, first: bool) -> LinePair | None:
+        if source is None:
+            return None
+        same = LinePair(source.file, source.line, source.line)
+        return self._known.get((first, source.file, source.line), same)
+
+
+def align(before: Report, after: Report, *, all_lines: bool = False) -> LinePairs:
+    """Return the paired lines of two reports; ``all_lines`` as in ``compare``."""
+    ours, theirs = _lines_by_file(before), _lines_by_file(after)
+    known: dict[tuple[bool, str, int], LinePair] = {}
+    budget = _MOST_PAIRS
+    for file in sorted(ours.keys() & theirs.keys()):
+        cost = len(ours[file]) * len(theirs[file])
+        if cost > budget or (not all_lines and _agree(ours[file], theirs[file])):
+            continue  # every line keeps its number
+        budget -= cost
+        forward = _aligned(ours[file], theirs[file])
+        back = {second: first for first, second in forward.items()}
+        for line in ours[file]:
+            known[True, file, line] = LinePair(file, line, forward.get(line))
+        for line in theirs[file]:
+            known[False, file, line] = LinePair(file, back.get(line), line)
+    return LinePairs(known)
+
+
+def _lines_by_file(report: Report) -> dict[str, _Lines]:
+    files: dict[str, _Lines] = {}
+    for place, text in report.code.items():
+        file, _, number = place.rpartition(":")
+        if number.isascii() and number.isdigit() and len(number) < 10:
+            files.setdefault(file, {})[int(number)] = text
+    return files
+
+
+def _agree(ours: _Lines, theirs: _Lines) -> bool:
+    """Return whether no line that both sides have differs."""
+    return all(theirs[line] == text for line, text in ours.items() if line in theirs)
+
+
+def _aligned(ours: _Lines, theirs: _Lines) -> dict[int, int]:
+    """Align the lines of a file: lines of the same text, and equally long edits in between."""
+    first, second = sorted(ours.items()), sorted(theirs.items())
+    # The matcher is not symmetric; a comparison and its mirror image must agree.
+    swapped = second < first
+    if swapped:
+        first, second = second, first
+    matcher = SequenceMatcher(
+        None, [text for _, text in first], [text for _, text in second], autojunk=False
+    )
+    pairs = {}
+    for _, start, end, other, other_end in matcher.get_opcodes():
+        if end - start == other_end - other:
+            lines = zip(first[start:end], second[other:other_end], strict=True)
+            pairs.update({one: two for (one, _), (two, _) in lines})
+    return {two: one for one, two in pairs.items()} if swapped else pairs
+
+
+def line_deltas(before: Report, after: Report, lines: LinePairs) -> list[LineDelta]:
+    """Return the lines whose instructions or pressure changed, largest change first."""
+    changed = []
+    for stage in ("ptx", "sass", "amdgcn"):
+        ours: StagePressure | None = getattr(before.pressure, stage)
+        theirs: StagePressure | None = getattr(after.pressure, stage)
+        if ours is None or theirs is None:
+            continue
+        first = {lines.before(line.source): line for line in ours.lines}
+        second = {lines.after(line.source): line for line in theirs.lines}
+        for pair in [*first, *(pair for pair in second if pair not in first)]:
+            changed += _line_delta(stage, first.get(pair), second.get(pair))
+    return sorted(changed, key=_line_order)
+
+
+def _line_delta(
+    stage: str, first: LinePressure | None, second: LinePressure | None
+) -> list[LineDelta]:
+    """Return the change of a line, if it changed."""
+    present = second or first
+    instructions = delta(
+        "instructions", first.instructions if first else 0, second.instructions if second else 0
+    )
+    peak = delta("peak", first.peak if first else None, second.peak if second else None)
+    if present is None or not (instructions.moved or peak.moved):
+        return []
+    source = msgspec.structs.replace(present.source, column=0)
+    return [LineDelta(stage=stage, source=source, instructions=instructions, peak=peak)]
+
+
+def _line_order(line: LineDelta) -> tuple[object, ...]:
+    change = abs(line.instructions.change or 0) + abs(line.peak.change or 0)
+    return -change, line.stage, line.source
