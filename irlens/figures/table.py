@@ -45,6 +45,16 @@ _REGISTERS_AND_MEMORY: Final = (
         documentation="Local (AMD: private) memory per thread: register spills and stack arrays.",
     ),
     Figure(
+        path="resources.vgpr_spills", title="VGPR spills", unit="count", importance="much",
+        better="less", in_baseline=True, vendor="amd",
+        documentation="Vector registers that the compiler spills to memory.",
+    ),
+    Figure(
+        path="resources.sgpr_spills", title="SGPR spills", unit="count", importance="much",
+        better="less", in_baseline=True, vendor="amd",
+        documentation="Scalar registers that the compiler spills.",
+    ),
+    Figure(
         path="resources.shared_dynamic_bytes", title="shared memory", short="shared",
         unit="bytes", importance="some", better="less", always_shown=True, in_baseline=True,
         column=4, amd="LDS",
@@ -85,16 +95,6 @@ _REGISTERS_AND_MEMORY: Final = (
         path="resources.sgprs", title="SGPRs", unit="count", importance="some", better="less",
         in_baseline=True, vendor="amd",
         documentation="Scalar registers per wave.",
-    ),
-    Figure(
-        path="resources.vgpr_spills", title="VGPR spills", unit="count", importance="much",
-        better="less", in_baseline=True, vendor="amd",
-        documentation="Vector registers that the compiler spills to memory.",
-    ),
-    Figure(
-        path="resources.sgpr_spills", title="SGPR spills", unit="count", importance="much",
-        better="less", in_baseline=True, vendor="amd",
-        documentation="Scalar registers that the compiler spills.",
     ),
 )  # fmt: skip
 

@@ -79,7 +79,8 @@ def _matched(
     right: list[Loop] = list(after)
     pairs: list[Pair[Loop]] = []
     for (first_key, unique), (second_key, _) in zip(first_keys, second_keys, strict=True):
-        pairs += take_pairs(left, right, first_key, second_key, unique=unique)
+        both = take_pairs(left, right, first_key, second_key, unique=unique)
+        pairs.extend(both)
     pairs.extend((one, None) for one in left)
     pairs.extend((None, one) for one in right)
     return pairs
