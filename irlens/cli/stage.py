@@ -90,7 +90,7 @@ def _for_a_terminal(text: str, name: str) -> str:
     shown = printable(text)
     if not output.use_color():
         return shown
-    from irlens.highlight import ansi
+    from irlens.isa.highlight import ansi
 
     return ansi(shown, name)
 

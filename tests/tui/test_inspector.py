@@ -12,7 +12,7 @@ from irlens.model.listing import StageListing
 from irlens.model.source import SourceLocation, Span
 from irlens.session.workbench import Workbench
 from irlens.tui.app import Lens
-from irlens.tui.code.searching import Hit, Query
+from irlens.tui.code.search import Hit, Query
 from irlens.tui.screens.inspector import View
 from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.linked_pane import LinkedPane

@@ -16,7 +16,7 @@ from irlens.model.source import Span
 from irlens.session.reading import entry_of
 from irlens.session.workbench import Entry, Workbench
 from irlens.tui.app import Lens
-from irlens.tui.code.searching import Hit, Query
+from irlens.tui.code.search import Hit, Query
 from irlens.tui.screens.compare import Compare
 from irlens.tui.screens.inspector import View as Inspector
 from irlens.tui.screens.overview import View as Overview

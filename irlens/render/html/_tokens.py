@@ -14,7 +14,7 @@ from pygments.token import (
     _TokenType,
 )
 
-from irlens.highlight import lexer_for
+from irlens.isa.highlight import lexer_for
 from irlens.model.text import printable
 from irlens.render.html._markup import Markup, escape
 

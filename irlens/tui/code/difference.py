@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from irlens.model.code import CodeComparison, CodeHunk, Columns, RowKind
 from irlens.model.code_lines import drawn, pieces, place
 from irlens.model.text import printable_line
-from irlens.tui.code.colours import Colours
+from irlens.tui.code.highlighting import HighlightedLines
 from irlens.tui.code.text import width
 
 Mark: TypeAlias = Literal[" ", "-", "+", "~", "@"]
@@ -92,7 +92,7 @@ class Difference:
             self._add(number, hunk)
         self.width = max(map(width, self._texts), default=0)
         self.digits = len(str(max(comparison.before_lines, comparison.after_lines)))
-        self.colours = Colours(comparison.stage, self._texts, joined=False)
+        self.highlighted = HighlightedLines(comparison.stage, self._texts, joined=False)
 
     def lines(self, *, split: bool) -> Sequence[DiffLine]:
         """Return the lines, side by side or under each other."""

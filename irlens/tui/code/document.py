@@ -3,22 +3,18 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
+import msgspec
+
+from irlens.isa.syntax import syntax_of
 from irlens.model.listing import LoopRange, PipelineMark, StageListing, role_word
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.source import SourceLocation
 from irlens.tui.code.text import CodeText
-
-#: How lines begin that hold no code: debug information, and where inline assembly begins and ends.
-_ASIDES = {
-    "ptx": (".loc\t", ".loc ", "$L__tmp", "// begin inline asm", "// end inline asm"),
-    "sass": ("//##",),
-    "amdgcn": (".loc\t", ".loc ", ".Ltmp", ".cfi_", ";;#ASMSTART", ";;#ASMEND"),
-}
 
 _COMPILED = re.compile(
     r"^[ \t]*@(?:\w+\.)*jit\b.*\n(?:[ \t]*(?:@|\)).*\n)*[ \t]*def ", re.MULTILINE
@@ -114,15 +110,15 @@ class Document:
 
     @cached_property
     def code_lines(self) -> Sequence[int]:
-        """The lines that are worth reading: in machine code those that are not blank or asides."""
-        asides = _ASIDES.get(self.stage)
-        if asides is None:
+        """The lines that remain when lines without code are folded: in an assembly not all."""
+        folded = syntax_of(self.stage).folded
+        if not folded:
             return range(1, len(self) + 1)
         stripped = map(str.lstrip, self.text.lines)
         return [
             number
             for number, line in enumerate(stripped, 1)
-            if line and not line.startswith(asides)
+            if line and not line.startswith(folded)
         ]
 
     @cached_property
@@ -227,3 +223,39 @@ def _pressure(file: str, count: int, report: Report | None) -> tuple[str, list[i
 
 def _column(values: Sequence[int], line: int) -> int:
     return values[line - 1] if 0 < line <= len(values) else -1
+
+
+class Landmark(msgspec.Struct, frozen=True):
+    """Something that stands on some lines of a text.
+
+    Attributes:
+        name: What it is called in a sentence.
+        lines: Where it stands, in ascending order.
+    """
+
+    name: str
+    lines: Callable[[Document], Sequence[int]]
+
+
+LANDMARKS = {
+    "finding": Landmark(
+        "findings of its own, the overview lists all", lambda document: sorted(document.findings)
+    ),
+    "peak": Landmark("register pressure", lambda document: document.peaks),
+    "loop": Landmark(
+        "loops", lambda document: sorted({loop.first for loop in document.listing.loops})
+    ),
+    "mark": Landmark("pipelined copies, commits or waits", lambda document: sorted(document.marks)),
+}
+
+
+def partner_line(document: Document, line: int) -> int | None:
+    """Return what a copy, a commit or a wait belongs to, the next one in the text if several."""
+    mark = document.mark(line)
+    return following(sorted(mark.partners), line, 1) if mark else None
+
+
+def other_line(lines: Sequence[int], line: int, step: int) -> int | None:
+    """Return the next (-1: previous) of some ascending lines, unless there is only this one."""
+    found = following(lines, line, step)
+    return None if found == line else found

@@ -1,15 +1,20 @@
-"""What stands beside the code, a column of cells each: findings, numbers, registers, loops.
+"""The gutters beside the code: findings, line numbers, live registers, pipelines, loops.
 
-A sign says everything that a colour says.
+Each is a column of cells. A sign says everything that a colour says, and ``describe_line`` says
+the same in words.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
+import msgspec
+
+from irlens.model.listing import PipelineMark
 from irlens.model.report import SEVERITIES
-from irlens.tui.code import brackets
+from irlens.model.text import plural
 from irlens.tui.code.document import Document
 from irlens.tui.drawing import EIGHTHS, HEIGHTS, SEVERITY_SIGN
 
@@ -27,6 +32,7 @@ _LEVELS = HEIGHTS[1:]
 _BAR = 4
 _NARROW, _WIDE = 50, 80
 _NUMBERED_LOOPS = 3
+_LINES_NAMED = 6
 
 
 class Gutter(Protocol):
@@ -102,14 +108,14 @@ class PipelineGutter:
 
     def __init__(self, document: Document, room: int) -> None:
         self._document = document
-        self._lanes = brackets.lanes(document.listing.marks)
+        self._lanes = bracket_lanes(document.listing.marks)
         self._lanes = self._lanes[: 1 if room < _NARROW else 3]
         self._words = room >= _WIDE
         self.width = len(self._lanes) + (len("● product ") if self._words else 2)
 
     def cells(self, line: int, cursor: int) -> list[Cell]:
         """Return the brackets and the mark."""
-        drawn = "".join(brackets.drawn(lane, line) for lane in self._lanes)
+        drawn = "".join(bracket_at(lane, line) for lane in self._lanes)
         mark = self._document.mark(line)
         rest = self.width - len(drawn)
         if mark is None:
@@ -174,3 +180,121 @@ def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
     if document.listing.loops:
         found.append(LoopGutter(document))
     return found
+
+
+class Bracket(msgspec.Struct, frozen=True):
+    """Marks that lead to each other, directly or through others.
+
+    Attributes:
+        first: 1-based line of the first of them.
+        last: 1-based line of the last.
+        members: The lines of all.
+    """
+
+    first: int
+    last: int
+    members: frozenset[int]
+
+
+#: Brackets that do not overlap, in ascending order, drawn in one column.
+Lane = list[Bracket]
+
+
+def bracket_lanes(marks: Sequence[PipelineMark]) -> list[Lane]:
+    """Return the brackets of some marks in as few lanes as they need, the outer lane first."""
+    found: list[Lane] = []
+    for bracket in sorted(_brackets(marks), key=lambda bracket: (bracket.first, -bracket.last)):
+        lane = next((lane for lane in found if lane[-1].last < bracket.first), None)
+        if lane is None:
+            found.append([bracket])
+        else:
+            lane.append(bracket)
+    return found
+
+
+def bracket_at(lane: Lane, line: int) -> str:
+    """Return what a lane shows at a line: a corner, a branch, a stroke or a space."""
+    at = bisect_right(lane, line, key=lambda bracket: bracket.first) - 1
+    if at < 0 or line > lane[at].last:
+        return " "
+    bracket = lane[at]
+    if line == bracket.first:
+        return "┏"
+    if line == bracket.last:
+        return "┗"
+    return "┣" if line in bracket.members else "┃"
+
+
+def _brackets(marks: Iterable[PipelineMark]) -> list[Bracket]:
+    leader: dict[int, int] = {}
+
+    def find(line: int) -> int:
+        leader.setdefault(line, line)
+        while leader[line] != line:
+            leader[line] = leader[leader[line]]
+            line = leader[line]
+        return line
+
+    for mark in marks:
+        for partner in mark.partners:
+            leader[find(partner)] = find(mark.line)
+    groups: dict[int, set[int]] = {}
+    for line in list(leader):
+        groups.setdefault(find(line), set()).add(line)
+    return [
+        Bracket(min(lines), max(lines), frozenset(lines))
+        for lines in groups.values()
+        if len(lines) > 1
+    ]
+
+
+def describe_chain(document: Document, line: int) -> str:
+    """Return where a line comes from: the user's line first, then what is inlined into it."""
+    return " ▸ ".join(str(location) for location in reversed(document.chain(line)))
+
+
+def describe_line(document: Document, line: int) -> list[str]:
+    """Return what the gutters say of a line, the most important first."""
+    findings = document.findings.get(line, ())
+    found = [f"{SEVERITY_SIGN[one.severity]} {one.code} {one.message}" for one in findings]
+    mark = document.mark(line)
+    if mark is not None:
+        found.append(f"{ROLE_SIGNS[mark.role]} {_marked(document, mark)}")
+        note = document.listing.note
+        if mark.serialized and not any(note.startswith(one.code) for one in findings):
+            found.append(note)
+    live = document.live(line)
+    if live is not None:
+        most, where = (
+            ("up to ", f" in {document.live_in}") if document.stage == "python" else ("", "")
+        )
+        found.append(f"{most}{plural(live, 'live register')}{where}, peak {document.listing.peak}")
+    loop = document.loop(line)
+    if loop is not None:
+        of = f" of {loop.source}" if loop.source else ""
+        found.append(f"loop {loop.first}–{loop.last}{of}, depth {loop.depth}")
+    return found
+
+
+def _marked(document: Document, mark: PipelineMark) -> str:
+    role = document.role(mark)
+    if not mark.partners:
+        return role
+    lines = _lines(sorted(mark.partners))
+    partners = (document.mark(line) for line in mark.partners)
+    committed = any(other is not None and other.role == "commit" for other in partners)
+    match mark.role:
+        case "copy" if committed:
+            return f"{role}, its group is committed at {lines}"
+        case "wait" if committed:
+            return f"wait for what is committed at {lines}"
+        case "wait":
+            return f"wait for what begins at {lines}"
+        case _:
+            return f"{role}, waited for at {lines}"
+
+
+def _lines(lines: Sequence[int]) -> str:
+    named = ", ".join(map(str, lines[:_LINES_NAMED]))
+    more = len(lines) - _LINES_NAMED
+    return f"{named} and {more} more" if more > 0 else named

@@ -1,46 +1,31 @@
-"""Text as cells: what is drawn of a line, how wide it is, and which word stands where."""
+"""Lines of a text as drawn: their cells, their width, and the word at a column."""
 
 import re
-from functools import lru_cache
 
 from rich.cells import cell_len
 from textual.expand_tabs import expand_tabs_inline
 
+from irlens.isa.syntax import syntax_of
 from irlens.model.text import printable
 
 _TAB = 4
 
-#: Words as each stage writes them, the longest first: an opcode is one with all its parts, a
-#: register has none of what follows its dot. Elsewhere a word is letters and digits.
-_MLIR = r"[%@^#!][\w$.-]*\w|\w[\w.$]*"
-_WORDS = {
-    "source": _MLIR,
-    "ttir": _MLIR,
-    "ttgir": _MLIR,
-    "llir": r"[%@!#][\w$.-]*\w|\w[\w.]*",
-    "ptx": r"%[\w$]+|(?<![\w$.])\.?[\w$]+(?:(?:\.|::)\w+)*",
-    "sass": r"\bU?[RP]\d+\b|\.L_\w+|(?<![\w$.])[\w$]+(?:\.\w+)*",
-    "amdgcn": r"[vsa]\[\d+(?::\d+)?\]|(?<!\w)\.?[\w$@]+(?:\.\w+)*",
-}
-_WORD = r"\w+"
-
-_SASS_OFFSET = re.compile(r"^( *)(/\*[0-9a-f]{4,}\*/)( +)", re.MULTILINE)
-
 
 class CodeText:
-    """The lines of a text, as they are and as they are drawn.
+    """The lines of a text, as written and as drawn.
 
     Attributes:
-        lines: The lines as they are.
-        shown: The same without tabs, without anything that could steer a terminal, and without
-            the columns of nothing that nvdisasm leaves.
-        width: Cells of the longest line.
+        lines: The lines as written.
+        shown: The lines without tabs and terminal control sequences, and with single blanks
+            around the offsets of instructions.
+        width: Cells of the longest line shown.
     """
 
     def __init__(self, text: str, stage: str) -> None:
         self.lines = _split(text)
-        harmless = _harmless(text)
-        self.shown = _split(_tight(harmless) if stage == "sass" else harmless)
+        offset = syntax_of(stage).offset
+        safe = _printable(text)
+        self.shown = _split(_with_narrow_offsets(safe, offset) if offset else safe)
         if text.isascii():
             self.width = max(map(len, self.shown), default=0)
         else:
@@ -51,7 +36,7 @@ class CodeText:
 
 
 def width(line: str) -> int:
-    """Return the cells that a drawn line takes."""
+    """Return the width of a drawn line in cells."""
     return len(line) if line.isascii() else cell_len(line)
 
 
@@ -76,7 +61,7 @@ def column_at(line: str, cell: int) -> int:
 
 def word_at(line: str, column: int, stage: str) -> str:
     """Return the word that covers a column of a drawn line, empty if none does."""
-    for match in words_of(stage).finditer(line):
+    for match in syntax_of(stage).word.finditer(line):
         if match.start() <= column < match.end():
             return match[0]
         if match.start() > column:
@@ -86,20 +71,14 @@ def word_at(line: str, column: int, stage: str) -> str:
 
 def word_starts(line: str, stage: str) -> list[int]:
     """Return the columns where words begin."""
-    return [match.start() for match in words_of(stage).finditer(line)]
+    return [match.start() for match in syntax_of(stage).word.finditer(line)]
 
 
 def spans_of(word: str, line: str, stage: str) -> list[tuple[int, int]]:
-    """Return where a word stands in a drawn line: columns, the end exclusive."""
+    """Return the columns at which a word occurs in a drawn line, the end exclusive."""
     if not word or word not in line:
         return []
-    return [match.span() for match in words_of(stage).finditer(line) if match[0] == word]
-
-
-@lru_cache(maxsize=16)
-def words_of(stage: str) -> re.Pattern[str]:
-    """Return what a word looks like in a stage."""
-    return re.compile(_WORDS.get(stage, _WORD))
+    return [match.span() for match in syntax_of(stage).word.finditer(line) if match[0] == word]
 
 
 def _split(text: str) -> list[str]:
@@ -109,7 +88,7 @@ def _split(text: str) -> list[str]:
     return lines
 
 
-def _harmless(text: str) -> str:
+def _printable(text: str) -> str:
     safe = printable(text)
     if safe.isascii():
         return safe.expandtabs(_TAB)
@@ -120,12 +99,12 @@ def _harmless(text: str) -> str:
     return "\n".join(_expanded(line) for line in safe.split("\n"))
 
 
-def _tight(sass: str) -> str:
-    """Cut the blanks before and behind the offsets of instructions down, all by as much."""
-    found = [match.groups() for match in _SASS_OFFSET.finditer(sass)]
-    before = min((len(lead) for lead, _, _ in found), default=0)
-    behind = min((len(gap) for _, _, gap in found), default=1) - 1
-    return _SASS_OFFSET.sub(lambda match: match[1][before:] + match[2] + match[3][behind:], sass)
+def _with_narrow_offsets(text: str, offset: re.Pattern[str]) -> str:
+    """Remove the blanks that all offsets have before them, and all but one behind them."""
+    blanks = [match.groups() for match in offset.finditer(text)]
+    before = min((len(lead) for lead, _, _ in blanks), default=0)
+    behind = min((len(gap) for _, _, gap in blanks), default=1) - 1
+    return offset.sub(lambda match: match[1][before:] + match[2] + match[3][behind:], text)
 
 
 def _expanded(line: str) -> str:

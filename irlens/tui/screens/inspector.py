@@ -10,9 +10,8 @@ from textual.binding import Binding, BindingType
 from irlens.model.listing import Occurrences
 from irlens.model.source import SourceLocation
 from irlens.model.text import printable_line
-from irlens.tui.code.document import Document, following
-from irlens.tui.code.jumps import LANDMARKS, other, partner
-from irlens.tui.code.searching import Hit
+from irlens.tui.code.document import LANDMARKS, Document, following, other_line, partner_line
+from irlens.tui.code.search import Hit
 from irlens.tui.code.text import spans_of
 from irlens.tui.screens.base import Place
 from irlens.tui.screens.panes import PanesScreen
@@ -127,13 +126,13 @@ Of machine code, lines with nothing but debug information are left out; `i` show
             missing = "nothing on this line belongs to a pipelined group; ) goes to the next"
             if mark := document.mark(pane.line):
                 missing = f"what belongs to this {document.role(mark)} is not known"
-            self._jump(pane, partner(document, pane.line), missing)
+            self._jump(pane, partner_line(document, pane.line), missing)
 
     def action_place(self, step: int) -> None:
         """Go to the next (-1: previous) run of lines that belong to the same line of Python."""
         for pane, _ in self._in_use():
             missing = f"{pane.showing} has no other place of this line of Python"
-            self._jump(pane, other(pane.places, pane.line, step), missing)
+            self._jump(pane, other_line(pane.places, pane.line, step), missing)
 
     def action_definition(self) -> None:
         """Go to where the name under the cursor is defined."""
@@ -183,7 +182,7 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         pane, document = asked.pane, asked.pane.document
         if document is None or pane is not self.linked.active or position_of(pane) != asked:
             return  # the user has gone on
-        line = other(sorted(lines(found)), pane.line, step)
+        line = other_line(sorted(lines(found)), pane.line, step)
         spans = spans_of(found.name, document.text.shown[line - 1], document.stage) if line else []
         column = spans[0][0] if spans else None
         known = found.definitions or found.uses

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from irlens.tui.code.searching import Query
+from irlens.tui.code.search import Query
 from irlens.tui.widgets.linked_pane import LinkedPane
 from irlens.tui.widgets.linked_panes import LinkedPanes
 

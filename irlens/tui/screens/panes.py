@@ -13,8 +13,8 @@ from textual.binding import Binding, BindingType
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, Span
-from irlens.tui.code import describing
 from irlens.tui.code.document import Document, python_document, stage_document
+from irlens.tui.code.gutters import describe_chain, describe_line
 from irlens.tui.screens.base import EntryScreen, Place
 from irlens.tui.screens.outlook import Look, Outlook, outlook_of
 from irlens.tui.widgets.heading import Heading, title_of, views_with
@@ -227,8 +227,8 @@ class PanesScreen(EntryScreen):
         pane = self.linked.active
         if pane is None or pane.document is None:
             return
-        chain = describing.chain(pane.document, pane.line)
-        known = describing.facts(pane.document, pane.line)
+        chain = describe_chain(pane.document, pane.line)
+        known = describe_line(pane.document, pane.line)
         problem = pane.document.listing.problem or pane.problem
         self._say(chain, known or [problem])
 

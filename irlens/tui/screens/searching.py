@@ -3,7 +3,7 @@
 from textual import on
 
 from irlens.model.text import printable_line
-from irlens.tui.code.searching import Hit, query_for
+from irlens.tui.code.search import Hit, query_for
 from irlens.tui.screens.base import LensScreen
 from irlens.tui.widgets.prompt import Prompt
 from irlens.tui.widgets.searched import SearchedText

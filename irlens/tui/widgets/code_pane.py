@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from irlens.tui.code.document import Document, nearest
-from irlens.tui.code.searching import Hit
+from irlens.tui.code.search import Hit
 from irlens.tui.code.text import column_at, word_starts
 from irlens.tui.widgets.code_view import CodeView
 

@@ -11,11 +11,10 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from irlens.tui.code import gutters
-from irlens.tui.code.colours import Colours
 from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import gutters_for
-from irlens.tui.code.painting import Highlight, Painter
-from irlens.tui.code.searching import Hit
+from irlens.tui.code.highlighting import Highlight, HighlightedLines, Painter
+from irlens.tui.code.search import Hit
 from irlens.tui.code.text import cell_at, spans_of, word_at
 from irlens.tui.widgets.searched import SearchedText
 
@@ -68,13 +67,13 @@ class CodeView(SearchedText):
         self.linked: frozenset[int] = frozenset()
         self.selected: tuple[int, int] | None = None
         self.folded = True
-        self._colours: Colours | None = None
+        self._highlighted: HighlightedLines | None = None
         self._painter: Painter | None = None
 
     def show(self, document: Document) -> None:
         """Show a text, with the cursor at its beginning."""
         self.document = document
-        self._colours = Colours(document.stage, document.text.shown)
+        self._highlighted = HighlightedLines(document.stage, document.text.shown)
         self.line, self.column = 1, 0
         self.linked, self.selected = frozenset(), None
         self._lay_out()
@@ -82,7 +81,7 @@ class CodeView(SearchedText):
 
     def show_note(self, note: str) -> None:
         """Show a sentence instead of a text."""
-        self.document = self._colours = self._painter = None
+        self.document = self._highlighted = self._painter = None
         super().show_note(note)
 
     @property
@@ -116,8 +115,8 @@ class CodeView(SearchedText):
     @property
     def _named(self) -> str:
         """The word under the cursor, if it is a name: the same one is marked wherever it stands."""
-        word, colours = self.word, self._colours
-        names = colours is not None and colours.is_name(word, self.line - 1, self.column)
+        word, lines = self.word, self._highlighted
+        names = lines is not None and lines.is_name(word, self.line - 1, self.column)
         return word if names else ""
 
     @property
@@ -163,10 +162,10 @@ class CodeView(SearchedText):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        if self.document is None or self._colours is None:
+        if self.document is None or self._highlighted is None:
             return
         beside = gutters_for(self.document, self.scrollable_content_region.width)
-        self._painter = Painter(self._colours, beside)
+        self._painter = Painter(self._highlighted, beside)
         # A cell past the end of the longest line, for the cursor.
         columns = self.gutter_width + self.document.text.width + 1
         self.virtual_size = Size(columns, len(self.rows))

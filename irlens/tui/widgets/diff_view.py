@@ -14,8 +14,8 @@ from textual.strip import Strip
 from irlens.model.text import count, plural
 from irlens.tui.code.difference import Difference, DiffLine, Half
 from irlens.tui.code.document import following
-from irlens.tui.code.painting import Highlight, Painter, Palette
-from irlens.tui.code.searching import Hit, Query
+from irlens.tui.code.highlighting import Highlight, Painter, Palette
+from irlens.tui.code.search import Hit, Query
 from irlens.tui.widgets.searched import SearchedText
 
 _LINES = ("cursor", "removed", "added", "missing", "heading")
@@ -84,7 +84,7 @@ class DiffView(SearchedText):
     def show(self, difference: Difference) -> None:
         """Show a difference, with the cursor at the first line that moved."""
         self.difference = difference
-        self._painter = Painter(difference.colours, ())
+        self._painter = Painter(difference.highlighted, ())
         self._turn_up()
         self.go_to(self._hunks[0] if self._hunks else 0)
 

@@ -8,9 +8,9 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from irlens.isa.highlight import KINDS
 from irlens.model.text import printable_line
-from irlens.tui.code import colours
-from irlens.tui.code.painting import Palette
+from irlens.tui.code.highlighting import Palette
 from irlens.tui.widgets.scrolling import Scrolling
 
 
@@ -19,7 +19,7 @@ class PaintedText(Scrolling):
 
     Attributes:
         LINES: Kinds of lines that are not like the others.
-        STYLES: What parts of a line can look like, besides ``colours.KINDS``.
+        STYLES: What parts of a line can look like, besides ``highlight.KINDS``.
     """
 
     # Textual's selection would have to tag every piece of every line; here lines are selected.
@@ -27,7 +27,7 @@ class PaintedText(Scrolling):
     LINES: ClassVar[tuple[str, ...]] = ("cursor",)
     STYLES: ClassVar[tuple[str, ...]] = ("match", "line-number")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"code-view--{name}" for name in ("cursor", "match", "line-number", *colours.KINDS)
+        f"code-view--{name}" for name in ("cursor", "match", "line-number", *KINDS)
     }
     DEFAULT_CSS = """
     PaintedText {
@@ -81,7 +81,7 @@ class PaintedText(Scrolling):
         if not self._palettes:
             base = self.rich_style
             lines = {"": base} | {name: base + self._component(name) for name in self.LINES}
-            names = (*colours.KINDS, *self.STYLES)
+            names = (*KINDS, *self.STYLES)
             own: Mapping[str, Style] = {name: self._component(name) for name in names}
             self._palettes = {
                 line: {name: style + part for name, part in own.items()} | {"": style}

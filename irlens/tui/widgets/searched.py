@@ -10,7 +10,7 @@ from textual.message import Message
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.tui.asking import ask
-from irlens.tui.code.searching import MOST_HITS, Hit, Query
+from irlens.tui.code.search import MOST_HITS, Hit, Query
 from irlens.tui.widgets.painted import PaintedText
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.model.listing import PipelineMark, PipelineRole
-from irlens.tui.code.brackets import drawn, lanes
+from irlens.tui.code.gutters import bracket_at, bracket_lanes
 
 
 def mark(line: int, role: PipelineRole, *partners: int) -> PipelineMark:
@@ -14,23 +14,25 @@ def mark(line: int, role: PipelineRole, *partners: int) -> PipelineMark:
 
 
 def test_copies_commits_and_their_wait_make_one_bracket() -> None:
-    (lane,) = lanes([mark(2, "copy", 4), mark(4, "commit", 7), mark(7, "wait", 4)])
-    assert "".join(drawn(lane, line) for line in range(1, 9)) == " ┏┃┣┃┃┗ "
+    (lane,) = bracket_lanes([mark(2, "copy", 4), mark(4, "commit", 7), mark(7, "wait", 4)])
+    assert "".join(bracket_at(lane, line) for line in range(1, 9)) == " ┏┃┣┃┃┗ "
 
 
 def test_a_wait_before_its_commit_closes_the_bracket_at_the_commit() -> None:
-    (lane,) = lanes([mark(3, "wait", 5), mark(5, "commit", 3)])
-    assert "".join(drawn(lane, line) for line in range(2, 7)) == " ┏┃┗ "
+    (lane,) = bracket_lanes([mark(3, "wait", 5), mark(5, "commit", 3)])
+    assert "".join(bracket_at(lane, line) for line in range(2, 7)) == " ┏┃┗ "
 
 
 def test_brackets_that_overlap_stand_side_by_side() -> None:
-    first, second = lanes([mark(1, "commit", 5), mark(3, "commit", 8), mark(9, "commit", 10)])
-    assert "".join(drawn(first, line) for line in range(1, 11)) == "┏┃┃┃┗   ┏┗"
-    assert "".join(drawn(second, line) for line in range(1, 11)) == "  ┏┃┃┃┃┗  "
+    first, second = bracket_lanes(
+        [mark(1, "commit", 5), mark(3, "commit", 8), mark(9, "commit", 10)]
+    )
+    assert "".join(bracket_at(first, line) for line in range(1, 11)) == "┏┃┃┃┗   ┏┗"
+    assert "".join(bracket_at(second, line) for line in range(1, 11)) == "  ┏┃┃┃┃┗  "
 
 
 def test_a_mark_alone_has_no_bracket() -> None:
-    assert lanes([mark(1, "wait")]) == []
+    assert bracket_lanes([mark(1, "wait")]) == []
 
 
 @given(
@@ -45,7 +47,7 @@ def test_a_mark_alone_has_no_bracket() -> None:
     )
 )
 def test_partners_share_a_bracket_and_a_lane_has_one_at_a_time(marks: list[PipelineMark]) -> None:
-    made = lanes(marks)
+    made = bracket_lanes(marks)
     brackets = [bracket for lane in made for bracket in lane]
     for each in marks:
         for partner in set(each.partners) - {each.line}:

@@ -6,15 +6,17 @@ import pytest
 from irlens.model.listing import LoopRange, PipelineMark, StageListing
 from irlens.model.report import Finding
 from irlens.model.source import SourceLocation
-from irlens.tui.code import describing
 from irlens.tui.code.document import (
+    LANDMARKS,
     Document,
     following,
     nearest,
+    other_line,
+    partner_line,
     python_document,
     stage_document,
 )
-from irlens.tui.code.jumps import LANDMARKS, other, partner
+from irlens.tui.code.gutters import describe_chain, describe_line
 
 LOAD = SourceLocation("kernel.py", 7, 3)
 MAX = SourceLocation("standard.py", 90)
@@ -69,20 +71,20 @@ def test_the_innermost_loop_is_the_one_a_line_is_in() -> None:
 
 
 def test_what_is_said_of_a_line() -> None:
-    assert describing.chain(document(), 5) == "kernel.py:7 ▸ standard.py:90"
-    assert describing.facts(document(), 5) == [
+    assert describe_chain(document(), 5) == "kernel.py:7 ▸ standard.py:90"
+    assert describe_line(document(), 5) == [
         "▲ IRL203 it is slow",
         "9 live registers, peak 9",
         "loop 5–7, depth 2",
     ]
-    assert describing.facts(document(), 8) == [
+    assert describe_line(document(), 8) == [
         "● commit, waited for at 9",
         "3 live registers, peak 9",
         "loop 3–9 of kernel.py:7, depth 1",
     ]
-    assert describing.facts(document(), 7)[0] == "↓ copy, its group is committed at 8"
-    assert describing.facts(document(), 9)[0] == "○ wait"  # for what is not known
-    assert describing.facts(document(), 1) == []
+    assert describe_line(document(), 7)[0] == "↓ copy, its group is committed at 8"
+    assert describe_line(document(), 9)[0] == "○ wait"  # for what is not known
+    assert describe_line(document(), 1) == []
 
 
 def test_what_ptxas_undid_is_told_with_the_mark() -> None:
@@ -90,12 +92,12 @@ def test_what_ptxas_undid_is_told_with_the_mark() -> None:
     marks = [msgspec.structs.replace(found.listing.marks[0], serialized=True)]
     listing = msgspec.structs.replace(found.listing, marks=marks, note="IRL404: ptxas ...")
     undone = Document("ptx", listing, {}, "ptx")
-    assert describing.facts(undone, 7)[:2] == ["↓ copy, waited for at 8", "IRL404: ptxas ..."]
-    assert "IRL404: ptxas ..." not in describing.facts(undone, 5)
+    assert describe_line(undone, 7)[:2] == ["↓ copy, waited for at 8", "IRL404: ptxas ..."]
+    assert "IRL404: ptxas ..." not in describe_line(undone, 5)
     (finding,) = found.findings[5]
     told = msgspec.structs.replace(finding, code="IRL404", message="ptxas did it")
     where_it_is_found = Document("ptx", listing, {7: [told]}, "ptx")
-    assert "IRL404: ptxas ..." not in describing.facts(where_it_is_found, 7)
+    assert "IRL404: ptxas ..." not in describe_line(where_it_is_found, 7)
 
 
 def test_what_nothing_commits_is_waited_for() -> None:
@@ -106,21 +108,21 @@ def test_what_nothing_commits_is_waited_for() -> None:
     found = document()
     listing = msgspec.structs.replace(found.listing, marks=marks)
     found = Document("amdgcn", listing, {}, "amdgcn")
-    assert describing.facts(found, 7)[0] == "↓ copy, waited for at 9"
-    assert describing.facts(found, 9)[0] == "○ wait for what begins at 7"
+    assert describe_line(found, 7)[0] == "↓ copy, waited for at 9"
+    assert describe_line(found, 9)[0] == "○ wait for what begins at 7"
 
 
 def test_landmarks_and_partners() -> None:
     lines = {name: list(mark.lines(document())) for name, mark in LANDMARKS.items()}
     assert lines == {"finding": [5], "peak": [5, 7], "loop": [3, 5], "mark": [7, 8, 9]}
-    assert [partner(document(), line) for line in (7, 8, 9, 1)] == [8, 9, None, None]
+    assert [partner_line(document(), line) for line in (7, 8, 9, 1)] == [8, 9, None, None]
 
 
 def test_lines_are_followed_around_the_ends() -> None:
     assert [following([2, 5], line, 1) for line in (1, 2, 5)] == [2, 5, 2]
     assert [following([2, 5], line, -1) for line in (1, 2, 5)] == [5, 5, 2]
     assert following([], 1, 1) is None
-    assert other([4], 4, 1) is None
+    assert other_line([4], 4, 1) is None
     assert [nearest([2, 8], line) for line in (1, 4, 6, 9)] == [2, 2, 8, 8]
     assert nearest([], 3) is None
 

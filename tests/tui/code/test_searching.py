@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from irlens.tui.code.searching import MOST_HITS, Query, query_for
+from irlens.tui.code.search import MOST_HITS, Query, query_for
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Colours line by line are those of the whole text."""
+"""Lines highlighted one by one look as in the whole text."""
 
 from pathlib import Path
 
@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.tui.code.colours import KINDS, Colours
-from irlens.tui.code.text import CodeText, words_of
+from irlens.isa.highlight import KINDS
+from irlens.isa.syntax import syntax_of
+from irlens.tui.code.highlighting import HighlightedLines
+from irlens.tui.code.text import CodeText
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 STAGES = [
@@ -19,17 +21,17 @@ STAGES = [
 
 def kinds(stage: str, text: str) -> list[list[tuple[str, str]]]:
     code = CodeText(text, stage)
-    colours = Colours(stage, code.shown)
-    return [colours.pieces(index) for index in range(len(code))]
+    lines = HighlightedLines(stage, code.shown)
+    return [lines.pieces(index) for index in range(len(code))]
 
 
 @pytest.mark.parametrize("path", STAGES)
 def test_the_pieces_of_a_line_are_the_line(path: Path) -> None:
     stage = "metadata" if path.suffix == ".json" else path.suffix[1:]
     code = CodeText(path.read_text(), stage)
-    colours = Colours(stage, code.shown)
+    lines = HighlightedLines(stage, code.shown)
     for index, line in enumerate(code.shown):
-        pieces = colours.pieces(index)
+        pieces = lines.pieces(index)
         assert "".join(text for text, _ in pieces) == line
         assert {kind for _, kind in pieces} <= {*KINDS, ""}
 
@@ -50,20 +52,20 @@ def test_nothing_is_lost_whatever_is_written(stage: str, parts: list[str]) -> No
 
 def test_a_string_of_several_lines_is_one_wherever_one_begins_to_look() -> None:
     text = 'a = 1\ndef f():\n    """One\n    two = 2 # no comment\n    """\n    return 3\n'
-    colours = Colours("python", text.splitlines())
-    assert colours.pieces(3) == [("    two = 2 # no comment", "string")]
-    assert ("return", "keyword") in colours.pieces(5)
+    lines = HighlightedLines("python", text.splitlines())
+    assert lines.pieces(3) == [("    two = 2 # no comment", "string")]
+    assert ("return", "keyword") in lines.pieces(5)
 
 
 def test_quotes_in_a_comment_begin_nothing() -> None:
-    colours = Colours("python", ['# it\'s """', "x = 1", '# """'])
-    assert ("1", "number") in colours.pieces(1)
+    lines = HighlightedLines("python", ['# it\'s """', "x = 1", '# """'])
+    assert ("1", "number") in lines.pieces(1)
 
 
 def test_a_comment_of_several_lines_is_one() -> None:
-    colours = Colours("ptx", ["/* one", "add.s32 %r1;", "*/ add.s32 %r1;"])
-    assert {kind for _, kind in colours.pieces(1)} == {"comment"}
-    assert ("add", "operation") in colours.pieces(2)
+    lines = HighlightedLines("ptx", ["/* one", "add.s32 %r1;", "*/ add.s32 %r1;"])
+    assert {kind for _, kind in lines.pieces(1)} == {"comment"}
+    assert ("add", "operation") in lines.pieces(2)
 
 
 @pytest.mark.parametrize(
@@ -75,13 +77,15 @@ def test_a_comment_of_several_lines_is_one() -> None:
     ],
 )
 def test_debug_information_looks_like_a_comment(stage: str, line: str, aside: str) -> None:
-    quiet = "".join(text for text, kind in Colours(stage, [line]).pieces(0) if kind == "comment")
+    quiet = "".join(
+        text for text, kind in HighlightedLines(stage, [line]).pieces(0) if kind == "comment"
+    )
     assert aside in quiet
 
 
 def test_a_line_without_an_end_is_coloured_in_part_and_shown_whole() -> None:
     line = "add.s32 %r1; " * 10_000
-    pieces = Colours("ptx", [line]).pieces(0)
+    pieces = HighlightedLines("ptx", [line]).pieces(0)
     assert "".join(text for text, _ in pieces) == line
     assert len(pieces) < 2_000
 
@@ -101,6 +105,6 @@ def test_a_line_without_an_end_is_coloured_in_part_and_shown_whole() -> None:
     ],
 )
 def test_names_are_no_opcodes_keywords_or_numbers(stage: str, line: str, names: set[str]) -> None:
-    words = {(match[0], match.start()) for match in words_of(stage).finditer(line)}
-    colours = Colours(stage, [line])
-    assert {word for word, column in words if colours.is_name(word, 0, column)} == names
+    words = {(match[0], match.start()) for match in syntax_of(stage).word.finditer(line)}
+    lines = HighlightedLines(stage, [line])
+    assert {word for word, column in words if lines.is_name(word, 0, column)} == names

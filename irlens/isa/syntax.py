@@ -1,0 +1,249 @@
+"""The lexical facts of a stage's text, which every reader of lines shares.
+
+A dialect states them once, in ``isa/<dialect>/syntax.py``: what is a name, what is noise, which
+lines hold no code, where functions begin and end, which names a line defines, what a word is, and
+how words are highlighted. The code diff, the highlighter, the search for definitions and uses,
+and the panes of the TUI read them from there.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from irlens.model.code import Columns
+from irlens.model.source import SourceLocation
+
+#: What a statement of an assembly does to control flow; "jump" never falls through.
+Flow: TypeAlias = Literal["", "label", "branch", "jump"]
+#: A regular expression and the name of the Pygments token type that it matches.
+TokenRule: TypeAlias = tuple[str, str]
+
+#: A string holds no names, whatever it looks like.
+STRING = r'"(?:[^"\\]|\\.)*+"'
+
+
+class Word(msgspec.Struct, frozen=True, gc=False):
+    """A name as written, and its columns."""
+
+    text: str
+    columns: Columns
+
+
+class Line(NamedTuple):
+    """A line split into code, names and noise.
+
+    Attributes:
+        text: The line up to where only noise follows.
+        skeleton: The line without noise, a placeholder for each name.
+        words: The names, one per placeholder.
+        noise: Columns of the noise that remains in ``text``.
+    """
+
+    text: str
+    skeleton: str
+    words: list[Word]
+    noise: tuple[Columns, ...]
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """A function or a loop.
+
+    Attributes:
+        kind: Function or loop.
+        name: The function's symbol, or the loop as the stage calls it: "scf.for", a label.
+        first: Its first line, from 1.
+        last: Its last line.
+        source: The ``for`` in Python, if known.
+    """
+
+    kind: Literal["function", "loop"]
+    name: str
+    first: int
+    last: int
+    source: SourceLocation | None = None
+
+
+class Lexicon:
+    """Splits lines into code, names and noise.
+
+    Args:
+        noise: Matches what does not count as code; a regular expression without groups.
+        name: Matches a name, likewise; no name begins with a quotation mark.
+        placeholder: Returns what all names of a name's kind have in common.
+        first: The characters that noise and names begin with, if there are few of them: a search
+            that stops nowhere else takes a third of the time.
+        collapse: Whether runs of blanks count as one, as in assemblies.
+    """
+
+    def __init__(
+        self,
+        *,
+        noise: str,
+        name: str,
+        placeholder: Callable[[str], str],
+        first: str = "",
+        collapse: bool = False,
+    ) -> None:
+        ahead = rf"(?=[\"{re.escape(first)}])" if first else ""
+        self._pattern = re.compile(f"{ahead}(?:({noise})|({STRING}|{name}))")
+        self._placeholder = placeholder
+        self._collapse = collapse
+
+    def cut(self, line: str) -> Line:
+        """Split a line."""
+        # One call of ``split`` takes half the time of going from match to match.
+        parts = self._pattern.split(line)
+        words: list[Word] = []
+        noise: list[Columns] = []
+        # Every third part is code; each name between two of them becomes its placeholder.
+        code = parts[::3]
+        at = len(code[0])
+        for index, name in enumerate(parts[2::3], 1):
+            start = at
+            if name is None:
+                at += len(parts[3 * index - 2])
+                noise.append((start, at))
+            else:
+                at += len(name)
+                if name[0] == '"':
+                    code[index] = name + code[index]
+                else:
+                    words.append(Word(name, (start, at)))
+                    code[index] = self._placeholder(name) + code[index]
+            at += len(parts[3 * index])
+        text = _without_noise_at_end(line, noise) if noise else line.rstrip()
+        skeleton = "".join(code)
+        skeleton = " ".join(skeleton.split()) if self._collapse else skeleton.strip()
+        return Line(text, skeleton, words, tuple(noise))
+
+
+def _without_noise_at_end(line: str, noise: list[Columns]) -> str:
+    """Return the line up to where only noise follows, and remove that noise from the list."""
+    text = line.rstrip()
+    while noise and noise[-1][1] >= len(text) > 0:
+        text = line[: noise.pop()[0]].rstrip()
+    return text
+
+
+class Syntax:
+    """The lexical facts of a language. This base class is plain text; dialects override it.
+
+    Attributes:
+        lexer: Name of a Pygments lexer, or the rules for one.
+        token_kinds: By name of a Pygments token type, the kind of word it is in this language,
+            where ``highlight.KINDS`` does not say so.
+        dotted_kind: Kind of words that begin with a dot, whatever the lexer makes of them.
+        name_kinds: Kinds of words that may be names.
+        word: Matches a word under the cursor, the longest form first: an opcode is one with all
+            of its parts, a register has none of the suffixes behind its dot.
+        spanning: Matches comments and strings, among them those that span lines.
+        spanning_sign: What a text with a comment that spans lines contains.
+        debug: Matches the debug information of a line.
+        folded: Prefixes of lines that hold no code, which the TUI can fold away.
+        offset: Matches an instruction's offset, with the blanks before and behind it as groups.
+        lexicon: Splits lines for the code diff.
+        reuses_names: Whether regions side by side define the same names.
+        unused: Skeleton prefix of declarations that count only where something names them.
+    """
+
+    lexer: ClassVar[str | tuple[TokenRule, ...]] = "text"
+    token_kinds: ClassVar[Mapping[str, str]] = {}
+    dotted_kind: ClassVar[str | None] = None
+    name_kinds: ClassVar[frozenset[str]] = frozenset({"", "value", "function", "label"})
+    word: ClassVar[re.Pattern[str]] = re.compile(r"\w+")
+    spanning: ClassVar[re.Pattern[str] | None] = None
+    spanning_sign: ClassVar[str] = ""
+    debug: ClassVar[re.Pattern[str] | None] = None
+    folded: ClassVar[tuple[str, ...]] = ()
+    offset: ClassVar[re.Pattern[str] | None] = None
+    lexicon: ClassVar[Lexicon] = Lexicon(noise="(?!)", name="(?!)", placeholder=str)
+    reuses_names: ClassVar[bool] = False
+    unused: ClassVar[str | None] = None
+
+    def code_lines(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the lines that may hold code, with their numbers from 1."""
+        return numbered(text)
+
+    def cut(self, line: str) -> Line:
+        """Split a line that ``code_lines`` yields; its skeleton is empty if it holds no code."""
+        return self.lexicon.cut(line)
+
+    def scopes(self, text: str) -> list[Scope]:
+        """Return the functions, in order, and the loops that the text itself nests."""
+        return []
+
+    def flow(self, line: str) -> Flow:
+        """Return what a line does to control flow."""
+        return ""
+
+    def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
+        """Return for each name of a line whether the line defines it."""
+        return [False] * len(words)
+
+    def is_declaration(self, line: str) -> bool:
+        """Whether a line declares something whose position means nothing."""
+        return False
+
+    def is_register(self, name: str) -> bool:
+        """Whether a name is a physical register's."""
+        return False
+
+
+class JsonSyntax(Syntax):
+    """Triton's metadata."""
+
+    lexer = "json"
+
+
+class PythonSyntax(Syntax):
+    """The kernel's source."""
+
+    lexer = "python"
+    spanning = re.compile(
+        r"#[^\n]*"
+        r"|(?P<quotes>\"\"\"|''')(?:\\.|.)*?(?P=quotes)"
+        r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'",
+        re.DOTALL,
+    )
+
+
+@cache
+def syntax_of(stage: str) -> Syntax:
+    """Return the syntax of a stage, plain text for an unknown one. Loads that dialect alone."""
+    match stage:
+        case "source" | "ttir" | "ttgir":
+            from irlens.isa.mlir.syntax import MlirSyntax
+
+            return MlirSyntax()
+        case "llir":
+            from irlens.isa.llir.syntax import LlirSyntax
+
+            return LlirSyntax()
+        case "ptx":
+            from irlens.isa.ptx.syntax import PtxSyntax
+
+            return PtxSyntax()
+        case "sass":
+            from irlens.isa.sass.syntax import SassSyntax
+
+            return SassSyntax()
+        case "amdgcn":
+            from irlens.isa.amdgcn.syntax import AmdgcnSyntax
+
+            return AmdgcnSyntax()
+        case "metadata":
+            return JsonSyntax()
+        case "python":
+            return PythonSyntax()
+        case _:
+            return Syntax()
+
+
+def numbered(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, with their numbers from 1."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line and not line.isspace():
+            yield number, line
