@@ -76,6 +76,10 @@ def findings_page() -> str:
 def figures_page() -> str:
     """Return every row of the figures registry."""
     lines = [
+        "---",
+        "hide: [toc]",
+        "---",
+        "",
         "# Figures",
         "",
         "Every figure that irlens reports, by its path in the JSON report. `--sort`, `--filter`,",
