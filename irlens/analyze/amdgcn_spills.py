@@ -7,7 +7,7 @@ scalar register is spilled by ``v_writelane``, one of many that a VGPR has room 
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
-from irlens.analyze.line_pressure import line_of
+from irlens.analyze.pressure import line_of
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import access_bytes, is_spill
 from irlens.isa.amdgcn.mix import classify

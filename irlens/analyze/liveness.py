@@ -8,43 +8,12 @@ nothing.
 
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import overload
 
 from irlens.analyze.graph import Successors, predecessors
+from irlens.isa.bitsets import members
 
 #: Nothing is live where control leaves.
 _NOTHING: Mapping[int, int] = {}
-
-
-class Sets(Sequence[int]):
-    """Sets of which each has few members, made when they are asked for.
-
-    A function with 50,000 virtual registers would otherwise keep sets of 50,000 bits for each of
-    as many instructions: hundreds of megabytes.
-
-    Args:
-        members: The numbers in each set.
-    """
-
-    def __init__(self, members: Sequence[tuple[int, ...]]) -> None:
-        self._members = members
-
-    def __len__(self) -> int:
-        return len(self._members)
-
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "Sets": ...
-
-    def __getitem__(self, index: int | slice) -> "int | Sets":
-        if isinstance(index, slice):
-            return Sets(self._members[index])
-        made = 0
-        for number in self._members[index]:
-            made |= 1 << number
-        return made
 
 
 def live_out(
@@ -164,14 +133,6 @@ def last_writers(
             for number in members(writes[writer] & following):
                 found[number] = max(found.get(number, writer), writer)
     return found
-
-
-def members(registers: int) -> Iterator[int]:
-    """Yield the numbers in a set, in ascending order."""
-    while registers:
-        lowest = registers & -registers
-        yield lowest.bit_length() - 1
-        registers ^= lowest
 
 
 def _transfer(block: range, reads: Sequence[int], kills: Sequence[int]) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from irlens.analyze import sass_cfg
 from irlens.analyze.graph import find_loops
-from irlens.analyze.line_pressure import line_of
+from irlens.analyze.pressure import line_of
 from irlens.isa.sass import Instruction, Section
 from irlens.model.spills import SpillSite
 

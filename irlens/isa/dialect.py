@@ -4,7 +4,7 @@ A dialect package (``ptx``, ``amdgcn``, ``sass``, ``llir``) parses its text into
 implement these protocols. The engines in ``irlens.analyze`` know nothing else about instructions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -82,3 +82,51 @@ class Function(Protocol[I_co]):
         Raises:
             ArtifactError: A branch to a label that does not exist.
         """
+
+
+class Access(msgspec.Struct, frozen=True, gc=False):
+    """The registers of one instruction, as sets: bits of an integer.
+
+    Attributes:
+        reads: Those it reads, its predicate included.
+        writes: Those it writes, or may write if it is predicated or not all lanes are active.
+        kills: Those of them of whose old value certainly nothing remains.
+    """
+
+    reads: int
+    writes: int
+    kills: int
+
+
+class RegisterUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What the instructions of a function do with registers, as sets: bits of an integer.
+
+    Attributes:
+        reads: The registers that each instruction reads, before it writes.
+        writes: Those it writes, or may write.
+        kills: Those it overwrites whenever it is reached.
+        weights: Registers that count toward the pressure, by the number of 32-bit registers
+            that each takes.
+        predicates: Registers that are counted apart; ``None`` where the dialect has none.
+        at_entry: Registers that hold something when the function starts.
+        unknown: What is not known about the registers, so that nothing is; else empty.
+    """
+
+    reads: Sequence[int] = ()
+    writes: Sequence[int] = ()
+    kills: Sequence[int] = ()
+    weights: Mapping[int, int] = {}
+    predicates: int | None = None
+    at_entry: int = 0
+    unknown: str = ""
+
+    def weigh(self, live: int) -> int:
+        """Return how many 32-bit registers a set of registers takes."""
+        return sum(weight * (live & mask).bit_count() for weight, mask in self.weights.items())
+
+
+class RegisterFunction(Function[I_co], Protocol[I_co]):
+    """A function that says what its instructions do with registers."""
+
+    def register_use(self) -> RegisterUse:
+        """Return what each instruction reads, writes and certainly overwrites."""

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import msgspec
 
 from irlens import rules as checks
-from irlens.analyze import cfg, ptx_liveness, shared_memory, ttgir_loads
+from irlens.analyze import cfg, shared_memory, ttgir_loads
+from irlens.analyze import pressure as register_pressure
 from irlens.analyze.facts import Facts
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.mlir_loops import requested_stages
@@ -217,15 +218,13 @@ def _memory(capture: Capture, parsed: Parsed, ledger: Ledger) -> SharedMemory | 
 def _pressure(parsed: Parsed, ledger: Ledger) -> Pressure:
     found: dict[str, StagePressure] = {}
     if parsed.ptx is not None:
-        found["ptx"] = ptx_liveness.analyze(parsed.ptx, cfg.build(parsed.ptx))
+        found["ptx"] = register_pressure.analyze(parsed.ptx, cfg.build(parsed.ptx))
     if parsed.sass is not None:
-        from irlens.analyze import sass_liveness
+        from irlens.analyze import sass_pressure
 
-        found["sass"] = sass_liveness.pressure(parsed.sass, sass_liveness.analyze(parsed.sass))
+        found["sass"] = sass_pressure.analyze(parsed.sass)
     if parsed.amdgcn is not None:
-        from irlens.analyze import amdgcn_liveness
-
-        found["amdgcn"] = amdgcn_liveness.analyze(parsed.amdgcn, cfg.build(parsed.amdgcn))
+        found["amdgcn"] = register_pressure.analyze(parsed.amdgcn, cfg.build(parsed.amdgcn))
     for stage, pressure in found.items():
         ledger.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
         if pressure.peak is None:

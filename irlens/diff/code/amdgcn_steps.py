@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from irlens.analyze import amdgcn_liveness, cfg
+from irlens.analyze import cfg
 from irlens.diff.code.registers import by_name, follow
 from irlens.diff.code.steps import Followed, Step, Use
 from irlens.isa import amdgcn
 from irlens.isa.amdgcn import registers as amdgcn_registers
+from irlens.isa.amdgcn.exec_mask import lanes_off
 from irlens.model.errors import ArtifactError
 
 #: The registers that text names by number. Of the others there is one each, named by what it is.
@@ -37,7 +38,7 @@ def _steps(instructions: Sequence[amdgcn.Instruction], named: Mapping[int, int])
         uses = _uses(each, narrowed=narrowed)
         known = uses is not None and len(uses) == named.get(each.line, 0)
         yield Step(each.line, tuple(uses) if known and uses is not None else None)
-        narrowed = amdgcn_liveness.narrowed(each, narrowed)
+        narrowed = lanes_off(each, narrowed)
 
 
 def _uses(instruction: amdgcn.Instruction, *, narrowed: bool) -> list[Use] | None:

@@ -15,9 +15,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from irlens.analyze.graph import Successors, predecessors, reverse_postorder
-from irlens.analyze.liveness import members
 from irlens.diff.code.statements import Itself, Name, Word
 from irlens.diff.code.steps import Followed, Found, Register, Step, Use, Values, Written
+from irlens.isa.bitsets import members
 
 
 class _Held(NamedTuple):

@@ -98,10 +98,10 @@ def _hidden(instruction: sass.Instruction, uses: Sequence[Use]) -> Iterator[Use]
         return
     told = {register for use in uses for register in use.registers}
     for file in ("P", "UP"):
-        for number in sass_registers.numbers(access.reads, file):
+        for number in sass_registers.FILES.numbers(access.reads, file):
             if (file, number) not in told:
                 yield Use(((file, number),))
-        for number in sass_registers.numbers(access.writes, file):
+        for number in sass_registers.FILES.numbers(access.writes, file):
             if (file, number) not in told:
                 certain = instruction.guard is None
                 yield Use(((file, number),), reads=False, writes=True, kills=certain)

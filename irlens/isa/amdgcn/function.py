@@ -4,9 +4,9 @@ from collections import Counter
 
 import msgspec
 
-from irlens.isa.amdgcn import control
+from irlens.isa.amdgcn import control, registers
 from irlens.isa.amdgcn.records import FunctionBody, Metadata, Statement, Unknown
-from irlens.isa.dialect import ControlFlow
+from irlens.isa.dialect import ControlFlow, RegisterUse
 
 
 class Function(FunctionBody, frozen=True):
@@ -19,6 +19,10 @@ class Function(FunctionBody, frozen=True):
             ArtifactError: A branch to a label that does not exist.
         """
         return control.control_flow(self)
+
+    def register_use(self) -> RegisterUse:
+        """Return what each instruction reads, writes and certainly overwrites."""
+        return registers.register_use(self)
 
 
 class Program(msgspec.Struct, frozen=True):

@@ -12,20 +12,18 @@ each, are not in them.
 import re
 from collections.abc import Iterable
 
-import msgspec
-
+from irlens.isa.amdgcn.exec_mask import lanes_off
 from irlens.isa.amdgcn.mix import classify
 from irlens.isa.amdgcn.operands import Operand, Operation, RegisterRange
-from irlens.isa.amdgcn.records import Instruction
+from irlens.isa.amdgcn.records import FunctionBody, Instruction, Unknown
+from irlens.isa.bitsets import RegisterFiles
+from irlens.isa.dialect import Access, RegisterUse
 
-#: First bit and number of registers of each file.
-_LAYOUT = {"v": (0, 1024), "a": (1024, 512), "s": (1536, 128), "vcc": (1664, 2)}
+#: First bit and number of registers of each file within a set.
+FILES = RegisterFiles({"v": (0, 1024), "a": (1024, 512), "s": (1536, 128), "vcc": (1664, 2)})
 
-#: Bits of each register file within a set.
-FILES = {name: ((1 << count) - 1) << first for name, (first, count) in _LAYOUT.items()}
-
-VECTOR = FILES["v"] | FILES["a"]
-SCALAR = FILES["s"] | FILES["vcc"]
+VECTOR = FILES.masks["v"] | FILES.masks["a"]
+SCALAR = FILES.masks["s"] | FILES.masks["vcc"]
 
 #: Classes of instructions that write no register.
 _NO_DESTINATION = frozenset(
@@ -72,33 +70,54 @@ _READS_VCC = re.compile(
 _INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:swappc|swap_pc|call|rfe)\w*")
 
 
-class Access(msgspec.Struct, frozen=True, gc=False):
-    """Sets of registers, as bits.
-
-    Attributes:
-        reads: Those an instruction reads.
-        writes: Those it writes, in the lanes that are active.
-        kills: Those of them of which nothing remains.
-    """
-
-    reads: int
-    writes: int
-    kills: int
-
-
 def bits(register: RegisterRange) -> int:
     """Return a range of registers as a set; those of files that are not counted are left out."""
-    if register.file not in _LAYOUT:
-        return 0
-    first, _ = _LAYOUT[register.file]
-    return ((1 << register.count) - 1) << (first + register.first) & FILES[register.file]
+    return FILES.bits(register.file, register.first, register.count)
 
 
-def numbers(registers: int, file: str) -> list[int]:
-    """Return the numbers of a file's registers in a set."""
-    first, count = _LAYOUT[file]
-    found = registers >> first & ((1 << count) - 1)
-    return [number for number in range(found.bit_length()) if found >> number & 1]
+def register_use(function: FunctionBody) -> RegisterUse:
+    """Return what each instruction of a function does with registers.
+
+    Of a register of which one instruction writes one half of 16 bits, and another the other, both
+    leave something. VGPRs and AGPRs count together, as from gfx90a on they share one file.
+    """
+    for statement in function.statements:
+        if isinstance(statement, Unknown):
+            return RegisterUse(unknown=f"the statement on line {statement.line} is not understood")
+    lanes = 32 if function.directives.get("wavefront_size32") else 64
+    reads, writes, kills = [], [], []
+    off = False
+    for instruction in function.instructions:
+        accessed = access(instruction, lanes)
+        if accessed is None:
+            name = instruction.mnemonic
+            return RegisterUse(unknown=f"which registers '{name}' on line {instruction.line} uses")
+        reads.append(accessed.reads)
+        writes.append(accessed.writes)
+        kills.append(accessed.kills & ~VECTOR if off else accessed.kills)
+        off = lanes_off(instruction, off)
+    return RegisterUse(
+        reads=reads,
+        writes=writes,
+        kills=kills,
+        weights={1: VECTOR},
+        at_entry=_at_entry(function),
+    )
+
+
+def _at_entry(function: FunctionBody) -> int:
+    """Registers that hold something when a wave starts.
+
+    These are user and system SGPRs from s0 on, and from v0 on the lane's place in its workgroup
+    (AMDGPUUsage, "Initial Kernel Execution State").
+    """
+    if not function.is_kernel:
+        return VECTOR | SCALAR  # a function's arguments, as far as it reads them
+    fields = function.directives
+    scalars = fields.get("user_sgpr_count", 16)
+    scalars += sum(value for name, value in fields.items() if name.startswith("system_sgpr_"))
+    vectors = fields.get("system_vgpr_workitem_id", 2) + 1
+    return FILES.bits("s", 0, scalars) | FILES.bits("v", 0, vectors)
 
 
 def access(instruction: Instruction, lanes: int) -> Access | None:
@@ -134,7 +153,7 @@ def operation_access(operation: Operation, lanes: int) -> Access | None:
     if reads_destination(operation):
         reads |= writes
     if _READS_VCC.fullmatch(operation.mnemonic):
-        reads |= bits(RegisterRange("vcc", 0, lanes // 32))
+        reads |= FILES.bits("vcc", 0, lanes // 32)
     return Access(reads, writes, kills)
 
 

@@ -4,8 +4,8 @@ from collections import Counter
 
 import msgspec
 
-from irlens.isa.dialect import ControlFlow
-from irlens.isa.ptx import control
+from irlens.isa.dialect import ControlFlow, RegisterUse
+from irlens.isa.ptx import control, registers
 from irlens.isa.ptx.records import Declaration, FunctionBody, Signature, Statement, Unknown
 
 
@@ -19,6 +19,10 @@ class Function(FunctionBody, frozen=True, kw_only=True):
             ArtifactError: A branch to a label, or through a list of labels, that does not exist.
         """
         return control.control_flow(self)
+
+    def register_use(self) -> RegisterUse:
+        """Return what each instruction reads, writes and certainly overwrites."""
+        return registers.register_use(self)
 
 
 class PtxModule(msgspec.Struct, frozen=True, kw_only=True):

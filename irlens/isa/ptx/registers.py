@@ -5,10 +5,13 @@ in that place is something that is read, whatever happens to the memory behind i
 instructions have no destination at all; and ``wgmma`` adds to what its destination holds.
 """
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 
+from irlens.isa.bitsets import LazyBitsets
+from irlens.isa.dialect import RegisterUse
 from irlens.isa.ptx.mix import classify
 from irlens.isa.ptx.operands import (
     Address,
@@ -20,7 +23,7 @@ from irlens.isa.ptx.operands import (
     Register,
     Vector,
 )
-from irlens.isa.ptx.records import FunctionBody, Instruction, RegisterGroup
+from irlens.isa.ptx.records import FunctionBody, Instruction, RegisterGroup, Unknown
 
 #: Instructions whose first operand is read though it may be a register: a barrier's or a
 #: branch table's number, a time, a stack pointer. Those with an address there need no naming.
@@ -38,6 +41,8 @@ _NO_DESTINATION = frozenset(
         "trap",
     )
 )
+
+_TYPE = re.compile(r"(?:v([248])\.)?(?:[bsuf]|bf)(8|16|32|64|128)(x2)?")
 
 
 class Access(msgspec.Struct, frozen=True, gc=False):
@@ -90,6 +95,67 @@ def resolve(function: FunctionBody, name: str, scope: int) -> Declared | None:
     """Return the register that a name means inside a scope; ``None`` for a special register."""
     group = function.register(name, scope)
     return None if group is None else Declared(name, group)
+
+
+def register_use(function: FunctionBody) -> RegisterUse:
+    """Number a function's registers, and find what each instruction does with them.
+
+    A ``b64`` register takes two 32-bit registers and a ``b16`` one as much as a ``b32``;
+    predicates have a file of their own.
+    """
+    for statement in function.statements:
+        if isinstance(statement, Unknown):
+            return RegisterUse(unknown=f"the statement on line {statement.line} is not understood")
+    if function.kind == "fragment" and not function.registers:
+        return RegisterUse(unknown="the text declares no registers: it is a part of a function")
+    numbers: dict[Declared, int] = {}
+    known: dict[tuple[str, int], int | None] = {}
+    reads: list[tuple[int, ...]] = []
+    writes: list[tuple[int, ...]] = []
+    kills: list[tuple[int, ...]] = []
+    for instruction in function.instructions:
+        accessed = access(instruction)
+        if accessed is None:
+            return RegisterUse(unknown=f"what '{instruction.name}' does is not known")
+        for names, numbered in ((accessed.reads, reads), (accessed.writes, writes)):
+            members = []
+            for name in names:
+                key = (name, instruction.scope)
+                if key not in known:
+                    register = resolve(function, *key)
+                    known[key] = numbers.setdefault(register, len(numbers)) if register else None
+                number = known[key]
+                if number is not None:
+                    members.append(number)
+            numbered.append(tuple(members))
+        kills.append(() if instruction.predicate is not None else writes[-1])
+    weights: dict[int, int] = {}
+    for bit, register in enumerate(numbers):
+        kind = register.group.type
+        weight = _weight(kind)
+        if weight is None:
+            return RegisterUse(unknown=f"the width of a register of type '.{kind}' is not known")
+        weights[weight] = weights.get(weight, 0) | 1 << bit
+    predicates = weights.pop(0, 0)
+    return RegisterUse(
+        reads=LazyBitsets(reads),
+        writes=LazyBitsets(writes),
+        kills=LazyBitsets(kills),
+        weights=weights,
+        predicates=predicates,
+    )
+
+
+def _weight(kind: str) -> int | None:
+    """32-bit registers that a virtual register of a type takes."""
+    if kind == "pred":
+        return 0
+    match = _TYPE.fullmatch(kind)
+    if match is None:
+        return None
+    elements, bits, twice = match.groups()
+    width = int(bits) * (2 if twice else 1)
+    return int(elements or 1) * max(width // 32, 1)
 
 
 def _destinations(instruction: Instruction) -> int:

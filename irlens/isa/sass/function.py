@@ -2,8 +2,8 @@
 
 import msgspec
 
-from irlens.isa.dialect import ControlFlow
-from irlens.isa.sass import control
+from irlens.isa.dialect import ControlFlow, RegisterUse
+from irlens.isa.sass import control, registers
 from irlens.isa.sass.records import SectionBody
 
 
@@ -13,6 +13,10 @@ class Section(SectionBody, frozen=True, kw_only=True):
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin, reconvergence barriers and calls aside."""
         return control.control_flow(self)
+
+    def register_use(self) -> RegisterUse:
+        """Return what each instruction reads, writes and certainly overwrites, calls aside."""
+        return registers.register_use(self)
 
 
 class Sass(msgspec.Struct, frozen=True):

@@ -11,50 +11,46 @@ Sets of registers are bits of an integer, see ``bits``.
 
 import re
 
-import msgspec
-
+from irlens.isa.bitsets import RegisterFiles
+from irlens.isa.dialect import Access, RegisterUse
 from irlens.isa.sass import results as sass_results
 from irlens.isa.sass import widths as sass_widths
-from irlens.isa.sass.records import Instruction, Register
+from irlens.isa.sass.records import Instruction, Register, SectionBody
 
-#: First bit and number of registers of each file. Indices end where RZ or PT would be.
-_LAYOUT = {"R": (0, 255), "UR": (256, 255), "P": (512, 7), "UP": (520, 7)}
-
-#: Bits of each register file within a set.
-FILES = {name: ((1 << count) - 1) << first for name, (first, count) in _LAYOUT.items()}
+#: First bit and number of registers of each file within a set; indices end where RZ or PT would be.
+FILES = RegisterFiles({"R": (0, 255), "UR": (256, 255), "P": (512, 7), "UP": (520, 7)})
 
 #: Every register there is.
-ALL = sum(FILES.values())
+ALL = sum(FILES.masks.values())
 
 #: The stack pointer. It is never free for anything else.
 STACK_POINTER = 1 << 1
 
 
-class Access(msgspec.Struct, frozen=True, gc=False):
-    """Sets of registers, as bits.
-
-    Attributes:
-        reads: Those an instruction reads, its predicate included.
-        writes: Those it writes, or may write if it is predicated.
-    """
-
-    reads: int
-    writes: int
-
-
 def bits(register: Register, count: int = 1) -> int:
     """Return ``count`` registers from ``register`` on; none for RZ, URZ, PT, UPT and barriers."""
-    if register.index is None or register.file not in _LAYOUT:
-        return 0
-    first, _ = _LAYOUT[register.file]
-    return ((1 << count) - 1) << (first + register.index) & FILES[register.file]
+    return 0 if register.index is None else FILES.bits(register.file, register.index, count)
 
 
-def numbers(registers: int, file: str) -> list[int]:
-    """Return the numbers of a file's registers in a set."""
-    first, count = _LAYOUT[file]
-    found = registers >> first & ((1 << count) - 1)
-    return [number for number in range(found.bit_length()) if found >> number & 1]
+def register_use(section: SectionBody) -> RegisterUse:
+    """Return what each instruction of a section does with registers.
+
+    A call is answered for its operands alone: what the callee does is not in it.
+    """
+    accesses = []
+    for instruction in section.instructions:
+        accessed = access(instruction)
+        if accessed is None:
+            name = ".".join((instruction.opcode, *instruction.modifiers))
+            where = f"{instruction.offset:#06x}"
+            return RegisterUse(unknown=f"which registers {name} at {where} uses")
+        accesses.append(accessed)
+    return RegisterUse(
+        reads=[each.reads for each in accesses],
+        writes=[each.writes for each in accesses],
+        kills=[each.kills for each in accesses],
+        weights={1: FILES.masks["R"]},
+    )
 
 
 def access(instruction: Instruction) -> Access | None:
@@ -64,7 +60,7 @@ def access(instruction: Instruction) -> Access | None:
     """
     guard = instruction.guard
     if guard is not None and guard.never:
-        return Access(0, 0)
+        return Access(0, 0, 0)
     widths = sass_widths.widths(instruction)
     if widths is None:
         return None
@@ -82,21 +78,13 @@ def access(instruction: Instruction) -> Access | None:
         reads |= _masked_predicates(instruction)
     elif instruction.opcode in ("R2P", "UR2UP"):
         writes |= _masked_predicates(instruction)
-    return Access(reads, writes)
+    return Access(reads, writes, writes if is_certain(instruction) else 0)
 
 
-def hides_descriptor(instruction: Instruction) -> bool:
-    """Whether it accesses global memory through a descriptor that nvdisasm does not print.
-
-    From sm_90 on it prints ``desc[UR4][R2.64]``. For sm_80 to sm_89 the same access reads
-    ``[R2.64]``, and the pair of uniform registers is to be seen in the encoding only.
-    """
-    return any(
-        operand.kind == "memory"
-        and any("64" in register.suffixes for register in operand.registers)
-        and all(register.file != "UR" for register in operand.registers)
-        for operand in instruction.operands
-    )
+def is_certain(instruction: Instruction) -> bool:
+    """Whether an instruction that is reached takes effect whatever its predicate."""
+    guard = instruction.guard
+    return guard is None or (guard.register.index is None and not guard.negated)
 
 
 def _masked_predicates(instruction: Instruction) -> int:
@@ -104,5 +92,5 @@ def _masked_predicates(instruction: Instruction) -> int:
     file = "UP" if instruction.opcode.startswith("U") else "P"
     mask = instruction.operands[-1].text if instruction.operands else ""
     if not re.fullmatch(r"0x[0-9a-f]{1,8}", mask):
-        return FILES[file]
-    return int(mask, 16) << _LAYOUT[file][0] & FILES[file]
+        return FILES.masks[file]
+    return int(mask, 16) << FILES.shift(file) & FILES.masks[file]

@@ -1,6 +1,7 @@
 """What is known of each line of AMDGPU assembly."""
 
-from irlens.analyze import amdgcn_liveness, amdgcn_marks, loops
+from irlens.analyze import amdgcn_marks, loops
+from irlens.analyze import pressure as register_pressure
 from irlens.analyze.kernels import by_name
 from irlens.isa import amdgcn
 from irlens.model.report import Report
@@ -25,7 +26,7 @@ def read_amdgcn(text: str, report: Report) -> Content:
     found = loops.find(kernel)
     pressure = report.pressure.amdgcn
     if pressure is None or len(pressure.curve) != len(kernel.instructions):
-        pressure = amdgcn_liveness.analyze(kernel, found.cfg)
+        pressure = register_pressure.analyze(kernel, found.cfg)
     lines = [each.line for each in kernel.instructions]
     marks = amdgcn_marks.find_marks(kernel, found.cfg, report.pipelines)
     return of_assembly(chains, lines, pressure, loop_ranges(found), marks)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from irlens.analyze import cfg as ptx_cfg
-from irlens.analyze import loops, ptx_liveness, sass_cfg, sass_liveness, sass_marks, sass_source
+from irlens.analyze import loops, sass_cfg, sass_marks, sass_pressure, sass_source
+from irlens.analyze import pressure as register_pressure
 from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.loops import analyze_loops, loop_source
 from irlens.analyze.pipelines.marks import find_marks
@@ -40,7 +41,7 @@ def read_ptx(text: str, report: Report) -> Content:
     flow = ptx_cfg.build(kernel)
     pressure = report.pressure.ptx
     if pressure is None or len(pressure.curve) != len(kernel.instructions):
-        pressure = ptx_liveness.analyze(kernel, flow)
+        pressure = register_pressure.analyze(kernel, flow)
     lines = [each.line for each in kernel.instructions]
     found = loop_ranges(analyze_loops(kernel, flow))
     marks = find_marks(kernel, flow, report.pipelines)
@@ -65,19 +66,17 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
     section = by_name(sections, report.kernel)
     if section is None:
         return Content(chains=chains, problem=_absent(report))
-    found = report.pressure.sass
-    counts, reason = (found.curve, found.reason) if found is not None else ((), "")
-    if len(counts) != len(section.instructions):
-        analysed = sass_liveness.analyze(section)
-        counts, reason = analysed.general, analysed.unknown
+    pressure = report.pressure.sass
+    if pressure is None or len(pressure.curve) != len(section.instructions):
+        pressure = sass_pressure.analyze(section)
     lines = [each.line for each in section.instructions]
     original = read_original(functions, report)
     return Content(
         chains=chains,
-        live=live_by_line(lines, counts) if counts else None,
+        live=live_by_line(lines, pressure.curve) if pressure.curve else None,
         loops=_sass_loops(section, original),
         marks=sass_marks.find_marks(section, report.pipelines, original),
-        problem=f"not known: {reason}" if reason else "",
+        problem=f"not known: {pressure.reason}" if pressure.reason else "",
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.analyze import amdgcn_liveness, cfg, liveness, sass_cfg
+from irlens.analyze import cfg, liveness, sass_cfg
 from irlens.diff.code import compare_code
 from irlens.isa import amdgcn, sass
 from irlens.isa.amdgcn import registers as amdgcn_registers
@@ -391,8 +391,8 @@ def read_later(stage: str, text: str, line: int) -> bool:
         (function,) = amdgcn.parse(text).functions
         plain = cfg.build(function)
         blocks, successors = plain.ranges, plain.successors
-        found = amdgcn_liveness.collect(function, plain)
-        assert isinstance(found, amdgcn_liveness.Registers)
+        found = function.register_use()
+        assert not found.unknown
         lines = [each.line for each in function.instructions]
         reads, writes, kills = list(found.reads), list(found.writes), list(found.kills)
     index = lines.index(line)

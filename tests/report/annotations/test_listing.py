@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import irlens
-from irlens.analyze import sass_liveness
+from irlens.analyze import sass_pressure
 from irlens.diff.code import metadata
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture, Stage
@@ -144,10 +144,10 @@ def test_live_registers_of_ptx_are_the_pressures(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith("mi300x")])
 def test_live_registers_of_sass_are_nvdisasms(name: str) -> None:
-    # sass_liveness is held against nvdisasm's own count in tests/analyze.
+    # sass_pressure is held against nvdisasm's own count in tests/analyze.
     capture, report = sample(name)
     (section,) = sass.parse(read_stage(capture, "sass")).sections
-    counts = sass_liveness.analyze(section).general
+    counts = sass_pressure.analyze(section).curve
     listing = list_stage(capture, "sass", report)
     lines = [each.line for each in section.instructions]
     assert [listing.live[line - 1] for line in lines] == list(counts)

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.analyze import amdgcn_liveness, cfg, liveness
-from irlens.analyze.amdgcn_liveness import Registers
+from irlens.analyze import cfg, liveness, pressure
 from irlens.analyze.cfg import Cfg
 from irlens.isa.amdgcn import Function, Instruction, parse
-from irlens.isa.amdgcn.registers import FILES, VECTOR, access, numbers
+from irlens.isa.amdgcn.registers import FILES, SCALAR, VECTOR, access
+from irlens.isa.dialect import RegisterUse
 from irlens.model.errors import ArtifactError
 from irlens.model.source import SourceLocation
 
@@ -60,7 +60,7 @@ def _machine_code(name: str) -> tuple[list[Row], dict[str, set[str]], set[str]]:
 
 
 def _named(registers: int) -> set[str]:
-    return {f"{file}{number}" for file in FILES for number in numbers(registers, file)}
+    return {f"{file}{number}" for file in FILES.masks for number in FILES.numbers(registers, file)}
 
 
 def _lanes(function: Function) -> int:
@@ -94,7 +94,7 @@ def test_operands_are_what_the_machine_code_has(name: str) -> None:
         assert reads <= _named(found.reads) <= reads | undefined, instruction.text
 
 
-def _written_before(flow: Cfg, registers: Registers) -> list[int]:
+def _written_before(flow: Cfg, registers: RegisterUse) -> list[int]:
     """What is written on some way to each block, found by going all of them."""
     before = [registers.at_entry if not index else 0 for index in range(len(flow.blocks))]
     pending = set(range(len(flow.blocks)))
@@ -125,8 +125,8 @@ def _written_by_halves(kernel: Function) -> set[str]:
 def test_live_into_blocks_is_what_the_machine_code_has(name: str) -> None:
     kernel = _kernel(name)
     flow = cfg.build(kernel)
-    registers = amdgcn_liveness.collect(kernel, flow)
-    assert isinstance(registers, Registers)
+    registers = kernel.register_use()
+    assert not registers.unknown
     reads, kills = registers.reads, registers.kills
     after = liveness.live_out(flow.ranges, flow.successors, reads, kills)
     written = _written_before(flow, registers)
@@ -153,14 +153,17 @@ def test_live_into_blocks_is_what_the_machine_code_has(name: str) -> None:
 def test_the_peak_fits_what_is_allocated(name: str) -> None:
     kernel = _kernel(name)
     flow = cfg.build(kernel)
-    found = amdgcn_liveness.analyze(kernel, flow)
-    peaks = amdgcn_liveness.file_peaks(kernel, flow)
+    found = pressure.analyze(kernel, flow)
+    live = [at for _, *both in pressure.moments(flow, kernel.register_use()) for at in both]
+    vgprs, agprs, sgprs = (
+        max((at & mask).bit_count() for at in live)
+        for mask in (FILES.masks["v"], FILES.masks["a"], SCALAR)
+    )
     assert found.peak is not None
-    assert peaks is not None
-    assert peaks.vgprs <= kernel.info["NumVgprs"]
-    assert peaks.agprs <= kernel.info.get("NumAgprs", 0)
-    assert peaks.sgprs <= kernel.info["TotalNumSgprs"]
-    assert max(peaks.vgprs, peaks.agprs) <= found.peak <= peaks.vgprs + peaks.agprs
+    assert vgprs <= kernel.info["NumVgprs"]
+    assert agprs <= kernel.info.get("NumAgprs", 0)
+    assert sgprs <= kernel.info["TotalNumSgprs"]
+    assert max(vgprs, agprs) <= found.peak <= vgprs + agprs
     # LLVM numbers registers as densely as tuples let it: little is lost where there is one file.
     if not kernel.info.get("NumAgprs"):
         assert found.peak >= 0.9 * kernel.info["NumVgprs"] - 2
@@ -169,7 +172,7 @@ def test_the_peak_fits_what_is_allocated(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_record_agrees_with_itself(name: str) -> None:
     kernel = _kernel(name)
-    found = amdgcn_liveness.analyze(kernel, cfg.build(kernel))
+    found = pressure.analyze(kernel, cfg.build(kernel))
     assert found.peak == max(found.curve) == sum(group.registers for group in found.live)
     at = found.curve.index(found.peak)
     assert kernel.instructions[at].line == found.line
@@ -182,11 +185,11 @@ def test_a_softmax_that_carries_rows_holds_one_more_pair_of_registers_per_stage(
     peaks = {}
     for stages in (3, 4, 5):
         kernel = _kernel(f"softmax_s{stages}.gfx942")
-        peaks[stages] = amdgcn_liveness.analyze(kernel, cfg.build(kernel)).peak
+        peaks[stages] = pressure.analyze(kernel, cfg.build(kernel)).peak
     assert peaks == {3: 30, 4: 34, 5: 38}
 
 
-def _naive(flow: Cfg, registers: Registers) -> list[int]:
+def _naive(flow: Cfg, registers: RegisterUse) -> list[int]:
     """What is live before each instruction, found by asking of each read who it reaches."""
     before: dict[int, list[int]] = {}
     ranges = flow.ranges
@@ -215,10 +218,10 @@ def _naive(flow: Cfg, registers: Registers) -> list[int]:
 def test_liveness_is_what_a_naive_search_finds(name: str) -> None:
     kernel = _kernel(name)
     flow = cfg.build(kernel)
-    registers = amdgcn_liveness.collect(kernel, flow)
-    assert isinstance(registers, Registers)
+    registers = kernel.register_use()
+    assert not registers.unknown
     naive = _naive(flow, registers)
-    found = amdgcn_liveness.analyze(kernel, flow).curve
+    found = pressure.analyze(kernel, flow).curve
     after = liveness.live_out(flow.ranges, flow.successors, registers.reads, registers.kills)
     for block, leaving in zip(flow.ranges, after, strict=True):
         for index, before, _ in liveness.walk(block, leaving, registers.reads, registers.kills):
@@ -280,10 +283,9 @@ def test_what_the_corpus_does_not_have(text: str, reads: str, writes: str, kills
 def test_what_is_not_known_is_not_guessed(text: str) -> None:
     assert access(_instruction(text), 64) is None
     function = _function(text, "s_endpgm")
-    found = amdgcn_liveness.analyze(function, cfg.build(function))
+    found = pressure.analyze(function, cfg.build(function))
     assert found.peak is None
     assert found.reason
-    assert amdgcn_liveness.file_peaks(function, cfg.build(function)) is None
 
 
 def test_values_of_lanes_that_are_off_live_on() -> None:
@@ -301,7 +303,7 @@ def test_values_of_lanes_that_are_off_live_on() -> None:
             "global_store_dword v[0:1], v1, off",
             "s_endpgm",
         )
-        return amdgcn_liveness.analyze(function, cfg.build(function)).peak
+        return pressure.analyze(function, cfg.build(function)).peak
 
     assert peak("s_and_saveexec_b64 s[0:1], vcc") == 3
     assert peak("s_and_saveexec_b64 s[0:1], vcc", "s_or_b64 exec, exec, s[0:1]") == 2
@@ -316,7 +318,7 @@ def test_a_register_counts_from_its_first_write_on() -> None:
         "global_store_dword v[0:1], v9, off",
         "s_endpgm",
     )
-    found = amdgcn_liveness.analyze(function, cfg.build(function))
+    found = pressure.analyze(function, cfg.build(function))
     # v0 is filled by the hardware, v1 by nobody.
     assert found.curve == (1, 2, 2, 2, 0)
     assert [(group.source, group.registers) for group in found.live] == [(None, 2)]
@@ -324,7 +326,7 @@ def test_a_register_counts_from_its_first_write_on() -> None:
 
 def test_places_are_lines_of_the_kernel() -> None:
     kernel = _kernel("softmax_s4.gfx942")
-    found = amdgcn_liveness.analyze(kernel, cfg.build(kernel))
+    found = pressure.analyze(kernel, cfg.build(kernel))
     assert {line.source.file for line in found.lines} == {"loops.py"}
     assert {line.source.file for line in found.innermost} == {"loops.py", "standard.py"}
     assert isinstance(found.source, SourceLocation)
@@ -375,8 +377,8 @@ def test_any_control_flow_agrees_with_the_naive_search(lines: list[str]) -> None
     labelled += [f".L{n}:" for n in range(len(lines), 13)]
     function = _function(*labelled)
     flow = cfg.build(function)
-    registers = amdgcn_liveness.collect(function, flow)
-    assert isinstance(registers, Registers)
+    registers = function.register_use()
+    assert not registers.unknown
     naive = _naive(flow, registers)
     after = liveness.live_out(flow.ranges, flow.successors, registers.reads, registers.kills)
     for block, leaving in zip(flow.ranges, after, strict=True):

@@ -1,11 +1,11 @@
-"""Registers live at each SASS instruction.
+"""Registers occupied at each SASS instruction, calls of subroutines included.
 
 The definition is nvdisasm's (``-plr -lrm count``), and on code without calls the counts are the
 same, instruction by instruction: a register is occupied at an instruction if some path from it
 on, the instruction included, reads it before writing it, or if the instruction writes it, even
-for nobody. A write under a predicate does not end a life; ``@!PT`` does nothing. R1, the stack
-pointer, is always occupied. Occupied registers need not be contiguous, so a kernel is allocated
-at least as many as are ever occupied, and often some more.
+if nothing reads it. A write under a predicate does not end a life; ``@!PT`` does nothing. R1, the
+stack pointer, is always occupied. Occupied registers need not be contiguous, so a kernel is
+allocated at least as many as are ever occupied, and often some more.
 
 Three things are done better than nvdisasm does them. It answers for 255 registers. It follows
 calls: nvdisasm lets a CALL overwrite nearly every register, even where ptxas uses it as a far
@@ -15,106 +15,44 @@ What is in flight does not count: the destination of a load is occupied from the
 sources of an asynchronous wgmma only where it is issued.
 """
 
-import msgspec
+from msgspec.structs import replace
 
 from irlens.analyze import liveness, sass_cfg
-from irlens.analyze.line_pressure import by_line
+from irlens.analyze.pressure import summarize
 from irlens.analyze.sass_cfg import Call, SassCfg
 from irlens.isa.sass import Instruction, Section
-from irlens.isa.sass import registers as sass_registers
-from irlens.isa.sass.registers import ALL, FILES, STACK_POINTER
+from irlens.isa.sass.registers import ALL, FILES, STACK_POINTER, is_certain
 from irlens.model.pressure import StagePressure
 
 
-class SassLiveness(msgspec.Struct, frozen=True, kw_only=True):
-    """Occupied registers at each instruction of a section, in its order.
-
-    Attributes:
-        general: General registers (R), per thread; empty where they are not known.
-        uniform: Uniform registers (UR), per warp; empty where they are not known.
-        predicates: Predicates (P); empty where they are not known.
-        uniform_predicates: Uniform predicates (UP); empty where they are not known.
-        unknown: What is not known, so that nothing is; else empty.
-        unknown_uniform: What is not known, so that ``uniform`` is not; else empty.
-    """
-
-    general: tuple[int, ...] = ()
-    uniform: tuple[int, ...] = ()
-    predicates: tuple[int, ...] = ()
-    uniform_predicates: tuple[int, ...] = ()
-    unknown: str = ""
-    unknown_uniform: str = ""
-
-
-def analyze(section: Section) -> SassLiveness:
-    """Count the occupied registers at each instruction of a section."""
-    occupied, unknown = occupancy(section)
-    if unknown:
-        return SassLiveness(unknown=unknown, unknown_uniform=unknown)
-    hidden = next(filter(sass_registers.hides_descriptor, section.instructions), None)
-    return SassLiveness(
-        general=_counts(occupied, "R"),
-        uniform=_counts(occupied, "UR") if hidden is None else (),
-        predicates=_counts(occupied, "P"),
-        uniform_predicates=_counts(occupied, "UP"),
-        unknown_uniform=f"which uniform registers {hidden.opcode} at {hidden.offset:#06x} uses"
-        if hidden is not None
-        else "",
+def analyze(section: Section) -> StagePressure:
+    """Return the occupied general registers of a section; the first of equal peaks is the peak."""
+    registers, unknown = occupied(section)
+    if not registers:
+        return StagePressure(peak=None, line=None, source=None, reason=unknown)
+    general = FILES.masks["R"]
+    counts = [(each & general).bit_count() for each in registers]
+    worst = section.instructions[counts.index(max(counts))]
+    return replace(
+        summarize(section.instructions, counts),
+        # With its column, where the PTX that the code was traced to has one.
+        source=worst.locations[-1] if worst.locations else None,
+        offset=worst.offset,
     )
 
 
-def occupancy(section: Section) -> tuple[list[int], str]:
+def occupied(section: Section) -> tuple[list[int], str]:
     """Return the set of registers occupied at each instruction, or what is not known.
 
-    The sets are bits, as in ``sass_registers``.
+    The sets are bits, as in ``irlens.isa.sass.registers``.
     """
     flow = sass_cfg.build(section)
     if flow.unknown or flow.outside:
         return [], flow.unknown or flow.outside
-    reads, writes, kills = [], [], []
-    for instruction in section.instructions:
-        access = sass_registers.access(instruction)
-        if access is None:
-            name = ".".join((instruction.opcode, *instruction.modifiers))
-            return [], f"which registers {name} at {instruction.offset:#06x} uses"
-        reads.append(access.reads)
-        writes.append(access.writes)
-        kills.append(access.writes if _certain(instruction) else 0)
-    return _Solver(section, flow, reads, kills).occupied(writes)
-
-
-def pressure(section: Section, found: SassLiveness, *, curve: bool = True) -> StagePressure:
-    """Sum up the general registers of a section; the first of equal peaks is the peak.
-
-    Args:
-        section: What was analysed.
-        found: What ``analyze`` said of it.
-        curve: Whether the count of every instruction goes into the record.
-    """
-    if not found.general:
-        return StagePressure(peak=None, line=None, source=None, reason=found.unknown)
-    peak = max(found.general)
-    worst = section.instructions[found.general.index(peak)]
-    return StagePressure(
-        peak=peak,
-        line=worst.line,
-        source=worst.locations[-1] if worst.locations else None,
-        offset=worst.offset,
-        chain=worst.locations,
-        lines=by_line((each.locations for each in section.instructions), found.general),
-        curve=found.general if curve else (),
-    )
-
-
-def _counts(occupied: list[int], file: str) -> tuple[int, ...]:
-    mask = FILES[file]
-    return tuple((registers & mask).bit_count() for registers in occupied)
-
-
-def _certain(instruction: Instruction) -> bool:
-    """Whether an instruction that is reached takes effect whatever its predicate."""
-    guard = instruction.guard
-    return guard is None or (guard.register.index is None and not guard.negated)
+    use = section.register_use()
+    if use.unknown:
+        return [], use.unknown
+    return _Solver(section, flow, list(use.reads), list(use.kills)).occupied(list(use.writes))
 
 
 class _Solver:
@@ -187,7 +125,7 @@ class _Solver:
             index = self.flow.blocks[call.block].stop - 1
             least, most = summaries[call.entry]
             self.reads[index] = own | least
-            self.kills[index] = ALL & ~most if _certain(self._instruction(call)) else 0
+            self.kills[index] = ALL & ~most if is_certain(self._instruction(call)) else 0
 
     def _solve(self, at_end: dict[int, int]) -> list[int]:
         return liveness.live_out(self.ranges, self.flow.successors, self.reads, self.kills, at_end)

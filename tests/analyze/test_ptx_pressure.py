@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.analyze import cfg
-from irlens.analyze.ptx_liveness import analyze
+from irlens.analyze.pressure import analyze
 from irlens.isa.ptx import Function, parse
 from irlens.model.pressure import LiveGroup, StagePressure
 from irlens.model.source import SourceLocation
@@ -98,7 +98,7 @@ class TestUnknown:
             ("add.s32 %r1, %r2, %r3; ret;", "the text declares no registers"),
             (".reg .b32 %r<4>; frob.b32 %r1, %r2; ret;", "what 'frob.b32' does is not known"),
             (".reg .b32 %r<4>;\nadd.s32 %r1 %r2; ret;", "the statement on line 2 is not"),
-            (".reg .e99 %r<4>; mov.b32 %r1, %r2; ret;", "how wide a register of type '.e99'"),
+            (".reg .e99 %r<4>; mov.b32 %r1, %r2; ret;", "the width of a register of type '.e99'"),
         ],
     )
     def test_there_is_no_number_but_a_reason(self, text: str, reason: str) -> None:

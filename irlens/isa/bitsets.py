@@ -1,0 +1,70 @@
+"""Sets of registers as the bits of an integer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
+
+
+class LazyBitsets(Sequence[int]):
+    """Sets with few members each, built on access.
+
+    A function with 50,000 virtual registers would otherwise keep sets of 50,000 bits for each of
+    as many instructions: hundreds of megabytes.
+
+    Args:
+        members: The numbers in each set.
+    """
+
+    def __init__(self, members: Sequence[tuple[int, ...]]) -> None:
+        self._members = members
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "LazyBitsets": ...
+
+    def __getitem__(self, index: int | slice) -> "int | LazyBitsets":
+        if isinstance(index, slice):
+            return LazyBitsets(self._members[index])
+        bits = 0
+        for number in self._members[index]:
+            bits |= 1 << number
+        return bits
+
+
+def members(bits: int) -> Iterator[int]:
+    """Yield the numbers in a set, in ascending order."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+class RegisterFiles:
+    """The register files of a machine, laid out next to each other in one set.
+
+    Attributes:
+        masks: All registers of each file.
+    """
+
+    def __init__(self, layout: Mapping[str, tuple[int, int]]) -> None:
+        """Lay out files, given the first bit and the number of registers of each."""
+        self._layout = layout
+        self.masks = {name: ((1 << count) - 1) << first for name, (first, count) in layout.items()}
+
+    def shift(self, file: str) -> int:
+        """Return the first bit of a file."""
+        return self._layout[file][0]
+
+    def bits(self, file: str, first: int, count: int = 1) -> int:
+        """Return a range of registers as a set; empty for a file that is not laid out."""
+        if file not in self._layout:
+            return 0
+        return ((1 << count) - 1) << (self._layout[file][0] + first) & self.masks[file]
+
+    def numbers(self, bits: int, file: str) -> list[int]:
+        """Return the numbers of a file's registers in a set, in ascending order."""
+        return list(members((bits & self.masks[file]) >> self._layout[file][0]))
