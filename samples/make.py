@@ -21,12 +21,11 @@ import msgspec
 
 import irlens
 from irlens import gpus as arch
-from irlens.check import project
+from irlens.check import check, project
 from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort, written
 from irlens.check.baseline import NAME as BASELINE_NAME
-from irlens.check.check import check
-from irlens.check.matching import Made
-from irlens.check.rules import Rules
+from irlens.check.pairing import RecipeResult
+from irlens.check.project import Requirements
 from irlens.cli.exits import Exit
 from irlens.compiler import Request, capture_entries
 from irlens.diff.code.captures import compare_sets as compare_code_sets
@@ -143,11 +142,15 @@ def baseline() -> Baseline:
 def checks() -> dict[str, Check]:
     """Return what checks of that folder find: with the same Triton, and with a later one."""
     found, asked = reports(), project.find(SAMPLES / "checks")
-    rules = Rules(baseline=baseline(), baseline_file=asked.baseline.name, budgets=asked.budgets)
+    rules = Requirements(
+        baseline=baseline(), baseline_file=asked.baseline.name, budgets=asked.budgets
+    )
     newer = {"layer_norm-b200-3.6": "layer_norm-b200-3.7"}
     sides = {"passed": CHECKED, "failed": {newer.get(n, n): r for n, r in CHECKED.items()}}
     return {
-        name: check([Made(recipe=r, reports=(found[n],)) for n, r in side.items()], rules)[0]
+        name: check([RecipeResult(recipe=r, reports=(found[n],)) for n, r in side.items()], rules)[
+            0
+        ]
         for name, side in sides.items()
     }
 

@@ -1,7 +1,7 @@
-"""``irlens.baseline.json``: the exact figures of each kernel, and how to make them again.
+"""``irlens.baseline.json``: the exact figures of each kernel, and how to reproduce them.
 
-The file is checked in and read in reviews: it is sorted, holds one figure a line, and nothing in
-it changes unless the kernel, the compiler or what was asked for did.
+The file is checked in and read in reviews: it is sorted, has one figure per line, and changes
+only with the kernel, the compiler or the requested configuration.
 """
 
 import re
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from irlens.figures import FIGURES
 from irlens.model.config import Config, Target
 from irlens.model.errors import ArtifactError
 from irlens.model.pressure import Pressure
@@ -31,30 +32,23 @@ from irlens.model.source import SourceLocation
 
 NAME = "irlens.baseline.json"
 BASELINE_SCHEMA = 1
-_RESTORE = "restore it, or remove it and make it anew with --update"
+_RESTORE = "restore it, or remove it and recreate it with --update"
 
-#: Those fields of ``Resources`` that a baseline keeps: what decides occupancy, and what spills.
-#: Sizes of code and of constants move with every edit and decide nothing.
-KEPT_RESOURCES = (
-    "registers",
-    "shared_dynamic_bytes",
-    "shared_static_bytes",
-    "local_bytes",
-    "stack_bytes",
-    "vgprs",
-    "agprs",
-    "sgprs",
-    "vgpr_spills",
-    "sgpr_spills",
+#: The fields of ``Resources`` that a baseline keeps: those that decide occupancy, and spills.
+#: Sizes of code and constants change with every edit and decide nothing.
+KEPT_RESOURCES = tuple(
+    figure.path.removeprefix("resources.")
+    for figure in FIGURES
+    if figure.in_baseline and figure.path.startswith("resources.")
 )
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to make a capture again.
+    """How to reproduce a capture.
 
     Attributes:
         kernel: KERNEL; a path is relative to the project's folder.
-        target: The GPU; ``None`` for what is compiled already.
+        target: The GPU; ``None`` for captures that exist already.
         settings: Constexprs and compile options, as written on the command line.
         args: Run-time arguments and sizes, as written.
     """
@@ -95,12 +89,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         kernel: The kernel function's name.
         target: What it was compiled for.
         triton_version: The compiler's version.
-        recipe: How to make it again.
-        resources: The fields ``KEPT_RESOURCES``, as far as they are known.
-        occupancy: ``None`` where it is not known.
-        pipelines: One for each loop and mechanism; ``None`` where they are not known.
-        findings: Findings by code, notes excluded.
-        config: Compile and launch parameters, the grid excepted: it follows from them.
+        recipe: How to reproduce it.
+        resources: The fields ``KEPT_RESOURCES`` that are known.
+        occupancy: ``None`` where it is unknown.
+        pipelines: One for each loop and mechanism; ``None`` where they are unknown.
+        findings: Number of findings by code, notes excluded.
+        config: Compile and launch parameters without the grid, which follows from them.
     """
 
     kernel: str
@@ -115,7 +109,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file: its layout's version, and its entries, sorted."""
+    """The file: the version of its layout, and its entries, sorted."""
 
     schema: int
     entries: list[Entry]
@@ -126,7 +120,7 @@ class _Versioned(msgspec.Struct, frozen=True):
 
 
 def entry(report: Report, recipe: Recipe) -> Entry:
-    """Return what a baseline keeps of a report."""
+    """Return a report as an entry."""
     resources = {name: getattr(report.resources, name) for name in KEPT_RESOURCES}
     occupancy = report.occupancy
     return Entry(
@@ -149,12 +143,12 @@ def entry(report: Report, recipe: Recipe) -> Entry:
 
 
 def finding_counts(report: Report) -> dict[str, int]:
-    """Return how many findings of each code there are, notes excluded."""
+    """Return the number of findings by code, notes excluded."""
     return dict(Counter(one.code for one in report.findings if one.severity != "note"))
 
 
 def figures(kept: Entry) -> Report:
-    """Return an entry as a report that holds its figures and nothing else, to compare it."""
+    """Return an entry as a report with its figures and nothing else, to compare it."""
     occupancy = kept.occupancy
     return Report(
         schema=SCHEMA,
@@ -180,10 +174,10 @@ def figures(kept: Entry) -> Report:
 
 
 def read(path: Path) -> Baseline | None:
-    """Return the baseline in a file; ``None`` if there is no such file.
+    """Read a baseline; ``None`` if there is no such file.
 
     Raises:
-        ArtifactError: It cannot be read, is damaged, or has another schema.
+        ArtifactError: The file is unreadable, damaged, or has another schema.
     """
     try:
         content = path.read_bytes()
@@ -196,7 +190,7 @@ def read(path: Path) -> Baseline | None:
         if found != BASELINE_SCHEMA:
             raise ArtifactError(
                 f"{path} has schema {found}, this irlens reads schema {BASELINE_SCHEMA}",
-                hint="use the irlens that wrote it, or remove it and make it anew with --update",
+                hint="use the irlens that wrote it, or remove it and recreate it with --update",
             )
         baseline = msgspec.json.decode(content, type=Baseline)
     except msgspec.ValidationError as error:
@@ -209,17 +203,17 @@ def read(path: Path) -> Baseline | None:
 
 def written(baseline: Baseline) -> bytes:
     """Return the file's content."""
-    # Fields in the order of the records: what an entry is comes first.
+    # In the order of the records' fields: an entry starts with its kernel.
     encoded = msgspec.json.encode(baseline, order="deterministic")
     return msgspec.json.format(encoded, indent=2) + b"\n"
 
 
 def sort(entries: Iterable[Entry]) -> list[Entry]:
-    """Return entries in the order of the file."""
+    """Return entries in the file's order."""
 
     def key(one: Entry) -> tuple[object, ...]:
-        asked = msgspec.json.encode((one.config, one.recipe), order="sorted")
-        return one.kernel, one.target.arch if one.target else "", asked, repr(one.resources)
+        requested = msgspec.json.encode((one.config, one.recipe), order="sorted")
+        return one.kernel, one.target.arch if one.target else "", requested, repr(one.resources)
 
     return sorted(entries, key=key)
 
@@ -282,14 +276,14 @@ def _check_names(path: Path, baseline: Baseline) -> None:
 
 
 def _malformed(path: Path, content: bytes, message: str) -> ArtifactError:
-    """Say in which line a file stops being JSON."""
+    """Return an error that names the line where a file stops being JSON."""
     place = re.search(r"\(byte (\d+)\)", message)
     line = content.count(b"\n", 0, int(place[1])) + 1 if place else None
     conflict = re.search(rb"^<{7} ", content, re.MULTILINE)
     if conflict:
         line = content.count(b"\n", 0, conflict.start()) + 1
-        message = "a merge left both sides in it"
+        message = "it has conflict markers"
     return ArtifactError(
         f"{path}{f':{line}' if line else ''}: not JSON: {message.partition(' (byte')[0]}",
-        hint="take either side of it, then `irlens check --update`" if conflict else _RESTORE,
+        hint="keep either side, then run `irlens check --update`" if conflict else _RESTORE,
     )

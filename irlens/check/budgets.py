@@ -1,41 +1,39 @@
-"""Holding budgets against a report. What is unknown never counts as held."""
+"""Evaluates budgets against a report. An unknown figure never satisfies its budget."""
 
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from irlens.check import places
-from irlens.check.baseline import KeptPipeline
-from irlens.check.expressions import Condition
-from irlens.check.fields import PIPELINE, Field
+from irlens.check import causes
+from irlens.check.conditions import Condition
 from irlens.check.project import Budget
-from irlens.figures import read_path
+from irlens.figures import Figure
 from irlens.model.check import BUDGET_STATES, BudgetFigure, BudgetState, BudgetVerdict
 from irlens.model.comparison import Comparison, Value
 from irlens.model.report import Pipeline, Report
 from irlens.model.source import SourceLocation
 
-#: Figures that follow from what limits occupancy.
-_FITTING = frozenset({
+#: Figures that the limit of occupancy explains.
+_FIT = frozenset({
     "occupancy.launchable", "occupancy.theoretical", "occupancy.blocks_per_sm",
     "occupancy.active_warps",
 })  # fmt: skip
 
 
-class Known(NamedTuple):
-    """What a baseline has of a kernel, as ``baseline.figures``, and how far it moved."""
+class BaselineFigures(NamedTuple):
+    """The figures of a baseline's entry, and how they differ from today's."""
 
     figures: Report
     comparison: Comparison
 
 
-def speaks_of(budget: Budget, report: Report, names: Sequence[str]) -> bool:
-    """Whether a budget's patterns match a kernel and its target.
+def applies_to(budget: Budget, report: Report, names: Sequence[str]) -> bool:
+    """Return whether a budget's patterns match a kernel and its target.
 
     Args:
         budget: The budget.
         report: The kernel's report.
-        names: KERNEL in every way that it may be asked for.
+        names: Every name that the kernel goes by.
     """
     target = report.target
     targets = [target.arch, target.product] if target else [""]
@@ -44,20 +42,20 @@ def speaks_of(budget: Budget, report: Report, names: Sequence[str]) -> bool:
     )
 
 
-def hold(budget: Budget, report: Report, known: Known | None) -> list[BudgetVerdict]:
-    """Return what became of a budget, for each pipeline if it speaks of these.
+def hold(budget: Budget, report: Report, known: BaselineFigures | None) -> list[BudgetVerdict]:
+    """Return the verdict on a kernel, or one for each pipeline if the budget is about these.
 
     Args:
         budget: The budget.
-        report: What it is held against.
-        known: What the baseline has of it, if there is one.
+        report: The kernel's report.
+        known: The baseline's figures of the kernel, if it has an entry.
     """
     if not budget.condition.of_pipelines:
         return [_verdict(budget, report, known, None)]
     if report.pipelines:
         return [_verdict(budget, report, known, one) for one in report.pipelines]
     unknown = report.unknown.get("pipelines")
-    nothing = "no loop of this kernel reads global memory"
+    no_loops = "no loop of this kernel reads global memory"
     return [
         BudgetVerdict(
             expression=budget.condition.text,
@@ -67,30 +65,35 @@ def hold(budget: Budget, report: Report, known: Known | None) -> list[BudgetVerd
             figures=[],
             pipeline=None,
             source=None,
-            reason=unknown or nothing,
+            reason=unknown or no_loops,
         )
     ]
 
 
 def worst_first(verdicts: list[BudgetVerdict]) -> list[BudgetVerdict]:
-    """Sort by state; what is written first comes first."""
+    """Sort by state, then in the order of the file."""
     return sorted(verdicts, key=lambda one: BUDGET_STATES.index(one.state))
 
 
 def _verdict(
-    budget: Budget, report: Report, known: Known | None, pipeline: Pipeline | None
+    budget: Budget, report: Report, known: BaselineFigures | None, pipeline: Pipeline | None
 ) -> BudgetVerdict:
-    values = {field.path: _value(field, report, pipeline) for field in budget.condition.fields}
+    figures = budget.condition.figures
+    values = {figure.budget_path: _value(figure, report, pipeline) for figure in figures}
     state, reason = _state(budget.condition, values, report, pipeline)
-    source = next(filter(None, _sources(values, report, pipeline)), None)
+    source = next(filter(None, _sources(figures, report, pipeline)), None)
     return BudgetVerdict(
         expression=budget.condition.text,
         place=budget.place,
         state=state,
         fails=state in ("broken", "unknown"),
         figures=[
-            BudgetFigure(path=path, value=value, before=_before(path, value, known, pipeline))
-            for path, value in values.items()
+            BudgetFigure(
+                path=figure.budget_path,
+                value=values[figure.budget_path],
+                before=_before(figure, values[figure.budget_path], known, pipeline),
+            )
+            for figure in figures
         ],
         pipeline=(pipeline.kind or "loop") if pipeline is not None else None,
         source=source,
@@ -101,10 +104,10 @@ def _verdict(
 def _state(
     condition: Condition, values: dict[str, Value], report: Report, pipeline: Pipeline | None
 ) -> tuple[BudgetState, str]:
-    """Return what became of a condition, and why."""
-    for field in condition.fields:
-        if values[field.path] is None:
-            return _without(field, report, pipeline)
+    """Return the state of a condition, and the reason."""
+    for figure in condition.figures:
+        if values[figure.budget_path] is None:
+            return _without(figure, report, pipeline)
     try:
         held = condition.holds(values)
     except ZeroDivisionError:
@@ -113,54 +116,54 @@ def _state(
         return "held", ""
     if pipeline is not None:
         return "broken", pipeline.reason
-    return "broken", places.occupancy_reason(report) if _FITTING & values.keys() else ""
+    return "broken", causes.occupancy_reason(report) if _FIT & values.keys() else ""
 
 
-def _without(field: Field, report: Report, pipeline: Pipeline | None) -> tuple[BudgetState, str]:
-    """Return what becomes of a condition on a figure that is not there."""
-    name = field.path.rpartition(".")[2]
-    if pipeline is not None and field.path.startswith(PIPELINE):
+def _without(figure: Figure, report: Report, pipeline: Pipeline | None) -> tuple[BudgetState, str]:
+    """Return the state of a condition on a figure that the report lacks, and the reason."""
+    name = figure.path.rpartition(".")[2]
+    if pipeline is not None and figure.scope == "pipeline":
         if name == "requested_stages" and "ttir" in report.stages:
-            return "does not apply", "no stages were asked for"
-        return "unknown", f"{name}: {pipeline.reason or 'nothing tells it'}"
-    if field.vendor is not None and report.target and report.target.vendor != field.vendor:
-        vendor = {"amd": "AMD", "nvidia": "NVIDIA"}[field.vendor]
+            return "does not apply", "no stages were requested"
+        return "unknown", f"{name}: {pipeline.reason or 'no artifact says'}"
+    if figure.vendor is not None and report.target and report.target.vendor != figure.vendor:
+        vendor = {"amd": "AMD", "nvidia": "NVIDIA"}[figure.vendor]
         return "does not apply", f"only {vendor} GPUs have {name}"
-    reason = places.why_unknown(field.path, report)
-    if field.path.startswith("occupancy.limits.") and report.occupancy is not None:
-        return "does not apply", f"{name} limit nothing here"
-    return "unknown", f"{name}: {reason or 'nothing tells it'}"
+    reason = causes.why_unknown(figure.path, report)
+    if figure.path.startswith("occupancy.limits.") and report.occupancy is not None:
+        return "does not apply", f"{name} do not limit this kernel"
+    return "unknown", f"{name}: {reason or 'no artifact says'}"
 
 
-def _value(field: Field, report: Report, pipeline: Pipeline | None) -> Value:
-    if pipeline is None or not field.path.startswith(PIPELINE):
-        return read_path(report, field.path)
-    value = read_path(pipeline, field.path.removeprefix(PIPELINE))
-    if field.path == "pipeline.achieved_stages" and pipeline.verdict == "not pipelined":
-        return 1  # no iteration ahead, whatever the mechanism would have been
-    return value
+def _value(figure: Figure, report: Report, pipeline: Pipeline | None) -> Value:
+    if pipeline is None or figure.scope == "report":
+        return figure.read(report)
+    if figure.field == "achieved_stages" and pipeline.verdict == "not pipelined":
+        return 1  # no iteration ahead, whichever mechanism
+    return figure.read(pipeline)
 
 
 def _sources(
-    values: dict[str, Value], report: Report, pipeline: Pipeline | None
+    figures: Sequence[Figure], report: Report, pipeline: Pipeline | None
 ) -> Iterator[SourceLocation | None]:
     if pipeline is not None:
         yield pipeline.source
-    for path in values:
-        yield places.source(path, report)
+    for figure in figures:
+        yield causes.source(figure.path, report)
 
 
-def _before(path: str, value: Value, known: Known | None, pipeline: Pipeline | None) -> Value:
+def _before(
+    figure: Figure, value: Value, known: BaselineFigures | None, pipeline: Pipeline | None
+) -> Value:
     """Return the baseline's value of a figure."""
     if known is None:
         return None
-    if pipeline is None or not path.startswith(PIPELINE):
-        return read_path(known.figures, path)
-    name = path.removeprefix(PIPELINE)
+    if pipeline is None or figure.scope == "report":
+        return figure.read(known.figures)
     for loop in known.comparison.loops:
         same = loop.kind == pipeline.kind and str(loop.source) == str(pipeline.source)
-        if same and loop.presence == "both" and name in KeptPipeline.__struct_fields__:
-            # What did not move is not always told.
-            moved = (delta.before for delta in loop.deltas if delta.path == name)
-            return next(moved, value)
+        if same and loop.presence == "both" and figure.in_baseline:
+            # Comparisons may leave out figures that did not change.
+            before = (delta.before for delta in loop.deltas if delta.path == figure.field)
+            return next(before, value)
     return None

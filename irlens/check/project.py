@@ -1,4 +1,4 @@
-"""What a project's ``pyproject.toml`` asks of a check.
+"""The requirements of a check, and how ``pyproject.toml`` states them.
 
 ::
 
@@ -12,18 +12,18 @@
     "matmul*".h100 = ["occupancy >= 0.125", "registers <= 168"]
 
 A budget's key is a pattern for kernels, then one for targets. All budgets whose patterns match a
-kernel are held against it; none takes another back.
+kernel apply to it; none overrides another.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from irlens.check.baseline import NAME
-from irlens.check.expressions import Condition, ConditionError, parse_all
+from irlens.check.baseline import NAME, Baseline
+from irlens.check.conditions import Condition, ConditionError, parse_all
 from irlens.compiler.finding import find_project
 from irlens.model.errors import ArtifactError, IrlensError, ParseError, UnknownNameError
 
@@ -36,14 +36,14 @@ _EXAMPLE = 'write "kernel*" = ["occupancy >= 0.5"], or "kernel*".sm_90 = [...] f
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition, and what it is for.
+    """A condition on the figures of some kernels.
 
     Attributes:
-        kernel: Pattern for the kernel function's name, or for KERNEL as it was asked for.
+        kernel: Pattern for the kernel function's name, or for KERNEL as requested.
         target: Pattern for the target's architecture or product.
-        condition: What has to be true.
+        condition: The condition that has to hold.
         place: Its key in ``pyproject.toml``, dotted.
-        line: 1-based line there, where it could be found.
+        line: 1-based line there; ``None`` where it was not found.
     """
 
     kernel: str
@@ -53,14 +53,37 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None
 
 
-class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """A project's wishes.
+class Requirements(msgspec.Struct, frozen=True, kw_only=True):
+    """What reports are checked against, and how strictly.
 
     Attributes:
-        root: Its folder: that of ``pyproject.toml``, or the current one.
+        baseline: The checked-in figures; ``None`` without a baseline.
+        baseline_file: The baseline's file, relative to the project.
+        project_file: The file with the budgets, relative to the project.
+        budgets: The project's budgets.
+        whole_project: Whether everything that the project names is checked, so that an entry or
+            a budget without a kernel is out of date.
+        strict: Whether every movement fails.
+        update: Whether the baseline is about to be rewritten, so that no movement fails.
+    """
+
+    baseline: Baseline | None
+    baseline_file: str
+    project_file: str = "pyproject.toml"
+    budgets: Sequence[Budget] = ()
+    whole_project: bool = True
+    strict: bool = False
+    update: bool = False
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """What a project's ``pyproject.toml`` says about checks.
+
+    Attributes:
+        root: The folder of ``pyproject.toml``, or the current one without it.
         baseline: The baseline's file.
-        kernels: What to check beside the entries of the baseline, each a KERNEL.
-        targets: For which GPUs; empty for the default.
+        kernels: KERNELs to check in addition to the entries of the baseline.
+        targets: GPUs to compile them for; empty: the default.
         strict: Whether every movement fails.
         budgets: In the order of the file.
     """
@@ -83,7 +106,7 @@ class _Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Irlens(msgspec.Struct, frozen=True):
-    """``[tool.irlens]``; ``kernels`` is for ``describe``, which finds kernels by name."""
+    """``[tool.irlens]``; ``kernels`` is read by ``compiler.describe``, which finds kernels."""
 
     kernels: object = None
     check: dict[str, object] = {}
@@ -99,10 +122,10 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def find(start: Path) -> Project:
-    """Return what the nearest ``pyproject.toml`` in or above a folder asks for.
+    """Read the nearest ``pyproject.toml`` in or above a folder.
 
     Raises:
-        IrlensError: It cannot be read, or something in it is not understood.
+        IrlensError: It cannot be read, or a table in it is invalid.
     """
     path = find_project(start)
     if path is None:
@@ -114,8 +137,8 @@ def find(start: Path) -> Project:
         raise ArtifactError(f"cannot read {path}: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ArtifactError(f"{path}: {error}") from error
-    asked = _read(path, _IRLENS, table, _Irlens)
-    check = _read(path, _CHECK, asked.check, _Check)
+    settings = _read(path, _IRLENS, table, _Irlens)
+    check = _read(path, _CHECK, settings.check, _Check)
     lines = content.decode("utf-8", "replace").splitlines()
     return Project(
         root=path.parent,
@@ -123,12 +146,12 @@ def find(start: Path) -> Project:
         kernels=check.kernels,
         targets=check.targets,
         strict=check.strict,
-        budgets=tuple(_budgets(path, asked.budgets, lines)),
+        budgets=tuple(_budgets(path, settings.budgets, lines)),
     )
 
 
 def _read(path: Path, place: str, table: dict[str, object], kind: type[T]) -> T:
-    """Return a table as a record. A name that nobody reads would be a budget that nobody holds."""
+    """Return a table as a record. An unknown key is an error: a budget must not be ignored."""
     known = kind.__struct_fields__
     for name in table:
         if name not in known:
@@ -141,11 +164,11 @@ def _read(path: Path, place: str, table: dict[str, object], kind: type[T]) -> T:
 
 
 def _budgets(path: Path, table: dict[str, object], lines: list[str]) -> Iterator[Budget]:
-    for kernel, wished in table.items():
-        by_target = wished if isinstance(wished, dict) else {"*": wished}
+    for kernel, value in table.items():
+        by_target = value if isinstance(value, dict) else {"*": value}
         for target, conditions in by_target.items():
             place = ".".join([_BUDGETS, _key(kernel)])
-            if isinstance(wished, dict):
+            if isinstance(value, dict):
                 place = f"{place}.{_key(target)}"
             for text in _texts(path, place, conditions):
                 number, column = _position(lines, kernel, text)
@@ -186,9 +209,9 @@ def _conditions(
 
 
 def _position(lines: list[str], kernel: str, text: str) -> tuple[int, int]:
-    """Find a condition in the file, whose parser tells no positions: line and column of its text.
+    """Return line and column of a condition's text: the TOML parser reports no positions.
 
-    The key may stand above it. 0 where it is not found: TOML can write a text in several ways.
+    The key may be on a line above. 0 where it is not found: TOML can spell a text in many ways.
     """
     start = 0
     for index, line in enumerate(lines):
@@ -207,5 +230,5 @@ def _position(lines: list[str], kernel: str, text: str) -> tuple[int, int]:
 
 
 def _key(name: str) -> str:
-    """Return a key as TOML writes it."""
+    """Return a key in TOML's spelling."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'

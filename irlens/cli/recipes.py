@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.check.baseline import Baseline, Entry, Recipe
-from irlens.check.matching import Made
+from irlens.check.pairing import RecipeResult
 from irlens.cli.options import Asked
 from irlens.cli.subject import find_reports, is_compiled
 from irlens.compiler.describe import KernelSource, find_kernel
@@ -99,7 +99,7 @@ def recipes(kernel: str, asked: Asked, spellings: Spellings) -> Iterator[Recipe]
         yield Recipe(kernel=portable, target=_named(target), settings=settings, args=args)
 
 
-def make(recipe: Recipe, spellings: Spellings, by: Asked) -> Made:
+def make(recipe: Recipe, spellings: Spellings, by: Asked) -> RecipeResult:
     """Return what a recipe makes.
 
     Args:
@@ -124,7 +124,7 @@ def make(recipe: Recipe, spellings: Spellings, by: Asked) -> Made:
     reports = tuple(find_reports(kernel, asked))
     if not compiled and recipe.target is None:
         recipe = msgspec.structs.replace(recipe, target=_target(reports[0]))
-    return Made(recipe=recipe, names=spellings.all(recipe.kernel), reports=reports)
+    return RecipeResult(recipe=recipe, names=spellings.all(recipe.kernel), reports=reports)
 
 
 def is_gone(recipe: Recipe, root: Path) -> bool:

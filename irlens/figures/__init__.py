@@ -49,8 +49,6 @@ SWEEP_COLUMNS = tuple(
 
 #: Records whose figures a budget may name without the record: "registers", "num_warps".
 _BARE = frozenset({"resources", "occupancy", "config"})
-#: What a budget writes for "pipelines[].": it holds for each.
-_EACH_PIPELINE = "pipeline."
 #: How a path into a list of records may start.
 _ELEMENTS: dict[str, Scope] = {
     start: scope
@@ -114,10 +112,9 @@ def title(
 
 def names(figure: Figure) -> list[str]:
     """Return the names by which budgets and users may call a figure, its path first."""
-    path = figure.path.replace("pipelines[].", _EACH_PIPELINE)
-    record, _, field = path.partition(".")
+    record, _, field = figure.path.partition(".")
     bare = [field] if record in _BARE and "." not in field else []
-    return [path, *bare, *figure.aliases]
+    return [figure.budget_path, *bare, *figure.aliases]
 
 
 @cache

@@ -7,6 +7,7 @@ import msgspec
 
 from irlens.model.comparison import Unit, Value, Weight
 from irlens.model.config import Vendor
+from irlens.model.curve import CurveName
 from irlens.model.report import Report
 from irlens.model.text import count, percent, signed, size
 
@@ -43,6 +44,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         in_baseline: Whether a baseline of ``irlens check`` keeps it.
         gates: Whether losing it fails a check.
         budget: Whether a budget may use it, if it is one of ``in_budgets`` at all.
+        consumes: The limited resource that it takes part of, for the line of Python to look at.
         vendor: The only vendor whose GPUs have it; ``None``: both.
         amd: AMD's title; "{}" stands for its multiprocessor, "CU" or "WGP"; "" is the title.
         amd_words: AMD's terms for the values that are words.
@@ -64,6 +66,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     in_baseline: bool = False
     gates: bool = False
     budget: bool = True
+    consumes: CurveName | None = None
     vendor: Vendor | None = None
     amd: str = ""
     amd_words: dict[str, str] = {}
@@ -81,6 +84,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def field(self) -> str:
         """Path within the record of its scope: "achieved_stages", "occupancy.waves"."""
         return self.path.rpartition("[].")[2]
+
+    @property
+    def budget_path(self) -> str:
+        """Its path in budgets, which hold for each pipeline: "pipeline.achieved_stages"."""
+        return self.path.replace("pipelines[].", "pipeline.")
 
     @property
     def in_budgets(self) -> bool:

@@ -36,17 +36,18 @@ _REGISTERS_AND_MEMORY: Final = (
     Figure(
         path="resources.registers", title="registers", unit="count", importance="some",
         better="less", always_shown=True, in_baseline=True, sweep="registers", column=2,
+        consumes="registers",
         documentation="32-bit registers allocated per thread, read from the machine code.",
     ),
     Figure(
         path="resources.local_bytes", title="local memory", short="local", unit="bytes",
         importance="much", better="less", always_shown=True, in_baseline=True,
-        sweep="local_bytes", column=3,
+        sweep="local_bytes", column=3, consumes="registers",
         documentation="Local (AMD: private) memory per thread: register spills and stack arrays.",
     ),
     Figure(
         path="resources.vgpr_spills", title="VGPR spills", unit="count", importance="much",
-        better="less", in_baseline=True, vendor="amd",
+        better="less", in_baseline=True, vendor="amd", consumes="registers",
         documentation="Vector registers that the compiler spills to memory.",
     ),
     Figure(
@@ -57,17 +58,18 @@ _REGISTERS_AND_MEMORY: Final = (
     Figure(
         path="resources.shared_dynamic_bytes", title="shared memory", short="shared",
         unit="bytes", importance="some", better="less", always_shown=True, in_baseline=True,
-        column=4, amd="LDS",
+        column=4, amd="LDS", consumes="shared_memory",
         documentation="Shared memory per CTA that is allocated at launch.",
     ),
     Figure(
         path="resources.shared_static_bytes", title="static shared memory", unit="bytes",
         importance="some", better="less", in_baseline=True, amd="static LDS",
+        consumes="shared_memory",
         documentation="Shared memory per CTA that is fixed in the binary, reserved bytes excluded.",
     ),
     Figure(
         path="resources.stack_bytes", title="stack", unit="bytes", importance="some",
-        better="less", in_baseline=True,
+        better="less", in_baseline=True, consumes="registers",
         documentation="Stack frame per thread.",
     ),
     Figure(
@@ -83,12 +85,12 @@ _REGISTERS_AND_MEMORY: Final = (
     ),
     Figure(
         path="resources.vgprs", title="VGPRs", unit="count", importance="some", better="less",
-        in_baseline=True, vendor="amd",
+        in_baseline=True, vendor="amd", consumes="registers",
         documentation="Architectural vector registers per lane.",
     ),
     Figure(
         path="resources.agprs", title="AGPRs", unit="count", importance="some", better="less",
-        in_baseline=True, vendor="amd",
+        in_baseline=True, vendor="amd", consumes="registers",
         documentation="Accumulation registers per lane, which matrix instructions use.",
     ),
     Figure(
@@ -158,7 +160,7 @@ _OCCUPANCY: Final = (
 _RESERVED_AND_CODE: Final = (
     Figure(
         path="resources.lds_bytes", title="total LDS", unit="bytes", importance="little",
-        better="less", vendor="amd",
+        better="less", vendor="amd", consumes="shared_memory",
         documentation="Local data share per workgroup.",
     ),
     Figure(
@@ -211,6 +213,7 @@ def _pressure(stage: str, vendor: Vendor) -> tuple[Figure, Figure]:
             # Next to the registers allocated: do more of them hold a value?
             always_shown=machine_code,
             importance="some", better="less", needs=f"pressure.{stage}", vendor=vendor,
+            consumes="registers",
             documentation=f"32-bit {counted} per thread that hold a value still needed, at the "
             f"instruction of the {stage} with the most.",
         ),
@@ -218,6 +221,7 @@ def _pressure(stage: str, vendor: Vendor) -> tuple[Figure, Figure]:
             path=f"pressure.{stage}.predicates", title=f"live predicates in {stage}",
             unit="count", importance="little", better="less", needs=f"pressure.{stage}",
             vendor=vendor,
+            consumes="registers",
             documentation=f"Live predicates at the instruction of the {stage} with the most.",
         ),
     )  # fmt: skip
@@ -226,23 +230,25 @@ def _pressure(stage: str, vendor: Vendor) -> tuple[Figure, Figure]:
 _SHARED_MEMORY: Final = (
     Figure(
         path="memory.total_bytes", title="shared memory at launch", unit="bytes", better="less",
-        needs="memory", amd="LDS at launch",
+        needs="memory", amd="LDS at launch", consumes="shared_memory",
         documentation="Dynamic shared memory of a CTA: buffers at the peak plus scratch.",
     ),
     Figure(
         path="memory.buffers_bytes", title="shared memory of all buffers", unit="bytes",
-        better="less", needs="memory", amd="LDS of all buffers",
+        better="less", needs="memory", amd="LDS of all buffers", consumes="shared_memory",
         documentation="Sum of all shared-memory buffers; buffers that are never live together "
         "share space.",
     ),
     Figure(
         path="memory.peak_bytes", title="shared memory of buffers at the peak", unit="bytes",
         importance="little", better="less", needs="memory", amd="LDS of buffers at the peak",
+        consumes="shared_memory",
         documentation="The most bytes of shared-memory buffers live at the same time.",
     ),
     Figure(
         path="memory.remainder_bytes", title="scratch in shared memory", unit="bytes",
         importance="little", better="less", needs="memory", amd="scratch in LDS",
+        consumes="shared_memory",
         documentation="Shared memory beyond the buffers' peak: scratch of operations, alignment "
         "and gaps.",
     ),

@@ -85,7 +85,7 @@ def test_what_is_unknown_stays_unknown(softmax: Report) -> None:
         (('"registers"', '"registrs"'), r"unknown figure 'registrs' - at `\$\.entries\[0\]"),
         (('"launchable": true', '"launchable": 1'), r"Expected `bool`.*launchable"),
         (('"theoretical": 1.0', '"theoretical": 1e308'), r"Expected `float` <= 1.*theoretical"),
-        (('"kernel"', "<<<<<<< HEAD\n"), r"json:5: not JSON: a merge left both sides in it"),
+        (('"kernel"', "<<<<<<< HEAD\n"), r"json:5: not JSON: it has conflict markers"),
         (("{", ""), r"not a baseline"),
         (('"limited_by": [', '"limited_by": [[['), r"json:\d+: not JSON"),
     ],

@@ -6,12 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from irlens.check import check
 from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort
-from irlens.check.check import check
-from irlens.check.expressions import parse
-from irlens.check.matching import Made
-from irlens.check.project import Budget
-from irlens.check.rules import Rules
+from irlens.check.conditions import parse
+from irlens.check.pairing import RecipeResult
+from irlens.check.project import Budget, Requirements
 from irlens.model.check import BudgetVerdict, Check, Movement
 from irlens.model.report import Finding, Occupancy, Refusal, Report
 from irlens.model.source import SourceLocation
@@ -29,8 +28,8 @@ def run(
 ) -> Check:
     entries = [entry(before, RECIPE)] if before is not None else []
     return check(
-        [Made(recipe=RECIPE, reports=(after,))],
-        Rules(
+        [RecipeResult(recipe=RECIPE, reports=(after,))],
+        Requirements(
             baseline=Baseline(schema=BASELINE_SCHEMA, entries=entries),
             baseline_file="irlens.baseline.json",
             budgets=[budget(text) for text in conditions],
@@ -119,7 +118,7 @@ class TestWhatFails:
     def test_a_pipeline_that_is_gone(self, softmax: Report) -> None:
         lost = moved(run(softmax, replace(softmax, pipelines=[])))["achieved_stages"]
         assert (lost.judgement, lost.delta.before, lost.delta.after) == ("lost", 4, None)
-        assert lost.reason == "there is no such pipeline any more"
+        assert lost.reason == "the loop has no such pipeline any more"
         # Nobody had a stage ahead there.
         serial = pipelined(softmax, achieved_stages=1, verdict="not pipelined")
         assert run(serial, replace(softmax, pipelines=[])).outcome == "passed"
@@ -216,7 +215,7 @@ class TestBudgets:
         ],
     )
     def test_states(self, text: str, state: str, softmax: Report) -> None:
-        found = run(softmax, softmax, text, everything=False)
+        found = run(softmax, softmax, text, whole_project=False)
         (verdict,) = held(found)
         assert verdict.state == state
         assert verdict.fails == (state in ("broken", "unknown"))
@@ -275,10 +274,10 @@ class TestBudgets:
         ],
     )  # fmt: skip
     def test_patterns(self, kernel: str, target: str, matches: bool, softmax: Report) -> None:
-        rules = Rules(
+        rules = Requirements(
             baseline=None, baseline_file="b.json", budgets=[budget("launchable", kernel, target)]
         )
-        found, _ = check([Made(recipe=RECIPE, reports=(softmax,))], rules)
+        found, _ = check([RecipeResult(recipe=RECIPE, reports=(softmax,))], rules)
         assert bool(held(found)) is matches
         assert found.outcome == ("passed" if matches else "failed")
         assert [one.line for one in found.problems] == ([] if matches else [3])
@@ -286,13 +285,13 @@ class TestBudgets:
 
 class TestEntries:
     def checked(
-        self, entries: Sequence[Report], made: Sequence[Made], **rules: Any
+        self, entries: Sequence[Report], made: Sequence[RecipeResult], **rules: Any
     ) -> tuple[Check, Baseline]:
         kept = Baseline(schema=1, entries=sort(entry(one, RECIPE) for one in entries))
-        return check(made, Rules(baseline=kept, baseline_file="b.json", **rules))
+        return check(made, Requirements(baseline=kept, baseline_file="b.json", **rules))
 
     def test_what_is_not_there_any_more_fails(self, softmax: Report) -> None:
-        made = [Made(recipe=RECIPE, failure="no such file: a.py")]
+        made = [RecipeResult(recipe=RECIPE, failure="no such file: a.py")]
         found, renewed = self.checked([softmax], made)
         assert found.outcome == "failed"
         (problem,) = found.problems
@@ -302,26 +301,26 @@ class TestEntries:
 
     def test_a_configuration_that_is_not_made_any_more(self, reports: dict[str, Report]) -> None:
         several = [reports["softmax-h100"], reports["softmax-t4"]]
-        made = [Made(recipe=RECIPE, reports=(several[0],))]
+        made = [RecipeResult(recipe=RECIPE, reports=(several[0],))]
         found, _ = self.checked(several, made)
         assert [one.message for one in found.problems] == [
-            "softmax_kernel on sm_75 cannot be checked: softmax makes no such configuration now"
+            "softmax_kernel on sm_75 cannot be checked: softmax no longer makes this configuration"
         ]
 
     def test_an_entry_that_a_merge_left_there_twice(self, softmax: Report) -> None:
         older = resourced(softmax, registers=40)
-        made = [Made(recipe=RECIPE, reports=(resourced(softmax, registers=41),))]
+        made = [RecipeResult(recipe=RECIPE, reports=(resourced(softmax, registers=41),))]
         found, _ = self.checked([older, softmax], made)
         missing = [one.message for one in found.problems if one.kind == "missing"]
         assert len(missing) == 2
-        assert all("baseline has it 2 times, softmax makes 1 of it" in one for one in missing)
+        assert all("baseline has 2 of it, softmax makes 1" in one for one in missing)
         updated, renewed = self.checked([older, softmax], made, update=True)
         assert not any(one.fails for one in updated.problems)
         assert len(renewed.entries) == 1
 
     def test_what_was_not_asked_for_stays(self, reports: dict[str, Report]) -> None:
         other = Recipe(kernel="spill", target="h100")
-        made = [Made(recipe=other, reports=(reports["spill-h100"],))]
+        made = [RecipeResult(recipe=other, reports=(reports["spill-h100"],))]
         found, renewed = self.checked([reports["softmax-h100"]], made)
         assert [one.kernel for one in found.unchecked] == ["softmax_kernel"]
         assert [one.kernel for one in renewed.entries] == ["softmax_kernel", "spill_kernel"]
@@ -331,14 +330,16 @@ class TestEntries:
 
     def test_namesakes_in_other_files_are_others(self, softmax: Report) -> None:
         other = Recipe(kernel="other.py:softmax_kernel", target="h100")
-        found, _ = self.checked([softmax], [Made(recipe=other, reports=(softmax,))])
+        found, _ = self.checked([softmax], [RecipeResult(recipe=other, reports=(softmax,))])
         assert not found.kernels[0].in_baseline
 
     def test_a_cache_may_lie_elsewhere(self, reports: dict[str, Report]) -> None:
         there, here = Recipe(kernel="~/.triton/cache"), Recipe(kernel="ci/cache")
         kept = [entry(one, there) for one in reports.values()]
-        rules = Rules(baseline=Baseline(schema=1, entries=sort(kept)), baseline_file="b.json")
-        found, _ = check([Made(recipe=here, reports=tuple(reports.values()))], rules)
+        rules = Requirements(
+            baseline=Baseline(schema=1, entries=sort(kept)), baseline_file="b.json"
+        )
+        found, _ = check([RecipeResult(recipe=here, reports=tuple(reports.values()))], rules)
         asked_alike = ("layer_norm-b200-3.6", "layer_norm-b200-3.7")
         assert len(found.kernels) == len(reports)
         known = sum(one.in_baseline for one in found.kernels)
@@ -348,13 +349,13 @@ class TestEntries:
         cache = Recipe(kernel="cache")
         twins = [reports["layer_norm-b200-3.7"], reports["layer_norm-b200-3.6"]]
         kept = Baseline(schema=1, entries=sort(entry(one, cache) for one in twins))
-        made = [Made(recipe=cache, reports=tuple(twins))]
-        found, _ = check(made, Rules(baseline=kept, baseline_file="b.json", strict=True))
+        made = [RecipeResult(recipe=cache, reports=tuple(twins))]
+        found, _ = check(made, Requirements(baseline=kept, baseline_file="b.json", strict=True))
         assert found.outcome == "passed"
         # One of them moved: the other is known by its figures, so this one is known, too.
         fewer = resourced(twins[0], registers=71)
-        made = [Made(recipe=cache, reports=(twins[1], fewer))]
-        found, _ = check(made, Rules(baseline=kept, baseline_file="b.json"))
+        made = [RecipeResult(recipe=cache, reports=(twins[1], fewer))]
+        found, _ = check(made, Requirements(baseline=kept, baseline_file="b.json"))
         assert all(one.in_baseline for one in found.kernels)
 
     def test_an_update_accepts_what_moved_and_no_broken_budget(self, softmax: Report) -> None:
@@ -366,8 +367,8 @@ class TestEntries:
         assert run(softmax, after, "pipeline.achieved == 4", update=True).outcome == "failed"
 
     def test_an_update_with_the_same_is_the_same(self, reports: dict[str, Report]) -> None:
-        made = [Made(recipe=RECIPE, reports=tuple(reports.values()))]
-        rules = Rules(baseline=None, baseline_file="b.json", update=True)
+        made = [RecipeResult(recipe=RECIPE, reports=tuple(reports.values()))]
+        rules = Requirements(baseline=None, baseline_file="b.json", update=True)
         _, first = check(made, rules)
         found, second = check(made, replace(rules, baseline=first))
         assert first == second
@@ -379,12 +380,12 @@ def test_the_worst_comes_first(reports: dict[str, Report]) -> None:
     made, kept = [], []
     for name, report in reports.items():
         recipe = Recipe(kernel=name, target="t")
-        made.append(Made(recipe=recipe, reports=(report,)))
+        made.append(RecipeResult(recipe=recipe, reports=(report,)))
         occupancy = report.occupancy
         assert isinstance(occupancy, Occupancy)
         before = fitting(report, theoretical=1.0) if name == "spill-h100" else report
         kept.append(entry(before, recipe))
-    rules = Rules(baseline=Baseline(schema=1, entries=sort(kept)), baseline_file="b.json")
+    rules = Requirements(baseline=Baseline(schema=1, entries=sort(kept)), baseline_file="b.json")
     found, _ = check(made, rules)
     assert [one.outcome for one in found.kernels] == ["failed"] + ["passed"] * (len(reports) - 1)
     again, _ = check(made[::-1], rules)

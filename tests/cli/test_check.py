@@ -216,7 +216,7 @@ def test_of_two_names_with_other_figures_one_is_out_of_date(named: Path) -> None
     ran = irlens(named, "check")
     assert ran.code == 1, ran
     told = " ".join(ran.out.split())
-    assert "the baseline has it 2 times, kernels/mine.py makes 1 of it" in told
+    assert "the baseline has 2 of it, kernels/mine.py makes 1" in told
     assert irlens(named, "check", "--update").code == 0
     assert [each.resources for each in entries(named)] == [one.resources]
     assert irlens(named, "check", "--strict").code == 0

@@ -16,7 +16,7 @@ from irlens.model.errors import IrlensError, UnknownNameError
 
 if TYPE_CHECKING:  # help needs none of it
     from irlens.check.baseline import Baseline, Recipe
-    from irlens.check.matching import Made
+    from irlens.check.pairing import RecipeResult
     from irlens.check.project import Project
     from irlens.cli.recipes import Spellings
 
@@ -77,10 +77,10 @@ def command(
     **options: Unpack[_Options],
 ) -> Exit:
     """Check what the command line or the project names."""
+    from irlens.check import check
     from irlens.check import project as projects
     from irlens.check.baseline import NAME, read, written
-    from irlens.check.check import check
-    from irlens.check.rules import Rules
+    from irlens.check.project import Requirements
     from irlens.cli.recipes import Spellings, with_one_name
 
     project = projects.find(Path.cwd())
@@ -96,11 +96,11 @@ def command(
     made = _make(kernels, asked(options), baseline, project, spellings, update=update)
     result, renewed = check(
         made,
-        Rules(
+        Requirements(
             baseline=baseline,
             baseline_file=os.path.relpath(path, project.root),
             budgets=project.budgets,
-            everything=not kernels,
+            whole_project=not kernels,
             strict=strict or project.strict,
             update=update,
         ),
@@ -119,7 +119,7 @@ def _make(
     spellings: "Spellings",
     *,
     update: bool,
-) -> "list[Made]":
+) -> "list[RecipeResult]":
     """Make everything that is to be checked."""
     from irlens.cli.recipes import from_root, recipes, to_here
     from irlens.cli.subject import is_compiled, require_triton
@@ -155,7 +155,7 @@ def _make(
         )
     if any(one.target is not None for one in chosen):
         require_triton(wanted.tritons[0] if wanted.tritons else None)
-    made: list[Made] = []
+    made: list[RecipeResult] = []
     for recipe in chosen:
         if all(recipe != one.recipe for one in made):
             one = _made(recipe, kept, spellings, wanted, update=update)
@@ -171,13 +171,13 @@ def _made(
     wanted: Asked,
     *,
     update: bool,
-) -> "Made":
+) -> "RecipeResult":
     """Make one recipe.
 
     That the baseline has one that makes nothing any more is a result. ``--update`` may take what is
     gone out of it, but not what is broken.
     """
-    from irlens.check.matching import Made
+    from irlens.check.pairing import RecipeResult
     from irlens.cli.recipes import is_gone, make
 
     try:
@@ -186,7 +186,7 @@ def _made(
         gone = isinstance(error, UnknownNameError) or is_gone(recipe, spellings.root)
         if recipe not in kept or (update and not gone):
             raise
-        return Made(recipe=recipe, failure=error.message)
+        return RecipeResult(recipe=recipe, failure=error.message)
 
 
 def _named_once(before: "Baseline", after: "Baseline") -> "Baseline":

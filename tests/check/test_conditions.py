@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.check.expressions import ConditionError, parse, parse_all
-from irlens.check.fields import fields
+from irlens.check.conditions import ConditionError, parse, parse_all
+from irlens.figures import budget_names, sample
 from irlens.model.comparison import Value
 
 
 def paths(text: str) -> list[str]:
-    return [field.path for field in parse(text).fields]
+    return [figure.budget_path for figure in parse(text).figures]
 
 
 def column_of_error(text: str) -> tuple[int, str]:
@@ -67,30 +67,30 @@ def test_it_is_known_what_speaks_of_pipelines() -> None:
         ("occupency >= 0.5", 1, "did you mean occupancy"),
         ("launchable and registrs < 9", 16, "did you mean registers"),
         ("  registrs < 9", 3, "did you mean registers"),
-        ("registers", 1, "no condition"),
-        ("registers + 1", 1, "no condition"),
+        ("registers", 1, "not a condition"),
+        ("registers + 1", 1, "not a condition"),
         ("1 < 2", 1, "no figure"),
         ("registers = 3", 1, "not a condition"),
         ("registers <", 12, "not a condition"),
         ("", 1, "not a condition"),
-        ("registers <= 'many'", 1, "registers is no word"),
-        ("registers != '30'", 1, "registers is no word"),
+        ("registers <= 'many'", 1, "registers is not a word"),
+        ("registers != '30'", 1, "registers is not a word"),
         ("launchable and pipeline.kind == 3", 16, "pipeline.kind is a word"),
         (
             "pipeline.verdict != 'pipelind'",
             1,
             "never 'pipelind', but one of not pipelined, pipelined",
         ),
-        ("registers - 'ab' == 3", 1, "cannot be worked out"),
-        ("open('x') == registers", 1, "no place"),
+        ("registers - 'ab' == 3", 1, "cannot be evaluated"),
+        ("open('x') == registers", 1, "not allowed"),
         ("registers.__class__ == 1", 1, "unknown figure"),
-        ("[registers for registers in []] == 1", 1, "no place"),
-        ("registers ** 9 ** 9 > 1", 1, "no place"),
-        ("registers in (1, 2)", 1, "no place"),
-        ("(lambda: registers)() == 1", 1, "no place"),
-        ("registers if launchable else 1 > 2", 1, "no place"),
+        ("[registers for registers in []] == 1", 1, "not allowed"),
+        ("registers ** 9 ** 9 > 1", 1, "not allowed"),
+        ("registers in (1, 2)", 1, "not allowed"),
+        ("(lambda: registers)() == 1", 1, "not allowed"),
+        ("registers if launchable else 1 > 2", 1, "not allowed"),
         ("registers < 1; launchable", 14, "not a condition"),
-        ("launchable and occupancy >= 50", 16, "occupancy is a ratio from 0 to 1, and never 50"),
+        ("launchable and occupancy >= 50", 16, "occupancy is a ratio from 0 to 1, never 50"),
         ("75 <= occupancy.theoretical", 1, "a ratio"),
         ("a" * 500, 1, "longer"),
         ("(" * 300 + ")" * 300, 1, ""),
@@ -106,7 +106,7 @@ def test_mistakes(text: str, column: int, told: str) -> None:
 def test_what_and_joins_has_to_hold_by_itself() -> None:
     told = parse_all(" launchable and (registers < 3 and (vgprs < 4 or sgprs < 5)) ")
     assert [one.text for one in told] == ["launchable", "registers < 3", "vgprs < 4 or sgprs < 5"]
-    assert [[field.path for field in one.fields] for one in told] == [
+    assert [[figure.path for figure in one.figures] for one in told] == [
         ["occupancy.launchable"], ["resources.registers"], ["resources.vgprs", "resources.sgprs"],
     ]  # fmt: skip
     assert [one.text for one in parse_all("registers < 3 or launchable")] == [
@@ -138,16 +138,16 @@ def test_comparisons_are_python_s(sign: str, value: int, bound: int) -> None:
 
 
 def test_every_figure_can_be_asked_for() -> None:
-    known = fields()
+    known = budget_names()
     assert len(known) > 60
-    for name, field in known.items():
-        sample = field.sample
-        text = f"{name} == {sample!r}" if sample is not True else name
+    for name, figure in known.items():
+        value = sample(figure)
+        text = f"{name} == {value!r}" if value is not True else name
         condition = parse(text)
-        assert condition.fields == (field,)
-        assert condition.holds({field.path: sample})
+        assert condition.figures == (figure,)
+        assert condition.holds({figure.budget_path: value})
         assert isinstance(condition.tree, ast.expr)
 
 
 def test_heuristics_are_no_figures() -> None:
-    assert not [name for name in fields() if "finding" in name or "reason" in name]
+    assert not [name for name in budget_names() if "finding" in name or "reason" in name]
