@@ -27,7 +27,7 @@ from pathlib import Path
 
 from irlens.artifacts.load import load
 from irlens.compiler import Request
-from irlens.session.bench import Bench
+from irlens.session.interactive import InteractiveSession
 from irlens.tui.app import Lens
 from irlens.tui.widgets.entry_table import EntryTable
 
@@ -52,9 +52,9 @@ def _never(name: str) -> Request:
     raise AssertionError(f"{name} is not to be compiled")
 
 
-def bench_of(path: Path) -> Bench:
+def bench_of(path: Path) -> InteractiveSession:
     """Return a workbench of everything below a path."""
-    return Bench(path.name, lambda: load(path), asking=_never, root=path)
+    return InteractiveSession(path.name, lambda: load(path), request_for=_never, root=path)
 
 
 async def until(holds: Callable[[], bool]) -> float:

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from irlens.artifacts.load import load
 from irlens.compiler import Request
-from irlens.session.bench import Bench
+from irlens.session.interactive import InteractiveSession
 from irlens.tui.app import Lens
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +37,7 @@ async def take(name: str) -> None:
     """Take one picture."""
     size, capture, keys = PICTURES[name]
     path = CAPTURES / capture
-    bench = Bench("samples", lambda: load(path), asking=_never, root=path)
+    bench = InteractiveSession("samples", lambda: load(path), request_for=_never, root=path)
     app = Lens(bench, entry=bench.single() if capture else None)
     async with app.run_test(size=size) as pilot:
         picture = await _when_still(pilot, name)

@@ -1,7 +1,7 @@
 """irlens: see what the compiler made of a Triton kernel.
 
-The library is these functions and the records they return (``irlens.model``). Importing it loads
-next to nothing; each function loads what it needs, and only compiling needs Triton.
+The library is these functions and the records they return (``irlens.model``). Importing it is
+cheap: each function imports what it needs, and only compiling needs Triton.
 """
 
 from collections.abc import Iterator
@@ -29,28 +29,29 @@ def capture(
     triton: str | None = None,
     **settings: "ConstexprValue",
 ) -> "Capture":
-    """Compile a kernel, or answer from the store.
+    """Compile a kernel, or return its capture from the store.
 
     Args:
         kernel: A sample's name, "path/file.py:kernel" or "package.module:kernel".
         target: A GPU: "sm_90", "h100", "gfx942", "mi300x", ...
-        args: Run-time arguments and sizes over the kernel's own: 781, "fp16[1024, 1024]", or
-            "fp16[1024, 1024]:block[128, 64]" for a descriptor made on the host.
-        run: Also launch it on the GPU of this machine.
-        triton: Compile with another Triton than the installed one: a version ("3.7.1"), installed
-            apart if need be, or the path of an interpreter that has one.
+        args: Run-time arguments and sizes that replace the kernel's defaults: 781,
+            "fp16[1024, 1024]", or "fp16[1024, 1024]:block[128, 64]" for a tensor descriptor
+            created on the host.
+        run: Also launch the kernel on the GPU of this machine.
+        triton: Compile with another Triton than the installed one: a version ("3.7.1"), which is
+            installed in an environment of its own if needed, or the path of an interpreter.
         **settings: Constexprs and compile options: ``num_stages=4, BLOCK_SIZE=1024``.
 
     Raises:
         IrlensError: A name is unknown, the kernel does not compile, or its autotuner leaves
             several configurations: ``irlens.compiler.capture`` returns them all.
     """
-    from irlens import gpus as arch
+    from irlens import gpus
     from irlens.compiler import Request
-    from irlens.compiler import capture as capture_all
     from irlens.model.errors import CaptureError
+    from irlens.session.reports import Session
 
-    gpu = arch.find(target)
+    gpu = gpus.find(target)
     request = Request(
         kernel=kernel,
         target=gpu.target,
@@ -60,51 +61,51 @@ def capture(
         run=run,
         triton=triton,
     )
-    captures = capture_all(request)
+    captures = Session().compile(request)
     if len(captures) > 1:
         raise CaptureError(
             f"{kernel} is autotuned over {len(captures)} configurations",
-            hint="fix what they vary, or use irlens.compiler.capture, which returns them all",
+            hint="fix the values that they vary, or use irlens.compiler.capture, which returns all",
         )
     return captures[0]
 
 
 def load(path: str | Path) -> "Iterator[Capture]":
-    """Yield the captures that a path leads to: a Triton cache, a capture, a single artifact.
+    """Yield the captures at a path: a Triton cache, a capture, or a single artifact.
 
     Raises:
-        ArtifactError: While iterating: there is nothing there, or an entry is broken.
+        ArtifactError: While iterating: the path does not exist, or an entry is broken.
     """
     from irlens.artifacts.entries import Broken
     from irlens.artifacts.load import load as load_all
     from irlens.model.errors import ArtifactError
 
-    for found in load_all(Path(path)):
-        if isinstance(found, Broken):
-            raise ArtifactError(f"{found.path}: {found.reason}")
-        yield found
+    for entry in load_all(Path(path)):
+        if isinstance(entry, Broken):
+            raise ArtifactError(f"{entry.path}: {entry.reason}")
+        yield entry
 
 
 def inspect(capture: "Capture") -> "Report":
-    """Return everything that can be known of a capture.
+    """Return the report of a capture, which is remembered in irlens's cache directory.
 
     Raises:
         ArtifactError: An artifact is broken.
     """
-    from irlens.report import inspect as inspect_capture
+    from irlens.session.reports import report_of
 
-    return inspect_capture(capture)
+    return report_of(capture)
 
 
 def compare(before: "Report", after: "Report") -> "Comparison":
-    """Return what moved from one report to another, by what it means."""
+    """Return the differences between two reports, figure by figure."""
     from irlens.diff.report import compare as compare_reports
 
     return compare_reports(before, after)
 
 
 def to_builtins(report: "Report | Comparison") -> dict[str, Any]:
-    """Return a report or a comparison as dictionaries and lists: what JSON has of it."""
+    """Return a report or a comparison as dictionaries and lists, as in the JSON output."""
     import msgspec
 
     converted: dict[str, Any] = msgspec.to_builtins(report)

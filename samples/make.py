@@ -26,7 +26,7 @@ from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort
 from irlens.check.baseline import NAME as BASELINE_NAME
 from irlens.check.pairing import RecipeResult
 from irlens.check.project import Requirements
-from irlens.cli.exits import Exit
+from irlens.cli import Exit
 from irlens.compiler import Request, capture_entries
 from irlens.diff.code.captures import compare_sets as compare_code_sets
 from irlens.diff.report.comparisons import against_first, match

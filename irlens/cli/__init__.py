@@ -6,35 +6,45 @@ Nothing heavier than click is imported until a command runs: see ``tests/cli/tes
 import errno
 import os
 import sys
+from enum import IntEnum
 from pathlib import Path
 
-from irlens.cli.exits import Exit
+from irlens.model import errors
 
-#: Of a pipe that nobody reads any more, and of a disk.
-_STDOUT_FAULTS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
+#: Errors of writing to stdout: a pipe without a reader, a full or broken disk.
+_STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
+
+
+class Exit(IntEnum):
+    """Exit codes of the process."""
+
+    OK = 0
+    DIFFERENCE = 1  # a difference was found, a check failed, or no configuration fits
+    TROUBLE = errors.TROUBLE  # the question could not be answered
+    INTERRUPTED = 130  # as a shell reports SIGINT
 
 
 def main() -> None:
-    """Run ``irlens`` with the process's arguments, and leave with its exit code."""
+    """Run ``irlens`` with the process's arguments and exit with its code."""
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # until the end
     if sys.stdout is None or sys.stderr is None:  # closed by the shell: `>&-`
-        nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until the end
-        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+        devnull = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until the end
+        sys.stdout, sys.stderr = sys.stdout or devnull, sys.stderr or devnull
     try:
         code = _run()
         sys.stdout.flush()
-    except KeyboardInterrupt:  # while click is loaded, or what is left is written
+    except KeyboardInterrupt:  # while click is loaded, or buffered output is written
         sys.stderr.write("irlens: interrupted\n")
         code = Exit.INTERRUPTED
     except OSError as error:
-        # click prints help by itself, and takes no care of where.
-        if error.errno not in _STDOUT_FAULTS:
+        # click prints help itself, without handling these errors.
+        if error.errno not in _STDOUT_ERRORS:
             raise
         from irlens.cli.output import abandon_stdout
 
         abandon_stdout()
-        code = Exit.OK  # the reader (`head`, a pager) has seen enough
+        code = Exit.OK  # the reader (`head`, a pager) has closed the pipe
         if error.errno != errno.EPIPE:
             sys.stderr.write(f"irlens: error: cannot write to stdout: {error.strerror}\n")
             code = Exit.TROUBLE
@@ -45,9 +55,8 @@ def _run() -> Exit:
     import click
 
     from irlens.cli.root import root
-    from irlens.model.errors import IrlensError
 
-    # Wherever it stands: whoever wants it has just typed a long command and adds it at the end.
+    # Accepted anywhere: it is usually appended to a long command that just failed.
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
     try:
@@ -58,10 +67,10 @@ def _run() -> Exit:
     except click.Abort:
         click.echo("irlens: interrupted", err=True)
         return Exit.INTERRUPTED
-    except IrlensError as error:
+    except errors.IrlensError as error:
         if debug:
             raise
-        from irlens.cli.output import tell_error
+        from irlens.cli.output import show_error
 
-        tell_error(error)
+        show_error(error)
         return Exit.TROUBLE

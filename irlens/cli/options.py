@@ -1,68 +1,48 @@
-"""Options that ask for one or several configurations of a kernel."""
+"""Options that select configurations of a kernel, and shell completion of their values."""
 
-import itertools
 import re
 from collections.abc import Callable, Iterator
-from typing import TypeAlias, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 import click
 import msgspec
+from click.shell_completion import CompletionItem
 
-from irlens.cli import completing
-from irlens.model.config import ConstexprValue
+from irlens.model.errors import IrlensError
 from irlens.model.lists import split_list
+from irlens.session.subject import Axis, Configurations
 
 F = TypeVar("F", bound=Callable[..., object])
-Axis: TypeAlias = tuple[str, tuple[str, ...]]
 
-#: ``1..5``, in steps ``0..64..16``, by a factor ``16..256..x2`` (an asterisk is the shell's).
+#: ``1..5``, in steps ``0..64..16``, by a factor ``16..256..x2`` (a shell would expand ``*``).
 _RANGE = re.compile(r"(?P<first>-?\d+)\.\.(?P<last>-?\d+)(?:\.\.(?P<factor>x)?(?P<step>\d+))?")
-_LONGEST_RANGE = 1000
+_MAX_RANGE = 1000
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the options of one command line ask for: every combination of its values.
+def complete_kernels(
+    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the completions of KERNEL: files, and the names of known kernels."""
+    from irlens.compiler.finding import known_files
 
-    Attributes:
-        targets: GPUs; empty for the default.
-        settings: Values of each option and constexpr, as written.
-        args: Values of each run-time argument or size, as written.
-        tritons: What compiles, versions or interpreters; empty for what is installed.
-        run: Launch the kernel (``True``), only compile (``False``), or launch if that is
-            possible (``None``).
-    """
-
-    targets: tuple[str, ...] = ()
-    settings: tuple[Axis, ...] = ()
-    args: tuple[Axis, ...] = ()
-    tritons: tuple[str, ...] = ()
-    run: bool | None = None
-
-    def combinations(
-        self,
-    ) -> Iterator[tuple[str | None, dict[str, ConstexprValue], dict[str, ConstexprValue]]]:
-        """Yield target, settings and arguments of every combination, the last option fastest."""
-        from irlens.compiler.values import parse_value
-
-        for target, settings, args in self.as_written():
-            yield target, {name: parse_value(value) for name, value in settings.items()}, dict(args)
-
-    def as_written(self) -> Iterator[tuple[str | None, dict[str, str], dict[str, str]]]:
-        """Yield the same combinations with every value as its text."""
-        for target in self.targets or (None,):
-            for settings in _product(self.settings):
-                for args in _product(self.args):
-                    yield target, settings, args
-
-    def by_triton(self) -> "list[Asked]":
-        """Return what is asked of each Triton."""
-        return [msgspec.structs.replace(self, tritons=(triton,)) for triton in self.tritons]
+    try:
+        names = [name for name in sorted(known_files()) if name.startswith(incomplete)]
+    except IrlensError:  # a project with invalid settings; the command reports it
+        names = []
+    # Files come first: bash discards the completions before them, and asks for files if no other
+    # completion follows.
+    return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
 
 
-def _product(axes: tuple[Axis, ...]) -> Iterator[dict[str, str]]:
-    names = [name for name, _ in axes]
-    for values in itertools.product(*(values for _, values in axes)):
-        yield dict(zip(names, values, strict=True))
+def _complete_gpus(
+    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the completions of the last GPU in a comma-separated list."""
+    from irlens import gpus
+
+    before, comma, last = incomplete.rpartition(",")
+    names = (gpu.name for gpu in gpus.gpus())
+    return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
 
 
 def _values(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
@@ -71,13 +51,13 @@ def _values(_ctx: click.Context, _option: click.Parameter, text: str | None) -> 
 
 
 def _integers(low: int) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...]]:
-    """Return a callback that splits whole numbers from ``low`` on."""
+    """Return a callback that splits comma-separated integers of at least ``low``."""
 
     def split(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
         values = _split(text) if text is not None else ()
         for value in values:
             if not (value.isascii() and value.isdigit() and int(value) >= low):
-                raise click.BadParameter(f"'{value}' is not a whole number of at least {low}")
+                raise click.BadParameter(f"'{value}' is not an integer of at least {low}")
         return values
 
     return split
@@ -86,7 +66,7 @@ def _integers(low: int) -> Callable[[click.Context, click.Parameter, str | None]
 def _either(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Split the values of two options that make one axis: ``texts`` has those of both."""
+    """Split the values of two options that form one axis: ``texts`` has those of both."""
     return tuple(value for text in texts for value in _split(text))
 
 
@@ -100,7 +80,7 @@ def _axes(
         if not equals or not name.strip().isidentifier():
             raise click.BadParameter(f"'{text}' is not NAME=VALUE")
         if any(name.strip() == other for other, _ in axes):
-            raise click.BadParameter(f"{name.strip()} is there twice: write its values as one list")
+            raise click.BadParameter(f"{name.strip()} is given twice: write its values as one list")
         axes.append((name.strip(), _split(values)))
     return tuple(axes)
 
@@ -113,7 +93,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def _spread(item: str) -> Iterator[str]:
-    """Yield the numbers of a range, both ends included, or what is none as it is."""
+    """Yield the numbers of a range, both ends included; anything else unchanged."""
     match = _RANGE.fullmatch(item)
     if match is None:
         yield item
@@ -121,13 +101,13 @@ def _spread(item: str) -> Iterator[str]:
     value, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
     by_factor = match["factor"] is not None
     if last < value or step < 1 + by_factor or (by_factor and value < 1):
-        raise click.BadParameter(f"'{item}' does not lead from its first number to its last")
-    for _ in range(_LONGEST_RANGE):
+        raise click.BadParameter(f"'{item}' is not an ascending range")
+    for _ in range(_MAX_RANGE):
         yield str(value)
         value = value * step if by_factor else value + step
         if value > last:
             return
-    raise click.BadParameter(f"'{item}' has more than {_LONGEST_RANGE} numbers")
+    raise click.BadParameter(f"'{item}' has more than {_MAX_RANGE} numbers")
 
 
 target_option = click.option(
@@ -135,7 +115,7 @@ target_option = click.option(
     "--target",
     metavar="GPU,...",
     callback=_values,
-    shell_complete=completing.gpus,
+    shell_complete=_complete_gpus,
     help="GPUs: sm_90, gfx942, h100, mi300x, ... (see `irlens targets`).",
 )
 _CONFIG_OPTIONS = (
@@ -145,14 +125,14 @@ _CONFIG_OPTIONS = (
                  help="Stages of the software pipeline: 3, or 2,4, or 1..5."),
     click.option("--num-ctas", metavar="N,...", callback=_integers(1), help="CTAs per cluster."),
     click.option("--maxnreg", metavar="N,...", callback=_integers(1),
-                 help="Most registers per thread."),
+                 help="Maximum number of registers per thread."),
     click.option("-s", "--set", "constexprs", metavar="NAME=VALUE,...", multiple=True,
                  callback=_axes,
-                 help="Value of a constexpr or a compile option: 64, or 16..256..x2."),
+                 help="Set a constexpr or a compile option: 64, or 16..256..x2."),
     click.option("-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True,
-                 callback=_axes, help="Value of an argument or size: 781, fp16[1024,1024]."),
+                 callback=_axes, help="Set an argument or a size: 781, fp16[1024,1024]."),
     click.option("--triton", "tritons", metavar="VERSION,...", multiple=True, callback=_either,
-                 help="Compile with these versions; each is installed apart, once."),
+                 help="Compile with these versions, each in its own environment."),
     click.option("--python", "tritons", metavar="PATH,...", multiple=True, callback=_either,
                  help="Compile with the Triton of these interpreters."),
 )  # fmt: skip
@@ -160,12 +140,12 @@ _RUN_OPTION = click.option(
     "--run/--no-run",
     "run",
     default=None,
-    help="Launch the kernel and check it; the default where its GPU is present.",
+    help="Launch the kernel and check its results; the default if its GPU is present.",
 )
 
 
 class ConfigOptions(TypedDict):
-    """What a command under ``config_options`` receives from click."""
+    """Parameters of a command with ``config_options``."""
 
     target: tuple[str, ...]
     num_warps: tuple[str, ...]
@@ -178,32 +158,32 @@ class ConfigOptions(TypedDict):
 
 
 class KernelOptions(ConfigOptions):
-    """What a command under ``kernel_options`` receives from click."""
+    """Parameters of a command with ``kernel_options``."""
 
     run: bool | None
 
 
 def config_options(command: F) -> F:
-    """Give a command the options that choose configurations; it receives ``ConfigOptions``."""
+    """Add the options that select configurations: ``ConfigOptions``."""
     for option in reversed(_CONFIG_OPTIONS):
         command = option(command)
     return command
 
 
 def kernel_options(command: F) -> F:
-    """Add to ``config_options`` whether the kernel runs: ``KernelOptions``."""
+    """Add ``config_options`` and ``--run``: ``KernelOptions``."""
     return config_options(_RUN_OPTION(command))
 
 
-def asked_configs(options: ConfigOptions) -> Asked:
-    """Return which configurations the options of one command line ask for, to be compiled only."""
+def selected_configs(options: ConfigOptions) -> Configurations:
+    """Return the configurations that the options of one command line select, to compile only."""
     named = {
         "num_warps": options["num_warps"],
         "num_stages": options["num_stages"],
         "num_ctas": options["num_ctas"],
         "maxnreg": options["maxnreg"],
     }
-    return Asked(
+    return Configurations(
         targets=options["target"],
         settings=(
             *((name, values) for name, values in named.items() if values),
@@ -215,6 +195,6 @@ def asked_configs(options: ConfigOptions) -> Asked:
     )
 
 
-def asked(options: KernelOptions) -> Asked:
-    """Return what the options of one command line ask for."""
-    return msgspec.structs.replace(asked_configs(options), run=options["run"])
+def selected(options: KernelOptions) -> Configurations:
+    """Return the configurations that the options of one command line select."""
+    return msgspec.structs.replace(selected_configs(options), run=options["run"])

@@ -1,21 +1,31 @@
-"""Where output goes: a terminal (coloured, paged), a pipe or a file."""
+"""Output to a terminal (coloured, paged), a pipe or a file; messages and progress on stderr."""
 
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import click
 
 from irlens.model.errors import IrlensError
-from irlens.model.text import printable
+from irlens.model.text import printable, printable_line
+
+if TYPE_CHECKING:  # click has no public name for it
+    from click._termui_impl import ProgressBar
+
+F = TypeVar("F", bound=Callable[..., object])
+#: The value of ``format_option``.
+ListFormat: TypeAlias = Literal["text", "json"]
 
 _MAX_WIDTH = 120
 _PIPE_WIDTH = 80
 
 
 def use_color() -> bool:
-    """Whether stdout is a terminal that wants colours (``NO_COLOR``, ``FORCE_COLOR``)."""
+    """Whether stdout is a terminal with colours enabled (``NO_COLOR``, ``FORCE_COLOR``)."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -24,35 +34,49 @@ def use_color() -> bool:
 
 
 def width() -> int:
-    """Return the columns to write for: the terminal's, 80 where there is none."""
+    """Return the line width of reports: the terminal's up to 120 columns, 80 without one."""
     return min(columns(), _MAX_WIDTH) if sys.stdout.isatty() else _PIPE_WIDTH
 
 
 def columns() -> int:
-    """Return all columns there are: the terminal's, or what ``COLUMNS`` says."""
+    """Return the full width of the terminal, or ``COLUMNS``."""
     return shutil.get_terminal_size((2 * _PIPE_WIDTH, 0)).columns
 
 
-def note(message: str) -> None:
-    """Say something that is not data, on stderr."""
-    click.echo(click.style(printable(message), dim=True), err=True)
+def note(message: str, *, transient: bool = False) -> None:
+    """Write a message to stderr, a ``transient`` one only to a terminal."""
+    if not transient or sys.stderr.isatty():
+        click.echo(click.style(printable(f"irlens: {message}"), dim=True), err=True)
 
 
-def tell_error(error: IrlensError) -> None:
-    """Say, on stderr, what is wrong and what to do about it."""
+def show_error(error: IrlensError) -> None:
+    """Write an error and its hint to stderr."""
     label = click.style("error:", fg="red", bold=True)
     click.echo(f"irlens: {label} {printable(error.message)}", err=True)
     for line in printable(error.hint or "").splitlines():
         click.echo(f"  {line}", err=True)
 
 
+def format_option(help_text: str) -> Callable[[F], F]:
+    """Return the decorator that adds ``--format`` (text, json) as the parameter ``form``."""
+    return click.option(
+        "-f",
+        "--format",
+        "form",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help=help_text,
+    )
+
+
 def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> None:
-    """Write to a file (whole or not at all), or to stdout.
+    """Write to a file (completely or not at all), or to stdout.
 
     Args:
-        content: What to write; text is encoded as UTF-8.
-        output: The file, or ``None`` for stdout. Where it is a link, what it leads to is written.
-        paged: Whether a pager may show it if stdout is a terminal that is too small for it.
+        content: Text is encoded as UTF-8.
+        output: The file, ``None`` for stdout. A symbolic link is followed.
+        paged: Whether to use a pager if stdout is a terminal too small for the content.
 
     Raises:
         IrlensError: The file, or stdout, cannot be written.
@@ -60,16 +84,73 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
     data = content.encode() if isinstance(content, str) else content
     if output is not None and str(output) != "-":
         _replace(output, data)
-    elif paged and isinstance(content, str) and sys.stdout.isatty() and _too_tall(content):
-        # -R: let our colours through; -F, -X as git does: no pager for what fits after all.
+    elif paged and isinstance(content, str) and sys.stdout.isatty() and _is_too_tall(content):
+        # -R passes our colours through; -F, -X as git does: no pager for content that fits.
         os.environ.setdefault("LESS", "FRX")
         click.echo_via_pager(content, color=True)
     else:
         _print(data)
 
 
+def write_json(
+    value: object, destination: Path | None = None, *, order: Literal["sorted"] | None = None
+) -> None:
+    """Write records as indented JSON; ``order`` sorts their fields."""
+    import msgspec
+
+    encoded = msgspec.json.encode(value, order=order)
+    write(msgspec.json.format(encoded, indent=2) + b"\n", destination)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: set[int]) -> str:
+    """Return aligned columns, two spaces apart, ending in a newline.
+
+    Args:
+        header: One title per column, dimmed on a terminal.
+        rows: Cells, as many per row as there are titles.
+        right: Columns to align right: numbers.
+    """
+    cells = [[printable_line(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    if use_color():
+        lines[0] = click.style(lines[0], dim=True)
+    return "\n".join(lines) + "\n"
+
+
+class Progress(Protocol):
+    """Receives the number of finished items and the total."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Update the progress bar."""
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Progress]:
+    """Show a progress bar on stderr from the first update on, if that is a terminal."""
+    with ExitStack() as stack:
+        bar: ProgressBar[int] | None = None
+
+        def update(done: int, total: int) -> None:
+            nonlocal bar
+            if bar is None and sys.stderr.isatty():
+                bar = stack.enter_context(
+                    click.progressbar(length=total, label=label, file=sys.stderr, show_pos=True)
+                )
+            if bar is not None:
+                bar.update(done - bar.pos)
+
+        yield update
+
+
 def abandon_stdout() -> None:
-    """Point stdout elsewhere, so that the interpreter's last flush of it does not complain."""
+    """Redirect stdout to the null device, so that the interpreter's last flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -78,15 +159,15 @@ def _print(data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # The reader (`head`) has seen enough. What was found still decides the exit code: behind
-        # `set -o pipefail` a check that failed must not pass.
+        # The reader (`head`) has closed the pipe. The exit code still depends on the result:
+        # with `set -o pipefail` a failed check must not pass.
         abandon_stdout()
     except OSError as error:  # a full disk
         abandon_stdout()
         raise IrlensError(f"cannot write to stdout: {error.strerror}") from error
 
 
-def _too_tall(text: str) -> bool:
+def _is_too_tall(text: str) -> bool:
     return text.count("\n") >= shutil.get_terminal_size().lines
 
 
@@ -95,7 +176,7 @@ def _replace(path: Path, data: bytes) -> None:
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            # A device or a pipe: to replace /dev/null with a file would harm the whole machine.
+            # A device or a pipe: replacing /dev/null with a file would harm the whole machine.
             target.write_bytes(data)
             return
         temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
@@ -106,5 +187,5 @@ def _replace(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
         raise IrlensError(
             f"cannot write {path}: {error.strerror}",
-            hint="name a file in a directory that exists and is yours",
+            hint="name a file in a writable directory",
         ) from error

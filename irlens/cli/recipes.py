@@ -1,4 +1,4 @@
-"""Between KERNEL and options on a command line, and what a baseline keeps to ask the same again."""
+"""From KERNEL and options to the recipes of a baseline, and from a recipe to reports."""
 
 import os
 from collections.abc import Hashable, Iterator
@@ -8,174 +8,176 @@ import msgspec
 
 from irlens.check.baseline import Baseline, Entry, Recipe
 from irlens.check.pairing import RecipeResult
-from irlens.cli.options import Asked
-from irlens.cli.subject import find_reports, is_compiled
 from irlens.compiler.describe import KernelSource, find_kernel
 from irlens.compiler.finding import known_files
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
+from irlens.session.reports import Session
+from irlens.session.subject import Configurations, is_compiled, refuse_options
 
 
-class Spellings:
-    """Which names mean the same kernel: ``mine``, ``kernels/mine.py`` and ``kernels/mine.py:f``.
+class KernelNames:
+    """Knows which names mean the same kernel: ``mine``, ``kernels/mine.py``, ``kernels/mine.py:f``.
 
-    Of a kernel's names the one that was met first stands for it. What is found nowhere is a kernel
-    of its own.
+    The first name of a kernel that is looked up becomes its canonical name. A name that leads to
+    no source stands for itself.
 
     Args:
-        root: The project's folder, which a path in a name is relative to.
+        root: The project's folder; paths in names are relative to it.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._first: dict[Hashable, str] = {}
+        self._canonical: dict[Hashable, str] = {}
 
-    def first(self, name: str) -> str:
-        """Return the name that stands for the kernel of another; this one, if it is the first."""
-        return self._first.setdefault(self._kernel(name), name)
+    def canonical(self, name: str) -> str:
+        """Return the canonical name of a kernel: this one, if it is the first."""
+        return self._canonical.setdefault(self._identity(name), name)
 
-    def all(self, name: str) -> tuple[str, ...]:
-        """Return a kernel's name, and the others that it could be asked for by."""
+    def aliases(self, name: str) -> tuple[str, ...]:
+        """Return a kernel's name, and its other names."""
         source = self._source(name)
         if source is None:
             return (name,)
-        places = [stem for stem, path in known_files().items() if path.resolve() == source.path]
-        root = self.root.resolve()  # as a source's path is
+        stems = [stem for stem, path in known_files().items() if path.resolve() == source.path]
+        root = self.root.resolve()  # as is a source's path
         if source.path.is_relative_to(root):
-            places.append(_path(str(source.path.relative_to(root))))
-        others = [each for place in places for each in (place, f"{place}:{source.function}")]
-        kernel = self._kernel(name)
-        return (name, *(each for each in others if each != name and self._kernel(each) == kernel))
+            stems.append(_as_path(str(source.path.relative_to(root))))
+        others = [each for stem in stems for each in (stem, f"{stem}:{source.function}")]
+        kernel = self._identity(name)
+        return (name, *(each for each in others if each != name and self._identity(each) == kernel))
 
-    def _kernel(self, name: str) -> Hashable:
+    def _identity(self, name: str) -> Hashable:
         source = self._source(name)
         return (source.path, source.function) if source is not None else name
 
     def _source(self, name: str) -> KernelSource | None:
-        """Return where a kernel is, ``None`` for what is compiled or is found nowhere."""
-        here = to_here(name, self.root)
-        if is_compiled(here):
+        """Return a kernel's source, ``None`` for a compiled or unknown kernel."""
+        kernel = to_cwd(name, self.root)
+        if is_compiled(kernel):
             return None
         try:
-            return find_kernel(here)
+            return find_kernel(kernel)
         except IrlensError:
             return None
 
 
-def with_one_name(baseline: Baseline, spellings: Spellings) -> Baseline:
-    """Return a baseline in which each kernel has one name, and one entry for the same under two.
+def canonicalize(baseline: Baseline, names: KernelNames) -> Baseline:
+    """Return a baseline with one name for each kernel, and without duplicate entries.
 
-    Before irlens knew that two names are one kernel, it kept an entry for each.
+    Earlier versions of irlens kept an entry for each name of a kernel.
     """
     entries: list[Entry] = []
-    met: dict[bytes, str] = {}
-    for one in baseline.entries:
-        recipe = msgspec.structs.replace(one.recipe, kernel=spellings.first(one.recipe.kernel))
-        named = msgspec.structs.replace(one, recipe=recipe)
-        same = msgspec.json.encode(msgspec.structs.replace(named, triton_version=None))
-        # Twins under the same name are as many captures that were asked for alike.
-        if met.setdefault(same, one.recipe.kernel) == one.recipe.kernel:
-            entries.append(named)
+    seen: dict[bytes, str] = {}
+    for entry in baseline.entries:
+        recipe = msgspec.structs.replace(entry.recipe, kernel=names.canonical(entry.recipe.kernel))
+        renamed = msgspec.structs.replace(entry, recipe=recipe)
+        content = msgspec.json.encode(msgspec.structs.replace(renamed, triton_version=None))
+        # Equal entries under the same name are as many captures of equal requests.
+        if seen.setdefault(content, entry.recipe.kernel) == entry.recipe.kernel:
+            entries.append(renamed)
     return msgspec.structs.replace(baseline, entries=entries)
 
 
-def recipes(kernel: str, asked: Asked, spellings: Spellings) -> Iterator[Recipe]:
-    """Yield a recipe for each combination of what the options ask for.
+def recipes(kernel: str, configurations: Configurations, names: KernelNames) -> Iterator[Recipe]:
+    """Yield a recipe for each configuration.
 
     Args:
         kernel: KERNEL.
-        asked: The options.
-        spellings: The names of kernels in the project.
+        configurations: The configurations that the options select.
+        names: The names of the project's kernels.
     """
     if kernel == "-":
-        raise IrlensError("a check cannot be made again from stdin", hint="name a file")
-    portable = spellings.first(from_root(kernel, spellings.root))
+        raise IrlensError("a check of stdin cannot be repeated", hint="name a file")
+    portable = names.canonical(from_root(kernel, names.root))
     if is_compiled(kernel):
-        if asked != Asked():
-            find_reports(kernel, asked)  # says that options have no effect there
+        refuse_options(kernel, configurations)
         yield Recipe(kernel=portable)
         return
-    for target, settings, args in asked.as_written():
-        yield Recipe(kernel=portable, target=_named(target), settings=settings, args=args)
+    for target, settings, args in configurations.as_written():
+        yield Recipe(kernel=portable, target=_report_name(target), settings=settings, args=args)
 
 
-def make(recipe: Recipe, spellings: Spellings, by: Asked) -> RecipeResult:
-    """Return what a recipe makes.
+def make(
+    recipe: Recipe, names: KernelNames, options: Configurations, session: Session
+) -> RecipeResult:
+    """Return the reports of a recipe.
 
     Args:
-        recipe: The recipe. Where it names no target that of what it makes is written down.
-        spellings: The names of kernels in the project.
-        by: With which Triton, and whether to launch it: it is not without being told to.
+        recipe: The recipe. One without a target receives that of its first report.
+        names: The names of the project's kernels.
+        options: The Triton to compile with, and whether to launch; not by default.
+        session: Compiles the kernel.
 
     Raises:
-        IrlensError: It makes nothing.
+        IrlensError: The recipe yields no report.
     """
-    kernel = to_here(recipe.kernel, spellings.root)
+    kernel = to_cwd(recipe.kernel, names.root)
     compiled = is_compiled(kernel)
-    asked = Asked()
+    configurations = Configurations()
     if not compiled:
-        asked = Asked(
+        configurations = Configurations(
             targets=(recipe.target,) if recipe.target else (),
             settings=tuple((name, (value,)) for name, value in recipe.settings.items()),
             args=tuple((name, (value,)) for name, value in recipe.args.items()),
-            tritons=by.tritons,
-            run=by.run or False,
+            tritons=options.tritons,
+            run=options.run or False,
         )
-    reports = tuple(find_reports(kernel, asked))
+    reports = tuple(session.reports(kernel, configurations))
     if not compiled and recipe.target is None:
         recipe = msgspec.structs.replace(recipe, target=_target(reports[0]))
-    return RecipeResult(recipe=recipe, names=spellings.all(recipe.kernel), reports=reports)
+    return RecipeResult(recipe=recipe, names=names.aliases(recipe.kernel), reports=reports)
 
 
 def is_gone(recipe: Recipe, root: Path) -> bool:
-    """Whether the file that a recipe names is not there any more."""
+    """Whether the file that a recipe names no longer exists."""
     path, _ = _split(recipe.kernel, below=root)
     return path is not None and not (root / path.expanduser()).exists()
 
 
 def from_root(kernel: str, root: Path) -> str:
-    """Return KERNEL with a path in it relative to a folder."""
+    """Return KERNEL with its path relative to a folder."""
     path, function = _split(kernel)
     if path is None or kernel.startswith("~"):
         return kernel
     absolute = Path(os.path.normpath(path.absolute()))
     if path.is_absolute() and not absolute.is_relative_to(root):
         return kernel
-    return _path(os.path.relpath(absolute, root)) + function
+    return _as_path(os.path.relpath(absolute, root)) + function
 
 
-def to_here(kernel: str, root: Path) -> str:
-    """Return KERNEL with a path in it relative to the current folder."""
+def to_cwd(kernel: str, root: Path) -> str:
+    """Return KERNEL with its path, which is relative to a folder, relative to the current one."""
     path, function = _split(kernel, below=root)
     if path is None or path.is_absolute() or kernel.startswith("~"):
         return kernel
-    return _path(os.path.relpath(root / path)) + function
+    return _as_path(os.path.relpath(root / path)) + function
 
 
 def _split(kernel: str, below: Path = Path()) -> tuple[Path | None, str]:
-    """Return the path that KERNEL starts with, ``None`` if it is a name, and what follows it."""
-    place, colon, function = kernel.partition(".py:")
+    """Return the path in KERNEL, ``None`` if it is a name, and the rest."""
+    stem, colon, function = kernel.partition(".py:")
     if colon:
-        return Path(f"{place}.py"), f":{function}"
+        return Path(f"{stem}.py"), f":{function}"
     is_path = "/" in kernel or kernel.endswith(".py") or (below / kernel).is_file()
-    # As on the command line, a name wins over a folder that is called the same.
+    # As on the command line, a kernel's name takes precedence over a folder's.
     if is_path or ((below / kernel).is_dir() and kernel not in known_files()):
         return Path(kernel), ""
     return None, ""
 
 
-def _path(path: str) -> str:
-    """Return a path that nobody takes for a name."""
+def _as_path(path: str) -> str:
+    """Return a path in a form that is not a name."""
     return path if "/" in path or path.endswith(".py") else f"./{path}"
 
 
-def _named(target: str | None) -> str | None:
-    """Return a target by the name that reports have for it."""
+def _report_name(target: str | None) -> str | None:
+    """Return a target's name in reports."""
     if target is None:
         return None
-    from irlens import gpus as arch
+    from irlens import gpus
 
-    return arch.find(target).target.name
+    return gpus.find(target).target.name
 
 
 def _target(report: Report) -> str | None:

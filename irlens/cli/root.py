@@ -1,4 +1,4 @@
-"""The ``irlens`` command itself; its subcommands are the modules of ``irlens.cli.commands``."""
+"""The ``irlens`` command; its subcommands are the modules of ``irlens.cli.commands``."""
 
 import importlib
 import pkgutil
@@ -9,8 +9,8 @@ from irlens.cli import commands
 from irlens.version import VERSION
 
 
-class _Folder(click.Group):
-    """A group whose commands are the modules of a folder, imported when they are asked for."""
+class _Commands(click.Group):
+    """A group whose commands are the modules of a package, imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
@@ -36,8 +36,8 @@ irlens inspect softmax --stage ptx
 """
 
 
-@click.group(cls=_Folder, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, "--version", "-V", message="irlens %(version)s")
-@click.option("--debug", is_flag=True, help="Show a traceback where irlens reports an error.")
+@click.option("--debug", is_flag=True, help="Show a traceback for errors.")
 def root(debug: bool) -> None:
-    """Take the options that stand before the command; ``main`` reads ``--debug`` itself."""
+    """Accept the options before the command; ``main`` reads ``--debug`` itself."""

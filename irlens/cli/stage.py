@@ -1,17 +1,30 @@
-"""``--stage NAME``: one artifact, as it is."""
+"""``--stage NAME``: one artifact, plain, interleaved with Python, or annotated in a gutter."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
+from irlens.analyze.source_map import MAPPED, map_stage
 from irlens.cli import output
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.model.text import printable
+from irlens.model.listing import LoopRange, PipelineMark, StageListing, role_word
+from irlens.model.report import Pipeline, Report
+from irlens.model.source import SourceLocation
+from irlens.model.text import printable, printable_line
+
+#: How a comment begins in each stage's language, if not with ``//``.
+_COMMENT = {"llir": ";", "amdgcn": ";"}
+#: Marks instructions whose order the assembler serialised; the listing's note explains it.
+_SERIALIZED = "*"
+_MAX_PARTNERS = 2
+_MAX_DEPTH = 4
+_BINARY_HINTS = {"cubin": "read it with --stage sass"}
 
 
 def _metadata(capture: Capture) -> bytes:
-    """Triton's own metadata file."""
+    """Return Triton's own metadata file."""
     path = capture.metadata_path
     if path is None:
         raise IrlensError(f"{capture.kernel}: this capture holds no metadata")
@@ -19,7 +32,7 @@ def _metadata(capture: Capture) -> bytes:
 
 
 def _sass(capture: Capture) -> bytes:
-    """The machine code of the cubin, disassembled by the vendor's own tool."""
+    """Return the machine code of the cubin, disassembled by the vendor's tool."""
     from irlens.artifacts.tools import disassemble
 
     if "cubin" not in capture.stages:
@@ -27,17 +40,13 @@ def _sass(capture: Capture) -> bytes:
     return disassemble(capture.stages["cubin"].read()).encode()
 
 
-#: Stages that are not a file of the capture but made from one.
-_MADE: dict[str, Callable[[Capture], bytes]] = {"metadata": _metadata, "sass": _sass}
-
-#: What to do about binary stages.
-_READABLE = {"cubin": "read it with --stage sass"}
-
-NAMES = (*STAGE_ORDER, *_MADE)
+#: Stages that are not a file of the capture's stages.
+_DERIVED: dict[str, Callable[[Capture], bytes]] = {"metadata": _metadata, "sass": _sass}
+NAMES = (*STAGE_ORDER, *_DERIVED)
 
 
-def check(name: str) -> None:
-    """Raise ``UnknownNameError`` unless there is a stage of this name."""
+def check_name(name: str) -> None:
+    """Raise ``UnknownNameError`` unless a stage has this name."""
     if name not in NAMES:
         raise UnknownNameError("stage", name, NAMES)
 
@@ -51,48 +60,82 @@ def show(
     interleave: bool = False,
     annotate: bool = False,
 ) -> None:
-    """Write one stage of each capture, if asked for with the Python it came from in between.
+    """Write one stage of each capture.
 
-    With ``annotate`` what is known of each line stands beside it.
+    The bytes are written unchanged, except to a terminal: there text is coloured, and control
+    characters are escaped.
 
-    Bytes go out as they are, unless they go to a terminal: there they are coloured, and anything
-    that could steer the terminal is spelled out.
+    Args:
+        captures: The captures.
+        name: The stage.
+        destination: A file, ``None`` for stdout.
+        paged: Whether to use a pager for long output.
+        interleave: Whether to insert the Python source as comments.
+        annotate: Whether to write annotations next to each line.
 
     Raises:
-        IrlensError: A capture lacks it, or it is binary and would go to a terminal.
+        IrlensError: A capture lacks the stage, or it is binary and would go to a terminal.
     """
     if annotate:
         _show_annotated(captures, name, destination, paged=paged, interleave=interleave)
         return
     if interleave:
-        from irlens.cli.lines import interleaved
-
         contents = [interleaved(capture, name).encode() for capture in captures]
     else:
         contents = [_content(capture, name) for capture in captures]
-    on_terminal = destination is None and sys.stdout.isatty()
-    if not on_terminal:
+    if destination is not None or not sys.stdout.isatty():
         output.write(b"".join(contents), destination)
         return
     if name in BINARY_STAGES:
+        hints = (f"write it with --output FILE.{name}", _BINARY_HINTS.get(name))
         raise IrlensError(
-            f"{name} is binary and stdout is a terminal",
-            hint=", or ".join(
-                filter(None, (f"write it with --output FILE.{name}", _READABLE.get(name)))
-            ),
+            f"{name} is binary and stdout is a terminal", hint=", or ".join(filter(None, hints))
         )
     text = b"".join(contents).decode("utf-8", "replace")
-    output.write(_for_a_terminal(text, name), None, paged=paged)
+    output.write(_for_terminal(text, name), None, paged=paged)
 
 
-def _for_a_terminal(text: str, name: str) -> str:
-    """Return a stage's text safe to show, in colours if these are wanted."""
-    shown = printable(text)
-    if not output.use_color():
-        return shown
-    from irlens.isa.highlight import ansi
+def interleaved(capture: Capture, stage: str) -> str:
+    """Return a stage's text with the Python source as comments between the lines.
 
-    return ansi(shown, name)
+    Raises:
+        IrlensError: See ``_with_source``.
+    """
+    return "\n".join(line for _, line in _with_source(capture, stage)) + "\n"
+
+
+def annotated(
+    capture: Capture, stage: str, report: Report, *, interleave: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield the gutter and the text of each line of a stage.
+
+    The gutter holds the line number, live 32-bit registers per thread, the line's role in a
+    software pipeline with the lines of its partners, and a rail for each enclosing loop, as far as
+    the stage has them.
+
+    Args:
+        capture: The capture.
+        stage: A text stage.
+        report: The capture's report.
+        interleave: Whether to yield the Python source between the lines.
+
+    Raises:
+        IrlensError: The capture lacks the stage, or it is not text.
+    """
+    from irlens.report.annotations import list_stage
+
+    listing = list_stage(capture, stage, report)
+    gutter = _Gutter(listing, report.pipelines)
+    comment = _COMMENT.get(stage, "//")
+    yield gutter.head, ""
+    for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
+        yield gutter.blank, f"{comment} {note}"
+    if not interleave:
+        for number, line in enumerate(listing.lines, 1):
+            yield gutter.cells(number), line
+        return
+    for source_number, line in _with_source(capture, stage):
+        yield gutter.blank if source_number is None else gutter.cells(source_number), line
 
 
 def _show_annotated(
@@ -103,30 +146,153 @@ def _show_annotated(
     paged: bool,
     interleave: bool,
 ) -> None:
-    from irlens.cli.annotated import annotated
-    from irlens.session.reading import report_of
+    from irlens.session.reports import report_of
 
     rows: list[tuple[str, str]] = []
     for capture in captures:
         if name in BINARY_STAGES:
-            raise IrlensError(f"{name} is binary, and has no lines", hint=_READABLE.get(name))
-        if name not in _MADE:
-            _content(capture, name)  # says what there is instead
+            raise IrlensError(f"{name} is binary and has no lines", hint=_BINARY_HINTS.get(name))
+        if name not in _DERIVED:
+            _content(capture, name)  # its error names the stages of the capture
         report = report_of(capture, sass=name == "sass")
         rows += annotated(capture, name, report, interleave=interleave)
     code = "\n".join(line for _, line in rows)
     if destination is None and sys.stdout.isatty():
-        code = _for_a_terminal(code, name)
-    gutters = (beside for beside, _ in rows)
-    lines = (f"{one}{two}".rstrip() for one, two in zip(gutters, code.split("\n"), strict=True))
+        code = _for_terminal(code, name)
+    pairs = zip(rows, code.split("\n"), strict=True)
+    lines = (f"{gutter}{line}".rstrip() for (gutter, _), line in pairs)
     output.write("\n".join(lines) + "\n", destination, paged=paged)
 
 
 def _content(capture: Capture, name: str) -> bytes:
-    if name in _MADE:
-        return _MADE[name](capture)
+    if name in _DERIVED:
+        return _DERIVED[name](capture)
     stage = capture.stages.get(name)
     if stage is None:
-        there = ", ".join(capture.stages) or "nothing"
-        raise IrlensError(f"{capture.kernel}: no {name} in this capture", hint=f"there is: {there}")
+        present = ", ".join(capture.stages) or "none"
+        raise IrlensError(f"{capture.kernel}: no {name} in this capture", hint=f"stages: {present}")
     return stage.read()
+
+
+def _for_terminal(text: str, name: str) -> str:
+    """Return a stage's text with control characters escaped, and coloured if enabled."""
+    escaped = printable(text)
+    if not output.use_color():
+        return escaped
+    from irlens.isa.highlight import ansi
+
+    return ansi(escaped, name)
+
+
+def _with_source(capture: Capture, stage: str) -> Iterator[tuple[int | None, str]]:
+    """Yield a stage's lines with their numbers, and the Python between them without a number.
+
+    Raises:
+        IrlensError: The capture lacks the stage, or it has no source locations.
+    """
+    mapped = map_stage(capture, stage) if stage in MAPPED else None
+    if mapped is None:
+        present = (s for s in MAPPED if s in capture.stages or _has_sass(capture, s))
+        raise IrlensError(
+            f"{capture.kernel}: {stage} has no source locations to interleave",
+            hint=f"stages with source locations: {', '.join(present)}",
+        )
+    comment = _COMMENT.get(stage, "//")
+    caption = cache(partial(_caption, capture))
+    last = ""
+    for number, text in enumerate(mapped.text.splitlines(), 1):
+        if text.lstrip().startswith("//## File "):
+            continue  # the disassembler's own, less readable location comments
+        chain = mapped.chains.get(number)
+        # Captions are compared, not chains, which also differ in columns.
+        if chain is not None and caption(chain) != last:
+            last = caption(chain)
+            yield None, f"{comment} {last}"
+        yield number, text
+
+
+def _has_sass(capture: Capture, stage: str) -> bool:
+    return stage == "sass" and "cubin" in capture.stages
+
+
+def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
+    """Return "softmax.py:49  CODE  < FRAME": the user's line, and the frames inlined there."""
+    if not chain:
+        return "no source"
+    user = chain[-1]
+    inlined = "".join(f"  < {frame}" for frame in reversed(chain[:-1]))
+    return printable_line(f"{user}  {python_line(capture, user).strip()}{inlined}".rstrip())
+
+
+def python_line(capture: Capture, location: SourceLocation) -> str:
+    """Return a line of the capture's Python, "" if the capture does not hold it."""
+    lines = (capture.python(location.file) or "").splitlines()
+    return lines[location.line - 1] if 1 <= location.line <= len(lines) else ""
+
+
+class _Gutter:
+    """Formats the cells next to each line; columns without any cell are omitted.
+
+    Attributes:
+        head: The column titles.
+        blank: The gutter of a line that is not part of the stage.
+    """
+
+    def __init__(self, listing: StageListing, pipelines: Sequence[Pipeline]) -> None:
+        self._listing = listing
+        self._roles: dict[int, str] = {}
+        for mark in listing.marks:
+            previous = self._roles.get(mark.line)
+            role = _role(mark, pipelines)
+            self._roles[mark.line] = f"{previous}; {role}" if previous else role
+        count = len(listing.lines)
+        self._number_width = max(len(str(count)), len("line"))
+        self._live_width = max(len(str(listing.peak or 0)), len("live")) if listing.live else 0
+        self._role_width = max(map(len, (*self._roles.values(), "pipeline"))) if self._roles else 0
+        self._rails = _rails(listing.loops, count)
+        self._rail_width = max(map(len, self._rails.values()), default=0)
+        self.head = self._row("line", "live", "pipeline", "").rstrip()
+        self.blank = self._row("", "", "", "")
+
+    def cells(self, number: int) -> str:
+        """Return the gutter of a line of the stage."""
+        live = self._listing.live[number - 1] if number <= len(self._listing.live) else -1
+        return self._row(
+            str(number),
+            str(live) if live >= 0 else "",
+            self._roles.get(number, ""),
+            self._rails.get(number, ""),
+        )
+
+    def _row(self, number: str, live: str, role: str, rails: str) -> str:
+        cells = [number.rjust(self._number_width)]
+        if self._live_width:
+            cells.append(live.rjust(self._live_width))
+        if self._role_width:
+            cells.append(role.ljust(self._role_width))
+        if self._rail_width:
+            cells.append(rails.ljust(self._rail_width))
+        return "  ".join(cells) + "  "
+
+
+def _role(mark: PipelineMark, pipelines: Sequence[Pipeline]) -> str:
+    """Return "copy → 122", "wait ← 122, 140 +1": the role, and the lines of its partners."""
+    word = role_word(mark, pipelines) + (_SERIALIZED if mark.serialized else "")
+    if not mark.partners:
+        return word
+    lines = ", ".join(map(str, mark.partners[:_MAX_PARTNERS]))
+    more = len(mark.partners) - _MAX_PARTNERS
+    arrow = "←" if mark.role == "wait" else "→"
+    return f"{word} {arrow} {lines}" + (f" +{more}" if more > 0 else "")
+
+
+def _rails(loops: Sequence[LoopRange], count: int) -> dict[int, str]:
+    """Return the rails of each line in a loop; the outermost loop's rail is the leftmost."""
+    rails: dict[int, str] = {}
+    for loop in loops:  # outer before inner
+        if loop.depth > _MAX_DEPTH:
+            continue
+        for line in range(max(loop.first, 1), min(loop.last, count) + 1):
+            sign = "╭" if line == loop.first else "╰" if line == loop.last else "│"
+            rails[line] = rails.get(line, "")[: loop.depth - 1].ljust(loop.depth - 1) + sign
+    return rails

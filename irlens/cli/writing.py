@@ -1,14 +1,16 @@
-"""Options that say how and where to write a result, and doing so."""
+"""Options that control how and where a result is written, and the writing itself."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 
 from irlens.cli import output
-from irlens.cli.sources import Sources
+from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
 from irlens.render import Detail, Kind, View, check_format, format_names, load_writer
 
@@ -19,13 +21,18 @@ if TYPE_CHECKING:  # help needs no record
 
 F = TypeVar("F", bound=Callable[..., object])
 
-#: Formats that code hosts read, which want to know where in the tree a file is.
-_BY_PATH = frozenset({"github", "sarif"})
+#: Formats for code hosts, which refer to files by their path in the repository.
+_PATH_FORMATS = frozenset({"github", "sarif"})
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+#: Directories of third-party or generated code.
+_PRUNED = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"})
+#: A mistaken ``--source-root /`` must not walk the whole disk.
+_MAX_DIRECTORIES = 20_000
 
 
 class WritingOptions(TypedDict):
-    """What a command under ``writing_options`` receives from click."""
+    """Parameters of a command with ``writing_options``."""
 
     form: str
     destination: Path | None
@@ -35,7 +42,7 @@ class WritingOptions(TypedDict):
 
 
 def writing_options(kind: Kind) -> Callable[[F], F]:
-    """Give a command the options that say how to write what it found."""
+    """Return the decorator that adds the options for writing a kind of result."""
     file = click.Path(path_type=Path, dir_okay=False)
 
     def known(_ctx: click.Context, _option: click.Parameter, name: str) -> str:
@@ -45,16 +52,15 @@ def writing_options(kind: Kind) -> Callable[[F], F]:
     names = "|".join(format_names(kind))
     options = (
         click.option("-f", "--format", "form", default="text", show_default=True, metavar=names,
-                     callback=known, help="How to write it."),
+                     callback=known, help="Output format."),
         click.option("-o", "--output", "destination", type=file, help="Write to this file."),
         click.option("--summary", is_flag=True,
-                     help=f"Add it in Markdown to ${_SUMMARY_VARIABLE}, too."),
-        click.option("--pager/--no-pager", default=True,
-                     help="Page what is taller than the terminal."),
+                     help=f"Also append the result to ${_SUMMARY_VARIABLE}, in Markdown."),
+        click.option("--pager/--no-pager", default=True, help="Page long output."),
         click.option("--source-root", type=click.Path(path_type=Path, file_okay=False, exists=True),
-                     default=".", metavar="DIR", hidden=not _BY_PATH & {*format_names(kind)},
-                     help="Where the Python files are that sarif and github name by path; here by"
-                          " default."),
+                     default=".", metavar="DIR", hidden=not _PATH_FORMATS & {*format_names(kind)},
+                     help="Root of the Python files that sarif and github refer to by path."
+                          "  [default: current directory]"),
     )  # fmt: skip
 
     def decorate(command: F) -> F:
@@ -66,7 +72,7 @@ def writing_options(kind: Kind) -> Callable[[F], F]:
 
 
 def shows_code(kind: Kind, options: WritingOptions) -> bool:
-    """Whether what was asked for shows the text of stages, beside what it tells of them."""
+    """Whether the selected format also shows the text of stages."""
     return getattr(load_writer(options["form"], kind), "SHOWS_CODE", False)
 
 
@@ -81,20 +87,20 @@ def write(
     listings: "Sequence[Listing]" = (),
     code: "Sequence[CodeComparison]" = (),
 ) -> None:
-    """Write what a command found, where and how its options say.
+    """Write a command's result as its options say.
 
     Args:
-        subject: What was found.
-        kind: What that is.
-        options: The command's.
-        details: What is to be shown in full.
-        rows: Most rows of a table.
-        side_by_side: Whether code is to stand beside each other, over the terminal's whole width.
+        subject: The result.
+        kind: Its kind.
+        options: The command's options.
+        details: Sections to show in full.
+        rows: Maximum number of table rows.
+        side_by_side: Whether to show code in columns, over the terminal's full width.
         listings: The text of each report's stages, if ``shows_code``.
         code: The text of a compared pair's stages, if ``shows_code``.
 
     Raises:
-        IrlensError: It cannot be written there.
+        IrlensError: The destination cannot be written.
     """
     destination = options["destination"]
     color = destination is None and output.use_color()
@@ -106,30 +112,80 @@ def write(
         side_by_side=side_by_side,
         listings=tuple(listings),
         code=tuple(code),
-        locate=Sources(options["source_root"]).locate,
+        locate=SourceTree(options["source_root"]).locate,
         explain=_explain,
     )
     if options["summary"]:
         markdown = load_writer("markdown", kind)
-        _add_to_summary(markdown.render(subject, View(details=details)))
+        _append_to_summary(markdown.render(subject, View(details=details)))
     written = load_writer(options["form"], kind).render(subject, view)
     output.write(written, destination, paged=options["pager"])
 
 
 def _explain(code: str) -> "Rule | None":
-    """Ask the checks, which are loaded only for formats that want to know."""
+    """Return the rule of a finding; rules are loaded only for formats that document them."""
     from irlens.rules import find_rule
 
     return find_rule(code)
 
 
-def _add_to_summary(text: str) -> None:
+def _append_to_summary(text: str) -> None:
     path = os.environ.get(_SUMMARY_VARIABLE)
     if not path:
-        output.note(f"irlens: --summary: ${_SUMMARY_VARIABLE} is not set, so there is none")
+        output.note(f"--summary has no effect: ${_SUMMARY_VARIABLE} is not set")
         return
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise IrlensError(f"cannot write ${_SUMMARY_VARIABLE}: {error.strerror}") from error
+
+
+class SourceTree:
+    """Locates Python files by base name, which is all that a capture knows of them.
+
+    Args:
+        root: The directory to search; it is walked on the first lookup.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def locate(self, name: str, lines: Mapping[int, str]) -> str | None:
+        """Return the path of a Python file relative to the root, with slashes.
+
+        Args:
+            name: The file's base name.
+            lines: Known code by line, without indentation. A file that differs on one of these
+                lines is another file or was edited since, so annotations would be misplaced.
+
+        Returns:
+            ``None`` if no file matches, or more than one.
+        """
+        matches = [path for path in self._files.get(name, ()) if self._agrees(path, lines)]
+        return matches[0].relative_to(self._root).as_posix() if len(matches) == 1 else None
+
+    @cached_property
+    def _files(self) -> dict[str, list[Path]]:
+        files: dict[str, list[Path]] = {}
+        for path in self._walk():
+            files.setdefault(path.name, []).append(path)
+        return files
+
+    def _walk(self) -> Iterator[Path]:
+        for folder, folders, files in islice(os.walk(self._root), _MAX_DIRECTORIES):
+            if MANIFEST_NAME in files:  # a capture holds a copy of its source
+                folders.clear()
+                continue
+            folders[:] = sorted(f for f in folders if f not in _PRUNED and not f.startswith("."))
+            yield from (Path(folder, name) for name in files if name.endswith(".py"))
+
+    def _agrees(self, path: Path, lines: Mapping[int, str]) -> bool:
+        try:
+            content = path.read_text("utf-8", "replace").splitlines()
+        except OSError:
+            return False
+        return all(
+            0 < number <= len(content) and content[number - 1].strip() == code
+            for number, code in lines.items()
+        )

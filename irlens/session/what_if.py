@@ -1,8 +1,8 @@
-"""What if a kernel asked for other amounts?"""
+"""Occupancy of a kernel under other resource demands than its own."""
 
 from msgspec.structs import replace
 
-from irlens import gpus as arch
+from irlens import gpus
 from irlens.analyze.ledger import Ledger
 from irlens.analyze.occupancy import Usage, compute
 from irlens.analyze.residency import find_gpu
@@ -13,12 +13,12 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Occupancy, Report
 
 
-class Demands:
-    """A kernel on its GPU, ready to be asked what would happen with other demands.
+class Demand:
+    """The resource demand of a kernel on its GPU, of which some parts can be varied.
 
     Args:
-        gpu: What it was compiled for.
-        usage: What it asks for.
+        gpu: The GPU that it was compiled for.
+        usage: Its resource usage.
         num_warps: Warps per CTA that it was compiled for.
     """
 
@@ -31,24 +31,24 @@ class Demands:
         """Return the occupancy with other demands.
 
         Args:
-            registers: Per thread, of those that occupancy is computed from.
-            shared_bytes: Per CTA, static and dynamic together.
-            num_warps: Warps per CTA. Warps that the compiler added by itself stay.
+            registers: Registers per thread that occupancy is computed from.
+            shared_bytes: Shared memory per CTA, static and dynamic.
+            num_warps: Warps per CTA. Warps that the compiler added stay in addition.
         """
-        more = num_warps - self._num_warps
+        added = num_warps - self._num_warps
         usage = replace(
             self._usage,
-            threads=self._usage.threads + more * self._gpu.arch.warp_size,
+            threads=self._usage.threads + added * self._gpu.arch.warp_size,
             registers=registers,
             shared_bytes=shared_bytes,
-            # Compiled for other warps it would say so.
-            max_threads=None if more else self._usage.max_threads,
+            # The limit in the binary holds for the compiled number of warps only.
+            max_threads=None if added else self._usage.max_threads,
         )
         return compute(self._gpu, usage)
 
 
-def demands_of_capture(capture: Capture) -> Demands | None:
-    """Return a capture's demands, ``None`` where something that decides is not known.
+def demand_of_capture(capture: Capture) -> Demand | None:
+    """Return a capture's demand, ``None`` if the GPU, the usage or the warps are unknown.
 
     Raises:
         ArtifactError: The binary is broken or gone.
@@ -59,33 +59,32 @@ def demands_of_capture(capture: Capture) -> Demands | None:
     num_warps = capture.config.num_warps
     if gpu is None or usage is None or num_warps is None:
         return None
-    return Demands(gpu, usage, num_warps)
+    return Demand(gpu, usage, num_warps)
 
 
-def demands_of_report(report: Report) -> Demands | None:
-    """Return what a report tells of the demands; ``None`` where that does not lead to its figures.
+def demand_of_report(report: Report) -> Demand | None:
+    """Return the demand in a report; ``None`` if it does not reproduce the report's occupancy.
 
-    A report does not tell, for example, how many warps the compiler added for itself.
+    A report does not record, for example, how many warps the compiler added.
     """
-    held, config, target = report.resources, report.config, report.target
-    static, dynamic = held.shared_static_bytes, held.shared_dynamic_bytes
-    if target is None or held.registers is None or static is None or dynamic is None:
+    resources, config, target = report.resources, report.config, report.target
+    static, dynamic = resources.shared_static_bytes, resources.shared_dynamic_bytes
+    if target is None or resources.registers is None or static is None or dynamic is None:
         return None
     if config.num_warps is None or report.occupancy is None:
         return None
     try:
-        gpu = arch.find(target.name)
+        gpu = gpus.find(target.name)
         usage = Usage(
             threads=config.num_warps * target.warp_size,
-            registers=held.registers,
+            registers=resources.registers,
             shared_bytes=static + dynamic,
-            barriers=held.barriers or 1,
-            scalar_registers=held.sgprs or 0,
+            barriers=resources.barriers or 1,
+            scalar_registers=resources.sgprs or 0,
             cluster_ctas=config.num_ctas or 1,
         )
     except IrlensError:
         return None
-    demands = compute(gpu, usage)
-    if demands.limits != report.occupancy.limits:
+    if compute(gpu, usage).limits != report.occupancy.limits:
         return None
-    return Demands(gpu, usage, config.num_warps)
+    return Demand(gpu, usage, config.num_warps)

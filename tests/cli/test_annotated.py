@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.cli.annotated import annotated
-from irlens.cli.lines import interleaved
+from irlens.cli.stage import annotated, interleaved
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 from irlens.report import inspect
@@ -89,10 +88,13 @@ def test_on_the_command_line() -> None:
     ("arguments", "complaint"),
     [
         (("--annotate",), "--annotate needs --stage"),
-        (("--stage", "cubin", "--annotate"), "cubin is binary, and has no lines\n  read it with"),
-        (("--stage", "hsaco", "--annotate"), "hsaco is binary, and has no lines\n"),
-        (("--stage", "amdgcn", "--annotate"), "no amdgcn in this capture\n  there is: source,"),
-        (("--stage", "metadata", "--annotate", "--interleave"), "there is no source to print"),
+        (("--stage", "cubin", "--annotate"), "cubin is binary and has no lines\n  read it with"),
+        (("--stage", "hsaco", "--annotate"), "hsaco is binary and has no lines\n"),
+        (("--stage", "amdgcn", "--annotate"), "no amdgcn in this capture\n  stages: source,"),
+        (
+            ("--stage", "metadata", "--annotate", "--interleave"),
+            "has no source locations",
+        ),
     ],
 )
 def test_mistakes(arguments: tuple[str, ...], complaint: str) -> None:

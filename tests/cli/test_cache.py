@@ -160,7 +160,7 @@ def test_a_link_is_told(store: Path, tmp_path: Path) -> None:
     assert inspect("--num-warps", "2").code == 0
     (store / "captures").rename(tmp_path / "elsewhere")
     (store / "captures").symlink_to(tmp_path / "elsewhere")
-    told = f"irlens: {store / 'captures'} is a link: what it leads to is left alone\n"
+    told = f"irlens: {store / 'captures'} is a link: its target is left alone\n"
     for command in (("cache",), ("cache", "clean")):
         ran = irlens(*command)
         assert (ran.code, ran.err) == (0, told)
@@ -177,9 +177,9 @@ def test_names_in_the_store_cannot_steer_a_terminal(store: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("clean", "--older-than", "30"), "'30' is no age: write 12h, 30d or 8w"),
-        (("clean", "--older-than", "-3d"), "'-3d' is no age"),
-        (("clean", "--older-than", "९d"), "is no age"),
+        (("clean", "--older-than", "30"), "'30' is not an age: write 12h, 30d or 8w"),
+        (("clean", "--older-than", "-3d"), "'-3d' is not an age"),
+        (("clean", "--older-than", "९d"), "is not an age"),
         (("clean", "--everything"), "No such option"),
         (("wipe",), "No such command 'wipe'"),
         (("--format", "csv"), "'csv' is not one of"),

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Entry, written
-from irlens.cli.recipes import Spellings, with_one_name
+from irlens.cli.recipes import KernelNames, canonicalize
 from irlens.compiler import find_kernel
 from irlens.model.check import Check
 from irlens.model.report import Report
@@ -202,7 +202,10 @@ def test_a_kernel_that_an_old_baseline_has_under_two_names_counts_once(named: Pa
     ran = irlens(named, "check")
     assert ran.code == 0, ran
     assert ran.out.startswith("check passed: 1 configuration\n")
-    assert "irlens: under mine the baseline has kernels that it has under another name" in ran.err
+    assert (
+        "irlens: the baseline lists the same kernels under several names; entries under mine"
+        in ran.err
+    )
     assert irlens(named, "check", "--update").code == 0
     assert [each.recipe.kernel for each in entries(named)] == [path]
     assert irlens(named, "check", "--strict").err == "", "and it is told no more"
@@ -226,7 +229,7 @@ def test_captures_that_were_asked_for_alike_stay_as_many(named: Path) -> None:
     assert irlens(named, "check", "mine", "-t", "h100", "--update").code == 0
     (one,) = entries(named)
     twins = Baseline(schema=BASELINE_SCHEMA, entries=[one, one, spelled(one, "mine.py")])
-    assert with_one_name(twins, Spellings(named)) == twins
+    assert canonicalize(twins, KernelNames(named)) == twins
 
 
 def test_the_target_that_is_chosen_for_a_kernel_is_no_other_one(named: Path) -> None:
@@ -253,7 +256,7 @@ class TestTrouble:
 
     def test_options_and_names(self, captured: Path) -> None:
         assert "name one" in self.fails(captured, "-t", "h100")
-        assert "compiled already" in self.fails(captured, "captured", "-t", "h100")
+        assert "already compiled" in self.fails(captured, "captured", "-t", "h100")
         assert "stdin" in self.fails(captured, "-")
         assert "unknown kernel" in self.fails(captured, "nope")
 

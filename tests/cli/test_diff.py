@@ -143,7 +143,7 @@ def test_options_are_for_the_side_that_is_compiled(tmp_path: Path) -> None:
     assert diff(str(saved), *made[:-1], "2").code == 1
     both = diff(str(saved), str(saved), *made[1:])
     assert both.code == 2
-    assert "compiled already" in both.err
+    assert "already compiled" in both.err
 
 
 def test_of_two_sides_it_is_said_which_is_damaged(tmp_path: Path) -> None:

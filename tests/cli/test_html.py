@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.cli.exits import Exit
+from irlens.cli import Exit
 from irlens.cli.root import root
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -57,7 +57,7 @@ def test_a_saved_side_leaves_the_figures(tmp_path: Path) -> None:
 def test_more_kernels_than_a_page_can_hold_leave_their_code_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("irlens.cli.commands.inspect._MOST_LISTED", 2)
+    monkeypatch.setattr("irlens.cli.commands.inspect._MAX_LISTINGS", 2)
     page = written("inspect", str(CAPTURES), folder=tmp_path)
-    assert "too much for a page" in capsys.readouterr().err
+    assert "too large" in capsys.readouterr().err
     assert "data-name" not in page

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.cli.lines import interleaved, line_report
+from irlens.cli.line import line_report
+from irlens.cli.stage import interleaved
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
 
@@ -56,7 +57,7 @@ def test_inlined_code_is_shown_by_its_own_line_with_the_callers() -> None:
 
 @pytest.mark.parametrize("place", ["", "x", "0", "-3", "softmax.py:"])
 def test_a_place_that_is_none_is_refused(place: str) -> None:
-    with pytest.raises(IrlensError, match="is no line"):
+    with pytest.raises(IrlensError, match="is not a line number"):
         line_report(sample("softmax-h100"), place, color=False)
 
 
@@ -88,6 +89,6 @@ def test_interleaving_only_adds_captions(name: str, stage: str) -> None:
 
 
 def test_what_has_no_source_cannot_be_interleaved() -> None:
-    with pytest.raises(IrlensError, match="no source to print between the lines of cubin") as error:
+    with pytest.raises(IrlensError, match="cubin has no source locations to interleave") as error:
         interleaved(sample("softmax-h100"), "cubin")
     assert "ptx" in (error.value.hint or "")

@@ -4,13 +4,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from irlens.cli.options import ConfigOptions, asked_configs, config_options
+from irlens.cli.options import ConfigOptions, config_options, selected_configs
 
 
 @click.command()
 @config_options
 def probe(**options: object) -> None:
-    found = asked_configs(ConfigOptions(**options))  # type: ignore[typeddict-item]
+    found = selected_configs(ConfigOptions(**options))  # type: ignore[typeddict-item]
     click.echo(";".join(f"{name}={','.join(values)}" for name, values in found.settings))
 
 
@@ -44,13 +44,13 @@ def test_the_named_options_come_first() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--num-stages", "5..1"], "does not lead from its first number to its last"),
-        (["--num-stages", "1..5..0"], "does not lead"),
-        (["--num-warps", "1..8..x1"], "does not lead"),
-        (["--num-warps", "0..8..x2"], "does not lead"),
-        (["--num-warps", "0..4"], "'0' is not a whole number of at least 1"),
+        (["--num-stages", "5..1"], "is not an ascending range"),
+        (["--num-stages", "1..5..0"], "is not an ascending range"),
+        (["--num-warps", "1..8..x1"], "is not an ascending range"),
+        (["--num-warps", "0..8..x2"], "is not an ascending range"),
+        (["--num-warps", "0..4"], "'0' is not an integer of at least 1"),
         (["--set", "BLOCK=1..1000000"], "has more than 1000 numbers"),
-        (["--set", "BLOCK=1", "--set", "BLOCK=2"], "BLOCK is there twice"),
+        (["--set", "BLOCK=1", "--set", "BLOCK=2"], "BLOCK is given twice"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], complaint: str) -> None:

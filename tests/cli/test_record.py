@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 def test_stdout_is_the_programs_and_what_is_kept_can_be_inspected(folder: Path) -> None:
     code, out, err = run(folder, "record", "-t", "a100", "program.py", "32", "64")
     assert (code, out) == (0, "done\n")
-    assert "kept 2 variants in irlens-program:  scale 2" in err
+    assert "captured 2 variants in irlens-program:  scale 2" in err
     assert "irlens tui irlens-program" in err
     code, out, _ = run(folder, "inspect", "irlens-program", "--format", "csv")
     assert code == 0
@@ -65,8 +65,8 @@ def test_two_recordings_are_compared_kernel_by_kernel(folder: Path) -> None:
         (("-o", "full", "--force", "program.py"), "full is not a recording"),
         (("-o", "program.py/kept", "program.py"), "cannot write program.py/kept"),
         (("-t", "h100", "idle.py"), "the program compiled no Triton kernel"),
-        (("-t", "h100", "-m", "no_such_module"), "the program ended with code 1"),
-        (("-t", "h100", "broken.py", "32"), "the program ended with code 7"),
+        (("-t", "h100", "-m", "no_such_module"), "the program exited with code 1"),
+        (("-t", "h100", "broken.py", "32"), "the program exited with code 7"),
     ],
 )
 def test_mistakes(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:

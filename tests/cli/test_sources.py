@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from irlens.cli.sources import Sources
+from irlens.cli.writing import SourceTree
 
 CODE = {2: "x = tl.load(p)", 4: "return x"}
 TEXT = "def k():\n    x = tl.load(p)\n\n    return x\n"
@@ -18,27 +18,27 @@ def test_the_only_file_of_the_name_whose_lines_agree(tmp_path: Path) -> None:
     put(tmp_path, "a/k.py")
     put(tmp_path, "b/k.py", TEXT.replace("load", "store"))
     put(tmp_path, "c/other.py")
-    assert Sources(tmp_path).locate("k.py", CODE) == "a/k.py"
-    assert Sources(tmp_path / "a").locate("k.py", CODE) == "k.py"
+    assert SourceTree(tmp_path).locate("k.py", CODE) == "a/k.py"
+    assert SourceTree(tmp_path / "a").locate("k.py", CODE) == "k.py"
 
 
 def test_a_file_that_was_edited_since_is_another(tmp_path: Path) -> None:
     put(tmp_path, "k.py", "import os\n" + TEXT)
-    assert Sources(tmp_path).locate("k.py", CODE) is None
+    assert SourceTree(tmp_path).locate("k.py", CODE) is None
     put(tmp_path, "k.py", "short\n")
-    assert Sources(tmp_path).locate("k.py", CODE) is None
+    assert SourceTree(tmp_path).locate("k.py", CODE) is None
 
 
 def test_of_two_that_agree_neither_is_it(tmp_path: Path) -> None:
     put(tmp_path, "a/k.py")
     put(tmp_path, "b/k.py")
-    assert Sources(tmp_path).locate("k.py", CODE) is None
+    assert SourceTree(tmp_path).locate("k.py", CODE) is None
 
 
 def test_a_name_alone_will_do_where_no_line_is_known(tmp_path: Path) -> None:
     put(tmp_path, "a/k.py")
-    assert Sources(tmp_path).locate("k.py", {}) == "a/k.py"
-    assert Sources(tmp_path).locate("standard.py", {}) is None
+    assert SourceTree(tmp_path).locate("k.py", {}) == "a/k.py"
+    assert SourceTree(tmp_path).locate("standard.py", {}) is None
 
 
 def test_copies_and_other_peoples_code_are_not_looked_at(tmp_path: Path) -> None:
@@ -47,4 +47,4 @@ def test_copies_and_other_peoples_code_are_not_looked_at(tmp_path: Path) -> None
     put(tmp_path, "env/lib/site-packages/k.py")
     put(tmp_path, "captures/one/python/k.py")
     put(tmp_path, "captures/one/irlens.json", json.dumps({}))
-    assert Sources(tmp_path).locate("k.py", CODE) == "kernels/k.py"
+    assert SourceTree(tmp_path).locate("k.py", CODE) == "kernels/k.py"

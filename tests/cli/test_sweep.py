@@ -248,7 +248,7 @@ def test_an_interrupted_sweep_says_how_far_it_came(store: Path, grid: tuple[str,
     out, err = process.communicate()
     assert process.returncode == 130, err
     assert out == ""
-    assert "of 12 are done; the same command goes on from there" in err
+    assert "of 12 are done; the same command resumes" in err
     assert "Traceback" not in err
     gone(workers)
 
@@ -372,7 +372,7 @@ def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
 
     first = measure("GPU-1")
     assert first.returncode == 130, first.stderr
-    assert "irlens: 2 of 4 are timed; the same command goes on from there" in first.stderr
+    assert "irlens: 2 of 4 are timed; the same command resumes" in first.stderr
     assert len(list((store / "sweeps").iterdir())) == 1
     second = measure(again)
     assert second.returncode == 0, second.stderr
@@ -381,10 +381,12 @@ def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
     warps = [int(line.rpartition("=")[2]) for line in log.read_text().splitlines()]
     if again == "GPU-1":
         assert warps == [1, 2, 4, 4, 8]
-        assert "timing again" not in second.stderr
+        assert "repeating times" not in second.stderr
     else:
         assert warps == [1, 2, 4, 1, 2, 4, 8]
-        told = "timing again what was timed on another GPU or driver: NVIDIA A100, GPU-1, driver"
+        told = (
+            "repeating times that were taken on another GPU or driver: NVIDIA A100, GPU-1, driver"
+        )
         assert told in second.stderr
     assert not list((store / "sweeps").iterdir())
 
@@ -400,22 +402,25 @@ def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
         (("softmax", "--measure"), "--measure needs a GPU"),
         (("softmax", "--prune-list", "-"), "would both go to stdout"),
         (("softmax", "--jobs", "2", "--cluster", "tcp://localhost:1"), "--jobs has no effect"),
-        (("softmax", "--triton", "3.6", "--cluster", "tcp://localhost:1"), "compile with theirs"),
+        (
+            ("softmax", "--triton", "3.6", "--cluster", "tcp://localhost:1"),
+            "use their own Triton",
+        ),
         (("softmax", "--triton", "3.1"), "Triton 3.1: irlens compiles with 3.4 or newer"),
         (("softmax", "--python", "no-such"), "no such version or interpreter: no-such"),
         (("softmax", "--cluster", "tcp://localhost:1"), "no Dask scheduler answers"),
         (
             ("softmax", "--num-warps", "1..1000", "--num-stages", "0..50", "--triton", "3.6,3.7"),
-            "that makes 102,000 configurations",
+            "102,000 configurations exceed",
         ),
         (
             ("softmax", "--num-warps", "1..1000", "--num-stages", "1..1000"),
-            "that makes 1,000,000 configurations",
+            "1,000,000 configurations exceed",
         ),
         (("softmax", "--where", "num_stages >"), "'num_stages >': invalid syntax\n"),
         (("softmax", "--filter", "registers <"), "is not an expression: invalid syntax\n"),
         (("sofmax",), "softmax"),
-        (("samples/captures/softmax-h100",), "is compiled already"),
+        (("samples/captures/softmax-h100",), "is already compiled"),
         (("softmax", "--format", "xml"), "unknown format 'xml'"),
     ],
 )

@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from irlens.artifacts.load import load
-from irlens.cli import watching as watching_saves
 from irlens.cli.commands.inspect import command
 from irlens.compiler.saves import Saves
 from irlens.diff.code import captures as code_captures
 from irlens.diff.code import compare_code
 from irlens.model.code import CodeComparison
 from irlens.model.code_lines import summary
+from irlens.session.reports import Session
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 KERNEL = """
@@ -63,7 +63,7 @@ def until_it_waits(process: "subprocess.Popen[str]") -> list[str]:
     assert process.stderr is not None
     for line in process.stderr:
         said.append(line.rstrip("\n"))
-        if "ctrl+c ends" in line:
+        if "press ctrl+c to stop" in line:
             return said
     raise AssertionError(f"it ended: {said}")
 
@@ -73,7 +73,7 @@ def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
     kernel.write_text(PLAIN)
     factors.write_text(FACTOR.format(value="2"))
     with watching("k.py:scale", "-t", "h100", "-o", str(page), cwd=tmp_path) as process:
-        assert until_it_waits(process) == ["irlens: watching k.py and 1 more; ctrl+c ends"]
+        assert until_it_waits(process) == ["irlens: watching k.py and 1 more; press ctrl+c to stop"]
         first = page.read_text()
         assert first.startswith("scale   sm_90 (h100)")
 
@@ -86,15 +86,15 @@ def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
 
         kernel.write_text(HALVED)
         _, moved, waits = until_it_waits(process)
-        assert moved.startswith("moved: occupancy unchanged, only small things moved, ptx: ")
+        assert moved.startswith("changed: occupancy unchanged, only small things moved, ptx: ")
         assert "added" in moved
         assert page.read_text() != first
 
         factors.write_text(FACTOR.format(value="1 + 1"))
-        assert until_it_waits(process) == ["irlens: factors.py saved", "moved: nothing", waits]
+        assert until_it_waits(process) == ["irlens: factors.py saved", "changed: nothing", waits]
         factors.write_text(FACTOR.format(value="3"))
         _, moved, waits = until_it_waits(process)
-        assert moved.startswith("moved: ")
+        assert moved.startswith("changed: ")
         assert ", ptx: " in moved
 
         process.send_signal(signal.SIGINT)
@@ -115,7 +115,7 @@ def test_a_stage_that_is_shown_is_compared_once(monkeypatch: pytest.MonkeyPatch)
         return told[-1]
 
     monkeypatch.setattr(Saves, "wait", wait)
-    monkeypatch.setattr(watching_saves._Compiling, "captures", lambda _: captures.pop(0))
+    monkeypatch.setattr(Session, "captures", lambda *_: captures.pop(0))
     monkeypatch.setattr(code_captures, "compare_code", compared)
     ran = CliRunner().invoke(command, ["softmax", "--stage", "ptx", "--watch"])
     assert ran.exception is None
@@ -130,7 +130,7 @@ def test_what_is_compiled_already_cannot_be_saved(tmp_path: Path) -> None:
         out, said = process.communicate()
     assert process.returncode == 2
     assert out == ""
-    assert "is compiled already" in said
+    assert "is already compiled" in said
     assert "Traceback" not in said
 
 

@@ -21,8 +21,8 @@ from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.report.annotations import list_stage, list_stages, occurrences
-from irlens.session.reading import entry_of
-from irlens.session.what_if import demands_of_report
+from irlens.session.entries import entry_of_report
+from irlens.session.what_if import demand_of_report
 from irlens.session.workbench import Entry, Setting
 from tests.tui.waiting import rest
 
@@ -84,11 +84,11 @@ class FakeWorkbench:
 
     def entries(self) -> Iterator[Entry]:
         for key, report in self.reports.items():
-            yield entry_of(key, report, f"captures/{key}")
+            yield entry_of_report(key, report, f"captures/{key}")
         yield from self.broken
 
     def entry(self, key: str) -> Entry:
-        return entry_of(key, self.report(key), f"captures/{key}")
+        return entry_of_report(key, self.report(key), f"captures/{key}")
 
     def report(self, key: str, *, sass: bool = False) -> Report:
         if key in self.deleted or key not in self.reports:
@@ -116,7 +116,7 @@ class FakeWorkbench:
     def what_if(
         self, key: str, *, registers: int, shared_bytes: int, num_warps: int
     ) -> Occupancy | None:
-        demands = demands_of_report(self.report(key))
+        demands = demand_of_report(self.report(key))
         if demands is None:
             return None
         return demands.occupancy(
@@ -163,7 +163,7 @@ class FakeWorkbench:
         if "maxnreg" in changes:
             raise CaptureError("ptxas has failed", hint="[red]``` too few registers\x1b[2J")
         made = "softmax-mi300x" if key == "softmax-t4" else "softmax-t4"
-        return entry_of(made, self.reports[made], f"captures/{made}")
+        return entry_of_report(made, self.reports[made], f"captures/{made}")
 
     def saved(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
         """Nothing is followed unless ``followed`` says so; then each of ``saves`` is told."""

@@ -13,12 +13,12 @@ from irlens import gpus as arch
 from irlens.artifacts.load import load
 from irlens.compiler import Request
 from irlens.model.errors import CaptureError
-from irlens.session.bench import Bench
-from irlens.session.compiling import Compiler
+from irlens.session.compilation import Compiler
+from irlens.session.interactive import InteractiveSession
 from irlens.tui import memory
 from irlens.tui.screens.reading import Reading
 from irlens.tui.widgets.compiling import MovedSince
-from tests.tui.compiled import never_asked
+from tests.session.compiled import never_asked
 from tests.tui.opening import key_of, opened
 from tests.tui.waiting import settle, until
 
@@ -151,7 +151,7 @@ async def test_a_list_follows_nothing(bench: "FakeWorkbench") -> None:
 # For real.
 
 
-def saved(bench: Bench, key: str, patience: float = 60.0) -> str:
+def saved(bench: InteractiveSession, key: str, patience: float = 60.0) -> str:
     """What was saved since an entry was compiled; "" if nothing was."""
     stop = threading.Event()
     timer = threading.Timer(patience, stop.set)
@@ -162,7 +162,7 @@ def saved(bench: Bench, key: str, patience: float = 60.0) -> str:
         timer.cancel()
 
 
-def is_as_saved(bench: Bench, key: str) -> bool:
+def is_as_saved(bench: InteractiveSession, key: str) -> bool:
     """Whether an entry is what its files hold, as far as is told in a moment."""
     return saved(bench, key, 0.3) == ""
 
@@ -175,7 +175,9 @@ def test_an_entry_is_made_anew_as_it_was_asked_for(tmp_path: Path) -> None:
     request = Request(kernel=str(path), target=arch.find("h100").target)
     origins = [(capture, request) for capture in Compiler().compile(request)]
     captures = [capture for capture, _ in origins]
-    bench = Bench("k", lambda: iter(captures), asking=never_asked, origins=origins)
+    bench = InteractiveSession(
+        "k", lambda: iter(captures), request_for=never_asked, origins=origins
+    )
     keys = {each.config.num_warps: each.key for each in bench.entries() if each.config}
     assert keys.keys() == {2, 4}
     assert is_as_saved(bench, keys[2])
@@ -205,8 +207,10 @@ def test_an_entry_is_made_anew_as_it_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_what_was_not_compiled_here_is_not_followed() -> None:
-    bench = Bench("x", lambda: load(CAPTURES / "softmax-h100"), asking=never_asked)
+    bench = InteractiveSession(
+        "x", lambda: load(CAPTURES / "softmax-h100"), request_for=never_asked
+    )
     (key,) = {entry.key for entry in bench.entries()}
     assert bench.saved(key, threading.Event(), lambda _: True) == ""
-    with pytest.raises(CaptureError, match="source is not known"):
+    with pytest.raises(CaptureError, match="source is unknown"):
         bench.remake(key)

@@ -13,7 +13,7 @@ from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
 from irlens.model.report import Report
 from irlens.model.source import Span
-from irlens.session.reading import entry_of
+from irlens.session.entries import entry_of_report
 from irlens.session.workbench import Entry, Workbench
 from irlens.tui.app import Lens
 from irlens.tui.code.search import Hit, Query
@@ -294,7 +294,7 @@ async def growing(
     """Fifty entries are listed; when they are told to go fifty others come before them."""
     report = load_report("softmax-h100")
     names = [f"softmax-{number:03}" for number in range(100)]
-    made = [replace(entry_of(name, report, name), kernel=name) for name in names]
+    made = [replace(entry_of_report(name, report, name), kernel=name) for name in names]
     others = Late(lambda: None, lambda: True)
 
     def entries() -> Iterator[Entry]:

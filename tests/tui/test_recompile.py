@@ -24,7 +24,7 @@ from irlens.tui.screens.recompile import Recompile
 from irlens.tui.widgets.compiling import CompileStatus, MovedSince
 from irlens.tui.widgets.field import Field, stepped
 from irlens.tui.widgets.hints import Hints
-from tests.tui.compiled import compiled_here
+from tests.session.compiled import compiled_here
 from tests.tui.opening import key_of, messages, opened
 from tests.tui.waiting import settle, until
 
@@ -367,7 +367,7 @@ async def test_a_real_compilation_never_holds_up_the_keys_and_can_be_cancelled(
 
     bench, key = compiled_here()
     stopping = SimpleNamespace(Popen=Stopped, PIPE=subprocess.PIPE)
-    monkeypatch.setattr("irlens.session.compiling.subprocess", stopping)
+    monkeypatch.setattr("irlens.session.compilation.subprocess", stopping)
     async with opened(bench, key) as (app, pilot):
         await open_form(pilot)
         await pilot.press("left", "enter")

@@ -1,4 +1,4 @@
-"""``irlens cache``: what irlens keeps on disk, and how to be rid of it."""
+"""``irlens cache``: the data that irlens keeps on disk, and its removal."""
 
 import re
 import time
@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 import msgspec
 
-from irlens.cli import output
-from irlens.cli.exits import Exit
-from irlens.cli.records import Form, format_option, write_json
+from irlens.cli import Exit, output
+from irlens.cli.output import ListFormat, format_option, table, write_json
 from irlens.model.text import count, plural, rounded_size
 
 if TYPE_CHECKING:  # help needs none of it
     from irlens.artifacts.kept import Kept, Kind
 
-_HELP = """Show what irlens keeps on disk, and how much that is.
+_HELP = """Show what irlens keeps on disk, and how large it is.
 
-environments hold the Tritons that --triton installed, captures what was compiled, reports and
-disassembly what was found out about it, sweeps how far interrupted ones came, with their
-times. All of it is made again when it is needed. It lies in the user's cache directory, or
+environments: Tritons that --triton installed; captures: compiled kernels; reports and
+disassembly: results of analysing them; sweeps: progress of interrupted sweeps, with their
+times. irlens recreates everything on demand. It is stored in the user's cache directory, or
 in $IRLENS_CACHE_DIR.
 
 \b
@@ -29,9 +28,10 @@ irlens cache
 irlens cache clean --environments --older-than 30d
 irlens cache clean --dry-run
 """
-_CLEAN_HELP = """Remove what irlens keeps: all of it, or the kinds that are named.
+_CLEAN_HELP = """Remove everything that irlens keeps, or only the named kinds.
 
-Only what irlens wrote is removed. What another irlens is using stays, and is told.
+Only files that irlens wrote are removed. Data in use by another irlens process is kept and
+reported.
 
 \b
 irlens cache clean --captures --reports
@@ -39,38 +39,38 @@ irlens cache clean --older-than 8w --dry-run
 """
 _SECONDS = {"h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
 _UNITS = {"day": _SECONDS["d"], "hour": _SECONDS["h"]}
-#: Kinds of which each is worth a line of its own.
-_LISTED = "environments"
+#: The kind whose items are listed one by one.
+_ITEMIZED = "environments"
 
 
-class _Thing(msgspec.Struct, frozen=True):
-    """Something that is kept; ``last_used`` is UTC, ISO 8601."""
+class _Item(msgspec.Struct, frozen=True):
+    """An item of the cache; ``last_used`` is UTC, ISO 8601."""
 
     name: str
     bytes: int
     last_used: str
 
 
-class _Shown(msgspec.Struct, frozen=True):
-    """A kind and all that there is of it; bytes on disk."""
+class _KindUsage(msgspec.Struct, frozen=True):
+    """A kind with all of its items; bytes on disk."""
 
     kind: str
     number: int
     bytes: int
-    entries: list[_Thing]
+    entries: list[_Item]
 
 
-class _Store(msgspec.Struct, frozen=True):
-    """What is kept, and where."""
+class _CacheUsage(msgspec.Struct, frozen=True):
+    """The content of the cache."""
 
     root: str
     number: int
     bytes: int
-    kinds: list[_Shown]
+    kinds: list[_KindUsage]
 
 
-class _Cleaned(msgspec.Struct, frozen=True):
-    """What was removed of a kind, bytes on disk, and how many of it were in use."""
+class _KindRemoval(msgspec.Struct, frozen=True):
+    """The removed items of a kind, with their bytes on disk, and the number in use."""
 
     kind: str
     removed: int
@@ -78,17 +78,17 @@ class _Cleaned(msgspec.Struct, frozen=True):
     in_use: int
 
 
-class _Cleaning(msgspec.Struct, frozen=True):
-    """What was removed, or would be."""
+class _Removal(msgspec.Struct, frozen=True):
+    """The items that were removed, or would be."""
 
     root: str
     dry_run: bool
     removed: int
     bytes: int
-    kinds: list[_Cleaned]
+    kinds: list[_KindRemoval]
 
 
-class _Chosen(TypedDict):
+class _KindOptions(TypedDict):
     """The options that name a kind."""
 
     environments: bool
@@ -104,81 +104,81 @@ def _age(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int
         return 0
     match = re.fullmatch(r"(\d+)([hdw])", text, re.ASCII)
     if match is None:
-        raise click.BadParameter(f"'{text}' is no age: write 12h, 30d or 8w")
+        raise click.BadParameter(f"'{text}' is not an age: write 12h, 30d or 8w")
     return int(match[1]) * _SECONDS[match[2]]
 
 
-_FORMAT = format_option("How to write it.")
+_FORMAT = format_option("Output format.")
 
 
 @click.group(
     help=_HELP,
-    short_help="Show what irlens keeps on disk, and remove it.",
+    short_help="Show or remove what irlens keeps on disk.",
     invoke_without_command=True,
 )
 @_FORMAT
 @click.pass_context
-def command(ctx: click.Context, form: Form) -> Exit:
-    """Show everything, if no subcommand is to do something else."""
+def command(ctx: click.Context, form: ListFormat) -> Exit:
+    """Show the cache, unless a subcommand is given."""
     if ctx.invoked_subcommand is not None:
         return Exit.OK
     from irlens.artifacts import kept, store
 
-    found = [(kind, kept.survey(kind)) for kind in _kinds()]
-    things = [each for _, several in found for each in several]
+    usage = [(kind, kept.survey(kind)) for kind in _kinds()]
+    everything = [item for _, items in usage for item in items]
     if form == "json":
         kinds = [
-            _Shown(kind.title, len(several), _bytes(several), [_thing(each) for each in several])
-            for kind, several in found
+            _KindUsage(kind.title, len(items), _bytes(items), [_item(each) for each in items])
+            for kind, items in usage
         ]
-        write_json(_Store(str(store.root()), len(things), _bytes(things), kinds))
+        write_json(_CacheUsage(str(store.root()), len(everything), _bytes(everything), kinds))
     else:
-        output.write(_told(found), None, paged=True)
+        output.write(_usage_table(usage), None, paged=True)
     return Exit.OK
 
 
-@command.command(help=_CLEAN_HELP, short_help="Remove all of it, or some.")
+@command.command(help=_CLEAN_HELP, short_help="Remove everything, or some kinds.")
 @click.option("--environments", is_flag=True, help="Installed versions of Triton.")
 @click.option("--captures", is_flag=True, help="Compiled kernels.")
-@click.option("--reports", is_flag=True, help="Remembered reports.")
-@click.option("--disassembly", is_flag=True, help="Remembered machine code.")
-@click.option("--sweeps", is_flag=True, help="What interrupted sweeps found, and their times.")
+@click.option("--reports", is_flag=True, help="Reports.")
+@click.option("--disassembly", is_flag=True, help="Disassembled machine code.")
+@click.option("--sweeps", is_flag=True, help="Progress and times of interrupted sweeps.")
 @click.option(
     "--older-than",
     "age",
     metavar="AGE",
     callback=_age,
-    help="Only what was neither made nor used for so long: 12h, 30d, 8w.",
+    help="Only items that were not created or used for this long: 12h, 30d, 8w.",
 )
-@click.option("--dry-run", is_flag=True, help="Remove nothing, and tell what would be.")
+@click.option("--dry-run", is_flag=True, help="List what would be removed, but remove nothing.")
 @_FORMAT
-def clean(age: int, dry_run: bool, form: Form, **chosen: Unpack[_Chosen]) -> Exit:
-    """Remove things."""
+def clean(age: int, dry_run: bool, form: ListFormat, **options: Unpack[_KindOptions]) -> Exit:
+    """Remove items from the cache."""
     from irlens.artifacts import store
 
-    asked = {name for name, value in chosen.items() if value}
+    named = {name for name, value in options.items() if value}
     before = time.time() - age if age else None
-    cleaned = [
-        _clean(kind, before, dry_run=dry_run)
+    removals = [
+        _remove(kind, before, dry_run=dry_run)
         for kind in _kinds()
-        if not asked or kind.title in asked
+        if not named or kind.title in named
     ]
-    done = _Cleaning(
+    removal = _Removal(
         root=str(store.root()),
         dry_run=dry_run,
-        removed=sum(each.removed for each in cleaned),
-        bytes=sum(each.bytes for each in cleaned),
-        kinds=cleaned,
+        removed=sum(each.removed for each in removals),
+        bytes=sum(each.bytes for each in removals),
+        kinds=removals,
     )
     if form == "json":
-        write_json(done)
+        write_json(removal)
     else:
-        output.write(_told_cleaning(done), None)
+        output.write(_removal_table(removal), None)
     return Exit.OK
 
 
 def _kinds() -> "Sequence[Kind]":
-    """Return the kinds, the largest first, without those whose folder is a link."""
+    """Return the kinds, the largest first; those whose folder is a link are reported."""
     from irlens.artifacts import kept, store
     from irlens.artifacts.memo import REPORTS
     from irlens.artifacts.tools import DISASSEMBLY
@@ -188,63 +188,58 @@ def _kinds() -> "Sequence[Kind]":
     kinds = (ENVIRONMENTS, kept.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS)
     for kind in kinds:
         if kept.is_link(kind):
-            folder = store.root() / kind.folder
-            output.note(f"irlens: {folder} is a link: what it leads to is left alone")
+            output.note(f"{store.root() / kind.folder} is a link: its target is left alone")
     return kinds
 
 
-def _clean(kind: "Kind", before: float | None, *, dry_run: bool) -> _Cleaned:
-    """Remove what is of a kind and was last used before a time."""
+def _remove(kind: "Kind", before: float | None, *, dry_run: bool) -> _KindRemoval:
+    """Remove the items of a kind that were last used before a time."""
     from irlens.artifacts import kept
 
     removed, in_use = list["Kept"](), 0
-    for each in kept.survey(kind):
-        if before is not None and each.used >= before:
+    for item in kept.survey(kind):
+        if before is not None and item.used >= before:
             continue
-        if kept.is_used(kind, each):
+        if kept.is_used(kind, item):
             in_use += 1
-        elif dry_run or kept.remove(kind, each):
-            removed.append(each)
-    return _Cleaned(kind.title, len(removed), _bytes(removed), in_use)
+        elif dry_run or kept.remove(kind, item):
+            removed.append(item)
+    return _KindRemoval(kind.title, len(removed), _bytes(removed), in_use)
 
 
-def _told(found: "Sequence[tuple[Kind, Sequence[Kept]]]") -> str:
+def _usage_table(usage: "Sequence[tuple[Kind, Sequence[Kept]]]") -> str:
     from irlens.artifacts import store
-    from irlens.cli.table import table
 
     now = time.time()
     rows = []
-    for kind, several in found:
-        rows.append(_row(kind.title, count(len(several)), several, now))
-        if kind.title == _LISTED:
-            rows += [_row(f"  {each.name}", "", [each], now) for each in several]
-    everything = [each for _, several in found for each in several]
+    for kind, items in usage:
+        rows.append(_row(kind.title, count(len(items)), items, now))
+        if kind.title == _ITEMIZED:
+            rows += [_row(f"  {item.name}", "", [item], now) for item in items]
+    everything = [item for _, items in usage for item in items]
     rows.append(_row("total", count(len(everything)), everything, now))
     header = ("", "number", "on disk", "longest unused")
-    drawn = table(header, rows, right={1, 2}, color=output.use_color())
-    return f"{store.root()}\n\n{drawn}"
+    return f"{store.root()}\n\n{table(header, rows, right={1, 2})}"
 
 
-def _row(title: str, number: str, several: "Sequence[Kept]", now: float) -> tuple[str, ...]:
-    unused = _span(now - min(each.used for each in several)) if several else ""
-    return title, number, rounded_size(_bytes(several)), unused
+def _row(title: str, number: str, items: "Sequence[Kept]", now: float) -> tuple[str, ...]:
+    unused = _duration(now - min(item.used for item in items)) if items else ""
+    return title, number, rounded_size(_bytes(items)), unused
 
 
-def _told_cleaning(done: _Cleaning) -> str:
-    from irlens.cli.table import table
-
+def _removal_table(removal: _Removal) -> str:
     rows = [
         (each.kind, count(each.removed), rounded_size(each.bytes), count(each.in_use))
-        for each in done.kinds
+        for each in removal.kinds
         if each.removed or each.in_use
     ]
     if not rows:
         return "nothing to remove\n"
-    header = ("", "to remove" if done.dry_run else "removed", "on disk", "left: in use")
-    return table(header, rows, right={1, 2, 3}, color=output.use_color())
+    header = ("", "to remove" if removal.dry_run else "removed", "on disk", "kept: in use")
+    return table(header, rows, right={1, 2, 3})
 
 
-def _span(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     """Return "41 days"."""
     for unit, length in _UNITS.items():
         if seconds >= 2 * length:
@@ -252,10 +247,10 @@ def _span(seconds: float) -> str:
     return "less than 2 hours"
 
 
-def _thing(kept: "Kept") -> _Thing:
-    used = datetime.fromtimestamp(int(kept.used), UTC)
-    return _Thing(kept.name, kept.bytes, used.isoformat().replace("+00:00", "Z"))
+def _item(item: "Kept") -> _Item:
+    used = datetime.fromtimestamp(int(item.used), UTC)
+    return _Item(item.name, item.bytes, used.isoformat().replace("+00:00", "Z"))
 
 
-def _bytes(several: "Sequence[Kept]") -> int:
-    return sum(each.bytes for each in several)
+def _bytes(items: "Sequence[Kept]") -> int:
+    return sum(item.bytes for item in items)

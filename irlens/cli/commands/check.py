@@ -1,4 +1,4 @@
-"""``irlens check``: a checked-in baseline and budgets, held against what is compiled now."""
+"""``irlens check``: compare current figures with a checked-in baseline and budgets."""
 
 import os
 from collections.abc import Sequence
@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Unpack
 import click
 import msgspec
 
-from irlens.cli import completing, output
-from irlens.cli.exits import Exit
-from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
+from irlens.cli import Exit, output
+from irlens.cli.options import KernelOptions, complete_kernels, kernel_options, selected
 from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.session.subject import Configurations, is_compiled
 
 if TYPE_CHECKING:  # help needs none of it
     from irlens.check.baseline import Baseline, Recipe
     from irlens.check.pairing import RecipeResult
     from irlens.check.project import Project
-    from irlens.cli.recipes import Spellings
+    from irlens.cli.recipes import KernelNames
 
-_HELP = """Fail where a kernel lost occupancy, launchability or pipeline stages, or breaks a budget.
+_HELP = """Fail if a kernel lost occupancy, launchability or pipeline stages, or breaks a budget.
 
 Compares with irlens.baseline.json, which --update writes and you check in, and with the
-budgets of pyproject.toml. Without KERNEL it makes everything again that these name; no GPU
-is needed. KERNEL is anything `irlens inspect` takes; alone it means its entries in the
-baseline, with options what they ask for. Nothing is launched without --run.
+budgets in pyproject.toml. Without KERNEL, checks every kernel that these name; no GPU is
+needed. KERNEL is anything `irlens inspect` accepts; without options it selects its entries
+in the baseline. Nothing is launched without --run.
 
 \b
 [tool.irlens.check]
@@ -38,12 +38,13 @@ targets = ["a100", "h100"]
 softmax = "pipeline.achieved >= requested"
 "matmul*".h100 = ["occupancy >= 0.125", "registers <= 168"]
 
-A key is a pattern for kernels, then one for targets; every budget that matches has to
-hold. Figures have their names in the JSON report. A figure that is unknown fails its budget,
+The first key is a pattern for kernels, the second one for targets; every matching budget
+must hold. Figures have the names of the JSON report. An unknown figure fails its budget,
 and so does a budget that matches nothing.
 
-More registers, spills and findings are told and fail nothing; with --strict whatever moved
-against the baseline fails. Exits with 0 if nothing fails, 1 if something does.
+More registers, spills and new findings are reported but do not fail the check; with
+--strict any difference from the baseline does. Exits with 0 if the check passes, 1 if it
+fails.
 
 \b
 irlens check softmax matmul --target h100,mi300x --update
@@ -53,22 +54,22 @@ irlens check ~/.triton/cache --format markdown
 
 
 class _Options(KernelOptions, WritingOptions):
-    """Those that this command shares with others."""
+    """Options shared with other commands."""
 
 
 @click.command(help=_HELP, short_help="Fail on regressions and broken budgets.")
-@click.argument("kernels", metavar="[KERNEL]...", nargs=-1, shell_complete=completing.kernels)
+@click.argument("kernels", metavar="[KERNEL]...", nargs=-1, shell_complete=complete_kernels)
 @kernel_options
-@click.option("--update", is_flag=True, help="Write the baseline anew, and tell what changed.")
+@click.option("--update", is_flag=True, help="Rewrite the baseline and list the changes.")
 @click.option(
     "--baseline",
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The baseline; default irlens.baseline.json beside pyproject.toml.",
+    help="Use this baseline.  [default: irlens.baseline.json next to pyproject.toml]",
 )
-@click.option("--strict", is_flag=True, help="Fail on whatever moved against the baseline.")
-@writing_options("check")  # fmt: skip
+@click.option("--strict", is_flag=True, help="Fail on any difference from the baseline.")
+@writing_options("check")
 def command(
     kernels: tuple[str, ...],
     update: bool,
@@ -76,26 +77,27 @@ def command(
     strict: bool,
     **options: Unpack[_Options],
 ) -> Exit:
-    """Check what the command line or the project names."""
+    """Check the kernels of the command line or the project."""
     from irlens.check import check
     from irlens.check import project as projects
     from irlens.check.baseline import NAME, read, written
     from irlens.check.project import Requirements
-    from irlens.cli.recipes import Spellings, with_one_name
+    from irlens.cli.recipes import KernelNames, canonicalize
 
     project = projects.find(Path.cwd())
     path = file.absolute() if file is not None else project.baseline
     baseline = read(path)
     if baseline is None and not update and path != project.root / NAME:
         raise IrlensError(
-            f"there is no {os.path.relpath(path)}", hint="`irlens check KERNEL --update` makes it"
+            f"there is no {os.path.relpath(path)}",
+            hint="create it with `irlens check KERNEL --update`",
         )
-    spellings = Spellings(project.root)
+    names = KernelNames(project.root)
     if baseline is not None:
-        baseline = _named_once(baseline, with_one_name(baseline, spellings))
-    made = _make(kernels, asked(options), baseline, project, spellings, update=update)
+        baseline = _note_duplicates(baseline, canonicalize(baseline, names))
+    chosen = _choose(kernels, selected(options), baseline, project, names, update=update)
     result, renewed = check(
-        made,
+        _make_all(chosen, baseline, names, selected(options), update=update),
         Requirements(
             baseline=baseline,
             baseline_file=os.path.relpath(path, project.root),
@@ -111,96 +113,103 @@ def command(
     return Exit.DIFFERENCE if result.outcome == "failed" else Exit.OK
 
 
-def _make(
+def _choose(
     kernels: Sequence[str],
-    wanted: Asked,
+    configurations: Configurations,
     baseline: "Baseline | None",
     project: "Project",
-    spellings: "Spellings",
+    names: "KernelNames",
     *,
     update: bool,
-) -> "list[RecipeResult]":
-    """Make everything that is to be checked."""
-    from irlens.cli.recipes import from_root, recipes, to_here
-    from irlens.cli.subject import is_compiled, require_triton
+) -> "list[Recipe]":
+    """Return the recipes to check: those of the command line, or of the baseline and project."""
+    from irlens.cli.recipes import from_root, recipes, to_cwd
 
-    if len(wanted.tritons) > 1:
-        raise click.UsageError("a check is made with one Triton: name one")
-    chooses = msgspec.structs.replace(wanted, tritons=(), run=None) != Asked()
-    kept = [entry.recipe for entry in baseline.entries] if baseline is not None else []
+    if len(configurations.tritons) > 1:
+        raise click.UsageError("a check uses one Triton: name one")
+    has_options = msgspec.structs.replace(configurations, tritons=(), run=None) != Configurations()
+    known = _recipes_of(baseline)
     chosen: list[Recipe] = []
     if not kernels:
-        if chooses:
-            raise click.UsageError("options choose among the configurations of a KERNEL: name one")
-        chosen += kept
-        targeted = Asked(targets=project.targets)
+        if has_options:
+            raise click.UsageError("options select configurations of a KERNEL: name one")
+        chosen += known
+        targeted = Configurations(targets=project.targets)
         for named in project.kernels:
-            kernel = to_here(named, project.root)
-            chosen += recipes(kernel, Asked() if is_compiled(kernel) else targeted, spellings)
+            kernel = to_cwd(named, project.root)
+            chosen += recipes(kernel, Configurations() if is_compiled(kernel) else targeted, names)
     for kernel in kernels:
-        name = spellings.first(from_root(kernel, project.root))
-        known = [one for one in kept if one.kernel == name]
-        again = known and not chooses
-        chosen += known if again else recipes(kernel, wanted, spellings)
+        name = names.canonical(from_root(kernel, project.root))
+        own = [recipe for recipe in known if recipe.kernel == name]
+        chosen += own if own and not has_options else recipes(kernel, configurations, names)
     if not chosen:
         raise IrlensError(
-            "nothing names a kernel to check",
-            hint="`irlens check KERNEL --update` makes a baseline; see `irlens check --help`",
+            "no kernel to check",
+            hint="create a baseline with `irlens check KERNEL --update`; see `irlens check --help`",
         )
     if baseline is None and not project.budgets and not update:
         raise IrlensError(
-            f"there is nothing to check against: no {project.baseline.name} and no "
-            "[tool.irlens.budgets]",
-            hint="`irlens check KERNEL --update` makes a baseline",
+            f"nothing to check against: no {project.baseline.name} and no [tool.irlens.budgets]",
+            hint="create a baseline with `irlens check KERNEL --update`",
         )
-    if any(one.target is not None for one in chosen):
-        require_triton(wanted.tritons[0] if wanted.tritons else None)
-    made: list[RecipeResult] = []
-    for recipe in chosen:
-        if all(recipe != one.recipe for one in made):
-            one = _made(recipe, kept, spellings, wanted, update=update)
-            # A recipe learns its target when it is made, and may be one of the others then.
-            made += [one] if all(one.recipe != other.recipe for other in made) else []
-    return made
+    return chosen
 
 
-def _made(
-    recipe: "Recipe",
-    kept: "Sequence[Recipe]",
-    spellings: "Spellings",
-    wanted: Asked,
+def _make_all(
+    chosen: "Sequence[Recipe]",
+    baseline: "Baseline | None",
+    names: "KernelNames",
+    configurations: Configurations,
     *,
     update: bool,
-) -> "RecipeResult":
-    """Make one recipe.
+) -> "list[RecipeResult]":
+    """Return the reports of each distinct recipe.
 
-    That the baseline has one that makes nothing any more is a result. ``--update`` may take what is
-    gone out of it, but not what is broken.
+    A recipe of the baseline that fails is a result. ``--update`` removes recipes whose source is
+    gone from the baseline, but raises the error of a broken one.
     """
     from irlens.check.pairing import RecipeResult
     from irlens.cli.recipes import is_gone, make
+    from irlens.session.reports import Session
 
-    try:
-        return make(recipe, spellings, wanted)
-    except IrlensError as error:
-        gone = isinstance(error, UnknownNameError) or is_gone(recipe, spellings.root)
-        if recipe not in kept or (update and not gone):
-            raise
-        return RecipeResult(recipe=recipe, failure=error.message)
+    session = Session(output.note)
+    known = _recipes_of(baseline)
+    if any(recipe.target is not None for recipe in chosen):
+        session.require_triton(configurations.tritons[0] if configurations.tritons else None)
+    results: list[RecipeResult] = []
+    for recipe in chosen:
+        if any(recipe == result.recipe for result in results):
+            continue
+        try:
+            made = make(recipe, names, configurations, session)
+        except IrlensError as error:
+            gone = isinstance(error, UnknownNameError) or is_gone(recipe, names.root)
+            if recipe not in known or (update and not gone):
+                raise
+            made = RecipeResult(recipe=recipe, failure=error.message)
+        # A recipe without a target has one now, and may equal an earlier one.
+        if all(made.recipe != result.recipe for result in results):
+            results.append(made)
+    return results
 
 
-def _named_once(before: "Baseline", after: "Baseline") -> "Baseline":
-    """Tell that entries of a baseline are of one kernel, and return it with one name for each."""
-    dropped = len(before.entries) - len(after.entries)
-    if dropped:
-        names = {one.recipe.kernel for one in before.entries}
-        twice = sorted(names - {one.recipe.kernel for one in after.entries})
-        told = f"under {', '.join(twice)} the baseline has kernels that it has under another name"
-        output.note(f"irlens: {told}, too: each counts once")
+def _recipes_of(baseline: "Baseline | None") -> "list[Recipe]":
+    return [entry.recipe for entry in baseline.entries] if baseline is not None else []
+
+
+def _note_duplicates(before: "Baseline", after: "Baseline") -> "Baseline":
+    """Return the canonicalized baseline, and report the names that it no longer has."""
+    if len(after.entries) < len(before.entries):
+        aliases = {entry.recipe.kernel for entry in before.entries}
+        aliases -= {entry.recipe.kernel for entry in after.entries}
+        output.note(
+            f"the baseline lists the same kernels under several names; "
+            f"entries under {', '.join(sorted(aliases))} count once"
+        )
     return after
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write the baseline, unless it says the same already."""
+    """Write the baseline unless its content is unchanged."""
     if not path.is_file() or path.read_bytes() != content:
         output.write(content, path)

@@ -1,10 +1,9 @@
-"""``irlens completion``: tab completion for a shell."""
+"""``irlens completion``: a shell's completion script."""
 
 import click
 from click.shell_completion import get_completion_class
 
-from irlens.cli import output
-from irlens.cli.exits import Exit
+from irlens.cli import Exit, output
 
 _HELP = """Print a script that completes commands, options, kernels and GPUs.
 
@@ -20,8 +19,8 @@ fish:  irlens completion fish > ~/.config/fish/completions/irlens.fish
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> Exit:
     """Print the script."""
-    found = get_completion_class(shell)
-    assert found is not None  # the choices are the shells that click knows
+    completion = get_completion_class(shell)
+    assert completion is not None  # click knows all of the choices
     root = ctx.find_root()
-    output.write(found(root.command, {}, "irlens", "_IRLENS_COMPLETE").source(), None)
+    output.write(completion(root.command, {}, "irlens", "_IRLENS_COMPLETE").source(), None)
     return Exit.OK

@@ -1,4 +1,4 @@
-"""``irlens diff``: what moved between two captures, or between configurations of a kernel."""
+"""``irlens diff``: the differences between two captures, or between configurations of a kernel."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -6,31 +6,32 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from irlens.cli import completing
-from irlens.cli.exits import Exit
-from irlens.cli.options import Asked, KernelOptions, asked, kernel_options
+from irlens.cli import Exit, output
+from irlens.cli.options import KernelOptions, complete_kernels, kernel_options, selected
 from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.render import check_format
+from irlens.session.subject import Configurations, is_compiled
 
-if TYPE_CHECKING:  # running the command loads it
+if TYPE_CHECKING:  # running the command loads them
     from irlens.model.code import CodeComparison, CodeComparisons
     from irlens.model.comparison import Comparisons
+    from irlens.session.reports import Session
 
-_HELP = """Show what moved between two captures, by what it means.
+_HELP = """Show what changed between two captures, figure by figure.
 
-BEFORE and AFTER are anything `irlens inspect` takes. Of caches with many kernels those are
-compared that have the same name, target and config.
+BEFORE and AFTER are anything `irlens inspect` accepts. In caches with many kernels, captures
+with the same name, target and config are compared.
 
-Options choose among what is still to be compiled: beside a compiled side they are for the
-other one. With BEFORE alone an option with several values makes the sides: each is
-compared with the first. Several Tritons are compared kernel by kernel and config by config.
+The options apply to the side that is not compiled yet. With BEFORE alone, an option with
+several values makes the sides: each is compared with the first. Several Tritons are
+compared kernel by kernel and config by config.
 
-With --stage the code itself is compared, by what it does: other names of values and
-registers, labels, source lines and offsets are no difference. Stages are source, ttir,
-ttgir, llir, ptx, sass, amdgcn and metadata.
+With --stage, compares the code itself, by its effect: renamed values and registers, labels,
+source lines and offsets are no difference. Stages are source, ttir, ttgir, llir, ptx, sass,
+amdgcn and metadata.
 
-Exits with 0 if nothing moved, 1 if something did.
+Exits with 0 if nothing changed, 1 if something did.
 
 \b
 irlens diff softmax --num-stages 2,4
@@ -41,22 +42,21 @@ irlens diff report.json softmax --target h100
 irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
 """
 
-
-#: What a page of one comparison shows of the code.
-_SHOWN = "ttir,ttgir,llir,ptx,amdgcn"
-#: What is disassembled for live registers anyway.
-_SHOWN_WITH_PRESSURE = f"{_SHOWN},sass"
+#: Stages that a page with one comparison shows.
+_PAGE_STAGES = "ttir,ttgir,llir,ptx,amdgcn"
+#: With live registers, the machine code is disassembled anyway.
+_PAGE_STAGES_WITH_PRESSURE = f"{_PAGE_STAGES},sass"
 
 
 class _Options(KernelOptions, WritingOptions):
-    """Those that this command shares with others."""
+    """Options shared with other commands."""
 
 
-@click.command(help=_HELP, short_help="Show what moved between two captures.")
-@click.argument("before", shell_complete=completing.kernels)
-@click.argument("after", required=False, shell_complete=completing.kernels)
+@click.command(help=_HELP, short_help="Show what changed between two captures.")
+@click.argument("before", shell_complete=complete_kernels)
+@click.argument("after", required=False, shell_complete=complete_kernels)
 @kernel_options
-@click.option("--pressure", is_flag=True, help="Compare live registers in the machine code, too.")
+@click.option("--pressure", is_flag=True, help="Also compare live registers in the machine code.")
 @click.option("--stage", metavar="NAME,...", help="Compare the code of these stages instead.")
 @click.option("-y", "--side-by-side", is_flag=True, help="With --stage: show the sides in columns.")
 @click.option(
@@ -66,7 +66,7 @@ class _Options(KernelOptions, WritingOptions):
     default=3,
     show_default=True,
     metavar="N",
-    help="With --stage: lines to show around what moved.",
+    help="With --stage: show this many lines around a change.",
 )
 @writing_options("comparisons")
 def command(
@@ -79,100 +79,104 @@ def command(
     **options: Unpack[_Options],
 ) -> Exit:
     """Compare two sides, or several with the first."""
+    from irlens.session.reports import Session
+
+    sides = _Sides(before, after, selected(options), Session(output.note))
     if stage is not None:
         if pressure:
-            raise click.UsageError("--pressure has no effect beside --stage: leave one of them out")
+            raise click.UsageError("--pressure has no effect with --stage: remove one of them")
         check_format(options["form"], "code")
-        code = _code(before, after, asked(options), stage, context)
+        code = sides.compare_code(stage, context)
         write(code, "code", options, side_by_side=side_by_side)
         return Exit.DIFFERENCE if code.different else Exit.OK
     if side_by_side:
-        raise click.UsageError("--side-by-side needs --stage: which code is to be shown?")
-    if after is None:
-        comparisons = _configurations(before, asked(options), sass=pressure)
-    else:
-        comparisons = _two(before, after, asked(options), sass=pressure)
-    moved: Sequence[CodeComparison] = ()
+        raise click.UsageError("--side-by-side needs --stage: name the stages to show")
+    comparisons = sides.compare(sass=pressure)
+    shown: Sequence[CodeComparison] = ()
     if len(comparisons.pairs) == 1 and shows_code("comparisons", options):
-        # Saved reports hold no code, and that of one side alone is no comparison.
+        # A saved report holds no code, so there may be nothing to compare.
         with suppress(IrlensError):
-            shown = _SHOWN_WITH_PRESSURE if pressure else _SHOWN
-            moved = _code(before, after, asked(options), shown, context).pairs
-    write(comparisons, "comparisons", options, code=moved)
+            stages = _PAGE_STAGES_WITH_PRESSURE if pressure else _PAGE_STAGES
+            shown = sides.compare_code(stages, context).pairs
+    write(comparisons, "comparisons", options, code=shown)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK
 
 
-def _configurations(kernel: str, asked: Asked, *, sass: bool) -> "Comparisons":
-    """Compare what the options' several values make of one kernel."""
-    from irlens.cli.subject import find_reports
-    from irlens.diff.report.comparisons import across, against_first
+class _Sides:
+    """The two sides of a comparison, or several configurations of one kernel.
 
-    if len(asked.tritons) > 1:
-        return across([find_reports(kernel, one, sass=sass) for one in asked.by_triton()])
-    reports = find_reports(kernel, asked, sass=sass)
-    if len(reports) == 1:
-        raise _one_side(kernel)
-    return against_first(reports)
+    Args:
+        before: BEFORE.
+        after: AFTER, ``None`` if the options' values make the sides.
+        configurations: The configurations that the options select.
+        session: Loads or compiles the sides.
+    """
 
+    def __init__(
+        self, before: str, after: str | None, configurations: Configurations, session: "Session"
+    ) -> None:
+        self._before, self._after = before, after
+        self._configurations = configurations
+        self._session = session
 
-def _two(before: str, after: str, asked: Asked, *, sass: bool) -> "Comparisons":
-    from irlens.cli.subject import find_reports
-    from irlens.diff.report.comparisons import match
+    def compare(self, *, sass: bool) -> "Comparisons":
+        """Return the comparison of the reports; ``sass`` includes the machine code."""
+        from irlens.diff.report.comparisons import across, against_first, match
 
-    asked_before, asked_after = _for_each(before, after, asked)
-    comparisons = match(
-        find_reports(before, asked_before, sass=sass), find_reports(after, asked_after, sass=sass)
-    )
-    if not comparisons.pairs:
-        raise _nothing_in_common(before, after)
-    return comparisons
+        read, configurations = self._session.reports, self._configurations
+        if self._after is not None:
+            before, after = self._split_options(self._after)
+            comparisons = match(
+                read(self._before, before, sass=sass), read(self._after, after, sass=sass)
+            )
+            if not comparisons.pairs:
+                raise self._nothing_in_common()
+            return comparisons
+        if len(configurations.tritons) > 1:
+            each_triton = configurations.by_triton()
+            return across([read(self._before, one, sass=sass) for one in each_triton])
+        reports = read(self._before, configurations, sass=sass)
+        if len(reports) == 1:
+            raise self._one_side()
+        return against_first(reports)
 
+    def compare_code(self, stages: str, context: int) -> "CodeComparisons":
+        """Return the comparison of the code of some stages, with lines of context."""
+        from irlens.diff.code import check_stages
+        from irlens.diff.code.captures import compare_across, compare_sets
 
-def _code(
-    before: str, after: str | None, asked: Asked, stages: str, context: int
-) -> "CodeComparisons":
-    """Compare the code of two sides, or of what the options' several values make of one."""
-    from irlens.cli.subject import find_captures
-    from irlens.diff.code import check_stages
-    from irlens.diff.code.captures import compare_across, compare_sets
-
-    names = check_stages(stages.split(","))
-    if after is None:
-        tritons = list(asked.by_triton()) if asked.tritons else [asked]
-        sides = [find_captures(before, one) for one in tritons]
+        names = check_stages(stages.split(","))
+        read, configurations = self._session.captures, self._configurations
+        if self._after is not None:
+            before, after = self._split_options(self._after)
+            captures = read(self._before, before), read(self._after, after)
+            comparisons = compare_sets(*captures, names, context=context)
+            if not comparisons.pairs:
+                raise self._nothing_in_common()
+            return comparisons
+        each_triton = configurations.by_triton() if configurations.tritons else [configurations]
+        sides = [read(self._before, one) for one in each_triton]
         if len(sides) == len(sides[0]) == 1:
-            raise _one_side(before)
+            raise self._one_side()
         return compare_across(sides, names, context=context)
-    asked_before, asked_after = _for_each(before, after, asked)
-    found = compare_sets(
-        find_captures(before, asked_before),
-        find_captures(after, asked_after),
-        names,
-        context=context,
-    )
-    if not found.pairs:
-        raise _nothing_in_common(before, after)
-    return found
 
+    def _split_options(self, after: str) -> tuple[Configurations, Configurations]:
+        """Return the configurations of each side: options apply to the side not yet compiled."""
+        compiled = is_compiled(self._before), is_compiled(after)
+        if compiled == (True, False):
+            return Configurations(), self._configurations
+        if compiled == (False, True):
+            return self._configurations, Configurations()
+        return self._configurations, self._configurations
 
-def _for_each(before: str, after: str, asked: Asked) -> tuple[Asked, Asked]:
-    """Return the options for each side: they are for the one that is still to be compiled."""
-    from irlens.cli.subject import is_compiled
+    def _one_side(self) -> IrlensError:
+        return IrlensError(
+            f"{self._before} alone is one side of a comparison",
+            hint="name a second, or give an option several values: --num-stages 2,4",
+        )
 
-    if is_compiled(before) == is_compiled(after):
-        return asked, asked
-    return (Asked(), asked) if is_compiled(before) else (asked, Asked())
-
-
-def _one_side(kernel: str) -> IrlensError:
-    return IrlensError(
-        f"{kernel} alone is one side of a comparison",
-        hint="name a second, or give an option several values: --num-stages 2,4",
-    )
-
-
-def _nothing_in_common(before: str, after: str) -> IrlensError:
-    return IrlensError(
-        f"{before} and {after} have no kernel in common",
-        hint="`irlens inspect` shows what each holds",
-    )
+    def _nothing_in_common(self) -> IrlensError:
+        return IrlensError(
+            f"{self._before} and {self._after} have no kernel in common",
+            hint="`irlens inspect` shows the kernels of each",
+        )

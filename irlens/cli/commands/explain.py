@@ -2,8 +2,7 @@
 
 import click
 
-from irlens.cli import output
-from irlens.cli.exits import Exit
+from irlens.cli import Exit, output
 
 
 @click.command(short_help="Say what a finding means and what to do about it.")
@@ -20,13 +19,11 @@ def command(finding: str | None) -> Exit:
         text = checks.documentation(checks.find_check(finding))
         output.write(_with_headings(text) if color else text, None, paged=True)
         return Exit.OK
-    from irlens.cli.table import table
-
     header = ("code", "name", "severity", "what is found")
     rows = [
         (check.CODE, check.NAME, check.SEVERITY, checks.summary(check)) for check in checks.checks()
     ]
-    output.write(table(header, rows, right=set(), color=color), None, paged=True)
+    output.write(output.table(header, rows, right=set()), None, paged=True)
     return Exit.OK
 
 

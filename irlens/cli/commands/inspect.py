@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from irlens.cli import completing, output
-from irlens.cli.exits import Exit
-from irlens.cli.options import KernelOptions, asked, kernel_options
+from irlens.cli import Exit, output
+from irlens.cli.options import KernelOptions, complete_kernels, kernel_options, selected
 from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
 from irlens.render import DETAILS, Detail
 
 if TYPE_CHECKING:  # running the command loads them
-    from irlens.cli.watching import Show
+    from irlens.cli.watch import Show
     from irlens.model.capture import Capture
     from irlens.model.code import CodeComparisons
     from irlens.model.listing import Listing
     from irlens.model.report import Report
 
-#: Half a megabyte each is as much as a browser likes to hold.
-_MOST_LISTED = 32
+#: Kernels with code on one page: half a megabyte each, near the limit of a browser.
+_MAX_LISTINGS = 32
 
 _HELP = """Show what the compiler made of KERNEL.
 
@@ -29,7 +28,7 @@ package.module:kernel, a capture, a Triton cache or one entry of it, a single ar
 (x.ptx, x.cubin, x.ttgir, ...), a saved JSON report, or - for an artifact or a report
 on stdin.
 
-An option with several comma-separated values asks for each of them.
+An option with several comma-separated values selects one configuration for each.
 
 \b
 irlens inspect softmax --num-stages 2,4 --target a100,h100
@@ -42,55 +41,44 @@ irlens inspect softmax --line 51
 irlens inspect softmax --watch
 irlens inspect ~/.triton/cache
 """
+_DETAIL_HELP: dict[Detail, str] = {
+    "pressure": "Show live registers by line, in PTX and in the machine code.",
+    "pipelines": "Show every pipeline in full, and each load of the loops.",
+    "memory": "Show the allocations in shared memory.",
+    "mix": "Show every instruction class.",
+}
 
 
 class _Options(KernelOptions, WritingOptions):
-    """Those that this command shares with others."""
+    """Options shared with other commands."""
 
 
 @click.command(help=_HELP, short_help="Show what the compiler made of a kernel.")
-@click.argument("kernel", shell_complete=completing.kernels)
+@click.argument("kernel", shell_complete=complete_kernels)
 @kernel_options
 @click.option("--stage", metavar="NAME", help="Print one stage: ttir, ttgir, llir, ptx, sass, ...")
-@click.option("--interleave", is_flag=True, help="With --stage: print the Python in between.")
+@click.option("--interleave", is_flag=True, help="With --stage: insert the Python source.")
 @click.option(
     "--annotate",
     is_flag=True,
-    help="With --stage: print line numbers, live registers, pipelines and loops beside it.",
+    help="With --stage: print line numbers, live registers, pipelines and loops in a gutter.",
 )
 @click.option(
-    "--line",
-    "place",
-    metavar="N|FILE:N",
-    help="Print what became of a line of Python at every stage.",
+    "--line", "place", metavar="N|FILE:N", help="Print the code of a Python line at every stage."
 )
 @click.option(
-    "--pressure",
-    "details",
-    flag_value="pressure",
-    multiple=True,
-    help="Show live registers by line, in ptx and in the machine code.",
+    "--pressure", "details", flag_value="pressure", multiple=True, help=_DETAIL_HELP["pressure"]
 )
 @click.option(
-    "--pipelines",
-    "details",
-    flag_value="pipelines",
-    multiple=True,
-    help="Show all of every pipeline, and each load of the loops.",
+    "--pipelines", "details", flag_value="pipelines", multiple=True, help=_DETAIL_HELP["pipelines"]
 )
 @click.option(
-    "--memory",
-    "details",
-    flag_value="memory",
-    multiple=True,
-    help="Show where the shared memory goes.",
+    "--memory", "details", flag_value="memory", multiple=True, help=_DETAIL_HELP["memory"]
 )
-@click.option(
-    "--mix", "details", flag_value="mix", multiple=True, help="Show every class of instructions."
-)
-@click.option("--all", "everything", is_flag=True, help="Show all of these.")
-@click.option("--watch", is_flag=True, help="Do it again whenever the kernel is saved.")
-@writing_options("reports")
+@click.option("--mix", "details", flag_value="mix", multiple=True, help=_DETAIL_HELP["mix"])
+@click.option("--all", "everything", is_flag=True, help="Show all of these details.")
+@click.option("--watch", is_flag=True, help="Re-run on every save.")
+@writing_options("reports")  # fmt: skip
 def command(
     kernel: str,
     stage: str | None,
@@ -106,36 +94,37 @@ def command(
     if stage is None:
         for name, is_given in (("--interleave", interleave), ("--annotate", annotate)):
             if is_given:
-                raise click.UsageError(f"{name} needs --stage: which one is to be printed?")
+                raise click.UsageError(f"{name} needs --stage: name the stage to print")
     if stage is not None or place is not None:
         _refuse_report_options(stage, place, ("all",) if everything else details, options)
     if watch:
-        options["pager"] = False  # it would wait for a key, and not for a save
-    from irlens.cli.subject import find_captures, find_inspected, inspected
+        options["pager"] = False  # a pager waits for a key, not for a save
+    from irlens.session.reports import Session
 
+    session, configurations = Session(output.note), selected(options)
+    shown = frozenset(DETAILS if everything else details)
+    # Disassembling the machine code is slow, so it is done only if its registers are shown.
+    sass = "pressure" in shown
     show: Show
     if stage is not None:
-        from irlens.cli.stage import check
+        from irlens.cli.stage import check_name
 
-        check(stage)
+        check_name(stage)
         show = partial(_show_stage, stage, interleave, annotate, options)
     elif place is not None:
         show = partial(_show_line, place, options)
+    elif not watch:
+        _show_reports(session.inspect(kernel, configurations, sass=sass), shown, options)
+        return Exit.OK
     else:
-        shown = frozenset(DETAILS if everything else details)
-        # Machine code is disassembled only for whoever wants to see it: that takes a moment.
-        sass = "pressure" in shown
-        if not watch:
-            _show_reports(find_inspected(kernel, asked(options), sass=sass), shown, options)
-            return Exit.OK
         show = lambda _, captures: _show_reports(  # noqa: E731
-            inspected(kernel, captures, sass=sass), shown, options
+            session.inspect_captures(kernel, captures, sass=sass), shown, options
         )
     if watch:
-        from irlens.cli.watching import watch as watch_saves
+        from irlens.cli.watch import watch as watch_saves
 
-        return watch_saves(kernel, asked(options), show)
-    show([], find_captures(kernel, asked(options)))
+        return watch_saves(kernel, configurations, show)
+    show([], session.captures(kernel, configurations))
     return Exit.OK
 
 
@@ -147,16 +136,16 @@ def _show_stage(
     before: "Sequence[Capture]",
     captures: "Sequence[Capture]",
 ) -> "CodeComparisons | None":
-    """Print a stage; where it has been printed before, print and return what moved in it since."""
+    """Print a stage; after a save, print and return its comparison with the version before."""
     from irlens.cli.stage import show
     from irlens.model.capture import BINARY_STAGES
 
     if before and options["destination"] is None and name not in BINARY_STAGES:
         from irlens.diff.code.captures import compare_sets
 
-        moved = compare_sets(before, captures, [name])
-        write(moved, "code", options)
-        return moved
+        comparisons = compare_sets(before, captures, [name])
+        write(comparisons, "code", options)
+        return comparisons
     show(
         captures,
         name,
@@ -171,11 +160,11 @@ def _show_stage(
 def _show_line(
     place: str, options: _Options, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> None:
-    from irlens.cli.lines import line_report
+    from irlens.cli.line import line_report
 
     color = options["destination"] is None and output.use_color()
-    told = [line_report(capture, place, color=color) for capture in captures]
-    output.write("\n".join(told), options["destination"], paged=options["pager"])
+    texts = [line_report(capture, place, color=color) for capture in captures]
+    output.write("\n".join(texts), options["destination"], paged=options["pager"])
 
 
 def _show_reports(
@@ -189,12 +178,12 @@ def _show_reports(
 
 
 def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Listing]":
-    """Return the text of everything, for a page of it; none of more than a page can hold."""
+    """Return the code of every capture, or none if it is too much for one page."""
     captures = [(capture, report) for capture, report in inspected if capture is not None]
-    if len(captures) > _MOST_LISTED:
+    if len(captures) > _MAX_LISTINGS:
         output.note(
-            f"irlens: the code of {len(captures)} kernels is too much for a page, and left out; "
-            "inspect one of them to see it"
+            f"the page omits the code of {len(captures)} kernels, which is too large; inspect a "
+            "single kernel to see its code"
         )
         return []
     from irlens.report.annotations import list_capture
@@ -205,14 +194,14 @@ def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Lis
 def _refuse_report_options(
     stage: str | None, place: str | None, details: Sequence[str], options: _Options
 ) -> None:
-    """Complain about what has no effect where text is printed as it is."""
-    one = "--stage" if stage is not None else "--line"
-    given = {
+    """Raise ``UsageError`` for options that have no effect on plain text."""
+    option = "--stage" if stage is not None else "--line"
+    others = {
         "--line": stage is not None and place is not None,
         **{f"--{name}": True for name in details},
         f"--format {options['form']}": options["form"] != "text",
         "--summary": options["summary"],
     }
-    for name, is_given in given.items():
+    for name, is_given in others.items():
         if is_given:
-            raise click.UsageError(f"{name} has no effect beside {one}: leave one of them out")
+            raise click.UsageError(f"{name} has no effect with {option}: remove one of them")

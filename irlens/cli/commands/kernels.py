@@ -6,13 +6,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from irlens.cli import output
-from irlens.cli.exits import Exit
-from irlens.cli.records import Form, format_option, write_json
+from irlens.cli import Exit, output
+from irlens.cli.output import ListFormat, format_option, write_json
 
 
-class _Listed(msgspec.Struct, frozen=True):
-    """A kernel and its defaults, as they stand in its description."""
+class _Kernel(msgspec.Struct, frozen=True):
+    """A kernel and the defaults in its description."""
 
     name: str
     function: str
@@ -22,7 +21,7 @@ class _Listed(msgspec.Struct, frozen=True):
     options: dict[str, str]
 
 
-_HELP = """List irlens's samples and the project's own kernels, with their defaults.
+_HELP = """List irlens's sample kernels and the project's own, with their defaults.
 
 A project names the folder of its kernels in its pyproject.toml:
 
@@ -30,50 +29,50 @@ A project names the folder of its kernels in its pyproject.toml:
 [tool.irlens]
 kernels = "my_kernels"
 
-A kernel's file says how to call it in a literal named IRLENS_KERNELS; see the samples.
-Listing reads that literal and runs nothing.
+A kernel's file describes how to call it in a literal named IRLENS_KERNELS; see the samples.
+Listing reads that literal and executes nothing.
 """
 
 
 @click.command(help=_HELP, short_help="List the kernels that can be named without a path.")
-@format_option("How to write the list.")
-def command(form: Form) -> Exit:
+@format_option("Output format.")
+def command(form: ListFormat) -> Exit:
     """List the known kernels."""
     from irlens.compiler.finding import known_files
 
-    listed = [_listed(name, path) for name, path in sorted(known_files().items())]
+    kernels = [_describe(name, path) for name, path in sorted(known_files().items())]
     if form == "json":
-        write_json(listed)
+        write_json(kernels)
         return Exit.OK
     color = output.use_color()
     lines = []
-    for kernel in listed:
+    for kernel in kernels:
         lines.append(f"{click.style(kernel.name, bold=True) if color else kernel.name}")
         lines.append(f"  {kernel.summary}")
         for title, values in (
             ("--arg", kernel.args), ("--set", kernel.constexprs), ("options", kernel.options),
         ):  # fmt: skip
             if values:
-                given = "  ".join(f"{name}={value}" for name, value in values.items())
-                lines.append(f"  {title:<8} {given}")
+                defaults = "  ".join(f"{name}={value}" for name, value in values.items())
+                lines.append(f"  {title:<8} {defaults}")
         lines.append("")
     output.write("\n".join(lines), None, paged=True)
     return Exit.OK
 
 
-def _listed(name: str, path: Path) -> _Listed:
+def _describe(name: str, path: Path) -> _Kernel:
     from irlens.compiler.describe import read_file
     from irlens.model.text import printable_line
 
     source = read_file(path)
-    described = source.description
+    description = source.description
     docstring = ast.get_docstring(ast.parse(source.content)) or ""
     summary = printable_line(docstring.partition("\n")[0])
-    if described is None:
-        return _Listed(name, source.function, summary, {}, {}, {})
-    defaults = [{**described.args, **described.sizes}, described.constexprs, described.options]
+    if description is None:
+        return _Kernel(name, source.function, summary, {}, {}, {})
+    sizes_and_args = {**description.args, **description.sizes}
     args, constexprs, options = (
         {key: printable_line(str(value)) for key, value in values.items() if str(value) != key}
-        for values in defaults
+        for values in (sizes_and_args, description.constexprs, description.options)
     )
-    return _Listed(name, source.function, summary, args, constexprs, options)
+    return _Kernel(name, source.function, summary, args, constexprs, options)

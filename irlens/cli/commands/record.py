@@ -1,4 +1,4 @@
-"""``irlens record``: what a whole program compiles."""
+"""``irlens record``: capture every kernel that a program compiles."""
 
 import os
 import re
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from irlens.cli import output
-from irlens.cli.exits import Exit
+from irlens.cli import Exit, output
 from irlens.cli.options import target_option
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
     from irlens.gpus import Gpu
     from irlens.record import Recording
 
-_HELP = """Run PROGRAM, a Python script, and keep every Triton kernel that it compiles.
+_HELP = """Run PROGRAM, a Python script, and capture every Triton kernel that it compiles.
 
-With a GPU here the program runs on it as always. Without one, or with --target, kernels are
-compiled and their launches do nothing: tensors on "cuda" have a shape and no values. Where a
-program asks for a value it cannot go on; what it has compiled until then is kept.
+With a GPU present, the program runs on it as usual. Without one, or with --target, kernels
+are compiled and launches are no-ops: tensors on "cuda" have a shape and no values. A program
+that reads a value stops there; the kernels compiled so far are kept.
 
-What is kept is a directory of captures: for `irlens tui`, `irlens inspect`, `irlens diff`.
+The result is a directory of captures for `irlens tui`, `irlens inspect` and `irlens diff`.
 
 \b
 irlens record train.py --epochs 1
@@ -35,8 +34,8 @@ irlens record -m pytest tests/test_kernels.py
 
 @click.command(
     help=_HELP,
-    short_help="Run a program and keep the kernels it compiles.",
-    # What follows PROGRAM is the program's.
+    short_help="Run a program and capture the kernels it compiles.",
+    # Everything after PROGRAM belongs to the program.
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @target_option
@@ -47,9 +46,9 @@ irlens record -m pytest tests/test_kernels.py
     "destination",
     metavar="DIRECTORY",
     type=click.Path(path_type=Path),
-    help="Where to keep them.  [default: irlens-PROGRAM]",
+    help="Write the captures to this directory.  [default: irlens-PROGRAM]",
 )
-@click.option("--force", is_flag=True, help="Replace an older recording there.")
+@click.option("--force", is_flag=True, help="Replace an earlier recording.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -67,82 +66,80 @@ def command(
         raise IrlensError(
             f"{program} is not a file", hint="name a Python script, or -m and a module"
         )
-    place = destination or Path(f"irlens-{_short(program)}")
-    _check_place(place, force=force)
-    gpus, pretend = _gpus(target)
-    asked = Program(name=program, is_module=is_module, arguments=arguments)
-    recording = record(asked, place, gpus, pretend=pretend)
-    return _tell(recording, place, pretend=pretend)
+    directory = destination or Path(f"irlens-{_short_name(program)}")
+    _check_destination(directory, force=force)
+    gpus, is_fake = _gpus(target)
+    request = Program(name=program, is_module=is_module, arguments=arguments)
+    recording = record(request, directory, gpus, pretend=is_fake)
+    return _summarize(recording, directory, is_fake=is_fake)
 
 
-def _check_place(place: Path, *, force: bool) -> None:
-    """Complain before the program runs, and not when it has."""
+def _check_destination(directory: Path, *, force: bool) -> None:
+    """Raise ``IrlensError`` before the program runs if its captures could not be written."""
     from irlens.artifacts.store import holds_captures
 
-    if place.exists() and not force:
-        raise IrlensError(f"{place} exists", hint="--force replaces it, -o names another place")
-    if place.exists() and not holds_captures(place):
+    if directory.exists() and not force:
+        raise IrlensError(f"{directory} exists", hint="replace it with --force, or use -o")
+    if directory.exists() and not holds_captures(directory):
         raise IrlensError(
-            f"{place} is not a recording, so it is not replaced", hint="-o names another place"
+            f"{directory} is not a recording, so --force does not replace it",
+            hint="name another directory with -o",
         )
-    there = next(folder for folder in place.absolute().parents if folder.exists())
-    if not (there.is_dir() and os.access(there, os.W_OK)):
-        raise IrlensError(f"cannot write {place}", hint="-o names another place")
+    parent = next(folder for folder in directory.absolute().parents if folder.exists())
+    if not (parent.is_dir() and os.access(parent, os.W_OK)):
+        raise IrlensError(f"cannot write {directory}", hint="name another directory with -o")
 
 
 def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
-    """Return what to compile for, and whether to pretend it: not where one is there unasked."""
-    from irlens import gpus as arch
-    from irlens.cli.subject import DEFAULT_TARGET, known_gpu, tell_default_target
+    """Return the GPUs to compile for, and whether to fake them: all but the one present."""
+    from irlens import gpus
     from irlens.compiler import find_device
+    from irlens.session.reports import Session
 
     if names:
-        return [arch.find(name) for name in names], True
-    if (device := find_device()) is not None:
-        return [known_gpu(device)], False
-    tell_default_target()
-    return [arch.find(DEFAULT_TARGET)], True
+        return [gpus.find(name) for name in names], True
+    device = find_device()
+    return [Session(output.note).default_gpu(device)], device is None
 
 
-def _tell(recording: "Recording", place: Path, *, pretend: bool) -> Exit:
-    """Say what has been kept, and how the program fared."""
-    if pretend:
-        output.note(f"irlens: nothing was computed: {', '.join(_liberties(recording))}")
+def _summarize(recording: "Recording", directory: Path, *, is_fake: bool) -> Exit:
+    """Report the captures and how the program ended."""
+    if is_fake:
+        output.note(f"nothing was computed: {', '.join(_simplifications(recording))}")
     if recording.variants:
-        kept = "  ".join(f"{name} {number}" for name, number in recording.variants.items())
+        kernels = "  ".join(f"{name} {number}" for name, number in recording.variants.items())
         number = sum(recording.variants.values())
-        output.note(f"irlens: kept {plural(number, 'variant')} in {place}:  {kept}")
-        output.note(f"irlens: look at {'it' if number == 1 else 'them'} with  irlens tui {place}")
-    nothing = None if recording.variants else "it had compiled no Triton kernel until then"
+        output.note(f"captured {plural(number, 'variant')} in {directory}:  {kernels}")
+        output.note(f"browse {'it' if number == 1 else 'them'} with  irlens tui {directory}")
+    hint = None if recording.variants else "it had compiled no Triton kernel by then"
     for run in recording.runs:
         if run.stopped:
-            raise IrlensError(f"the program could not go on at {run.stopped}", hint=nothing)
+            raise IrlensError(f"the program could not continue at {run.stopped}", hint=hint)
         if run.code != 0:
-            how = f"with code {run.code}" if run.code > 0 else f"by signal {-run.code}"
-            raise IrlensError(f"the program ended {how}", hint=nothing)
+            how = f"exited with code {run.code}" if run.code > 0 else f"died of signal {-run.code}"
+            raise IrlensError(f"the program {how}", hint=hint)
     if not recording.variants:
         raise IrlensError("the program compiled no Triton kernel")
     return Exit.OK
 
 
-def _liberties(recording: "Recording") -> Iterator[str]:
-    """Say what was done otherwise than on a GPU."""
-    taken = [run.liberties for run in recording.runs]
-    yield "launches did nothing"
-    if compared := sum(each.compared for each in taken):
-        yield f"{plural(compared, 'comparison')} of tensors taken to hold"
-    if uncompiled := sum(each.uncompiled for each in taken):
+def _simplifications(recording: "Recording") -> Iterator[str]:
+    """Yield the differences from a run on a GPU."""
+    counts = [run.liberties for run in recording.runs]
+    yield "launches were no-ops"
+    if compared := sum(each.compared for each in counts):
+        yield f"{plural(compared, 'tensor comparison')} assumed true"
+    if uncompiled := sum(each.uncompiled for each in counts):
         yield f"torch.compile left {plural(uncompiled, 'function')} uncompiled"
-    if untimed := sum(each.untimed for each in taken):
-        yield f"{plural(untimed, 'measurement')} of torch.compile's taken to be all the same"
-    if any(each.attention for each in taken):
-        yield "attention taken to be a flash or memory-efficient kernel's"
-    if blind := sum(each.blind for each in taken):
-        processes = f"{blind} Python process{'es' if blind > 1 else ''}"
-        yield f"{processes} that the program started could not be followed"
+    if untimed := sum(each.untimed for each in counts):
+        yield f"{plural(untimed, 'measurement')} of torch.compile assumed equal"
+    if any(each.attention for each in counts):
+        yield "attention assumed to use a flash or memory-efficient kernel"
+    if untracked := sum(each.blind for each in counts):
+        yield f"{untracked} Python process{'es' if untracked > 1 else ''} of the program untracked"
 
 
-def _short(program: str) -> str:
-    """Return a program's name for a directory: "train" of "scripts/train.py"."""
+def _short_name(program: str) -> str:
+    """Return a program's name for a directory: "train" for "scripts/train.py"."""
     name = Path(program).name.removesuffix(".py")
     return re.sub(r"[^\w.-]", "_", name)

@@ -1,4 +1,4 @@
-"""``irlens sweep``: which configurations of a kernel fit, and what each comes to."""
+"""``irlens sweep``: compile a grid of configurations and show which fit."""
 
 import math
 import os
@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Unpack
 import click
 import msgspec
 
-from irlens.cli import completing, output
-from irlens.cli.exits import Exit
-from irlens.cli.options import Asked, ConfigOptions, asked_configs, config_options
-from irlens.cli.progress import Tell, progress
-from irlens.cli.records import write_json
+from irlens.cli import Exit, output
+from irlens.cli.options import ConfigOptions, complete_kernels, config_options, selected_configs
+from irlens.cli.output import Progress, progress, write_json
 from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
+from irlens.session.subject import Configurations, is_compiled
 
-if TYPE_CHECKING:  # they load what compiles
+if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Device, Request
     from irlens.model.sweep import Trial
     from irlens.sweep.crew import Crew
@@ -28,23 +27,23 @@ if TYPE_CHECKING:  # they load what compiles
 
 _HELP = """Compile a grid of configurations of KERNEL and show which fit.
 
-KERNEL is what `irlens inspect` compiles: a sample's name, path/file.py:kernel or
-package.module:kernel. Every option with several values is an axis; of an autotuned kernel
-what they leave open is taken from its own configurations. Ranges: 1..5, 0..64..16,
-16..256..x2. With --triton 3.6.0,3.9.0 each is compiled by both.
+KERNEL is anything that `irlens inspect` compiles: a sample's name, path/file.py:kernel or
+package.module:kernel. Every option with several values is an axis; the configurations of an
+autotuned kernel provide the values of the other options. Ranges: 1..5, 0..64..16,
+16..256..x2. --triton 3.6.0,3.9.0 compiles each configuration with both.
 
---where chooses what to compile. It may use every constexpr, compile option, size and
-argument, and what is known of the target: arch, sm_count, registers_per_sm, shared_per_sm,
-shared_per_block_optin, ... (`irlens targets --format json` has all).
+--where selects the configurations to compile. It may use every constexpr, compile option,
+size and argument, and the limits of the target: arch, sm_count, registers_per_sm,
+shared_per_sm, shared_per_block_optin, ... (`irlens targets --format json` lists all).
 
---filter chooses among the results and --sort orders them. They use: occupancy (0..1),
-blocks_per_sm, registers, local_bytes, shared_bytes, stages_achieved, stages_at_most,
-stages_requested, bytes_in_flight_per_sm, live_registers, instructions, code_bytes, and after
---measure time_ms. What is unknown meets no condition. Without --sort: what fits first, then
-the fastest, the least local memory, the highest occupancy, the deepest pipeline.
+--filter selects results and --sort orders them. They use: occupancy (0..1), blocks_per_sm,
+registers, local_bytes, shared_bytes, stages_achieved, stages_at_most, stages_requested,
+bytes_in_flight_per_sm, live_registers, instructions, code_bytes, and with --measure time_ms.
+Unknown values never match. Default order: configurations that fit, then the fastest, the
+least local memory, the highest occupancy, the deepest pipeline.
 
-What is compiled is stored. A sweep that is interrupted goes on where it was when the same
-command is given again; times go on only on the same GPU under the same driver.
+Compiled kernels are stored. The same command resumes an interrupted sweep; times are reused
+only on the same GPU with the same driver.
 
 Exits with 0 if some configuration fits, 1 if none does.
 
@@ -56,51 +55,55 @@ irlens sweep matmul --num-stages 1..5 --filter "occupancy >= 0.25 and local_byte
     --sort=-stages_achieved,registers --prune-list configs.json
 irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
 """
-#: Even to plan so many takes minutes.
-_MOST = 100_000
-#: Rows of a table that are shown on a terminal without --all.
+#: Planning more configurations takes minutes.
+_MAX_CONFIGURATIONS = 100_000
+#: Table rows on a terminal without --all.
 _ROWS = 30
 
 
 class _Options(ConfigOptions, WritingOptions):
-    """Those that this command shares with others."""
+    """Options shared with other commands."""
 
 
-def _keys(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
+def _sort_keys(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
     return tuple(key.strip() for key in text.split(",") if key.strip()) if text else ()
 
 
 @click.command(help=_HELP, short_help="Compile a grid of configurations and show which fit.")
-@click.argument("kernel", shell_complete=completing.kernels)
+@click.argument("kernel", shell_complete=complete_kernels)
 @config_options
-@click.option("--where", metavar="EXPR", multiple=True, help="Compile only what meets this.")
 @click.option(
-    "--filter", "filters", metavar="EXPR", multiple=True, help="Show only results that meet this."
+    "--where", metavar="EXPR", multiple=True, help="Compile only matching configurations."
+)
+@click.option(
+    "--filter", "filters", metavar="EXPR", multiple=True, help="Show only matching results."
 )
 @click.option(
     "--sort",
     metavar="[-]FIGURE,...",
-    callback=_keys,
-    help="Order within a target; a minus is for the largest first.",
+    callback=_sort_keys,
+    help="Sort the results of each target; a minus sorts in descending order.",
 )
 @click.option(
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Worker processes.  [default: as many as there are cores]",
+    help="Number of worker processes.  [default: number of cores]",
 )
 @click.option(
-    "--cluster", metavar="ADDRESS", help="Let a Dask cluster do the work: tcp://scheduler:8786."
+    "--cluster", metavar="ADDRESS", help="Compile on a Dask cluster: tcp://scheduler:8786."
 )
-@click.option("--measure", is_flag=True, help="Also time what fits, on the GPU of this machine.")
+@click.option(
+    "--measure", is_flag=True, help="Also time the configurations that fit, on this machine's GPU."
+)
 @click.option(
     "--prune-list",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write what fits, on every target, as JSON for triton.Config.",
+    help="Write the configurations that fit on every target, as JSON for triton.Config.",
 )
-@click.option("--all", "everything", is_flag=True, help="Show every row on a terminal, too.")
+@click.option("--all", "everything", is_flag=True, help="Show every row, also on a terminal.")
 @writing_options("sweep")
 def command(
     kernel: str,
@@ -115,69 +118,73 @@ def command(
     **options: Unpack[_Options],
 ) -> Exit:
     """Sweep one kernel."""
-    from irlens.cli.subject import find_requests, is_compiled, require_triton
-    from irlens.sweep.measuring import require_device
-    from irlens.sweep.pruning import prune_list as fitting
-    from irlens.sweep.run import Wishes, assemble
-
-    if is_compiled(kernel):
-        raise IrlensError(
-            f"{kernel} is compiled already: there is nothing to choose",
-            hint="name the kernel's source, or look at it with `irlens inspect`",
-        )
-    if cluster is not None and jobs is not None:
-        raise click.UsageError("--jobs has no effect beside --cluster, which has its own workers")
+    configurations = selected_configs(options)
+    _check_options(kernel, configurations, cluster, jobs)
     if str(prune_list) == "-" and str(options["destination"] or "-") == "-":
         raise click.UsageError(
             "--prune-list - and the report would both go to stdout: give one of them a file"
         )
-    asked = asked_configs(options)
-    if cluster is not None and asked.tritons:
-        raise click.UsageError(
-            "--triton and --python have no effect beside --cluster: its workers compile with theirs"
-        )
+    from irlens.session.reports import Session
+    from irlens.sweep.measuring import require_device
+    from irlens.sweep.pruning import prune_list as fitting
+    from irlens.sweep.run import Wishes, assemble
+
+    session = Session(output.note)
     wishes = Wishes(where=where, filters=filters, sort=sort)
-    _check_number(asked)
-    requests = list(find_requests(kernel, asked))
+    requests = list(session.requests(kernel, configurations))
     device = require_device(requests) if measure else None
-    for triton in asked.tritons:
-        require_triton(triton)
-    tried = _try_all(requests, wishes, cluster, jobs)
+    for triton in configurations.tritons:
+        session.require_triton(triton)
+    tried = _compile_all(requests, wishes, cluster, jobs)
     with tried.journal:
         if device is not None:
             trials = _measure_all(tried, filters, kernel, device)
             tried = msgspec.structs.replace(tried, trials=trials)
         tried.journal.forget()
-    found = assemble(tried, wishes, device.called if device else None)
+    result = assemble(tried, wishes, device.called if device else None)
     if prune_list is not None:
-        write_json(fitting(tried.trials, found.trials), prune_list)
+        write_json(fitting(tried.trials, result.trials), prune_list)
     on_terminal = options["destination"] is None and sys.stdout.isatty()
-    write(found, "sweep", options, rows=_ROWS if on_terminal and not everything else None)
-    return Exit.OK if any(each.outcome == "fits" for each in found.trials) else Exit.DIFFERENCE
+    write(result, "sweep", options, rows=_ROWS if on_terminal and not everything else None)
+    return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
 
 
-def _check_number(asked: Asked) -> None:
-    compilers = [asked.targets or (None,), asked.tritons or (None,)]
-    axes = [*compilers, *(values for _, values in (*asked.settings, *asked.args))]
-    number = math.prod(len(values) for values in axes)
-    if number > _MOST:
+def _check_options(
+    kernel: str, configurations: Configurations, cluster: str | None, jobs: int | None
+) -> None:
+    """Raise an error for options that contradict each other, or request too much."""
+    if is_compiled(kernel):
         raise IrlensError(
-            f"that makes {count(number)} configurations, and a sweep takes up to {count(_MOST)}",
-            hint="name fewer values: --where, too, looks at every combination",
+            f"{kernel} is already compiled: there is nothing to choose",
+            hint="name the kernel's source, or use `irlens inspect`",
+        )
+    if cluster is not None and jobs is not None:
+        raise click.UsageError("--jobs has no effect with --cluster, which has its own workers")
+    if cluster is not None and configurations.tritons:
+        raise click.UsageError(
+            "--triton and --python have no effect with --cluster: its workers use their own Triton"
+        )
+    compilers = [configurations.targets or (None,), configurations.tritons or (None,)]
+    settings = (*configurations.settings, *configurations.args)
+    number = math.prod(len(values) for values in (*compilers, *(v for _, v in settings)))
+    if number > _MAX_CONFIGURATIONS:
+        raise IrlensError(
+            f"{count(number)} configurations exceed the limit of {count(_MAX_CONFIGURATIONS)}",
+            hint="name fewer values: --where does not reduce this number",
         )
 
 
-def _try_all(
+def _compile_all(
     requests: "list[Request]", wishes: "Wishes", cluster: str | None, jobs: int | None
 ) -> "Tried":
     from irlens.sweep.run import try_all
 
-    crew = _crew(cluster, jobs)
+    workers = _workers(cluster, jobs)
     try:
-        with _interruptible("compiling", "done") as tell:
-            return try_all(requests, crew, wishes, tell)
+        with _interruptible("compiling", "done") as update:
+            return try_all(requests, workers, wishes, update)
     finally:
-        crew.stop()
+        workers.stop()
 
 
 def _measure_all(
@@ -188,43 +195,43 @@ def _measure_all(
     known = Known(tried.journal, device)
     if known.elsewhere:
         others = "; ".join(known.elsewhere)
-        output.note(f"irlens: timing again what was timed on another GPU or driver: {others}")
+        output.note(f"repeating times that were taken on another GPU or driver: {others}")
     try:
-        with _interruptible("measuring", "timed", resumes=known.lasting) as tell:
-            return measured(tried.trials, filters, kernel, device, known, tell)
+        with _interruptible("measuring", "timed", resumes=known.lasting) as update:
+            return measured(tried.trials, filters, kernel, device, known, update)
     except IrlensError:
-        tried.journal.forget()  # it came to its end, if to no time
+        tried.journal.forget()  # the sweep is complete, though without times
         raise
 
 
 @contextmanager
-def _interruptible(label: str, word: str, *, resumes: bool = True) -> Iterator[Tell]:
-    """Show progress, and say how far it came if it is interrupted.
+def _interruptible(label: str, done_word: str, *, resumes: bool = True) -> Iterator[Progress]:
+    """Show progress, and report it if the user interrupts.
 
     Args:
-        label: What goes on: "compiling".
-        word: What is said of those that are done: "timed".
-        resumes: Whether the same command goes on from there.
+        label: The activity: "compiling".
+        done_word: Describes finished items: "timed".
+        resumes: Whether the same command resumes the activity.
     """
     reached = (0, 0)
     try:
         with progress(label) as show:
 
-            def tell(done: int, total: int) -> None:
+            def update(done: int, total: int) -> None:
                 nonlocal reached
                 reached = done, total
                 show(done, total)
 
-            yield tell
+            yield update
     except KeyboardInterrupt:
-        number, total = reached
+        done, total = reached
         if total:
-            goes_on = "; the same command goes on from there" if resumes else ""
-            output.note(f"irlens: {number} of {total} are {word}{goes_on}")
+            hint = "; the same command resumes" if resumes else ""
+            output.note(f"{done} of {total} are {done_word}{hint}")
         raise
 
 
-def _crew(cluster: str | None, jobs: int | None) -> "Crew":
+def _workers(cluster: str | None, jobs: int | None) -> "Crew":
     if cluster is not None:
         from irlens.sweep.cluster import ClusterCrew
 

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from irlens.cli import output
-from irlens.cli.exits import Exit
-from irlens.cli.records import Form, format_option, write_json
+from irlens.cli import Exit, output
+from irlens.cli.output import ListFormat, format_option, write_json
 
 if TYPE_CHECKING:
     from irlens.gpus import Gpu
@@ -18,25 +17,22 @@ _HEADER = (
 _NUMBERS = set(range(3, len(_HEADER)))
 
 
-@click.command(short_help="List the GPUs that can be compiled for, with their limits.")
-@format_option("json has every limit, with the source of each.")
-def command(form: Form) -> Exit:
-    """List the GPUs that --target takes, with their limits.
+@click.command(short_help="List the GPUs to compile for, with their limits.")
+@format_option("Output format; json has every limit, with its source.")
+def command(form: ListFormat) -> Exit:
+    """List the GPUs that --target accepts, with their limits.
 
-    Architectures come first, then products. "SM" is a compute unit or work-group processor for
-    AMD, "block" a workgroup and "warp" a wave; sizes are in bytes. A dash is a figure that the
-    architecture does not fix, a limit that does not exist, or one that no public source states.
+    Architectures come first, then products. For AMD, "SM" is a compute unit or work-group
+    processor, "block" a workgroup and "warp" a wave; sizes are in bytes. A dash is a figure that
+    the architecture does not fix, a limit that does not exist, or one that no public source states.
     """
-    from irlens import gpus as arch
+    from irlens import gpus
 
-    gpus = arch.gpus()
     if form == "json":
-        write_json(gpus, order="sorted")
+        write_json(gpus.gpus(), order="sorted")
         return Exit.OK
-    from irlens.cli.table import table
-
-    rows = [_row(gpu) for gpu in gpus]
-    output.write(table(_HEADER, rows, right=_NUMBERS, color=output.use_color()), None, paged=True)
+    rows = [_row(gpu) for gpu in gpus.gpus()]
+    output.write(output.table(_HEADER, rows, right=_NUMBERS), None, paged=True)
     return Exit.OK
 
 

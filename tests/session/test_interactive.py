@@ -18,10 +18,10 @@ from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
 from irlens.report import inspect
-from irlens.session.bench import Bench
-from irlens.session.compiling import Compiler
-from irlens.session.found import Found, Uncompiled
-from tests.tui.compiled import when_compiling
+from irlens.session.compilation import Compiler
+from irlens.session.entries import Item, Uncompiled
+from irlens.session.interactive import InteractiveSession
+from tests.session.compiled import when_compiling
 from tests.tui.waiting import PATIENCE
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
@@ -35,8 +35,8 @@ def softmax(**settings: ConstexprValue) -> Request:
     return Request(kernel="softmax", target=arch.find("h100").target, settings=settings)
 
 
-def bench_of(path: Path) -> Bench:
-    return Bench(path.name, lambda: load(path), asking=nothing, root=path)
+def bench_of(path: Path) -> InteractiveSession:
+    return InteractiveSession(path.name, lambda: load(path), request_for=nothing, root=path)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_many_captures_are_read_by_other_processes(tmp_path: Path) -> None:
 def test_what_if_nothing_changed_equals_the_report(path: Path) -> None:
     (capture,) = (each for each in load(path) if isinstance(each, Capture))
     report = inspect(capture)
-    saved = Bench("saved", lambda: iter([report]), asking=nothing)
+    saved = InteractiveSession("saved", lambda: iter([report]), request_for=nothing)
     assert report.occupancy is not None
     at = {curve.resource: curve.at for curve in report.occupancy.curves}
     for bench in (bench_of(path), saved):
@@ -136,7 +136,7 @@ def test_the_text_of_a_capture(copy: Path) -> None:
 def test_a_saved_report_has_figures_and_no_code() -> None:
     (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
     report: Report = inspect(capture)
-    bench = Bench("saved", lambda: iter([report]), asking=nothing)
+    bench = InteractiveSession("saved", lambda: iter([report]), request_for=nothing)
     (entry,) = bench.entries()
     assert bench.report(entry.key) == report
     assert bench.stages(entry.key) == ()
@@ -154,10 +154,10 @@ def test_a_kernel_is_compiled_when_it_is_opened(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Compiler, "compile", compile_)
 
-    def find() -> Iterator[Found]:
+    def find() -> Iterator[Item]:
         yield Uncompiled("softmax")
 
-    bench = Bench("all", find, asking=lambda _: softmax())
+    bench = InteractiveSession("all", find, request_for=lambda _: softmax())
     (entry,) = bench.entries()
     assert (entry.config, entry.resources, asked) == (None, None, [])
     assert bench.entry(entry.key) == entry
@@ -187,7 +187,9 @@ def test_what_the_store_holds_twice_is_one_entry(
     assert len({entry.key for entry in named.entries()}) == 3, "named by a relative path"
 
     origins = [(capture, softmax()) for capture in found.values()]
-    bench = Bench("all", lambda: iter(found.values()), asking=nothing, origins=origins)
+    bench = InteractiveSession(
+        "all", lambda: iter(found.values()), request_for=nothing, origins=origins
+    )
     places = {Path(entry.place).parent.name: entry for entry in bench.entries()}
     assert set(places) == {"asked", "edited", "of-another-file"}
 
@@ -221,7 +223,9 @@ def test_a_kernel_is_compiled_once_for_all_that_ask_meanwhile(
         return [capture]
 
     monkeypatch.setattr(Compiler, "compile", compile_)
-    bench = Bench("all", lambda: iter([Uncompiled("softmax")]), asking=lambda _: softmax())
+    bench = InteractiveSession(
+        "all", lambda: iter([Uncompiled("softmax")]), request_for=lambda _: softmax()
+    )
     (entry,) = bench.entries()
     with ThreadPoolExecutor() as threads:
         report = threads.submit(bench.report, entry.key)

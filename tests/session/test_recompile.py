@@ -15,11 +15,11 @@ from irlens.compiler.values import written
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
-from irlens.session import recompiling
-from irlens.session.bench import Bench
-from irlens.session.compiling import Compiler
-from irlens.session.recompiling import request_of, settings_of, source_of, unknown_source
-from tests.tui.compiled import compiled_here, never_asked, when_compiling
+from irlens.session import recompile
+from irlens.session.compilation import Compiler
+from irlens.session.interactive import InteractiveSession
+from irlens.session.recompile import request_of, settings_of, source_of, unknown_source
+from tests.session.compiled import compiled_here, never_asked, when_compiling
 
 ROOT = Path(__file__).parents[2]
 CAPTURES = ROOT / "samples" / "captures"
@@ -87,7 +87,7 @@ def test_a_capture_names_a_source_only_among_known_ones(
     assert isinstance(capture, Capture)
     assert source_of(capture, None) is None
     told = unknown_source(capture)
-    assert "not known: where elsewhere.py lies" in told.message
+    assert "unknown: irlens cannot locate elsewhere.py" in told.message
     assert "irlens tui FOLDER/elsewhere.py:softmax_kernel" in (told.hint or "")
     with pytest.raises(CaptureError, match="no such file"):
         source_of(capture, "gone/softmax.py")
@@ -150,7 +150,7 @@ def test_it_can_be_cancelled_before_the_compiler_runs(monkeypatch: pytest.Monkey
         bench.cancel()
         return request_of(*asked)
 
-    monkeypatch.setattr(recompiling, "request_of", meanwhile)
+    monkeypatch.setattr(recompile, "request_of", meanwhile)
     with pytest.raises(CaptureError, match="was cancelled"):
         bench.recompile(key, {"BLOCK_SIZE": "4096"})
     monkeypatch.undo()
@@ -161,9 +161,9 @@ def test_without_its_source_nothing_can_be_chosen(tmp_path: Path) -> None:
     copy = tmp_path / "x"
     shutil.copytree(CAPTURES / "softmax-h100", copy)
     (copy / "irlens.json").unlink()
-    bench = Bench("x", lambda: load(copy), asking=never_asked)
+    bench = InteractiveSession("x", lambda: load(copy), request_for=never_asked)
     (key,) = {entry.key for entry in bench.entries()}
     for ask in (lambda: bench.settings(key), lambda: bench.recompile(key, {})):
-        with pytest.raises(CaptureError, match=r"known: where softmax\.py lies") as caught:
+        with pytest.raises(CaptureError, match=r"cannot locate softmax\.py") as caught:
             ask()
         assert (caught.value.hint or "").endswith("FOLDER/softmax.py:softmax_kernel")

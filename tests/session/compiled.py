@@ -10,15 +10,15 @@ import pytest
 
 from irlens import gpus as arch
 from irlens.compiler import Request
-from irlens.session.bench import Bench
-from irlens.session.compiling import Compiler
+from irlens.session.compilation import Compiler
+from irlens.session.interactive import InteractiveSession
 
 
 def never_asked(_: str) -> Request:
     raise AssertionError("nothing is compiled by its name here")
 
 
-def compiled_here() -> tuple[Bench, str]:
+def compiled_here() -> tuple[InteractiveSession, str]:
     """Softmax in four stages for an H100; and its key."""
     gpu = arch.find("h100")
     request = Request(
@@ -29,7 +29,9 @@ def compiled_here() -> tuple[Bench, str]:
     )
     captures = Compiler().compile(request)
     origins = [(capture, request) for capture in captures]
-    bench = Bench("softmax", lambda: iter(captures), asking=never_asked, origins=origins)
+    bench = InteractiveSession(
+        "softmax", lambda: iter(captures), request_for=never_asked, origins=origins
+    )
     (key,) = {entry.key for entry in bench.entries()}
     return bench, key
 

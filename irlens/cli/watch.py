@@ -1,0 +1,120 @@
+"""``--watch``: re-run on every save of the kernel."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import click
+
+from irlens.cli import Exit, output
+from irlens.compiler.saves import Saves
+from irlens.diff.code.captures import compare_sets
+from irlens.diff.report.comparisons import match
+from irlens.model.capture import Capture
+from irlens.model.code import CodeComparison, CodeComparisons
+from irlens.model.code_lines import summary
+from irlens.model.errors import IrlensError
+from irlens.model.moved import verdict
+from irlens.model.text import plural, printable_line
+from irlens.session.compilation import Compiler
+from irlens.session.reports import Session, report_of
+from irlens.session.subject import Configurations, is_compiled
+
+#: The assembler's input: the last stage that is readable without a disassembler.
+_CODE_STAGES = ("ptx", "amdgcn")
+
+#: Writes the result for the captures after a save, given those before it (none at first); returns
+#: the comparison of a stage's code if it made one.
+Show: TypeAlias = Callable[[Sequence[Capture], Sequence[Capture]], CodeComparisons | None]
+
+
+def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
+    """Show a kernel's captures, and the differences after each save, until ctrl+c.
+
+    A compile error is shown, and the next save awaited. Each compilation runs in a process of its
+    own, so that it inherits no state from the previous one.
+
+    Args:
+        kernel: KERNEL.
+        configurations: The configurations to compile.
+        show: Receives the captures before and after a save.
+
+    Raises:
+        IrlensError: KERNEL has no source that can be saved.
+    """
+    if is_compiled(kernel):
+        raise IrlensError(
+            f"--watch needs a kernel's source, and {kernel} is already compiled",
+            hint="write path/file.py:kernel, or a kernel's name",
+        )
+    saves = Saves(kernel)
+    before: list[Capture] = []
+    compiler = Compiler()
+    session = Session(output.note, compiler.compile)
+    try:
+        while True:
+            try:
+                after = session.captures(kernel, configurations)
+                _clear()
+                compared = show(before, after)
+                if before:
+                    _show_differences(before, after, compared)
+            except IrlensError as error:
+                saves.failed()
+                _clear()
+                output.show_error(error)
+            else:
+                saves.compiled(after)
+                before = after
+            output.note(f"watching {_file_names(saves.files)}; press ctrl+c to stop")
+            output.note(f"{_file_names(saves.wait())} saved")
+    except KeyboardInterrupt:
+        return Exit.OK
+    finally:
+        compiler.cancel()
+
+
+def _clear() -> None:
+    if sys.stdout.isatty():
+        click.clear()
+
+
+def _show_differences(
+    before: Sequence[Capture], after: Sequence[Capture], compared: CodeComparisons | None
+) -> None:
+    """Write the differences from the last version that compiled to stderr."""
+    figures = match(
+        [report_of(capture) for capture in before],
+        [report_of(capture) for capture in after],
+    )
+    phrases = {pair.setting: verdict(pair) if pair.different else [] for pair in figures.pairs}
+    for code in _compare_code(before, after, compared):
+        if code.different:
+            phrases.setdefault(code.setting, []).append(f"{code.stage}: {summary(code)}")
+    gone = len(figures.removed) + len(figures.unmatched_before)
+    new = len(figures.added) + len(figures.unmatched_after)
+    lines = [f"{name}: {', '.join(e)}".removeprefix(": ") for name, e in phrases.items() if e]
+    lines += [
+        f"{plural(n, 'configuration')} {what}" for n, what in ((gone, "gone"), (new, "new")) if n
+    ]
+    for line in lines:
+        click.secho(printable_line(f"changed: {line}"), bold=True, err=True)
+    if not lines:
+        click.secho("changed: nothing", dim=True, err=True)
+
+
+def _compare_code(
+    before: Sequence[Capture], after: Sequence[Capture], compared: CodeComparisons | None
+) -> list[CodeComparison]:
+    """Return the code comparison of each pair; a stage that ``show`` compared is not repeated."""
+    stages = [name for name in _CODE_STAGES if any(name in capture.stages for capture in after)]
+    known = [pair for pair in compared.pairs if pair.stage in stages] if compared else []
+    others = [name for name in stages if all(pair.stage != name for pair in known)]
+    return known + compare_sets(before, after, others).pairs if others else known
+
+
+def _file_names(files: Sequence[Path]) -> str:
+    """Return "softmax.py and 2 more"."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{files[0].name}{more}"

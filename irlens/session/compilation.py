@@ -1,0 +1,279 @@
+"""Compilation in a child process that can be killed, and the history of compiled entries.
+
+Triton writes to the process's standard error and redirects it while it compiles, and the TUI draws
+there. The child reads a request as JSON on stdin and writes its answer as JSON to stdout.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from irlens.artifacts import store
+from irlens.artifacts.entries import Broken
+from irlens.artifacts.load import load
+from irlens.model.capture import Capture
+from irlens.model.errors import CaptureError, IrlensError
+from irlens.session.entries import key_of
+from irlens.session.reports import report_of
+
+# The first screen appears before anything is compiled, and sooner without these.
+if TYPE_CHECKING:
+    from irlens.compiler import Request
+    from irlens.compiler.saves import Saves
+
+#: Last lines of a dead compiler's output that become a hint.
+_MAX_HINT_LINES = 40
+
+
+class Compiled(msgspec.Struct, frozen=True, tag="done"):
+    """The child's answer after a successful compilation.
+
+    Attributes:
+        entries: Directories of the captures, one for each variant.
+    """
+
+    entries: list[str]
+
+
+class Failed(msgspec.Struct, frozen=True, tag="refused"):
+    """The child's answer if the kernel does not compile; see ``IrlensError``."""
+
+    message: str
+    hint: str | None
+
+
+Answer: TypeAlias = Compiled | Failed
+
+
+class Compiler:
+    """Runs one compilation at a time; ``cancel`` may be called from any thread.
+
+    Attributes:
+        cancels: Number of calls of ``cancel`` so far, for ``compile``.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.cancels = 0
+
+    def compile(self, request: "Request", cancels: int | None = None) -> list[Capture]:
+        """Compile a kernel into the store.
+
+        Args:
+            request: The kernel and its configuration.
+            cancels: ``self.cancels`` at the time of the user's request: a later cancellation
+                counts even if it came before the child was started. Now, if not given.
+
+        Returns:
+            One capture for each variant, never an empty list.
+
+        Raises:
+            CaptureError: The kernel does not compile, another compilation is running, or this one
+                was cancelled.
+        """
+        known = self.cancels if cancels is None else cancels
+        if not self._lock.acquire(blocking=False):
+            raise CaptureError("another kernel is being compiled", hint="wait, or cancel it")
+        store.hold()
+        try:
+            entries = self._run_child(request, known)
+        finally:
+            self._lock.release()
+        loaded = [each for entry in entries for each in load(Path(entry))]
+        captures = [each for each in loaded if not isinstance(each, Broken)]
+        if not captures:
+            raise CaptureError(f"compiling {request.kernel} left no readable capture")
+        return captures
+
+    def cancel(self) -> None:
+        """Abandon the running compilation, if there is one."""
+        self.cancels += 1
+        process = self._process
+        if process is not None:
+            _kill(process)
+
+    def _run_child(self, request: "Request", cancels: int) -> list[str]:
+        """Return the directories of the compiled captures."""
+        with subprocess.Popen(
+            # -P: the working directory is not trusted with modules.
+            [sys.executable, "-P", "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,
+        ) as process:
+            self._process = process
+            if self.cancels != cancels:  # cancelled before there was a process to kill
+                _kill(process)
+            output, errors = process.communicate(msgspec.json.encode(request))
+            self._process = None
+        if self.cancels != cancels:
+            raise CaptureError(f"compiling {request.kernel} was cancelled")
+        try:
+            answer: Answer = msgspec.json.decode(output, type=Answer)
+        except msgspec.DecodeError:
+            raise _died(request.kernel, process.returncode, errors) from None
+        if isinstance(answer, Failed):
+            raise CaptureError(answer.message, hint=answer.hint)
+        return answer.entries
+
+
+class Compilations:
+    """Compiles requests, and remembers the request of each entry.
+
+    Args:
+        origins: Captures that were compiled before, with their requests.
+        key_for: Returns the key under which a capture is listed.
+
+    Attributes:
+        captures: Captures that were compiled here, by key.
+    """
+
+    def __init__(
+        self,
+        origins: "Iterable[tuple[Capture, Request]]",
+        key_for: Callable[[Capture], str],
+    ) -> None:
+        self.captures: dict[str, Capture] = {}
+        self._key_for = key_for
+        self._compiler = Compiler()
+        self._origins = {key_of(capture, 0): (capture, request) for capture, request in origins}
+        self._saves: dict[str, Saves] = {}
+        #: Entries that were recompiled: their source is newer than they are, which is known.
+        self._superseded: set[str] = set()
+
+    def request(self, key: str) -> "Request | None":
+        """Return the request of an entry, ``None`` if unknown."""
+        origin = self._origins.get(key)
+        return origin[1] if origin is not None else None
+
+    @property
+    def cancels(self) -> int:
+        """Number of cancellations so far; see ``Compiler``."""
+        return self._compiler.cancels
+
+    def compile(self, request: "Request", cancels: int) -> dict[str, Capture]:
+        """Compile a kernel, and return its captures by key, at least one.
+
+        Args:
+            request: The kernel and its configuration.
+            cancels: See ``Compiler.compile``.
+
+        Raises:
+            CaptureError: The kernel does not compile, or the compilation was cancelled.
+        """
+        captures = {self._key_for(each): each for each in self._compiler.compile(request, cancels)}
+        self.captures |= captures
+        self._origins |= {key: (capture, request) for key, capture in captures.items()}
+        self._superseded -= captures.keys()
+        return captures
+
+    def compile_listed(self, key: str, request: "Request", cancels: int) -> dict[str, Capture]:
+        """Compile a kernel that is already listed, and keep the key of its entry."""
+        captures = self.compile(request, cancels)
+        first = next(iter(captures.values()))
+        self.captures[key] = first
+        self._origins[key] = (first, request)
+        return captures | {key: first}
+
+    def recompile(self, key: str) -> dict[str, Capture]:
+        """Compile the request of an entry again, from the current source.
+
+        Raises:
+            CaptureError: The kernel does not compile, or the entry's request is unknown.
+        """
+        cancels = self.cancels
+        request = self.request(key)
+        if request is None:
+            raise CaptureError("the kernel's source is unknown")
+        try:
+            captures = self.compile(request, cancels)
+        except CaptureError:
+            self._saves_of(key).failed()
+            raise
+        if key not in captures:
+            self._superseded.add(key)
+        return captures
+
+    def wait_for_save(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
+        """Wait until an entry's files are saved; see ``Workbench.saved``."""
+        if key not in self._origins:
+            return ""
+        saves = self._saves_of(key)
+        if key in self._superseded:
+            saves.forget()
+        return _names(saves.wait(until, lambda files: take(_names(files))))
+
+    def cancel(self) -> None:
+        """Abandon the compilation of another thread."""
+        self._compiler.cancel()
+
+    def _saves_of(self, key: str) -> "Saves":
+        from irlens.compiler.saves import Saves
+
+        if key not in self._saves:
+            capture, request = self._origins[key]
+            saves = Saves(request.kernel)
+            saves.compiled([capture])
+            self._saves.setdefault(key, saves)  # two threads may ask at once
+        return self._saves[key]
+
+
+def main() -> None:
+    """Run the child process: compile the request on stdin."""
+    from irlens.compiler import Request
+
+    stdout = os.dup(1)
+    os.dup2(2, 1)  # anything that the compiler prints must not mix with the answer
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+    with os.fdopen(stdout, "wb") as stream:
+        stream.write(msgspec.json.encode(_answer(request)))
+
+
+def _answer(request: "Request") -> Answer:
+    from irlens.compiler import capture_entries
+
+    try:
+        entries = capture_entries(request)
+    except IrlensError as error:
+        return Failed(error.message, error.hint)
+    for entry in entries:
+        # The report is made here and remembered, so the interface does not wait for it. An error
+        # in it is raised again when the report is requested.
+        with suppress(IrlensError):
+            for capture in load(entry):
+                if isinstance(capture, Capture):
+                    report_of(capture)
+    return Compiled([str(entry) for entry in entries])
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process and its group: ptxas, another Python."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _died(kernel: str, code: int, errors: bytes) -> CaptureError:
+    """Return the error of a child that gave no answer: LLVM may exit by itself."""
+    lines = [line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
+    ending = f"was stopped by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+    hint = "\n".join(lines[-_MAX_HINT_LINES:])
+    return CaptureError(f"the compiler of {kernel} {ending}", hint=hint or None)
+
+
+def _names(files: Iterable[Path]) -> str:
+    return ", ".join(file.name for file in files)
+
+
+if __name__ == "__main__":
+    main()

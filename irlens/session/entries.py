@@ -1,0 +1,235 @@
+"""Entries of the TUI's list: their keys, their content and how they are read in the background."""
+
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.artifacts import store
+from irlens.artifacts.entries import Broken
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.report import Report, Severity
+from irlens.session.reports import report_of
+from irlens.session.workbench import Entry
+
+# The first screen appears before any entry is read, and sooner without these.
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+#: The key of an entry, its capture and the path to display.
+Unread: TypeAlias = tuple[str, Capture, str]
+
+#: Up to this many captures are read in this process: starting a worker takes as long.
+_FEW = 12
+_MAX_WORKERS = 4
+#: Captures per task of a worker: small enough for early results, large enough for low overhead.
+_BATCH = 8
+
+
+class Uncompiled(msgspec.Struct, frozen=True):
+    """A kernel that can be compiled by its name."""
+
+    name: str
+
+
+#: What an entry stands for.
+Item: TypeAlias = Capture | Broken | Report | Uncompiled
+
+
+def key_of(item: Item, index: int) -> str:
+    """Return the key of an entry.
+
+    Args:
+        item: What the entry stands for.
+        index: Index in the listing, for items without a name of their own.
+    """
+    if isinstance(item, Broken):
+        return str(item.path)
+    if isinstance(item, Uncompiled):
+        return item.name
+    if isinstance(item, Report):
+        return f"report {index}"
+    paths = [stage.path for stage in item.stages.values() if stage.path is not None]
+    return f"{paths[0] if paths else index}:{item.kernel}"
+
+
+def display_path(path: Path | None, root: Path | None) -> str:
+    """Return a path to display: relative to a root if it lies below."""
+    if path is None:
+        return ""
+    if root is not None and path != root and path.is_relative_to(root):
+        return str(path.relative_to(root))
+    return str(path)
+
+
+def entry_of_metadata(key: str, capture: Capture, place: str) -> Entry:
+    """Return an entry with the content of Triton's metadata, which is already read."""
+    version = capture.metadata.triton_version if capture.metadata is not None else None
+    if capture.manifest is not None:
+        version = capture.manifest.triton_version
+    return Entry(
+        key=key,
+        kernel=capture.kernel,
+        target=capture.target,
+        triton_version=version,
+        config=capture.config,
+        place=place,
+    )
+
+
+def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
+    """Return an entry with what the binary alone says, which takes a millisecond or two to read.
+
+    Args:
+        key: The entry's key.
+        capture: Any capture; the entry of a broken binary says so.
+        place: The path to display.
+    """
+    from irlens.analyze.ledger import Ledger
+    from irlens.analyze.residency import find_gpu, find_occupancy
+    from irlens.analyze.resources import read_demand
+
+    ledger = Ledger()
+    try:
+        gpu = find_gpu(capture, ledger)
+        demand = read_demand(capture, gpu, ledger)
+        occupancy = find_occupancy(capture, gpu, demand, ledger, changes=False)
+    except ArtifactError as error:
+        return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
+    entry = entry_of_metadata(key, capture, place)
+    return replace(entry, resources=demand.resources, occupancy=occupancy)
+
+
+def entry_of_report(key: str, report: Report, place: str) -> Entry:
+    """Return a complete entry."""
+    findings: dict[Severity, int] = {}
+    for finding in report.findings:
+        findings[finding.severity] = findings.get(finding.severity, 0) + 1
+    return Entry(
+        key=key,
+        kernel=report.kernel,
+        target=report.target,
+        triton_version=report.triton_version,
+        config=report.config,
+        resources=report.resources,
+        occupancy=report.occupancy,
+        stages=tuple(
+            (pipeline.achieved_stages, pipeline.requested_stages)
+            for pipeline in report.pipelines
+            if pipeline.achieved_stages is not None
+        ),
+        findings=findings,
+        place=place,
+    )
+
+
+def read_entry(key: str, capture: Capture, place: str) -> Entry:
+    """Return the complete entry of a capture, or one that says why it cannot be read."""
+    try:
+        return entry_of_report(key, report_of(capture), place)
+    except IrlensError as error:
+        return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
+
+
+def read_entries(unread: Sequence[Unread]) -> Iterator[Entry]:
+    """Yield the complete entry of each capture as soon as it is read, in any order.
+
+    Many are read by a pool of processes, which leaves one core to the interface. Closing the
+    iterator drops the tasks that have not begun.
+    """
+    if len(unread) <= _FEW:
+        for key, capture, place in unread:
+            yield read_entry(key, capture, place)
+        return
+    from concurrent.futures import as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    executor = _start_pool()
+    try:
+        batches = [unread[at : at + _BATCH] for at in range(0, len(unread), _BATCH)]
+        for future in as_completed([executor.submit(_read_batch, batch) for batch in batches]):
+            yield from future.result()
+    except BrokenProcessPool:
+        # A worker was killed, perhaps for its memory. The entries so far stay on the screen.
+        return
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _start_pool() -> "Executor":
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context, resource_tracker
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = max(1, min((cores or 1) - 1, _MAX_WORKERS))
+    # A fork would copy the interface's threads in an arbitrary state.
+    context = get_context("spawn")
+    # The tracker inherits stderr, and that of a running Textual app is not a file.
+    with redirect_stderr(sys.__stderr__):
+        resource_tracker.ensure_running()
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=os.nice, initargs=(5,))
+
+
+def _read_batch(batch: Sequence[Unread]) -> list[Entry]:
+    return [read_entry(key, capture, place) for key, capture, place in batch]
+
+
+class Deduplication:
+    """Finds captures that irlens's store holds twice because they were requested in two ways."""
+
+    def __init__(self) -> None:
+        self._seen: defaultdict[bytes, dict[str, Capture]] = defaultdict(dict)
+
+    def canonical_key(self, key: str, capture: Capture) -> str:
+        """Return the key under which an equal capture was seen first; its own if there is none.
+
+        Args:
+            key: The capture's own key.
+            capture: Any capture. One from outside irlens's store never counts as a duplicate.
+        """
+        if capture.directory is None or not _is_stored(capture.directory):
+            return key
+        seen = self._seen[_identity(capture)]
+        for other, duplicate in list(seen.items()):
+            if other == key:
+                return key
+            try:
+                if _is_equal(capture, duplicate):
+                    return other
+            except ArtifactError:  # deleted meanwhile
+                del seen[other]
+        seen[key] = capture
+        return key
+
+
+def _is_stored(directory: Path) -> bool:
+    return directory.resolve().is_relative_to(store.captures().resolve())
+
+
+def _identity(capture: Capture) -> bytes:
+    """Return the facts of a capture that are known without reading its stages."""
+    version = capture.manifest.triton_version if capture.manifest is not None else None
+    facts = (capture.kernel, capture.target, version, capture.config, list(capture.stages))
+    return msgspec.msgpack.encode(facts, order="sorted")
+
+
+def _is_equal(one: Capture, other: Capture) -> bool:
+    """Whether two captures of the same identity have the same stages and Python files.
+
+    Raises:
+        ArtifactError: A stage of ``other`` is gone.
+    """
+    return all(
+        stage.read() == one.stages[name].read() for name, stage in other.stages.items()
+    ) and list(_python(one)) == list(_python(other))
+
+
+def _python(capture: Capture) -> Iterator[tuple[str, str | None]]:
+    return ((name, capture.python(name)) for name in capture.python_files)

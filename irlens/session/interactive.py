@@ -1,0 +1,347 @@
+"""The session behind the TUI: answers from captures, saved reports and kernels to compile."""
+
+import itertools
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irlens.artifacts import store
+from irlens.artifacts.entries import Broken
+from irlens.artifacts.load import load
+from irlens.model.capture import Capture
+from irlens.model.code import CodeComparison
+from irlens.model.comparison import Comparison
+from irlens.model.errors import ArtifactError, CaptureError, IrlensError
+from irlens.model.listing import Occurrences, StageListing
+from irlens.model.report import Occupancy, Report
+from irlens.session import entries
+from irlens.session.compilation import Compilations
+from irlens.session.entries import Item, Uncompiled, key_of
+from irlens.session.reports import Session, report_of
+from irlens.session.subject import Configurations, is_compiled, refuse_options, saved_reports
+from irlens.session.workbench import Entry, Setting
+
+# The first screen appears before any question is asked, and sooner without these.
+if TYPE_CHECKING:
+    from irlens.compiler import Request
+    from irlens.session.what_if import Demand
+
+#: Reports kept in memory; each may hold a pressure curve of a hundred thousand points.
+_MAX_REPORTS = 16
+
+
+def open_session(
+    kernel: str | None, configurations: Configurations, session: Session
+) -> "InteractiveSession":
+    """Return the session of KERNEL, or of everything irlens can list.
+
+    Args:
+        kernel: KERNEL; ``None`` for all stored captures and all known kernels.
+        configurations: The configurations to compile.
+        session: Compiles KERNEL.
+
+    Raises:
+        IrlensError: KERNEL is unknown or does not compile.
+    """
+
+    def request_for(name: str) -> "Request":
+        return next(session.requests(name, Configurations(run=False)))
+
+    if kernel is None:
+        if configurations != Configurations():
+            raise IrlensError("--target, --set and similar options need a KERNEL to compile")
+        return InteractiveSession("all kernels", _everything, request_for, root=store.captures())
+    if is_compiled(kernel):
+        refuse_options(kernel, configurations)
+        saved = saved_reports(kernel)
+        path = Path(kernel).expanduser()
+        find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
+        return InteractiveSession(kernel, find, request_for, root=path)
+    compiled = list(session.compile_all(kernel, configurations))
+    return InteractiveSession(
+        kernel,
+        lambda: iter([capture for capture, _ in compiled]),
+        request_for,
+        origins=compiled,
+        root=store.captures(),
+    )
+
+
+def _everything() -> Iterator[Item]:
+    """Yield the captures of the store, then the known kernels."""
+    from irlens.compiler.finding import known_files
+
+    store.hold()
+    with suppress(ArtifactError):  # nothing has been compiled yet
+        yield from load(store.captures())
+    for name in sorted(known_files()):
+        yield Uncompiled(name)
+
+
+class InteractiveSession:
+    """Implements ``Workbench``.
+
+    Args:
+        title: The subject, as the user named it.
+        find: Yields the items to list; is called again for every listing.
+        request_for: Returns the request that compiles a kernel, by the kernel's name.
+        origins: Captures whose requests are known.
+        root: Displayed paths are relative to it.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        find: Callable[[], Iterator[Item]],
+        request_for: "Callable[[str], Request]",
+        *,
+        origins: "Iterable[tuple[Capture, Request]]" = (),
+        root: Path | None = None,
+    ) -> None:
+        self.title = title
+        self._find = find
+        self._request_for = request_for
+        self._root = root
+        self._items: dict[str, Capture | Report | Uncompiled] = {}
+        self._duplicates = entries.Deduplication()
+        self._compilations = Compilations(
+            origins, lambda capture: self._duplicates.canonical_key(key_of(capture, 0), capture)
+        )
+        self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
+        self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
+        self._demands: dict[str, Demand | None] = {}
+        self._compiling = threading.Lock()
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield each entry by name at once, then with its binary's figures, then complete."""
+        unread: list[entries.Unread] = []
+        for key, item in self._list():
+            if isinstance(item, Broken):
+                place = entries.display_path(item.path, self._root)
+                yield Entry(key=key, kernel=item.path.name, problem=item.reason, place=place)
+                continue
+            if isinstance(item, Uncompiled):
+                # A kernel that was compiled meanwhile is listed as its capture.
+                if self._items.setdefault(key, item) == item:
+                    yield Entry(key=key, kernel=item.name)
+                continue
+            self._items[key] = item
+            if isinstance(item, Report):
+                yield entries.entry_of_report(key, item, "")
+            else:
+                place = self._place(item)
+                yield entries.entry_of_metadata(key, item, place)
+                unread.append((key, item, place))
+        readable: list[entries.Unread] = []
+        for key, capture, place in unread:
+            entry = entries.entry_of_binary(key, capture, place)
+            yield entry
+            if not entry.problem:
+                readable.append((key, capture, place))
+        yield from entries.read_entries(readable)
+
+    def _list(self) -> Iterator[tuple[str, Item]]:
+        """Yield every item once, with its key; captures compiled here come last."""
+        compiled = list(self._compilations.captures.values())
+        listed: set[str] = set()
+        for index, item in enumerate(itertools.chain(self._find(), compiled)):
+            key = key_of(item, index)
+            if isinstance(item, Capture):
+                key = self._duplicates.canonical_key(key, item)
+            if key not in listed:
+                listed.add(key)
+                yield key, item
+
+    def entry(self, key: str) -> Entry:
+        """Return the complete entry; compiles nothing."""
+        item = self._item(key)
+        if isinstance(item, Uncompiled):
+            return Entry(key=key, kernel=item.name)
+        if isinstance(item, Report):
+            return entries.entry_of_report(key, item, "")
+        return entries.read_entry(key, item, self._place(item))
+
+    def report(self, key: str, *, sass: bool = False) -> Report:
+        """Return the report of an entry, which is compiled if needed."""
+        # Several views request the same report at once: one thread makes it, the others wait.
+        with self._reporting[key, sass]:
+            return self._report(key, sass)
+
+    def _report(self, key: str, sass: bool) -> Report:
+        known = self._reports.get((key, sass))
+        if known is not None:
+            self._reports.move_to_end((key, sass))
+            return known
+        item = self._item(key)
+        if isinstance(item, Report):
+            return item
+        report = report_of(self._capture(key), sass=sass)
+        self._reports[key, sass] = report
+        if len(self._reports) > _MAX_REPORTS:
+            self._reports.popitem(last=False)
+        return report
+
+    def single(self) -> str | None:
+        """Return the key of the only entry, ``None`` if there are several.
+
+        Raises:
+            IrlensError: The only entry cannot be read.
+        """
+        items = list(itertools.islice(self._find(), 2))
+        if len(items) != 1:
+            return None
+        (only,) = items
+        if isinstance(only, Broken):
+            raise ArtifactError(f"{only.path}: {only.reason}")
+        key = key_of(only, 0)
+        self._items[key] = only
+        return key
+
+    def kernel(self, key: str) -> str:
+        """Return the kernel's name."""
+        return (self._capture_or_none(key) or self.report(key)).kernel
+
+    def stages(self, key: str) -> Sequence[str]:
+        """Return the stages that can be shown, in the compiler's order."""
+        from irlens.report.annotations import list_stages
+
+        capture = self._capture_or_none(key)
+        return list_stages(capture) if capture else ()
+
+    def python(self, key: str) -> dict[str, str]:
+        """Return the Python files of an entry by name, the kernel's own file first."""
+        capture = self._capture_or_none(key)
+        if capture is None:
+            return {}
+        texts = {name: capture.python(name) for name in capture.python_files}
+        return {name: text for name, text in texts.items() if text is not None}
+
+    def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        """Return a stage line by line."""
+        from irlens.report.annotations import list_stage
+
+        return list_stage(self._capture(key), stage, self.report(key) if annotated else None)
+
+    def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
+        """Return the definitions and uses of a name of a line."""
+        from irlens.report.annotations import occurrences
+
+        return occurrences(self._capture(key), stage, name, line=line)
+
+    def what_if(
+        self, key: str, *, registers: int, shared_bytes: int, num_warps: int
+    ) -> Occupancy | None:
+        """Return the occupancy for other resource demands."""
+        if key not in self._demands:
+            from irlens.session.what_if import demand_of_capture, demand_of_report
+
+            item = self._item(key)
+            self._demands[key] = (
+                demand_of_capture(item)
+                if isinstance(item, Capture)
+                else demand_of_report(self.report(key))
+            )
+        demand = self._demands[key]
+        if demand is None:
+            return None
+        return demand.occupancy(registers=registers, shared_bytes=shared_bytes, num_warps=num_warps)
+
+    def compare(self, before: str, after: str) -> Comparison:
+        """Return the comparison of two entries' reports."""
+        from irlens.diff.report import compare
+
+        return compare(self.report(before), self.report(after))
+
+    def code(self, before: str, after: str, stage: str) -> CodeComparison:
+        """Return the comparison of a stage's code."""
+        from irlens.diff.code import compare_code
+
+        comparison = self.compare(before, after)
+        names = (comparison.before.label, comparison.after.label)
+        return compare_code(self._capture(before), self._capture(after), stage, names=names)
+
+    def settings(self, key: str) -> Sequence[Setting]:
+        """Return the settings that can be changed."""
+        from irlens.session.recompile import settings_of
+
+        capture = self._capture_or_none(key)
+        return settings_of(capture, self._source(key, capture)) if capture is not None else ()
+
+    def recompile(self, key: str, changes: dict[str, str]) -> Entry:
+        """Recompile with changed settings, and return the new entry."""
+        cancels = self._compilations.cancels  # before anything slow
+        from irlens.session.recompile import request_of
+
+        capture = self._capture_or_none(key)
+        if capture is None:
+            raise CaptureError("the kernel's source is unknown")
+        request = request_of(capture, self._source(key, capture), changes)
+        captures = self._compilations.compile(request, cancels)
+        self._items |= captures
+        return self.entry(next(iter(captures)))
+
+    def saved(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
+        """Wait until an entry's source is saved, and return the file's name."""
+        return self._compilations.wait_for_save(key, until, take)
+
+    def remake(self, key: str) -> Entry:
+        """Recompile an entry with its own settings from the current source."""
+        captures = self._compilations.recompile(key)
+        config = self._capture(key).config
+        self._items |= captures
+        # Of an autotuner's configurations the same one, unless it no longer exists.
+        same = (other for other, capture in captures.items() if capture.config == config)
+        return self.entry(next(same, next(iter(captures))))
+
+    def cancel(self) -> None:
+        """Abandon the compilation of another thread."""
+        self._compilations.cancel()
+
+    def explain(self, code: str) -> str:
+        """Return the documentation of a finding, in Markdown."""
+        from irlens import rules
+
+        return rules.documentation(rules.find_check(code))
+
+    def _item(self, key: str) -> Capture | Report | Uncompiled:
+        try:
+            return self._items[key]
+        except KeyError:
+            raise ArtifactError(f"there is no {key}") from None
+
+    def _capture(self, key: str) -> Capture:
+        """Return the capture of an entry, which is compiled if needed."""
+        item = self._item(key)
+        if isinstance(item, Report):
+            raise ArtifactError(
+                "a saved report holds no code", hint="open the capture that it was made from"
+            )
+        if isinstance(item, Capture):
+            return item
+        with self._compiling:  # other requests for it wait for the same compilation
+            if key not in self._compilations.captures:
+                cancels = self._compilations.cancels
+                request = self._request_for(item.name)
+                self._items |= self._compilations.compile_listed(key, request, cancels)
+            return self._compilations.captures[key]
+
+    def _capture_or_none(self, key: str) -> Capture | None:
+        """Return the capture of an entry, ``None`` for a saved report."""
+        return None if isinstance(self._item(key), Report) else self._capture(key)
+
+    def _source(self, key: str, capture: Capture) -> str:
+        """Return the kernel that a capture was compiled from, as the command line names it."""
+        from irlens.session.recompile import source_of, unknown_source
+
+        request = self._compilations.request(key)
+        source = source_of(capture, request.kernel if request is not None else None)
+        if source is None:
+            raise unknown_source(capture)
+        return source
+
+    def _place(self, capture: Capture) -> str:
+        first = next(iter(capture.stages.values())).path if capture.stages else None
+        return entries.display_path(capture.directory or first, self._root)

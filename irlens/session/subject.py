@@ -1,0 +1,146 @@
+"""What the user named, KERNEL on the command line, and the configurations requested of it."""
+
+import itertools
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, TypeAlias
+
+import msgspec
+
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import ArtifactError, IrlensError
+
+if TYPE_CHECKING:  # help needs no report
+    from irlens.model.report import Report
+
+Axis: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+class Configurations(msgspec.Struct, frozen=True, kw_only=True):
+    """The configurations that one command line requests: every combination of its values.
+
+    Attributes:
+        targets: GPUs; empty for the default.
+        settings: Values of each option and constexpr, as written.
+        args: Values of each run-time argument or size, as written.
+        tritons: Versions or interpreters to compile with; empty for the installed Triton.
+        run: Launch the kernel (``True``), only compile (``False``), or launch if possible
+            (``None``).
+    """
+
+    targets: tuple[str, ...] = ()
+    settings: tuple[Axis, ...] = ()
+    args: tuple[Axis, ...] = ()
+    tritons: tuple[str, ...] = ()
+    run: bool | None = None
+
+    def combinations(
+        self,
+    ) -> Iterator[tuple[str | None, dict[str, ConstexprValue], dict[str, ConstexprValue]]]:
+        """Yield target, settings and arguments of every combination, the last option fastest."""
+        from irlens.compiler.values import parse_value
+
+        for target, settings, args in self.as_written():
+            yield target, {name: parse_value(value) for name, value in settings.items()}, dict(args)
+
+    def as_written(self) -> Iterator[tuple[str | None, dict[str, str], dict[str, str]]]:
+        """Yield the same combinations with every value as its text."""
+        for target in self.targets or (None,):
+            for settings in _product(self.settings):
+                for args in _product(self.args):
+                    yield target, settings, args
+
+    def by_triton(self) -> "list[Configurations]":
+        """Return one selection for each Triton."""
+        return [msgspec.structs.replace(self, tritons=(triton,)) for triton in self.tritons]
+
+
+def is_compiled(kernel: str) -> bool:
+    """Whether KERNEL exists in compiled form, so that options have nothing to choose.
+
+    ``softmax`` names the sample even next to a directory of that name; ``./softmax`` names the
+    directory.
+    """
+    if kernel == "-":
+        return True
+    path = Path(kernel).expanduser()
+    if path.suffix == ".py" or ".py:" in kernel:
+        return False
+    if "/" in kernel or path.is_file():
+        return path.exists() or ":" not in kernel
+    if path.is_dir():
+        from irlens.compiler.finding import known_files
+
+        return kernel not in known_files()
+    return False
+
+
+def refuse_options(kernel: str, configurations: Configurations) -> None:
+    """Raise ``IrlensError`` if options select configurations of something already compiled."""
+    if configurations != Configurations():
+        raise IrlensError(
+            f"{kernel} is already compiled: --target, --set and similar options have no effect",
+            hint="remove these options, or name the kernel's source",
+        )
+
+
+def saved_reports(kernel: str) -> "list[Report] | None":
+    """Return the reports in a JSON file that irlens wrote, ``None`` for anything else.
+
+    Args:
+        kernel: KERNEL: a file's name, or "-" for stdin.
+
+    Raises:
+        ArtifactError: The JSON is incomplete, or has another schema version.
+    """
+    from irlens.model.report import SCHEMA, Report
+
+    name = "stdin" if kernel == "-" else kernel
+    try:
+        content = _json(kernel)
+        if content is None:
+            return None
+        document = msgspec.json.decode(content)
+        items = document if isinstance(document, list) else [document]
+        if not items or not all(isinstance(item, dict) and "schema" in item for item in items):
+            return None
+        for item in items:
+            if item["schema"] != SCHEMA:
+                raise ArtifactError(
+                    f"{name}: report of schema {item['schema']!r}; this irlens reads {SCHEMA}",
+                    hint="write the report again with this version of irlens",
+                )
+        return msgspec.convert(items, list[Report])
+    except OSError as error:
+        raise ArtifactError(f"cannot read {name}: {error.strerror}") from error
+    except msgspec.ValidationError as error:
+        raise ArtifactError(f"{name}: incomplete report: {error}") from error
+    except msgspec.DecodeError as error:
+        raise ArtifactError(f"{name}: invalid JSON: {error}") from error
+
+
+def read_stdin() -> bytes:
+    """Return the content of stdin, which is read once and cached."""
+    return _read_stream(sys.stdin)
+
+
+@lru_cache(maxsize=1)
+def _read_stream(stream: TextIO) -> bytes:
+    return stream.buffer.read()
+
+
+def _json(kernel: str) -> bytes | None:
+    """Return the content that may be a saved report: a ``.json`` file, or stdin that looks so."""
+    if kernel == "-":
+        content = read_stdin()
+        return content if content.lstrip()[:1] in (b"{", b"[") else None
+    path = Path(kernel).expanduser()
+    return path.read_bytes() if path.suffix == ".json" and path.is_file() else None
+
+
+def _product(axes: tuple[Axis, ...]) -> Iterator[dict[str, str]]:
+    names = [name for name, _ in axes]
+    for values in itertools.product(*(values for _, values in axes)):
+        yield dict(zip(names, values, strict=True))
