@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.compiler.request import triton_version
+from irlens.compiler.toolchains.versions import triton_version
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -24,7 +24,7 @@ import msgspec
 
 from irlens.check.baseline import NAME, Baseline
 from irlens.check.conditions import Condition, ConditionError, parse_all
-from irlens.compiler.finding import find_project
+from irlens.compiler.sources.lookup import find_project
 from irlens.model.errors import ArtifactError, IrlensError, ParseError, UnknownNameError
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -23,7 +23,7 @@ def complete_kernels(
     _ctx: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the completions of KERNEL: files, and the names of known kernels."""
-    from irlens.compiler.finding import known_files
+    from irlens.compiler.sources.lookup import known_files
 
     try:
         names = [name for name in sorted(known_files()) if name.startswith(incomplete)]

@@ -8,8 +8,8 @@ import msgspec
 
 from irlens.check.baseline import Baseline, Entry, Recipe
 from irlens.check.pairing import RecipeResult
-from irlens.compiler.describe import KernelSource, find_kernel
-from irlens.compiler.finding import known_files
+from irlens.compiler.sources.description import KernelSource, find_kernel
+from irlens.compiler.sources.lookup import known_files
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.session.reports import Session

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import click
 
 from irlens.cli import Exit, output
-from irlens.compiler.saves import Saves
+from irlens.compiler.sources.watcher import SourceWatcher
 from irlens.diff.code.captures import compare_sets
 from irlens.diff.report.comparisons import match
 from irlens.model.capture import Capture
@@ -48,7 +48,7 @@ def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
             f"--watch needs a kernel's source, and {kernel} is already compiled",
             hint="write path/file.py:kernel, or a kernel's name",
         )
-    saves = Saves(kernel)
+    saves = SourceWatcher(kernel)
     before: list[Capture] = []
     compiler = Compiler()
     session = Session(output.note, compiler.compile)

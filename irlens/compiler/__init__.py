@@ -1,15 +1,15 @@
-"""How a kernel becomes artifacts: the only layer that knows Triton and PyTorch.
+"""Compile kernels with Triton and collect the artifacts.
 
-Importing it imports neither; that happens when something has to be compiled.
+The only layer that imports Triton and PyTorch, and only once something has to be compiled.
 """
 
-from irlens.compiler.describe import Description, KernelSource, find_kernel, read_file
-from irlens.compiler.device import Device, find_device
-from irlens.compiler.environments import must_install
-from irlens.compiler.finding import known_files
-from irlens.compiler.make import capture, capture_entries, is_stored
+from irlens.compiler.calls.values import parse_value
+from irlens.compiler.compilation import capture, capture_entries, is_stored
+from irlens.compiler.local_gpu import Device, find_device
 from irlens.compiler.request import Request
-from irlens.compiler.values import parse_value
+from irlens.compiler.sources.description import Description, KernelSource, find_kernel, read_file
+from irlens.compiler.sources.lookup import known_files
+from irlens.compiler.toolchains.environments import needs_install
 
 __all__ = [
     "Description",
@@ -22,7 +22,7 @@ __all__ = [
     "find_kernel",
     "is_stored",
     "known_files",
-    "must_install",
+    "needs_install",
     "parse_value",
     "read_file",
 ]

@@ -1,37 +1,31 @@
-"""What a set of requests comes to, without compiling: every variant, with the values it has.
+"""List the variants that requests expand to, without compiling them.
 
-An autotuned kernel's configurations are in its file, which has to be executed to know them.
+The configurations of an autotuned kernel are only known after executing its file.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.compiler import describe, environments
-from irlens.compiler.call import require, resolve
-from irlens.compiler.describe import Description
-from irlens.compiler.keeping import sha256
-from irlens.compiler.loading import loaded
-from irlens.compiler.make import ONE_AT_A_TIME, not_interpreted
+from irlens.compiler.calls.values import manifest_value
+from irlens.compiler.capture_files import sha256
+from irlens.compiler.kernel_session import KernelSession, open_kernel
 from irlens.compiler.request import Request
-from irlens.compiler.values import recorded
+from irlens.compiler.sources.description import find_kernel
+from irlens.compiler.toolchains import environments
 from irlens.model.config import ConstexprValue
-
-if TYPE_CHECKING:  # importing it imports Triton
-    from irlens.compiler.triton_compat import Kernel
 
 
 class PlannedVariant(msgspec.Struct, frozen=True):
     """One variant of a request.
 
     Attributes:
-        request: The same with nothing left to choose.
-        triton: What tells its compiler from others, see ``request.triton_identity``.
-        names: Every value an expression about it may use: constexprs, compile options, sizes
-            and arguments that are numbers.
+        request: The request with every choice fixed.
+        triton: Identity of its compiler, see ``versions.triton_identity``.
+        names: Values that expressions about the variant may use: constexprs, compile options,
+            sizes and arguments that are numbers.
     """
 
     request: Request
@@ -40,12 +34,12 @@ class PlannedVariant(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What there is to compile.
+    """The variants to compile.
 
     Attributes:
         function: The kernel function's name.
-        variants: In the order of the requests; what is equal is there once.
-        dependencies: sha256 of the kernel's file and of each local one that it loads, by path.
+        variants: Distinct variants in the order of the requests.
+        dependencies: SHA-256 of the kernel's file and of each local import, by path.
     """
 
     function: str
@@ -54,101 +48,84 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def plan(requests: Sequence[Request]) -> Plan:
-    """Return every variant that the requests, all of one kernel, ask for.
+    """Return every variant of some requests for one kernel.
 
-    Each Triton plans its own: the defaults of its options are not another's, and a kernel's file
-    may look at the version. What two names of the same Triton ask for is there once.
+    Each Triton plans its own: compile options have other defaults in each, and a kernel's file
+    may look at the version. Requests that name the same Triton in two ways give one variant.
 
     Raises:
         UnknownNameError: A request names a kernel, constexpr or argument that does not exist.
         CaptureError: The kernel cannot be loaded, or a value is missing.
     """
-    function = describe.find_kernel(requests[0].kernel).function
+    function = find_kernel(requests[0].kernel).function
     variants: dict[bytes, PlannedVariant] = {}
     dependencies: dict[str, str] = {}
     for triton in dict.fromkeys(request.triton for request in requests):
-        asked = [request for request in requests if request.triton == triton]
-        found = _plan_with(triton, asked)
-        dependencies |= found.dependencies
-        for variant in found.variants:
+        planned = _plan_with(triton, [each for each in requests if each.triton == triton])
+        dependencies |= planned.dependencies
+        for variant in planned.variants:
             same = variant.triton, msgspec.structs.replace(variant.request, triton=None)
             variants.setdefault(msgspec.msgpack.encode(same), variant)
     return Plan(function, list(variants.values()), dependencies)
 
 
 def _plan_with(triton: str | None, requests: Sequence[Request]) -> Plan:
-    """Return what one Triton makes of the requests, in their own words."""
-    other = environments.find(triton)
-    if other is None:
+    """Return the plan of one Triton, with the kernel and the Triton named as in the requests."""
+    interpreter = environments.find_interpreter(triton)
+    if interpreter is None:
         return plan_here(requests, environments.identify(triton))
     kernel = requests[0].kernel
-    source = describe.find_kernel(kernel)
-    named = f"{source.path}:{source.function}"
-    there = [msgspec.structs.replace(request, kernel=named) for request in requests]
-    answer = other.carry_out("plan", there)
-    found = msgspec.msgpack.decode(bytes.fromhex(answer), type=Plan)
+    source = find_kernel(kernel)
+    spec = f"{source.path}:{source.function}"
+    absolute = [msgspec.structs.replace(request, kernel=spec) for request in requests]
+    result = interpreter.execute("plan", absolute)
+    planned = msgspec.msgpack.decode(bytes.fromhex(result), type=Plan)
     return msgspec.structs.replace(
-        found,
+        planned,
         variants=[
             msgspec.structs.replace(
                 each, request=msgspec.structs.replace(each.request, kernel=kernel, triton=triton)
             )
-            for each in found.variants
+            for each in planned.variants
         ],
     )
 
 
 def plan_here(requests: Sequence[Request], triton: str) -> Plan:
-    """Do what ``plan`` does with this process's Triton, whichever the requests name.
+    """Return the plan of this process's Triton, whichever Triton the requests name.
 
     Args:
-        requests: What is asked for.
-        triton: What tells this Triton from others.
+        requests: Requests for one kernel.
+        triton: Identity of this Triton.
     """
-    source = describe.find_kernel(requests[0].kernel)
-    with not_interpreted():
-        from irlens.compiler import explain
-        from irlens.compiler import triton_compat as triton_door
-
+    source = find_kernel(requests[0].kernel)
     with (
-        ONE_AT_A_TIME,
-        TemporaryDirectory(prefix="irlens-") as cache,
-        triton_door.private_cache(Path(cache)),
-        loaded(source) as (module, sources),
+        TemporaryDirectory(prefix="irlens-") as workspace,
+        open_kernel(source, Path(workspace), hold_output=False) as session,
     ):
-        kernel = triton_door.find(vars(module), source.function)
-        variants: list[PlannedVariant] = []
-        for request in requests:
-            try:
-                variants += _variants(request, triton, source.description, kernel)
-            except Exception as error:  # whatever the file's own functions may raise
-                raise explain.explain(error, source.function, sources, "") from error
+        variants = [each for request in requests for each in _plan(request, triton, session)]
     return Plan(
         function=source.function,
         variants=variants,
-        dependencies={str(p): sha256(content) for p, content in sources.items()},
+        dependencies={str(p): sha256(content) for p, content in session.sources.items()},
     )
 
 
-def _variants(
-    request: Request, triton: str, description: Description | None, kernel: "Kernel"
-) -> list[PlannedVariant]:
-    """Return one request's variants."""
-    from irlens.compiler import triton_compat as triton_door
+def _plan(request: Request, triton: str, session: KernelSession) -> list[PlannedVariant]:
+    """Return the variants of one request."""
+    from irlens.compiler import triton_compat
 
-    options = triton_door.option_defaults(request.target)
-    call = resolve(request, description, kernel.parameters(), options)
-    with triton_door.compile_only(request.target):
-        args = triton_door.with_descriptors(kernel, triton_door.stand_ins(call.args), call.args)
-        found = triton_door.variants(kernel, args, call.defaults, call.overrides)
-    known = {name: value for name, value in options.items() if isinstance(value, int | None)}
+    kernel = session.kernel
+    with triton_compat.compile_only(request.target):
+        call, expanded = session.expand(request, triton_compat.placeholders)
+    options = triton_compat.option_defaults(request.target)
+    scalars = {name: value for name, value in options.items() if isinstance(value, int | None)}
+    numbers = {name: manifest_value(value) for name, value in call.args.items()}
     variants = []
-    for settings in found:
-        require(kernel.name, kernel.parameters(), call, settings)
-        values = triton_door.plain({**known, **kernel.defaults(), **settings})
-        # A configuration may leave out what another of the same tuner sets.
+    for settings in expanded:
+        values = triton_compat.manifest_values({**scalars, **kernel.defaults(), **settings})
+        # A configuration may omit what another one of the same tuner sets.
         chosen = {name: values.get(name) for name in kernel.tuned()} | request.settings
-        numbers = {name: recorded(value) for name, value in call.args.items()}
         variants.append(
             PlannedVariant(
                 msgspec.structs.replace(request, settings=chosen),

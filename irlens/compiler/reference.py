@@ -1,4 +1,4 @@
-"""A kernel's inputs, and what its PyTorch reference makes of them."""
+"""Run a kernel's PyTorch reference: make its inputs, and compare the kernel's outputs."""
 
 import inspect
 import math
@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from irlens.compiler.describe import Description
-from irlens.compiler.values import Argument, Tensor, tensor_of
+from irlens.compiler.calls.values import Argument, Tensor, tensor_of
+from irlens.compiler.sources.description import Description
 from irlens.model.errors import CaptureError
 
 _SEED = 0
 
 
 class Reference:
-    """The reference function of a kernel, with its outputs and tolerance.
+    """A kernel's reference function, with its inputs, outputs and tolerance.
 
     Args:
-        description: The kernel's.
+        description: The kernel's description.
         module: The loaded file, which has the function.
-        device: Where the tensors are made: PyTorch's "cuda" (AMD too) or "cpu".
+        device: Device of the tensors: PyTorch's "cuda" (AMD too) or "cpu".
 
     Raises:
         CaptureError: The file has no such function.
@@ -29,7 +29,7 @@ class Reference:
         self._description = description
         self._device = device
         self._function: Callable[..., object] | None = None
-        self._reads: Sequence[str] = description.outputs
+        self._inputs: Sequence[str] = description.outputs
         if description.reference is not None:
             function = getattr(module, description.reference, None)
             if not inspect.isfunction(function):
@@ -38,14 +38,14 @@ class Reference:
                     "to compare the outputs with"
                 )
             self._function = function
-            self._reads = list(inspect.signature(function).parameters)
+            self._inputs = list(inspect.signature(function).parameters)
 
     def tensors(self, args: Mapping[str, Argument]) -> dict[str, Any]:
-        """Make the arguments, the same ones on every call.
+        """Return the arguments, the same ones on every call.
 
         Floating-point tensors are normally distributed; integers are 0 or 1, so that they are
         valid as indices too. An output that the reference does not read starts as NaN (an
-        integer one as its smallest value), so that an element never stored is noticed.
+        integer one as its smallest value), so that elements that are never stored show up.
         """
         import torch
 
@@ -55,36 +55,37 @@ class Reference:
             tensor = tensor_of(argument)
             if tensor is None:
                 values[name] = argument
-            elif name in self._description.outputs and name not in self._reads:
+            elif name in self._description.outputs and name not in self._inputs:
                 values[name] = self._unwritten(tensor)
             else:
                 values[name] = self._random(tensor, generator)
         return values
 
-    def expected(self, known: Mapping[str, Any]) -> list[Any] | None:
-        """Return the outputs that the reference computes, on copies of the tensors.
+    def expected(self, arguments: Mapping[str, Any]) -> list[Any] | None:
+        """Return the outputs that the reference computes on copies of the tensors.
 
         Args:
-            known: Arguments and constexprs; the reference gets those that it has parameters for.
+            arguments: Arguments and constexprs; the reference gets those that it has parameters
+                for.
 
         Returns:
-            One tensor for each output, or ``None`` if there is no reference.
+            One tensor per output, or ``None`` if there is no reference.
 
         Raises:
-            CaptureError: The reference and the description do not fit together.
+            CaptureError: The reference does not match the description.
         """
         import torch
 
         if self._function is None:
             return None
-        unknown = [name for name in self._reads if name not in known]
+        unknown = [name for name in self._inputs if name not in arguments]
         if unknown:
             raise CaptureError(
                 f"{self._description.reference} takes {', '.join(unknown)}, "
                 "which the kernel does not have"
             )
-        given = {name: known[name] for name in self._reads}
-        copies = {n: v.clone() if torch.is_tensor(v) else v for n, v in given.items()}
+        inputs = {name: arguments[name] for name in self._inputs}
+        copies = {n: v.clone() if torch.is_tensor(v) else v for n, v in inputs.items()}
         result = self._function(**copies)
         outputs = list(result) if isinstance(result, tuple | list) else [result]
         if len(outputs) != len(self._description.outputs):
@@ -97,18 +98,18 @@ class Reference:
     def compare(
         self, values: Mapping[str, Any], expected: Sequence[Any]
     ) -> tuple[bool, float | None]:
-        """Compare the outputs among ``values`` with what is expected.
+        """Compare the outputs among ``values`` with the expected ones.
 
         Returns:
             Whether all match within the description's tolerance, and the largest absolute
-            difference; ``None`` if it is not a finite number.
+            difference; ``None`` if it is not finite.
         """
         import torch
 
         tolerance = self._description.tolerance
         matches, largest = True, 0.0
-        for name, wanted in zip(self._description.outputs, expected, strict=True):
-            left, right = values[name].double(), wanted.double()
+        for name, reference in zip(self._description.outputs, expected, strict=True):
+            left, right = values[name].double(), reference.double()
             if left.shape != right.shape:
                 raise CaptureError(
                     f"{self._description.reference} returned {name} with the shape "

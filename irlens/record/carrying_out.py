@@ -9,8 +9,8 @@ import msgspec
 from irlens import gpus as arch
 from irlens.analyze.kernels import by_name
 from irlens.artifacts import cubin, hsaco
-from irlens.compiler.after_import import after_import
-from irlens.compiler.fake_cuda import Liberties
+from irlens.compiler.fake_cuda import Deviations
+from irlens.compiler.import_hooks import after_import
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 from irlens.record.order import LAUNCHES, Order
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from irlens.compiler.triton_compat import LoadedFacts
 
 
-def carry_out(order: Order, liberties: Liberties) -> None:
+def carry_out(order: Order, liberties: Deviations) -> None:
     """Do all that an order says of the process that runs the program, or one that it starts.
 
     Args:
@@ -35,7 +35,7 @@ def carry_out(order: Order, liberties: Liberties) -> None:
 
 def _watch(notes: Path) -> None:
     """Write down launches as they come: a program may end by a signal."""
-    from irlens.compiler.launch import Launch
+    from irlens.compiler.capture_files import Launch
     from irlens.compiler.triton_compat import watch_launches
 
     encoder = msgspec.json.Encoder()
@@ -50,7 +50,7 @@ def _watch(notes: Path) -> None:
 
 def _pretend_driver(order: Order, target: Target) -> None:
     """Put a driver in place for Triton."""
-    from irlens.compiler.triton_compat import launch_nowhere
+    from irlens.compiler.triton_compat import install_stub_driver
 
     row = arch.by_arch(target.arch).arch
     known = {
@@ -61,12 +61,12 @@ def _pretend_driver(order: Order, target: Target) -> None:
     if order.sm_count is not None:
         known["multiprocessor_count"] = order.sm_count
     read = _cubin_facts if target.vendor == "nvidia" else _hsaco_facts
-    launch_nowhere(target, known, row.threads_per_block, read)
+    install_stub_driver(target, known, row.threads_per_block, read)
 
 
-def _pretend_torch(order: Order, target: Target, liberties: Liberties) -> None:
+def _pretend_torch(order: Order, target: Target, liberties: Deviations) -> None:
     """Put a GPU in place for PyTorch."""
-    from irlens.compiler.fake_cuda.pretending import pretend_gpu
+    from irlens.compiler.fake_cuda.dispatch import install
     from irlens.compiler.fake_cuda.runtime import GpuFacts
 
     row = arch.by_arch(target.arch).arch
@@ -79,7 +79,7 @@ def _pretend_torch(order: Order, target: Target, liberties: Liberties) -> None:
     }
     if order.sm_count is not None:
         properties["multi_processor_count"] = order.sm_count
-    pretend_gpu(GpuFacts(target=target, name=order.name, properties=properties), liberties)
+    install(GpuFacts(target=target, name=order.name, properties=properties), liberties)
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":

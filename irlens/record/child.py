@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.compiler.after_import import after_import
-from irlens.compiler.fake_cuda import Liberties
+from irlens.compiler.fake_cuda import Deviations
+from irlens.compiler.import_hooks import after_import
 from irlens.record.endings import Telling
 from irlens.record.order import Order
 from irlens.record.processes import STARTED, follow_processes
@@ -33,7 +33,7 @@ def join(order: str, token: str) -> None:
         carried_out = True
         from irlens.record.carrying_out import carry_out
 
-        liberties = Liberties()
+        liberties = Deviations()
         carry_out(read, liberties)
         Telling(liberties, notes).at_end()
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import msgspec
 
-from irlens.compiler.fake_cuda import Liberties
+from irlens.compiler.fake_cuda import Deviations
 from irlens.record.order import ENDING, Ending
 
 
@@ -20,7 +20,7 @@ class Telling:
         notes: The directory for notes.
     """
 
-    def __init__(self, liberties: Liberties, notes: Path) -> None:
+    def __init__(self, liberties: Deviations, notes: Path) -> None:
         self._liberties = liberties
         self._notes = notes
         os.register_at_fork(after_in_child=self._begin_anew)  # which keeps this

@@ -8,9 +8,8 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts.load import load
-from irlens.compiler.keeping import copy_artifacts, keep_sources, write_manifest
-from irlens.compiler.launch import Launch
-from irlens.compiler.request import triton_version
+from irlens.compiler.capture_files import Launch, copy_artifacts, copy_sources, write_manifest
+from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import MANIFEST_SCHEMA, PYTHON_FOLDER, Capture, Manifest
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError
@@ -43,7 +42,7 @@ def captures(notes: Path, build: Path, target: Target) -> None:
         entry = build / f"{len(list(build.iterdir())):0{_DIGITS}}-{capture.kernel}"
         copy_artifacts(Path(place), entry)
         sources = _sources(capture, launches.get(place))
-        keep_sources({path: path.read_bytes() for path in sources}, entry / PYTHON_FOLDER)
+        copy_sources({path: path.read_bytes() for path in sources}, entry / PYTHON_FOLDER)
         write_manifest(_manifest(capture, launches.get(place), sources, target), entry)
 
 

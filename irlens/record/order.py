@@ -2,7 +2,7 @@
 
 import msgspec
 
-from irlens.compiler.fake_cuda import Liberties
+from irlens.compiler.fake_cuda import Deviations
 from irlens.model.config import Target
 
 #: The module that carries an order out.
@@ -46,5 +46,5 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
             nobody has computed.
     """
 
-    liberties: Liberties = msgspec.field(default_factory=Liberties)
+    liberties: Deviations = msgspec.field(default_factory=Deviations)
     stopped: str | None = None

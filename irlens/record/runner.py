@@ -14,7 +14,7 @@ from types import ModuleType
 
 import msgspec
 
-from irlens.compiler.fake_cuda import Liberties, NoValueError
+from irlens.compiler.fake_cuda import Deviations, NoValueError
 from irlens.model.errors import CaptureError
 from irlens.record.carrying_out import carry_out
 from irlens.record.endings import Telling
@@ -35,7 +35,7 @@ def main() -> None:
     notes = Path(order.notes)
     _restore_environment(order)
     follow_processes(told, notes)
-    liberties = Liberties()
+    liberties = Deviations()
     carry_out(order, liberties)
     Telling(liberties, notes)  # of what is forked; of this process it is told below
     stopped = None

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from irlens import gpus
-from irlens.compiler.call import Call, evaluate_grid
-from irlens.compiler.describe import Description
-from irlens.compiler.dtypes import DTYPES, Dtype, dtype_of
-from irlens.compiler.expressions import evaluate
-from irlens.compiler.values import parse_argument, parse_value, recorded, written
+from irlens.compiler.calls.binding import Call, evaluate_grid
+from irlens.compiler.calls.dtypes import DTYPES, Dtype, dtype_of
+from irlens.compiler.calls.expressions import evaluate
+from irlens.compiler.calls.values import format_value, manifest_value, parse_argument, parse_value
+from irlens.compiler.sources.description import Description
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
@@ -74,7 +74,7 @@ def argument_settings(capture: Capture, derivation: Derivation) -> Iterator[Sett
         choices = tuple(_other_dtypes(text)) if isinstance(value, str) else ()
         yield Setting(
             name=name,
-            value=text if isinstance(value, str) else written(value),
+            value=text if isinstance(value, str) else format_value(value),
             choices=(text, *choices) if choices else (),
             follows=derivation.expressions.get(name, ""),
             is_argument=True,
@@ -166,11 +166,11 @@ def _is_derived(
         expected = parse_argument(expression, others, name)
     except CaptureError:
         return False
-    return name in actual and recorded(expected) == _as_recorded(actual[name])
+    return name in actual and manifest_value(expected) == _as_recorded(actual[name])
 
 
 def _as_recorded(value: ConstexprValue) -> ConstexprValue:
-    """Return a constexpr's value in the form of ``recorded``."""
+    """Return a constexpr's value in the form of ``manifest_value``."""
     return str(value) if value is None or isinstance(value, bool) else value
 
 

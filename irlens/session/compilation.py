@@ -27,7 +27,7 @@ from irlens.session.reports import report_of
 # The first screen appears before anything is compiled, and sooner without these.
 if TYPE_CHECKING:
     from irlens.compiler import Request
-    from irlens.compiler.saves import Saves
+    from irlens.compiler.sources.watcher import SourceWatcher
 
 #: Last lines of a dead compiler's output that become a hint.
 _MAX_HINT_LINES = 40
@@ -148,7 +148,7 @@ class Compilations:
         self._key_for = key_for
         self._compiler = Compiler()
         self._origins = {key_of(capture, 0): (capture, request) for capture, request in origins}
-        self._saves: dict[str, Saves] = {}
+        self._saves: dict[str, SourceWatcher] = {}
         #: Entries that were recompiled: their source is newer than they are, which is known.
         self._superseded: set[str] = set()
 
@@ -211,19 +211,19 @@ class Compilations:
             return ""
         saves = self._saves_of(key)
         if key in self._superseded:
-            saves.forget()
+            saves.accept()
         return _names(saves.wait(until, lambda files: take(_names(files))))
 
     def cancel(self) -> None:
         """Abandon the compilation of another thread."""
         self._compiler.cancel()
 
-    def _saves_of(self, key: str) -> "Saves":
-        from irlens.compiler.saves import Saves
+    def _saves_of(self, key: str) -> "SourceWatcher":
+        from irlens.compiler.sources.watcher import SourceWatcher
 
         if key not in self._saves:
             capture, request = self._origins[key]
-            saves = Saves(request.kernel)
+            saves = SourceWatcher(request.kernel)
             saves.compiled([capture])
             self._saves.setdefault(key, saves)  # two threads may ask at once
         return self._saves[key]

@@ -72,7 +72,7 @@ def open_session(
 
 def _everything() -> Iterator[Item]:
     """Yield the captures of the store, then the known kernels."""
-    from irlens.compiler.finding import known_files
+    from irlens.compiler.sources.lookup import known_files
 
     store.hold()
     with suppress(ArtifactError):  # nothing has been compiled yet

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.compiler import Request, find_kernel, known_files, parse_value
-from irlens.compiler.request import triton_version
-from irlens.compiler.values import written
+from irlens.compiler.calls.values import format_value
+from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, UnknownNameError
@@ -197,7 +197,7 @@ def _metadata_options(capture: Capture) -> dict[str, ConstexprValue]:
 
 
 def _setting(name: str, value: ConstexprValue, choices: Sequence[str] = ()) -> Setting:
-    return Setting(name=name, value=written(value), choices=tuple(choices))
+    return Setting(name=name, value=format_value(value), choices=tuple(choices))
 
 
 def _powers_of_two(largest: int) -> list[str]:

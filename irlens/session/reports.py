@@ -152,9 +152,9 @@ class Session:
         Raises:
             IrlensError: The kernel does not compile.
         """
-        from irlens.compiler.messages import head_last_words
+        from irlens.compiler.compiler_output import set_crash_heading
 
-        head_last_words("irlens: error: the compiler ended the process. It said last:\n")
+        set_crash_heading("irlens: error: the compiler ended the process. It said last:\n")
         for request in self.requests(kernel, configurations):
             for capture in self.compile(request):
                 yield capture, request
@@ -165,11 +165,11 @@ class Session:
         Raises:
             IrlensError: The kernel does not compile.
         """
-        from irlens.compiler import capture, is_stored, must_install
+        from irlens.compiler import capture, is_stored, needs_install
 
         if is_stored(request):
             return capture(request)
-        install = must_install(request.triton)
+        install = needs_install(request.triton)
         if install:
             self._announce_install(request.triton)
         message = f"compiling {request.kernel} for {request.target.name} ..."
@@ -223,15 +223,15 @@ class Session:
         Raises:
             IrlensError: The Triton does not exist.
         """
-        from irlens.compiler import environments
-        from irlens.compiler.request import triton_version
+        from irlens.compiler.toolchains import environments
+        from irlens.compiler.toolchains.versions import triton_version
 
         if triton is None:
             triton_version()
             return
-        if environments.must_install(triton):
+        if environments.needs_install(triton):
             self._announce_install(triton)
-        environments.find(triton)
+        environments.find_interpreter(triton)
 
     def _announce_install(self, triton: str | None) -> None:
         self._notify(f"installing Triton {triton}, once ...")

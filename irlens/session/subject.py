@@ -40,7 +40,7 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
         self,
     ) -> Iterator[tuple[str | None, dict[str, ConstexprValue], dict[str, ConstexprValue]]]:
         """Yield target, settings and arguments of every combination, the last option fastest."""
-        from irlens.compiler.values import parse_value
+        from irlens.compiler.calls.values import parse_value
 
         for target, settings, args in self.as_written():
             yield target, {name: parse_value(value) for name, value in settings.items()}, dict(args)
@@ -71,7 +71,7 @@ def is_compiled(kernel: str) -> bool:
     if "/" in kernel or path.is_file():
         return path.exists() or ":" not in kernel
     if path.is_dir():
-        from irlens.compiler.finding import known_files
+        from irlens.compiler.sources.lookup import known_files
 
         return kernel not in known_files()
     return False

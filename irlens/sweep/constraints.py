@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from irlens.compiler.expressions import BUILT_IN, UnknownSizeError, evaluate
+from irlens.compiler.calls.expressions import BUILT_IN, UnknownSizeError, evaluate
 from irlens.gpus import Gpu
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError

@@ -6,9 +6,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.compiler import Device, Request, describe, environments, find_device
-from irlens.compiler.device import bench
-from irlens.compiler.request import installed_triton
+from irlens.compiler import Device, Request, find_device, find_kernel
+from irlens.compiler.local_gpu import timing_identity
+from irlens.compiler.toolchains import environments
+from irlens.compiler.toolchains.versions import installed_triton
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import Timing, Trial
 from irlens.sweep.constraints import passes, waits_for_time
@@ -39,7 +40,7 @@ def require_device(requests: Sequence[Request]) -> Device:
     arch = device.target.arch
     if all(request.target.arch != arch for request in requests):
         raise IrlensError(
-            f"--measure: nothing is compiled for the GPU here, {device.called}",
+            f"--measure: nothing is compiled for the GPU here, {device.label}",
             hint=f"ask for --target {arch}, too",
         )
     here = installed_triton()
@@ -70,7 +71,7 @@ class Known:
 
     def __init__(self, journal: Journal, device: Device) -> None:
         taken = journal.times()
-        self._journal, self._bench = journal, bench(device)
+        self._journal, self._bench = journal, timing_identity(device)
         self.lasting = self._bench is not None
         self.times = taken.pop(self._bench, {}) if self._bench is not None else {}
         self.elsewhere = sorted(taken)
@@ -139,7 +140,7 @@ class _Stopwatch:
     """A process that has the GPU for itself."""
 
     def __init__(self, kernel: str, device: Device) -> None:
-        self._source = describe.find_kernel(kernel)
+        self._source = find_kernel(kernel)
         self._device = device
         self._crew = LocalCrew(1)
 

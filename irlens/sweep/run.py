@@ -7,9 +7,9 @@ from contextlib import ExitStack
 import msgspec
 
 from irlens import gpus as arch
-from irlens.compiler import KernelSource, Request, describe
+from irlens.compiler import KernelSource, Request, find_kernel
 from irlens.compiler.planning import Plan, PlannedVariant
-from irlens.compiler.request import version_of
+from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
@@ -80,7 +80,7 @@ def try_all(
         KeyboardInterrupt: What was done until then is kept for the same sweep.
     """
     check_keys(wishes.sort)
-    source = describe.find_kernel(requests[0].kernel)
+    source = find_kernel(requests[0].kernel)
     plan = _plan(source, requests, crew)
     request = plan.variants[0].request
     check(wishes.filters, {*request.settings, *request.args, *FIGURE_NAMES}, "--filter")

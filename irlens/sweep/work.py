@@ -13,11 +13,11 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from irlens.artifacts import memo
-from irlens.compiler import Request, capture, describe
-from irlens.compiler.finding import samples_folder
-from irlens.compiler.interpreters import CompilerDiedError
+from irlens.compiler import KernelSource, Request, capture, find_kernel
+from irlens.compiler.compilation import measure
 from irlens.compiler.planning import Plan, plan
-from irlens.compiler.timing import measure
+from irlens.compiler.sources.lookup import samples_folder
+from irlens.compiler.toolchains.interpreters import CompilerDiedError
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.sweep import Timing
 from irlens.report import inspect
@@ -70,7 +70,7 @@ class Timed(msgspec.Struct, frozen=True, tag="timed"):
 Answer: TypeAlias = Planned | Done | Timed
 
 
-def order(source: describe.KernelSource, requests: Sequence[Request]) -> bytes:
+def order(source: KernelSource, requests: Sequence[Request]) -> bytes:
     """Return the order to do something with requests that are all of this kernel.
 
     The kernel is named in a way that other processes and machines understand: a sample, which
@@ -144,7 +144,7 @@ def _check(order: Order) -> None:
             f"the worker on {here} has no file {path}",
             hint="put the kernel where every worker finds it under the same path",
         )
-    if hashlib.sha256(describe.find_kernel(kernel).content).hexdigest() != order.content:
+    if hashlib.sha256(find_kernel(kernel).content).hexdigest() != order.content:
         raise IrlensError(
             f"the worker on {here} has another {path}",
             hint="bring its file up to date, or wait until it is no longer being edited",

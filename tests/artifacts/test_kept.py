@@ -14,7 +14,7 @@ from irlens.artifacts import kept, store
 from irlens.artifacts.kept import CAPTURES, Kept, Kind, remove, survey
 from irlens.artifacts.memo import REPORTS
 from irlens.artifacts.tools import DISASSEMBLY
-from irlens.compiler.environments import ENVIRONMENTS
+from irlens.compiler.toolchains.environments import ENVIRONMENTS
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
 from irlens.sweep.journal import SWEEPS

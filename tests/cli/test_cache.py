@@ -130,9 +130,9 @@ def test_an_environment_that_compiles_stays(store: Path, tmp_path: Path) -> None
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from irlens.compiler import interpreters\n"
+        "from irlens.compiler.toolchains import interpreters\n"
         "interpreters.Interpreter(Path(sys.argv[1]), '3.6.0', {}, Path(sys.argv[2]))"
-        ".carry_out('compile', [])\n"
+        ".execute('compile', [])\n"
     )
     slow = tmp_path / "python"
     slow.write_text("#!/bin/sh\necho >&2 started\nexec sleep 900\n")

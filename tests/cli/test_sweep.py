@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 import irlens
-from irlens.compiler.request import triton_version
+from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
 from irlens.model.sweep import Sweep
 
@@ -329,7 +329,7 @@ def test_another_triton_s_answers_are_not_gone_on_with(
 WITH_A_GPU = """
 import os, signal, sys
 import msgspec
-from irlens.compiler import Device, device
+from irlens.compiler import Device, local_gpu as device
 from irlens.model.config import Target
 from irlens.model.sweep import Timing
 from irlens.sweep import measuring

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from irlens.artifacts.load import load
 from irlens.cli.commands.inspect import command
-from irlens.compiler.saves import Saves
+from irlens.compiler.sources.watcher import SourceWatcher
 from irlens.diff.code import captures as code_captures
 from irlens.diff.code import compare_code
 from irlens.model.code import CodeComparison
@@ -105,7 +105,7 @@ def test_a_stage_that_is_shown_is_compared_once(monkeypatch: pytest.MonkeyPatch)
     captures = [list(load(CAPTURES / name)) for name in ("softmax-t4", "softmax-h100")]
     saves, told = iter([[Path("softmax.py")]]), []
 
-    def wait(_: Saves) -> list[Path]:
+    def wait(_: SourceWatcher) -> list[Path]:
         if (files := next(saves, None)) is None:
             raise KeyboardInterrupt
         return files
@@ -114,7 +114,7 @@ def test_a_stage_that_is_shown_is_compared_once(monkeypatch: pytest.MonkeyPatch)
         told.append(compare_code(*arguments, **named))
         return told[-1]
 
-    monkeypatch.setattr(Saves, "wait", wait)
+    monkeypatch.setattr(SourceWatcher, "wait", wait)
     monkeypatch.setattr(Session, "captures", lambda *_: captures.pop(0))
     monkeypatch.setattr(code_captures, "compare_code", compared)
     ran = CliRunner().invoke(command, ["softmax", "--stage", "ptx", "--watch"])

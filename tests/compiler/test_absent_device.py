@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from irlens.compiler.fake_cuda.device import virtual_functions
+from irlens.compiler.fake_cuda.device import vtable_slots
 
 HEADER = """
 struct TORCH_API Hooks {
@@ -27,10 +27,10 @@ struct TORCH_API Hooks {
 
 
 def test_virtual_functions_stand_in_the_order_of_their_declaration() -> None:
-    assert virtual_functions(HEADER) == {
+    assert vtable_slots(HEADER) == {
         "~Hooks": 0, "isBuilt": 2, "hasPrimaryContext": 3, "getDefaultGenerator": 4,
     }  # fmt: skip
 
 
 def test_nothing_declared_is_nowhere() -> None:
-    assert virtual_functions("struct Hooks;") == {}
+    assert vtable_slots("struct Hooks;") == {}

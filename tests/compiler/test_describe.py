@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from irlens.compiler.describe import VARIABLE, find_kernel, read_file
-from irlens.compiler.finding import known_files
+from irlens.compiler.sources.description import VARIABLE, find_kernel, read_file
+from irlens.compiler.sources.lookup import known_files
 from irlens.model.errors import CaptureError, UnknownNameError
 
 TWO_KERNELS = """
@@ -148,8 +148,8 @@ def test_a_project_can_name_its_own_folder(
 def test_listing_imports_neither_triton_nor_torch() -> None:
     code = """
 import sys
-from irlens.compiler.describe import read_file
-from irlens.compiler.finding import known_files
+from irlens.compiler.sources.description import read_file
+from irlens.compiler.sources.lookup import known_files
 assert all(read_file(path).description for path in known_files().values())
 assert not {"triton", "torch", "numpy"} & set(sys.modules), "imported"
 """

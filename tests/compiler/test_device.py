@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from irlens.compiler import device
-from irlens.compiler.device import (
+from irlens.compiler import local_gpu
+from irlens.compiler.local_gpu import (
     Device,
     FunctionFacts,
     amd_device,
     amd_driver,
-    bench,
     nvidia_device,
     nvidia_driver,
     nvidia_function,
+    timing_identity,
 )
 from irlens.model.config import Target
 
-# A driver with one device, as far as device.py asks; the numbers of an H200.
+# A driver with one device, as far as local_gpu.py asks; the numbers of an H200.
 FAKE_DRIVER = """
 #include <string.h>
 int cuInit(unsigned flags) { return flags != 0; }
@@ -87,7 +87,7 @@ def test_a_driver_of_old_does_not_say_which_gpu_it_is(tmp_path: Path) -> None:
     found = nvidia_device(fake_driver(tmp_path, 1, "cuDeviceGetUuid_v2=cuDeviceGetUuid"))
     assert found is not None
     assert found.uuid is None
-    assert bench(found) is None
+    assert timing_identity(found) is None
 
 
 def test_the_driver_has_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,10 +99,10 @@ def test_the_driver_has_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert amd_driver(tmp_path) == f"of Linux {os.uname().release}"
     (tmp_path / "version").write_text("6.10.5\n")
     assert amd_driver(tmp_path) == "6.10.5"
-    monkeypatch.setattr(device, "amd_driver", lambda: "6.10.5")
+    monkeypatch.setattr(local_gpu, "amd_driver", lambda: "6.10.5")
     target = Target(vendor="amd", arch="gfx942", warp_size=64)
-    assert bench(Device(target, 304, None, "0x1f")) == "gfx942, 0x1f, driver 6.10.5"
-    assert bench(Device(target, 304, None)) is None
+    assert timing_identity(Device(target, 304, None, "0x1f")) == "gfx942, 0x1f, driver 6.10.5"
+    assert timing_identity(Device(target, 304, None)) is None
 
 
 def test_without_device_or_driver_there_is_none(tmp_path: Path) -> None:

@@ -19,9 +19,10 @@ import pytest
 
 from irlens.artifacts import locks
 from irlens.artifacts.kept import is_used, remove, survey
-from irlens.compiler import Request, capture_entries, environments, interpreters, is_stored
-from irlens.compiler.interpreters import examine
-from irlens.compiler.request import triton_identity, triton_version
+from irlens.compiler import Request, capture_entries, is_stored
+from irlens.compiler.toolchains import environments, interpreters
+from irlens.compiler.toolchains.interpreters import examine
+from irlens.compiler.toolchains.versions import triton_identity, triton_version
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 
@@ -83,14 +84,14 @@ def request(target: Target, triton: str | None, kernel: str = "vector_add") -> R
 
 
 def test_pip_installs_a_version_once(wheels: Path, private_store: Path) -> None:
-    assert environments.must_install(VERSION)
-    found = environments.find(VERSION)
+    assert environments.needs_install(VERSION)
+    found = environments.find_interpreter(VERSION)
     assert found is not None
     assert found.triton == VERSION
     assert found.path.is_relative_to(private_store / "environments")
     shutil.rmtree(wheels)
-    assert not environments.must_install(VERSION)
-    assert environments.find(VERSION) == found
+    assert not environments.needs_install(VERSION)
+    assert environments.find_interpreter(VERSION) == found
 
 
 def test_pip_names_the_versions_that_there_are(
@@ -105,7 +106,7 @@ def test_pip_names_the_versions_that_there_are(
         environments, "_run", lambda command, _lock: None if "venv" in command else printed
     )
     with pytest.raises(UnknownNameError) as raised:
-        environments.find("3.7.9")
+        environments.find_interpreter("3.7.9")
     assert raised.value.message == "unknown version of Triton '3.7.9'"
     assert raised.value.hint == "did you mean 3.7.1 or 3.7.0 or 3.8.0?"
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
@@ -140,7 +141,7 @@ def test_what_pip_complains_of_is_told(
         environments, "_run", lambda command, _lock: None if "venv" in command else printed
     )
     with pytest.raises(CaptureError) as raised:
-        environments.find(VERSION)
+        environments.find_interpreter(VERSION)
     assert raised.value.message.startswith(f"cannot install Triton {VERSION}: {problem}")
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
 
@@ -148,18 +149,18 @@ def test_what_pip_complains_of_is_told(
 def test_without_venv_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "_run", lambda _command, _lock: "No module named venv\n")
     with pytest.raises(CaptureError, match="No module named venv") as raised:
-        environments.find(VERSION)
+        environments.find_interpreter(VERSION)
     assert "python3-venv" in (raised.value.hint or "")
 
 
 def test_an_environment_that_was_left_half_made_is_made_anew(
     installed: list[str], private_store: Path
 ) -> None:
-    environments.find(VERSION)
+    environments.find_interpreter(VERSION)
     (folder(private_store) / "complete").unlink()
     (folder(private_store) / "half").touch()
-    assert environments.must_install(VERSION)
-    environments.find(VERSION)
+    assert environments.needs_install(VERSION)
+    environments.find_interpreter(VERSION)
     assert installed == ["venv", f"triton=={VERSION}"] * 2
     assert not (folder(private_store) / "half").exists()
 
@@ -167,12 +168,12 @@ def test_an_environment_that_was_left_half_made_is_made_anew(
 def test_an_environment_whose_python_was_removed_is_made_anew(
     installed: list[str], private_store: Path
 ) -> None:
-    environments.find(VERSION)
+    environments.find_interpreter(VERSION)
     python = folder(private_store) / "bin" / "python"
     python.unlink()
     python.symlink_to("/nowhere/python")
-    assert environments.must_install(VERSION)
-    assert environments.find(VERSION) is not None
+    assert environments.needs_install(VERSION)
+    assert environments.find_interpreter(VERSION) is not None
 
 
 def let_go() -> None:
@@ -187,12 +188,12 @@ def test_what_was_found_stays_as_long_as_the_process(
 ) -> None:
     script = (
         "import sys\n"
-        "from irlens.compiler import environments\n"
-        f"environments.find({VERSION!r})\n"
+        "from irlens.compiler.toolchains import environments\n"
+        f"environments.find_interpreter({VERSION!r})\n"
         "print(flush=True)\n"
         "sys.stdin.read()\n"
     )
-    environments.find(VERSION)
+    environments.find_interpreter(VERSION)
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as user:
@@ -203,16 +204,16 @@ def test_what_was_found_stays_as_long_as_the_process(
         ran = subprocess.run(clean, capture_output=True, check=True)
         assert ran.stdout.split()[-1] == b"1", "in use"
         user.kill()
-    assert environments.find(VERSION) is not None
+    assert environments.find_interpreter(VERSION) is not None
     assert installed == ["venv", f"triton=={VERSION}"]
 
 
 def test_what_was_cleaned_away_is_made_anew(installed: list[str], private_store: Path) -> None:
-    environments.find(VERSION)
+    environments.find_interpreter(VERSION)
     let_go()
     (found,) = survey(environments.ENVIRONMENTS)
     assert remove(environments.ENVIRONMENTS, found)
-    again = environments.find(VERSION)
+    again = environments.find_interpreter(VERSION)
     assert installed == ["venv", f"triton=={VERSION}"] * 2
     assert again is not None
     (found,) = survey(environments.ENVIRONMENTS)
@@ -229,16 +230,16 @@ def test_interrupted_it_leaves_nothing(
 
     monkeypatch.setattr(environments, "_run", run)
     with pytest.raises(KeyboardInterrupt):
-        environments.find(VERSION)
+        environments.find_interpreter(VERSION)
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
 
 
 def test_what_outlives_its_irlens_is_waited_for(private_store: Path, tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "from irlens.compiler import environments\n"
+        "from irlens.compiler.toolchains import environments\n"
         "sys.executable = sys.argv[1]\n"
-        f"environments.find({VERSION!r})\n"
+        f"environments.find_interpreter({VERSION!r})\n"
     )
     slow = tmp_path / "venv"
     pid = tmp_path / "pid"
@@ -263,7 +264,7 @@ def test_two_at_once_make_one_environment(installed: list[str]) -> None:
 
     def find() -> object:
         together.wait()
-        return environments.find(VERSION)
+        return environments.find_interpreter(VERSION)
 
     with ThreadPoolExecutor(2) as pool:
         one, two = (each.result() for each in [pool.submit(find), pool.submit(find)])
@@ -280,8 +281,8 @@ def test_nothing_of_this_environment_is_seen_from_another(
 
 def test_what_is_installed_is_used_as_it_is(sm_90: Target, private_store: Path) -> None:
     here = triton_version()
-    assert environments.find(here) is None
-    assert not environments.must_install(here)
+    assert environments.find_interpreter(here) is None
+    assert not environments.needs_install(here)
     assert capture_entries(request(sm_90, here)) == capture_entries(request(sm_90, None))
     assert not (private_store / "environments").exists()
     if here.endswith(".0"):
@@ -326,7 +327,7 @@ class TestAnotherInterpreter:
         path = str(write("import no_such_module\n@triton.jit\ndef k():\n    pass\n"))
         with pytest.raises(CaptureError, match="No module named 'no_such_module'") as raised:
             capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
-        assert (raised.value.hint or "").endswith(f"has to be installed for {sys.executable}, too")
+        assert (raised.value.hint or "").endswith(f"for {sys.executable}, too")
 
     def test_that_it_dies_is_told(self, sm_90: Target, write: Callable[..., Path]) -> None:
         path = str(write("import os\nos.abort()\n@triton.jit\ndef k():\n    pass\n"))
@@ -356,13 +357,15 @@ class TestAnotherInterpreter:
         assert capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
 
     def test_an_environments_folder_will_do(self) -> None:
-        assert environments.find(sys.prefix) == examine(Path(sys.prefix) / "bin" / "python")
+        assert environments.find_interpreter(sys.prefix) == examine(
+            Path(sys.prefix) / "bin" / "python"
+        )
 
     def test_one_without_triton(self, tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)
         python = tmp_path / "bin" / "python"
         with pytest.raises(CaptureError, match="has no Triton") as raised:
-            environments.find(str(python))
+            environments.find_interpreter(str(python))
         assert raised.value.hint == f"{python} -m pip install triton"
 
     @pytest.mark.parametrize(
@@ -370,7 +373,7 @@ class TestAnotherInterpreter:
         [
             ({"python": [3, 9]}, "is Python 3.9, and irlens compiles with 3.11 or newer"),
             ({"triton": "{}/triton/__init__.py"}, "has Triton 3.1.0, and irlens compiles with 3.4"),
-            ({"abi": "cpython-99", "msgspec": False}, "for which irlens has no msgspec to lend"),
+            ({"abi": "cpython-99", "msgspec": False}, "has no msgspec"),
         ],
     )
     def test_one_that_does_not_do(
@@ -391,7 +394,7 @@ class TestAnotherInterpreter:
         python.write_text(f"#!/bin/sh\ncat > /dev/null\ncat <<'end'\n{said}\nend\n")
         python.chmod(0o755)
         with pytest.raises(CaptureError, match=message):
-            environments.find(str(python))
+            environments.find_interpreter(str(python))
 
     def test_what_does_not_answer_may_be_one_all_the_same(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -399,19 +402,21 @@ class TestAnotherInterpreter:
         slow = tmp_path / "python"
         slow.write_text("#!/bin/sh\nexec sleep 900\n")
         slow.chmod(0o755)
-        monkeypatch.setattr(interpreters, "_PATIENCE", 0.2)
-        with pytest.raises(CaptureError, match=r"python has not said within 0\.2 s what it is"):
-            environments.find(str(slow))
+        monkeypatch.setattr(interpreters, "_EXAMINE_TIMEOUT", 0.2)
+        with pytest.raises(CaptureError, match=r"python did not respond within 0\.2 s"):
+            environments.find_interpreter(str(slow))
 
     @pytest.mark.parametrize("name", ["/bin/true", "/bin/cat", "/bin/false"])
     def test_what_is_no_python(self, name: str) -> None:
-        with pytest.raises(CaptureError, match=f"{name} is no Python that irlens can compile with"):
-            environments.find(name)
+        with pytest.raises(
+            CaptureError, match=f"{name} is not a Python that irlens can compile with"
+        ):
+            environments.find_interpreter(name)
 
     @pytest.mark.parametrize("name", ["nowhere/python", "no-such-python", "/etc/passwd", "."])
     def test_what_is_not_there_or_cannot_run(self, name: str) -> None:
         with pytest.raises(CaptureError, match=r"no such (version or )?interpreter"):
-            environments.find(name)
+            environments.find_interpreter(name)
 
 
 @pytest.mark.parametrize("version", ["3.3.1", "2.0", "3"])

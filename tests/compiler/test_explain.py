@@ -191,7 +191,7 @@ except CaptureError as error:
         expected = '--run needs PyTorch, which is not installed\npip install "irlens[run]"\n'
     else:
         expected = (
-            "--run needs a GPU, and PyTorch sees none here\n"
-            "leave --run out: compiling needs no GPU\n"
+            "--run needs a GPU, and PyTorch finds none here\n"
+            "leave out --run: compiling needs no GPU\n"
         )
     assert (done.stdout, done.returncode) == (expected, 0)

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from irlens.compiler import Request, capture, launching, reference
-from irlens.compiler.device import FunctionFacts
+from irlens.compiler.local_gpu import FunctionFacts
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 

@@ -17,7 +17,7 @@ from irlens.compiler import (
 from irlens.compiler import (
     triton_compat as triton_door,
 )
-from irlens.compiler.request import triton_version
+from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError

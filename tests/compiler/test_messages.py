@@ -9,10 +9,10 @@ import pytest
 PROGRAM = """
 import ctypes, os, sys
 from pathlib import Path
-from irlens.compiler.messages import head_last_words, held_back
-head_last_words("irlens: error: it ended\\n")
+from irlens.compiler.compiler_output import redirect_output, set_crash_heading
+set_crash_heading("irlens: error: it ended\\n")
 for number in range(2):
-    with held_back(Path(f"messages{number}.txt")):
+    with redirect_output(Path(f"output{number}.txt")):
         os.write(2, b"error: what LLVM says\\n")
         if sys.argv[1] == "inside":
             ctypes.CDLL(None).exit(1)

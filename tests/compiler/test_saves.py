@@ -12,7 +12,7 @@ import pytest
 import watchfiles
 
 from irlens.artifacts.load import load
-from irlens.compiler.saves import Saves
+from irlens.compiler.sources.watcher import SourceWatcher
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError
 
@@ -46,7 +46,7 @@ def kernel(tmp_path: Path) -> Path:
     return path
 
 
-def noticed(saves: Saves, change: Callable[[], object]) -> list[Path]:
+def noticed(saves: SourceWatcher, change: Callable[[], object]) -> list[Path]:
     """What is noticed of a change that is made while somebody waits."""
     found: list[Path] = []
     stop = threading.Event()
@@ -59,7 +59,7 @@ def noticed(saves: Saves, change: Callable[[], object]) -> list[Path]:
 
 
 def test_a_save_is_noticed_however_it_is_written(kernel: Path) -> None:
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     assert noticed(saves, lambda: kernel.write_text(KERNEL + "# 1")) == [kernel]
     new = kernel.with_name(".k.py.swp")
 
@@ -78,13 +78,13 @@ def test_a_save_is_noticed_however_it_is_written(kernel: Path) -> None:
 
 
 def test_a_save_before_the_waiting_is_noticed(kernel: Path) -> None:
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
     assert saves.wait() == [kernel]
 
 
 def test_what_is_not_taken_is_told_again(kernel: Path) -> None:
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
     told: list[list[Path]] = []
 
@@ -98,7 +98,7 @@ def test_what_is_not_taken_is_told_again(kernel: Path) -> None:
 
 
 def test_the_same_content_is_no_save(kernel: Path) -> None:
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     stop = threading.Event()
     threading.Timer(1.5, stop.set).start()
     kernel.write_text(KERNEL)
@@ -110,7 +110,7 @@ def test_what_it_was_made_of_is_watched(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "lib" / "helper.py"
     helper.parent.mkdir()
     helper.write_text("a = 1")
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     saves.compiled([made_of(KERNEL, {helper: sha256(helper)}, tmp_path)])
     assert saves.files == [kernel, helper]
     assert noticed(saves, lambda: helper.write_text("a = 2")) == [helper]
@@ -119,7 +119,7 @@ def test_what_it_was_made_of_is_watched(kernel: Path, tmp_path: Path) -> None:
 def test_what_was_saved_while_it_was_compiled_is_noticed(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "helper.py"
     helper.write_text("a = 2")
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     saves.compiled([made_of(KERNEL, {helper: "that of a = 1"}, tmp_path / "1")])
     assert saves.wait() == [helper]
     saves.compiled([made_of(KERNEL + "# 1", {helper: sha256(helper)}, tmp_path / "2")])
@@ -127,9 +127,9 @@ def test_what_was_saved_while_it_was_compiled_is_noticed(kernel: Path, tmp_path:
 
 
 def test_what_was_saved_may_be_forgotten(kernel: Path) -> None:
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
-    saves.forget()
+    saves.accept()
     stop = threading.Event()
     stop.set()
     assert saves.wait(stop) == []
@@ -139,13 +139,13 @@ def test_what_was_saved_may_be_forgotten(kernel: Path) -> None:
 def test_after_a_failure_anything_beside_may_mend_it(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "helper.py"
     helper.write_text("a = (")
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     saves.failed()
     assert noticed(saves, lambda: helper.write_text("a = 1")) == [helper]
 
 
 def test_a_folder_that_goes_is_waited_for(kernel: Path, tmp_path: Path) -> None:
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     moved = tmp_path.with_name(f"{tmp_path.name}-moved")
 
     def away_and_back() -> None:
@@ -157,7 +157,7 @@ def test_a_folder_that_goes_is_waited_for(kernel: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_may_be_gone_when_the_waiting_begins(kernel: Path, tmp_path: Path) -> None:
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     moved = tmp_path.with_name(f"{tmp_path.name}-moved")
     tmp_path.rename(moved)
     (moved / "k.py").write_text(KERNEL + "# 1")
@@ -167,7 +167,7 @@ def test_a_folder_may_be_gone_when_the_waiting_begins(kernel: Path, tmp_path: Pa
 def test_a_folder_may_go_just_when_it_is_to_be_watched(
     kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     moved, watch = tmp_path.with_name(f"{tmp_path.name}-moved"), watchfiles.watch
 
     def go(*folders: Path, **options: Any) -> Iterator[object]:
@@ -190,11 +190,11 @@ def test_where_nothing_can_be_watched_it_is_looked_at_again(
         kernel.write_text(KERNEL + "# 1")
         raise OSError("OS file watch limit reached. about [...]")
 
-    saves = Saves(str(kernel))
+    saves = SourceWatcher(str(kernel))
     monkeypatch.setattr(watchfiles, "watch", refuse)
     assert saves.wait() == [kernel]
 
 
 def test_there_has_to_be_a_file(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="no such file"):
-        Saves(str(tmp_path / "k.py"))
+        SourceWatcher(str(tmp_path / "k.py"))

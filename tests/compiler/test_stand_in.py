@@ -7,9 +7,9 @@ import pytest
 from triton.backends.amd.compiler import HIPBackend
 from triton.backends.nvidia.compiler import CUDABackend
 
-from irlens.compiler.dtypes import DTYPES
-from irlens.compiler.triton_compat import stand_ins
-from irlens.compiler.values import Tensor
+from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.calls.values import Tensor
+from irlens.compiler.triton_compat import placeholders
 
 HAVE_TORCH = importlib.util.find_spec("torch") is not None
 SHAPES = [(1,), (3, 5), (7, 1, 9), (2**29,), (2**29 - 1,), (2**31 - 1,), (2**31,)]
@@ -20,7 +20,7 @@ def both(dtype: str, shape: tuple[int, ...]) -> tuple[Any, Any]:
     import torch
 
     tensor = Tensor(DTYPES[dtype], shape)
-    stand_in = stand_ins({"x": tensor})["x"]
+    stand_in = placeholders({"x": tensor})["x"]
     return stand_in, torch.empty(
         shape, dtype=getattr(torch, str(tensor.dtype.torch)), device="meta"
     )

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.compiler.dtypes import DTYPES, dtype_of
-from irlens.compiler.expressions import evaluate
-from irlens.compiler.values import Descriptor, Tensor, parse_argument, parse_value, recorded
+from irlens.compiler.calls.dtypes import DTYPES, dtype_of
+from irlens.compiler.calls.expressions import evaluate
+from irlens.compiler.calls.values import (
+    Descriptor,
+    Tensor,
+    manifest_value,
+    parse_argument,
+    parse_value,
+)
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 
@@ -66,7 +72,7 @@ def test_a_tensor_takes_its_shape_from_expressions() -> None:
     assert tensor == Tensor(DTYPES["fp16"], (4, 4))
     assert isinstance(tensor, Tensor)
     assert tensor.nbytes == 32
-    assert recorded(tensor) == "fp16[4, 4]"
+    assert manifest_value(tensor) == "fp16[4, 4]"
 
 
 def test_a_dtype_alone_keeps_the_shape_of_the_tensor_it_replaces() -> None:
@@ -74,17 +80,19 @@ def test_a_dtype_alone_keeps_the_shape_of_the_tensor_it_replaces() -> None:
     assert parse_argument("bf16", {}, "x", shape_of=before) == Tensor(DTYPES["bf16"], (3, 5))
     with pytest.raises(CaptureError, match="has no shape") as told:
         parse_argument("bf16", {}, "x")
-    assert told.value.hint == "write bf16[1024, 1024]; of a scalar a value, such as 1"
+    assert told.value.hint == (
+        "write bf16[1024, 1024] for a tensor, or a number such as 1 for a scalar"
+    )
 
 
 def test_a_descriptor_has_a_block_that_is_evaluated_last() -> None:
     found = parse_argument("fp16[M, 64]:block[BM, 32]", {"M": 4}, "x")
     assert isinstance(found, Descriptor)
     assert found == Descriptor(Tensor(DTYPES["fp16"], (4, 64)), ("BM", "32"))
-    assert recorded(found) == "fp16[4, 64]:block[BM, 32]"
-    assert found.bound({"BM": 2}, "x").block == (2, 32)
+    assert manifest_value(found) == "fp16[4, 64]:block[BM, 32]"
+    assert found.evaluated({"BM": 2}, "x").block == (2, 32)
     with pytest.raises(CaptureError, match="needs a value of 'BM'"):
-        found.bound({}, "x")
+        found.evaluated({}, "x")
     assert parse_argument(str(found), {}, "x") == found
 
 

@@ -13,7 +13,7 @@ import pytest
 import irlens.gpus
 from irlens.artifacts import cubin, hsaco
 from irlens.compiler import Request, capture, capture_entries
-from irlens.compiler.finding import samples_folder
+from irlens.compiler.sources.lookup import samples_folder
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue, Target
 
@@ -77,9 +77,9 @@ def test_a_sample_compiles_for_every_gpu(
 INTERPRET = """
 import inspect, json, sys, traceback
 import triton.language as tl
-from irlens.compiler.call import Parameter, evaluate_grid, resolve
-from irlens.compiler.describe import find_kernel
-from irlens.compiler.loading import loaded
+from irlens.compiler.calls.binding import Parameter, evaluate_grid, resolve
+from irlens.compiler.sources.description import find_kernel
+from irlens.compiler.sources.loading import loaded
 from irlens.compiler.reference import Reference
 from irlens.compiler.request import Request
 from irlens.model.config import Target

@@ -143,11 +143,11 @@ def test_where_pytorch_does_not_let_it_functions_stay_as_they_are(tmp_path: Path
         tmp_path,
         """
 import torch
-from irlens.compiler.fake_cuda import Liberties
-from irlens.compiler.fake_cuda.compile import compile_nothing
+from irlens.compiler.fake_cuda import Deviations
+from irlens.compiler.fake_cuda.inductor import disable_compile
 
-told = Liberties()
-compile_nothing(told)
+told = Deviations()
+disable_compile(told)
 x = torch.rand(8, device="cuda")
 
 @torch.compile(dynamic=True)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from irlens import rules as checks
 from irlens.analyze.facts import Facts
-from irlens.compiler.request import triton_version
+from irlens.compiler.toolchains.versions import triton_version
 from irlens.isa import ptx
 from irlens.model.report import Finding
 

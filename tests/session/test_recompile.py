@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from irlens import gpus as arch
 from irlens.artifacts.load import load
 from irlens.compiler import Request, parse_value
-from irlens.compiler.values import written
+from irlens.compiler.calls.values import format_value
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
@@ -36,8 +36,8 @@ VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) 
 
 @given(VALUES.filter(lambda value: not isinstance(value, str) or value.strip() == value))
 def test_what_is_written_is_read_as_the_same(value: ConstexprValue) -> None:
-    assert parse_value(written(value)) == value
-    assert type(parse_value(written(value))) is type(value)
+    assert parse_value(format_value(value)) == value
+    assert type(parse_value(format_value(value))) is type(value)
 
 
 def test_the_settings_are_those_that_were_chosen_each_once() -> None:

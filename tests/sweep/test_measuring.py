@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from irlens.compiler import Device, Request
-from irlens.compiler import device as device_module
+from irlens.compiler import local_gpu as device_module
 from irlens.compiler.planning import Plan, PlannedVariant
-from irlens.compiler.request import triton_version
+from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.config import Target
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import Timing, Trial

@@ -182,7 +182,7 @@ def _kinds() -> "Sequence[Kind]":
     from irlens.artifacts import kept, store
     from irlens.artifacts.memo import REPORTS
     from irlens.artifacts.tools import DISASSEMBLY
-    from irlens.compiler.environments import ENVIRONMENTS
+    from irlens.compiler.toolchains.environments import ENVIRONMENTS
     from irlens.sweep.journal import SWEEPS
 
     kinds = (ENVIRONMENTS, kept.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS)

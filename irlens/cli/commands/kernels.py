@@ -38,7 +38,7 @@ Listing reads that literal and executes nothing.
 @format_option("Output format.")
 def command(form: ListFormat) -> Exit:
     """List the known kernels."""
-    from irlens.compiler.finding import known_files
+    from irlens.compiler.sources.lookup import known_files
 
     kernels = [_describe(name, path) for name, path in sorted(known_files().items())]
     if form == "json":
@@ -61,7 +61,7 @@ def command(form: ListFormat) -> Exit:
 
 
 def _describe(name: str, path: Path) -> _Kernel:
-    from irlens.compiler.describe import read_file
+    from irlens.compiler.sources.description import read_file
     from irlens.model.text import printable_line
 
     source = read_file(path)

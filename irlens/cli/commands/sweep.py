@@ -141,7 +141,7 @@ def command(
             trials = _measure_all(tried, filters, kernel, device)
             tried = msgspec.structs.replace(tried, trials=trials)
         tried.journal.forget()
-    result = assemble(tried, wishes, device.called if device else None)
+    result = assemble(tried, wishes, device.label if device else None)
     if prune_list is not None:
         write_json(fitting(tried.trials, result.trials), prune_list)
     on_terminal = options["destination"] is None and sys.stdout.isatty()

@@ -1,9 +1,13 @@
-"""Constants of a compiled function that lie on a GPU that is not there.
+"""Values of constants in functions that ``torch.compile`` compiles.
 
-``torch.tensor(2.0, device="cuda")`` or ``x[:, [0, 2]]`` in a function that is compiled makes a
-tensor while it is traced. TorchInductor reads small ones, and puts their values into kernels. They
-came from Python: so they are kept here, beside the tensor on "meta" that has none. A parameter that
-is frozen is a constant too, but its values nobody knows.
+``torch.tensor(2.0, device="cuda")`` or ``x[:, [0, 2]]`` in a compiled function creates a tensor
+while it is traced. TorchInductor reads small ones and puts their values into kernels. The values
+come from Python, so they are kept here for the "meta" tensor that has none. A frozen parameter is a
+constant too, but its values are unknown.
+
+TorchInductor also folds graphs whose result has the same value in all elements: ``x +
+torch.zeros(n)`` becomes ``x``. It computes that value on the GPU with tensors of one element; here
+it does so on the CPU, where there are values.
 """
 
 from functools import wraps
@@ -13,28 +17,31 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_map
 
 from irlens.compiler.fake_cuda import NoValueError
 
-#: Values on the CPU, laid out as the memory on "meta" that they belong to.
+_CPU = torch.device("cpu")
+
+#: Values on the CPU by the "meta" memory they belong to, with its layout.
 _VALUES: dict[StorageWeakRef, torch.Tensor] = {}
 
 
 def keep_constants(_: ModuleType) -> None:
-    """Keep the values of what tracing makes on the CPU and copies to "cuda".
+    """Keep the values that tracing creates on the CPU and copies to "cuda".
 
     Args:
-        _: ``torch._meta_registrations``, which names the function that is changed.
+        _: ``torch._meta_registrations``, which defines the patched kernel.
     """
     copy, key = torch.ops.aten.copy_.default, torch._C.DispatchKey.Meta
     kernel = copy.py_kernels[key]
 
     def copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
-        made = kernel(self, src, non_blocking)
+        result = kernel(self, src, non_blocking)
         if type(self) is type(src) is torch.Tensor and self.is_meta and src.is_cpu:
             _keep(self, src)
-        return made
+        return result
 
     copy.py_kernels[key] = copied
     copy._dispatch_cache.clear()
@@ -48,38 +55,49 @@ def read_constants(lowering: Any) -> None:
     """
     graph = lowering.GraphLowering
     for name in ("get_attr", "add_tensor_constant", "constant_name"):
-        setattr(graph, name, _reading(getattr(graph, name)))
+        setattr(graph, name, _with_constants(getattr(graph, name)))
     same = lowering.is_same_tensor
 
     def is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
-        # It goes by the address of their memory, and on "meta" there is none.
-        absent = one.untyped_storage().device.type == "meta"
-        return same(one, other) and (not absent or _memory(one) == _memory(other))
+        # It compares addresses of memory, and "meta" has none.
+        is_meta = one.untyped_storage().device.type == "meta"
+        return same(one, other) and (not is_meta or _memory(one) == _memory(other))
 
     lowering.is_same_tensor = is_same
 
 
 def hash_constants(caching: ModuleType) -> None:
-    """Let TorchInductor read constants where it looks for a graph that it has compiled.
+    """Let TorchInductor read constants for the key of its cache of compiled graphs.
 
     Args:
         caching: ``torch._inductor.codecache``.
     """
     pickler = caching.FxGraphCachePickler
-    pickler._reduce_tensor = _reading(pickler._reduce_tensor)
+    pickler._reduce_tensor = _with_constants(pickler._reduce_tensor)
 
 
 def fold_constants(folding: ModuleType) -> None:
-    """Let TorchInductor fold what it makes of frozen parameters: that takes no values.
+    """Let TorchInductor fold expressions of frozen parameters, which needs no values.
 
     Args:
         folding: ``torch._inductor.constant_folding``.
     """
-    folding.ConstantFolder.run = _reading(folding.ConstantFolder.run)
+    folding.ConstantFolder.run = _with_constants(folding.ConstantFolder.run)
 
 
-def values_of(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return a constant's values, on the CPU, or nothing of what is none."""
+def fold_on_cpu(passes: ModuleType) -> None:
+    """Let TorchInductor compute on the CPU the values that it puts into a graph.
+
+    Args:
+        passes: ``torch._inductor.fx_passes.joint_graph``.
+    """
+    folder = passes.UniformValueConstantFolder
+    folder.__init__ = _on_cpu(folder.__init__)
+    folder.run = _on_cpu(folder.run)
+
+
+def _values_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return a constant's values on the CPU, or ``None`` if they are unknown."""
     values = _VALUES.get(_memory(tensor))
     if values is None or values.dtype != tensor.dtype:
         return None
@@ -87,8 +105,9 @@ def values_of(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _keep(tensor: torch.Tensor, source: torch.Tensor) -> None:
-    for gone in [memory for memory in _VALUES if memory.expired()]:
-        del _VALUES[gone]
+    """Remember the values of a "meta" tensor."""
+    for freed in [memory for memory in _VALUES if memory.expired()]:
+        del _VALUES[freed]
     with (
         torch._C.DisableTorchFunction(),
         torch._C._DisablePythonDispatcher(),
@@ -103,13 +122,15 @@ def _memory(tensor: torch.Tensor) -> StorageWeakRef:
     return StorageWeakRef(tensor.untyped_storage())
 
 
-def _reading(method: Any) -> Any:
+def _with_constants(method: Any) -> Any:
+    """Return the method, run in a mode that answers for constants."""
+
     @wraps(method)
-    def reading(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         with _Constants():
             return method(*args, **kwargs)
 
-    return reading
+    return wrapped
 
 
 class _Constants(TorchFunctionMode):  # type: ignore[misc]  # mypy does not follow torch
@@ -122,10 +143,10 @@ class _Constants(TorchFunctionMode):  # type: ignore[misc]  # mypy does not foll
             if func in _ANSWERS:
                 return _ANSWERS[func]
             if func in _READS:
-                values = values_of(args[0])
+                values = _values_of(args[0])
                 if values is None:
                     raise NoValueError("a constant of a function given to torch.compile")
-                with torch._C._DisablePythonDispatcher():  # it is for tracing
+                with torch._C._DisablePythonDispatcher():  # active while tracing
                     return func(values)
         return func(*args, **(kwargs or {}))
 
@@ -137,3 +158,35 @@ _ANSWERS: dict[Any, Any] = {
     torch.Tensor.is_meta.__get__: False,
 }
 _READS = (torch.Tensor.item, torch.Tensor.tolist)
+
+
+def _on_cpu(method: Any) -> Any:
+    """Return the method, with its computations on the CPU."""
+
+    @wraps(method)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        # The mode of fake tensors would turn "cuda" into "meta" before this one.
+        with torch._C.DisableTorchFunction(), _OnCpu():
+            return method(*args, **kwargs)
+
+    return wrapped
+
+
+class _OnCpu(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch
+    """Redirects computations on "cuda" to the CPU."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        args, given = tree_map(_cpu_argument, (args, kwargs or {}))
+        if given.get("pin_memory"):  # needs the GPU's runtime
+            given["pin_memory"] = False
+        return func(*args, **given)
+
+
+def _cpu_argument(value: Any) -> Any:
+    """Return the CPU for "cuda", a constant's values for the constant, anything else unchanged."""
+    if isinstance(value, torch.Tensor) and value.is_meta:
+        values = _values_of(value)
+        return value if values is None else values
+    return _CPU if isinstance(value, torch.device) and value.type == "cuda" else value

@@ -1,53 +1,70 @@
-"""Letting the C++ part of PyTorch take "cuda" for a device that is there.
+"""Make "cuda" a device for PyTorch's C++ code, and register kernels for it.
 
-Modes reach what a program calls. TorchDynamo and TorchInductor leave every mode to make tensors on
-"cuda" for themselves, slice them and run autograd over fake ones. PyTorch asks three tables about a
-device then: which function serves an operator, what guards the device, what its hooks answer.
+A Python mode only reaches the program's own calls. TorchDynamo and TorchInductor leave every mode
+to create tensors on "cuda", slice them and run autograd over fake ones. PyTorch then consults three
+tables about the device: the kernels of an operator, the device guards and the device's hooks.
 """
 
 import atexit
 import ctypes
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from irlens.compiler.fake_cuda.operators import overload_of, registering
-
 _PACKAGE = Path(torch.__file__).parent
 _LIBRARIES = _PACKAGE / "lib"
-#: Places in the table of guards: a device type each, see c10/core/DeviceType.h.
+#: Device types as indices into the table of guards, see c10/core/DeviceType.h.
 _CUDA, _LAZY = 1, 17
-#: What the CUDA hooks are to answer with yes, and the header that declares it.
-_ANSWERED = ("isBuilt", "hasPrimaryContext")
-_HOOKS = _PACKAGE / "include" / "ATen" / "detail" / "AcceleratorHooksInterface.h"
+#: The CUDA hooks that must return true, and the header that declares them.
+_TRUE_HOOKS = ("isBuilt", "hasPrimaryContext")
+_HOOKS_HEADER = _PACKAGE / "include" / "ATen" / "detail" / "AcceleratorHooksInterface.h"
 _VIRTUAL = re.compile(r"\bvirtual\s[^;({]*?(~?\w+)\s*\(")
 _COMMENT = re.compile(r"//.*")
-#: What stands before the functions in their table, and more functions than it has, in words.
-_HEAD, _FUNCTIONS = 2, 64
+#: Words before the functions of a vtable, and an upper bound of the hooks' number of functions.
+_VTABLE_HEAD, _VTABLE_FUNCTIONS = 2, 64
+
+#: Registered kernels live as long as this.
+_KERNELS = torch.library.Library("aten", "IMPL")
 
 
-def pretend_device() -> bool:
-    """Let "cuda" be a device, in the whole process and for good.
+@contextmanager
+def kernel_registry() -> Iterator[Any]:
+    """Yield the library to register kernels with, without warnings about replaced kernels."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
+        yield _KERNELS
+
+
+def overload_of(name: str) -> Any:
+    """Return an overload of an operator by its name: "add.Tensor", or "addmm" for the default."""
+    operator, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, operator), overload or "default")
+
+
+def register_device() -> bool:
+    """Make "cuda" a device, for the whole process.
 
     Returns:
-        Whether this PyTorch lets it: its tables may be elsewhere.
+        Whether it is one now: the tables of this PyTorch may be elsewhere.
     """
-    if not _guarded() or not _accelerates():
+    if not _install_guard() or not _install_hooks():
         return False
-    with registering() as kernels:
-        _make_on_meta(kernels)
+    with kernel_registry() as kernels:
+        _register_factories(kernels)
     return True
 
 
-def _guarded() -> bool:
-    """Guard "cuda" by what does nothing. PyTorch has that, for a CUDA build without a GPU."""
+def _install_guard() -> bool:
+    """Install the no-op device guard that PyTorch has for CUDA builds without a GPU."""
     if not hasattr(torch._C, "_ensureCUDADeviceGuardSet"):
         return False
     if not torch.backends.cuda.is_built():
-        # It takes the place of a guard that counts no devices: here, of lazy tensors' own.
+        # PyTorch replaces a guard that counts no devices: provide one, that of lazy tensors.
         try:
             library = ctypes.CDLL(str(_LIBRARIES / "libc10.so"))
             guards = (ctypes.c_void_p * (_LAZY + 1)).in_dll(
@@ -61,72 +78,73 @@ def _guarded() -> bool:
     return True
 
 
-def _accelerates() -> bool:
-    """Let autograd find the streams of "cuda", of which the guard tells."""
+def _install_hooks() -> bool:
+    """Make "cuda" the accelerator, so that autograd finds its streams through the guard."""
     accelerator = getattr(torch._C, "_accelerator_getAccelerator", None)
     if accelerator is None:
         return False
     if not torch.backends.cuda.is_built() or not torch._C._cuda_getDeviceCount():
         try:
-            places = virtual_functions(_HOOKS.read_text("utf-8"))
+            slots = vtable_slots(_HOOKS_HEADER.read_text("utf-8"))
             library = ctypes.CDLL(str(_LIBRARIES / "libtorch_cpu.so"))
-            hooks_of = library._ZN2at6detail12getCUDAHooksEv
-            answered = [places[name] for name in _ANSWERED]
+            get_hooks = library._ZN2at6detail12getCUDAHooksEv
+            true_slots = [slots[name] for name in _TRUE_HOOKS]
         except (OSError, AttributeError, KeyError):
             return False
-        hooks_of.restype = ctypes.POINTER(ctypes.c_void_p)
-        _answer_yes(hooks_of(), answered)
+        get_hooks.restype = ctypes.POINTER(ctypes.c_void_p)
+        _return_true(get_hooks(), true_slots)
     return bool(accelerator() == torch.device("cuda"))
 
 
-def virtual_functions(header: str) -> dict[str, int]:
-    """Return the places of a class's virtual functions in their table, by name.
+def vtable_slots(header: str) -> dict[str, int]:
+    """Return the vtable slots of a class's virtual functions by name.
 
     Args:
-        header: What declares the class, which derives from none. The functions stand in the table
-            in the order in which they are declared; a destructor takes two places (Itanium C++ ABI,
-            2.5.2).
+        header: Declaration of the class, which has no base. Slots are in the order of declaration;
+            a destructor has two (Itanium C++ ABI, 2.5.2).
     """
-    places: dict[str, int] = {}
-    place = 0
+    slots: dict[str, int] = {}
+    slot = 0
     for name in _VIRTUAL.findall(_COMMENT.sub("", header)):
-        places.setdefault(name, place)
-        place += 2 if name.startswith("~") else 1
-    return places
+        slots.setdefault(name, slot)
+        slot += 2 if name.startswith("~") else 1
+    return slots
 
 
-def _answer_yes(hooks: Any, places: Sequence[int]) -> None:
-    """Let hooks answer that CUDA is built in, and that there is a context of its devices."""
+def _return_true(hooks: Any, slots: Sequence[int]) -> None:
+    """Replace the vtable of an object by a copy whose functions in these slots return true."""
     word = ctypes.sizeof(ctypes.c_void_p)
-    table = (ctypes.c_void_p * (_HEAD + _FUNCTIONS)).from_address(hooks[0] - _HEAD * word)
+    table = (ctypes.c_void_p * (_VTABLE_HEAD + _VTABLE_FUNCTIONS)).from_address(
+        hooks[0] - _VTABLE_HEAD * word
+    )
     copied = (ctypes.c_void_p * len(table))(*table)
-    yes = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(lambda hooks: True)
-    for place in places:
-        copied[_HEAD + place] = ctypes.cast(yes, ctypes.c_void_p).value
-    # Python frees both when it ends, and C++ ends after it.
-    atexit.register(_put_back, hooks, hooks[0], (copied, yes))
-    hooks[0] = ctypes.addressof(copied) + _HEAD * word
+    true = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(lambda hooks: True)
+    for slot in slots:
+        copied[_VTABLE_HEAD + slot] = ctypes.cast(true, ctypes.c_void_p).value
+    # Python frees both at exit, and C++ code exits later.
+    atexit.register(_restore_vtable, hooks, hooks[0], (copied, true))
+    hooks[0] = ctypes.addressof(copied) + _VTABLE_HEAD * word
 
 
-def _put_back(hooks: Any, table: int, kept: object) -> None:
-    """Give hooks their own table again; what stood in for it has been kept until now."""
+def _restore_vtable(hooks: Any, table: int, keep_alive: object) -> None:
+    """Restore an object's vtable; ``keep_alive`` owns the replacement until now."""
     hooks[0] = table
 
 
-def _make_on_meta(kernels: Any) -> None:
-    """Make a tensor on "meta" of every one that is to be made on "cuda" out of nothing."""
+def _register_factories(kernels: Any) -> None:
+    """Make operators that create tensors on "cuda" create them on "meta"."""
     for schema in torch._C._jit_get_all_schemas():
         names = [argument.name for argument in schema.arguments]
-        takes = any("Tensor" in str(argument.type) for argument in schema.arguments)
-        space, _, name = schema.name.partition("::")
-        if space != "aten" or takes or "device" not in names:
+        takes_tensor = any("Tensor" in str(argument.type) for argument in schema.arguments)
+        namespace, _, name = schema.name.partition("::")
+        if namespace != "aten" or takes_tensor or "device" not in names:
             continue
         overload = f"{name}.{schema.overload_name}" if schema.overload_name else name
         kernels.impl(overload, _on_meta(overload_of(overload)), "CUDA")
 
 
 def _on_meta(operator: Any) -> Any:
-    def made(*args: Any, pin_memory: object = None, **kwargs: Any) -> torch.Tensor:
+    def create(*args: Any, pin_memory: object = None, **kwargs: Any) -> torch.Tensor:
         return operator(*args, **{**kwargs, "device": torch.device("meta")})
 
-    return made
+    return create

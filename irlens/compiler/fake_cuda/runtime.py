@@ -1,4 +1,4 @@
-"""What ``torch.cuda`` answers of a GPU that is not there."""
+"""``torch.cuda`` for the fake device."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -15,12 +15,12 @@ _DEVICE = torch.device("cuda", 0)
 
 
 class GpuFacts(msgspec.Struct, frozen=True):
-    """What a program may ask ``torch.cuda`` of a GPU.
+    """Facts about a GPU for ``torch.cuda``.
 
     Attributes:
-        target: What it is.
-        name: The product's name as its driver has it.
-        properties: Those of ``torch.cuda.get_device_properties`` that are known.
+        target: The GPU's target.
+        name: The product's name in its driver.
+        properties: The known attributes of ``torch.cuda.get_device_properties``.
     """
 
     target: Target
@@ -28,24 +28,24 @@ class GpuFacts(msgspec.Struct, frozen=True):
     properties: dict[str, int]
 
 
-def pretend_runtime(facts: GpuFacts) -> None:
-    """Replace what asks CUDA's or ROCm's runtime; what is left of it says that there is none."""
-    idle = {name: _idle() for name in _IDLE}
-    for name, answer in {**_facts(facts), **_ANSWERS, **idle}.items():
-        setattr(torch.cuda, name, answer)
-    torch.Tensor.record_stream = _idle()
-    torch.cuda.nvtx._nvtx = _Idle()
-    torch.cuda._CudaDeviceProperties = _Properties  # TorchDynamo takes them for constants
+def install_runtime(facts: GpuFacts) -> None:
+    """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``."""
+    no_ops = {name: _no_op() for name in _NO_OPS}
+    for name, replacement in {**_device_queries(facts), **_REPLACEMENTS, **no_ops}.items():
+        setattr(torch.cuda, name, replacement)
+    torch.Tensor.record_stream = _no_op()
+    torch.cuda.nvtx._nvtx = _Stub()
+    torch.cuda._CudaDeviceProperties = _Properties  # TorchDynamo treats them as constants
     torch.Generator = _Generator
     if hasattr(torch, "accelerator"):  # since 2.6
         torch.accelerator.is_available = lambda: True
         torch.accelerator.current_accelerator = lambda check_available=False: torch.device("cuda")
         torch.accelerator.device_count = lambda: 1
         torch.accelerator.current_device_index = lambda: 0
-        torch.accelerator.synchronize = _idle()
+        torch.accelerator.synchronize = _no_op()
         torch.accelerator.current_stream = lambda device=None: _STREAM
     if facts.target.vendor == "amd":
-        torch.version.hip = "0.0"  # programs ask whether there is one; which, nobody knows
+        torch.version.hip = "0.0"  # programs test whether it is set; the version is unknown
     else:
         torch.version.cuda = toolkit_version(facts.target)
     vars(torch._C)["__getattr__"] = _missing
@@ -53,66 +53,66 @@ def pretend_runtime(facts: GpuFacts) -> None:
     torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True
 
 
-class _Idle:
-    """A stream, an event, a graph: takes every call, and does nothing."""
+class _Stub:
+    """A stream, an event or a graph: every method is a no-op."""
 
     cuda_stream = 0
     device = _DEVICE
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        """Take what a real one takes."""
+        """Accept the arguments of the real class."""
 
-    def __enter__(self) -> "_Idle":
+    def __enter__(self) -> "_Stub":
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing was entered."""
+        """Do nothing."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return what does nothing: ``synchronize``, ``wait_stream``, ``replay``, ..."""
+        """Return a no-op: ``synchronize``, ``wait_stream``, ``replay``, ..."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return _idle()
+        return _no_op()
 
     def query(self) -> bool:
-        """Whether all is done."""
+        """Return ``True``: all work is complete."""
         return True
 
     def elapsed_time(self, end: object) -> float:
-        """Return no number: no time has been measured."""
+        """Return NaN: there is no time."""
         return float("nan")
 
 
 class _Generator(torch.Generator):  # type: ignore[misc]  # mypy does not follow torch
-    """A generator of random numbers, for whatever device.
+    """A random number generator for any device.
 
-    A GPU's state is 16 bytes: a seed, and how far its sequence (Philox) has been used. Kernels that
-    make random numbers get both as arguments. Nothing is drawn here, so that it is never used.
+    A GPU's state is 16 bytes: the seed, and the offset in its Philox sequence. Kernels that draw
+    random numbers get both as arguments. Nothing is drawn here, so the offset stays 0.
     """
 
     device = _DEVICE
     _offset = 0
 
     def __new__(cls, device: Any = "cpu") -> Any:
-        made = torch.device(device)
-        if made.type != "cuda":
-            return _CpuGenerator(made)
+        resolved = torch.device(device)
+        if resolved.type != "cuda":
+            return _RealGenerator(resolved)
         return super().__new__(cls)
 
     def get_state(self) -> torch.Tensor:
-        """Return seed and offset, as the 16 bytes that CUDA's has."""
+        """Return seed and offset as the 16 bytes of a CUDA generator."""
         seed = self.initial_seed()
         signed = seed - (1 << 64) if seed >> 63 else seed
         numbers = torch.tensor([signed, self._offset], dtype=torch.int64, device="cpu")
         return numbers.view(torch.uint8)
 
     def set_state(self, state: torch.Tensor) -> "_Generator":
-        """Take seed and offset from what ``get_state`` returned."""
+        """Set seed and offset from a state of ``get_state``."""
         seed, self._offset = state.view(torch.int64).tolist()
         return self._seeded(seed)
 
     def manual_seed(self, seed: int) -> "_Generator":
-        """Start the sequence of a seed."""
+        """Restart the sequence with a seed."""
         self._offset = 0
         return self._seeded(seed)
 
@@ -121,28 +121,28 @@ class _Generator(torch.Generator):  # type: ignore[misc]  # mypy does not follow
         return self
 
 
-#: The generator of devices that are there.
-_CpuGenerator = torch.Generator
+#: PyTorch's generator, for real devices.
+_RealGenerator = torch.Generator
 
 
 class _Properties(SimpleNamespace):
-    """Those that are known; another is an error that says so instead of being made up."""
+    """Properties of a GPU; reading an unknown one raises instead of inventing a value."""
 
     def __getattr__(self, name: str) -> Any:
         raise NoGpuError(f"{name} of torch.cuda.get_device_properties")
 
 
-def _idle() -> Callable[..., None]:
-    """Return what does nothing: one of its own for each, since TorchDynamo tells them apart."""
+def _no_op() -> Callable[..., None]:
+    """Return a new no-op; TorchDynamo requires a distinct function for each name."""
     return lambda *args, **kwargs: None
 
 
 def _missing(name: str) -> Any:
-    """Answer for what a PyTorch without CUDA does not have.
+    """Raise for an attribute of ``torch._C`` that a PyTorch without CUDA does not have.
 
     Raises:
-        NoGpuError: Where that is the door to the runtime.
-        AttributeError: Where it is anything else.
+        NoGpuError: It is a function of the CUDA runtime.
+        AttributeError: It is anything else.
     """
     if name.startswith("_cuda_"):
         raise NoGpuError(f"torch._C.{name}")
@@ -161,8 +161,8 @@ def _restore(state: torch.Tensor) -> None:
     _RANDOM.set_state(state)
 
 
-def _facts(facts: GpuFacts) -> dict[str, Any]:
-    """Return what tells of the GPU."""
+def _device_queries(facts: GpuFacts) -> dict[str, Any]:
+    """Return the functions of ``torch.cuda`` that describe the GPU."""
     version = _capability(facts.target)
     properties = _Properties(
         name=facts.name,
@@ -180,11 +180,11 @@ def _facts(facts: GpuFacts) -> dict[str, Any]:
     }
 
 
-_STREAM = _Idle()
+_STREAM = _Stub()
 _RANDOM = _Generator("cuda")
 
-#: What can be answered of any GPU.
-_ANSWERS: dict[str, Any] = {
+#: Replacements that are the same for every GPU.
+_REPLACEMENTS: dict[str, Any] = {
     "_is_compiled": lambda: True,
     "is_available": lambda: True,
     "is_initialized": lambda: True,
@@ -193,15 +193,15 @@ _ANSWERS: dict[str, Any] = {
     "_exchange_device": lambda device: 0,
     "_maybe_exchange_device": lambda device: 0,
     "can_device_access_peer": lambda device, peer: False,
-    "device": _Idle,
-    "device_of": _Idle,
-    "Stream": _Idle,
-    "Event": _Idle,
-    "stream": lambda stream: stream or _Idle(),
+    "device": _Stub,
+    "device_of": _Stub,
+    "Stream": _Stub,
+    "Event": _Stub,
+    "stream": lambda stream: stream or _Stub(),
     "current_stream": lambda device=None: _STREAM,
     "default_stream": lambda device=None: _STREAM,
-    "CUDAGraph": _Idle,
-    "graph": _Idle,
+    "CUDAGraph": _Stub,
+    "graph": _Stub,
     "graph_pool_handle": lambda: (0, 0),
     "is_current_stream_capturing": lambda: False,
     "mem_get_info": _memory,
@@ -215,15 +215,15 @@ _ANSWERS: dict[str, Any] = {
     "set_rng_state_all": lambda states: _restore(*states),
 }
 
-#: What has nothing to do.
-_IDLE = (
+#: Functions that become no-ops.
+_NO_OPS = (
     "init", "set_device", "set_stream", "synchronize", "empty_cache", "ipc_collect",
     "reset_peak_memory_stats", "reset_accumulated_memory_stats",
 )  # fmt: skip
 
 
 def _capability(target: Target) -> tuple[int, int]:
-    """Return major and minor version: 9.0 of sm_90; 9.4 of gfx942, whose 2 is the stepping."""
+    """Return the compute capability: 9.0 for sm_90; 9.4 for gfx942, whose 2 is the stepping."""
     if target.vendor == "nvidia":
         number = int(target.arch.removeprefix("sm_"))
         return number // 10, number % 10

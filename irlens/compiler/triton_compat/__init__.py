@@ -1,38 +1,49 @@
-"""The door to Triton: everything that depends on how Triton works inside is in this package.
+"""Compatibility layer over Triton's internals, written against Triton 3.4 to 3.9.
 
-Written against Triton 3.4 to 3.9. Kernels go through Triton's own just-in-time path
-(``JITFunction.run``), so specialisation, constexpr handling and cache entries are Triton's; only
-the driver underneath is replaced by one that answers for a GPU that need not be there.
+Kernels go through Triton's own just-in-time path (``JITFunction.run``), so specialisation,
+constexpr handling and cache entries are Triton's. Only the driver underneath is replaced by one
+that needs no GPU.
 """
 
-from irlens.compiler.triton_compat.absent_gpu import compile_only, option_defaults, stand_ins
-from irlens.compiler.triton_compat.descriptors import with_descriptors
-from irlens.compiler.triton_compat.kernels import Kernel, Values, find, plain, variants
-from irlens.compiler.triton_compat.launches import watch_launches
-from irlens.compiler.triton_compat.nowhere import LoadedFacts, launch_nowhere, toolkit_version
-from irlens.compiler.triton_compat.running import (
+from irlens.compiler.triton_compat.arguments import placeholders, with_descriptors
+from irlens.compiler.triton_compat.compiling import (
     Compiled,
+    benchmark,
     compile_variant,
     private_cache,
     scratch_from,
-    times,
 )
+from irlens.compiler.triton_compat.drivers import (
+    LoadedFacts,
+    compile_only,
+    install_stub_driver,
+    option_defaults,
+    toolkit_version,
+)
+from irlens.compiler.triton_compat.jit import (
+    Kernel,
+    Values,
+    find_kernel,
+    manifest_values,
+    variants,
+)
+from irlens.compiler.triton_compat.launch_hooks import watch_launches
 
 __all__ = [
     "Compiled",
     "Kernel",
     "LoadedFacts",
     "Values",
+    "benchmark",
     "compile_only",
     "compile_variant",
-    "find",
-    "launch_nowhere",
+    "find_kernel",
+    "install_stub_driver",
+    "manifest_values",
     "option_defaults",
-    "plain",
+    "placeholders",
     "private_cache",
     "scratch_from",
-    "stand_ins",
-    "times",
     "toolkit_version",
     "variants",
     "watch_launches",

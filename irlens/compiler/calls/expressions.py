@@ -1,0 +1,109 @@
+"""Arithmetic expressions over sizes, constexprs and options."""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import TypeAlias, TypeGuard
+
+import simpleeval
+
+from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError
+
+Names: TypeAlias = Mapping[str, ConstexprValue]
+
+#: A Gluon layout in Python syntax.
+_LAYOUT = re.compile(r"[\w.]*Layout(?:\.\w+)?\(.*\)", re.DOTALL)
+_MAX_LENGTH = 400  # characters; Python's parser recurses on nested brackets
+
+
+def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprValue:
+    """Return the value of an expression.
+
+    Args:
+        expression: A number, or Python arithmetic over ``names``, the dtypes, ``cdiv``,
+            ``next_power_of_2``, ``min`` and ``max``; nothing else is reachable from it. The text
+            of a layout evaluates to itself.
+        names: Sizes, constexprs and options by name.
+        where: Prefix for error messages: what the expression is for.
+
+    Raises:
+        CaptureError: The expression is invalid.
+        UnknownSizeError: It uses a name that has no value.
+    """
+    if not isinstance(expression, str) or is_layout(expression):
+        return expression
+    if len(expression) > _MAX_LENGTH:
+        raise CaptureError(f"{where}: expression longer than {_MAX_LENGTH} characters")
+    dtypes = {name: DTYPE_PREFIX + dtype.language for name, dtype in DTYPES.items()}
+    # Compound types allow `num_warps in (4, 8)`.
+    evaluator = simpleeval.EvalWithCompoundTypes(
+        names={**dtypes, **names}, functions={**_FUNCTIONS}
+    )
+    try:
+        # simpleeval's own parsing only warns about `a = 1` and `a; b`, and evaluates a part.
+        tree = ast.parse(expression.strip(), mode="eval").body
+        value: object = evaluator.eval(expression, previously_parsed=tree)
+    except simpleeval.NameNotDefined as error:
+        raise UnknownSizeError(str(error.name), expression, where, names) from error
+    except (
+        simpleeval.InvalidExpression,
+        SyntaxError,
+        ArithmeticError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+        MemoryError,
+    ) as error:
+        # str() of a SyntaxError would name the file "<unknown>" and a line.
+        reason = error.msg if isinstance(error, SyntaxError) else error
+        raise CaptureError(f"{where}: cannot evaluate '{expression}': {reason}") from error
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise CaptureError(f"{where}: '{expression}' is a {type(value).__name__}, not a number")
+
+
+class UnknownSizeError(CaptureError):
+    """An expression uses a name that has no value."""
+
+    def __init__(self, name: str, expression: str, where: str, names: Names) -> None:
+        super().__init__(
+            f"{where}: '{expression}' needs a value of '{name}'",
+            hint=f"known here: {', '.join(sorted(names))}" if names else None,
+        )
+        self.name = name
+
+
+def evaluate_extent(expression: int | str, names: Names, where: str) -> int:
+    """Return the extent of a dimension.
+
+    Raises:
+        CaptureError: The expression is invalid or its value is not a whole number.
+    """
+    extent = evaluate(expression, names, where)
+    if not isinstance(extent, int) or isinstance(extent, bool) or extent < 0:
+        raise CaptureError(f"{where}: the extent '{expression}' is not a whole number")
+    return extent
+
+
+def is_layout(value: ConstexprValue) -> TypeGuard[str]:
+    """Whether a constexpr value is the text of a Gluon layout."""
+    return isinstance(value, str) and _LAYOUT.fullmatch(value.strip()) is not None
+
+
+def _cdiv(a: int, b: int) -> int:
+    """Divide and round up."""
+    return -(-a // b)
+
+
+def _next_power_of_2(n: int) -> int:
+    """Return the smallest power of two that is at least ``n``."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+_FUNCTIONS = {"cdiv": _cdiv, "next_power_of_2": _next_power_of_2, "min": min, "max": max}
+
+#: Names that every expression may use in addition to those passed in.
+BUILT_IN = frozenset({*DTYPES, *_FUNCTIONS})

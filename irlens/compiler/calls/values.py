@@ -1,0 +1,188 @@
+"""Argument values and their text form.
+
+Kernel descriptions, ``--arg`` and ``--set`` share one syntax: ``781``, ``0.5``, ``true``,
+``none``, ``fp16`` (a dtype), ``fp16[1024, 1024]`` (a tensor) and
+``fp16[1024, 1024]:block[128, 64]`` (a tensor descriptor made on the host; for Gluon the layout of
+the block may follow, ``...:block[128, 64]:NVMMASharedLayout(128, 16, 2)``). A Gluon layout is
+written in Python syntax: ``BlockedLayout([1], [32], [4], [0])``.
+"""
+
+import math
+import re
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES, Dtype, dtype_of
+from irlens.compiler.calls.expressions import Names, evaluate, evaluate_extent
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError
+from irlens.model.lists import split_list
+from irlens.model.text import plural
+
+
+class Tensor(msgspec.Struct, frozen=True):
+    """A contiguous tensor argument."""
+
+    dtype: Dtype
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return math.prod(self.shape) * self.dtype.size
+
+
+class Descriptor(msgspec.Struct, frozen=True):
+    """A tensor passed as a ``TensorDescriptor`` made on the host.
+
+    Attributes:
+        tensor: The whole tensor.
+        block: Extents of one load or store: numbers, or expressions that may depend on an
+            autotuner's configuration.
+        layout: Layout of the block in shared memory, in Gluon's syntax; ``None`` leaves the
+            choice to Triton, or to Gluon's default for such a block.
+    """
+
+    tensor: Tensor
+    block: tuple[int | str, ...]
+    layout: str | None = None
+
+    def __str__(self) -> str:
+        layout = "" if self.layout is None else f":{self.layout}"
+        return f"{self.tensor}:block[{', '.join(map(str, self.block))}]{layout}"
+
+    def evaluated(self, names: Names, where: str) -> "Descriptor":
+        """Return the descriptor with a block of numbers.
+
+        Raises:
+            CaptureError: An extent is invalid or not a whole number.
+        """
+        block = tuple(evaluate_extent(extent, names, where) for extent in self.block)
+        return Descriptor(self.tensor, block, self.layout)
+
+
+Argument: TypeAlias = Tensor | Descriptor | bool | int | float | None
+
+_TENSOR = re.compile(
+    r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*"
+    r"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>[\w.]*Layout(?:\.\w+)?\(.*\))\s*)?)?"
+)
+_KEYWORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}
+
+
+def parse_value(text: str) -> ConstexprValue:
+    """Return the value of ``--set NAME=text``.
+
+    A dtype becomes the string "tl.float16". Quotes force a string (``"'none'"`` is the word);
+    text that is nothing else is a string without them.
+    """
+    text = text.strip()
+    if text.lower() in _KEYWORDS:
+        return _KEYWORDS[text.lower()]
+    dtype = DTYPES.get(text.removeprefix("tl.").removeprefix("torch."))
+    if dtype:
+        return DTYPE_PREFIX + dtype.language
+    for parse_number in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            return parse_number()
+        except ValueError:
+            continue
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text
+
+
+def format_value(value: ConstexprValue) -> str:
+    """Return the text that ``parse_value`` parses to this value."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    return text if parse_value(text) == value else f"'{text}'"
+
+
+def manifest_value(value: Argument) -> int | float | str:
+    """Return an argument as manifests store it: a number, "fp32[4096, 1024]", "True" or "None"."""
+    if value is None or isinstance(value, bool | Tensor | Descriptor):
+        return str(value)
+    return value
+
+
+def tensor_of(value: Argument) -> Tensor | None:
+    """Return the tensor of a tensor or descriptor argument, otherwise ``None``."""
+    if isinstance(value, Descriptor):
+        return value.tensor
+    return value if isinstance(value, Tensor) else None
+
+
+def parse_argument(
+    value: ConstexprValue, names: Names, where: str, *, shape_of: Argument = None
+) -> Argument:
+    """Return the argument that a description or ``--arg NAME=value`` specifies.
+
+    Args:
+        value: A number, or text: a number, an expression, a dtype with a shape and optionally a
+            block, or a dtype alone if ``shape_of`` is a tensor.
+        names: Names that expressions may use.
+        where: Prefix for error messages.
+        shape_of: The argument to be replaced.
+
+    Raises:
+        CaptureError: The text is none of these.
+    """
+    if not isinstance(value, str):
+        return value
+    match = _TENSOR.fullmatch(value)
+    if match:
+        return _parse_tensor(match, names, where, shape_of)
+    parsed = parse_value(value)
+    dtype = dtype_of(parsed)
+    replaced = tensor_of(shape_of)
+    if dtype and replaced is not None:
+        return _like(Tensor(dtype, replaced.shape), shape_of)
+    if dtype:
+        raise CaptureError(
+            f"{where}: '{value}' has no shape",
+            hint=f"write {value}[1024, 1024] for a tensor, or a number such as 1 for a scalar",
+        )
+    if isinstance(parsed, str):
+        parsed = evaluate(value, names, where)
+    if isinstance(parsed, str):
+        raise CaptureError(
+            f"{where}: '{value}' is neither a number nor a tensor",
+            hint="write a number, or a tensor such as fp16[1024, 1024]",
+        )
+    return parsed
+
+
+def _parse_tensor(
+    match: re.Match[str], names: Names, where: str, shape_of: Argument
+) -> Tensor | Descriptor:
+    """Return the tensor or descriptor of a match of ``_TENSOR``."""
+    dtype = DTYPES.get(match["dtype"])
+    if dtype is None:
+        raise CaptureError(
+            f"{where}: unknown dtype '{match['dtype']}'",
+            hint=f"known: {', '.join(dtype.name for dtype in dict.fromkeys(DTYPES.values()))}",
+        )
+    extents = filter(None, split_list(match["shape"]))
+    tensor = Tensor(dtype, tuple(evaluate_extent(text, names, where) for text in extents))
+    if match["block"] is None:
+        return _like(tensor, shape_of)
+    block = tuple(filter(None, split_list(match["block"])))
+    if len(block) != len(tensor.shape):
+        raise CaptureError(
+            f"{where}: the block [{', '.join(block)}] has {plural(len(block), 'dimension')} and the"
+            f" tensor {len(tensor.shape)}"
+        )
+    return Descriptor(tensor, block, match["layout"])
+
+
+def _like(tensor: Tensor, replaced: Argument) -> Tensor | Descriptor:
+    """Return the tensor, wrapped in a descriptor with the same block if it replaces one."""
+    if isinstance(replaced, Descriptor) and len(replaced.block) == len(tensor.shape):
+        return Descriptor(tensor, replaced.block, replaced.layout)
+    return tensor

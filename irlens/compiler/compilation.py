@@ -1,0 +1,269 @@
+"""Turn requests into captures: from the store, or compiled, launched and timed."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from irlens.artifacts import store
+from irlens.artifacts.entries import Broken
+from irlens.artifacts.load import load
+from irlens.compiler.calls.binding import bind, evaluate_grid
+from irlens.compiler.calls.values import Argument, manifest_value
+from irlens.compiler.capture_files import copy_artifacts, copy_sources, sha256, write_manifest
+from irlens.compiler.kernel_session import KernelSession, open_kernel
+from irlens.compiler.request import Request, store_key
+from irlens.compiler.sources.description import KernelSource, find_kernel
+from irlens.compiler.toolchains import environments
+from irlens.compiler.toolchains.versions import triton_version
+from irlens.model.capture import (
+    MANIFEST_NAME,
+    MANIFEST_SCHEMA,
+    PYTHON_FOLDER,
+    Capture,
+    Manifest,
+    RunResult,
+)
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError
+from irlens.model.sweep import Timing
+from irlens.version import VERSION
+
+
+def capture(request: Request) -> list[Capture]:
+    """Return the captures of a request, from the store if it has them, otherwise compiled.
+
+    Returns:
+        One capture per variant: several if the kernel is autotuned and the request does not fix
+        what its configurations vary.
+
+    Raises:
+        UnknownNameError: The request names a kernel, constexpr or argument that does not exist.
+        CaptureError: The kernel cannot be loaded, compiled or launched.
+    """
+    captures = []
+    for entry in capture_entries(request):
+        for loaded in load(entry):
+            if isinstance(loaded, Broken):
+                raise CaptureError(
+                    f"the stored capture {entry} is broken: {loaded.reason}",
+                    hint=f"delete {entry.parent}",
+                )
+            captures.append(loaded)
+    return captures
+
+
+def capture_entries(request: Request) -> list[Path]:
+    """Return the directories of the captures that ``capture`` returns."""
+    store.hold()
+    source = find_kernel(request.kernel)
+    triton = environments.identify(request.triton)
+    destination = _stored(store_key(request, source, triton))
+    if destination is not None and not request.run:
+        store.touch(destination)
+    else:
+        interpreter = environments.find_interpreter(request.triton)
+        if interpreter is None:
+            destination = compile_here(request, triton)
+        else:
+            absolute = msgspec.structs.replace(request, kernel=f"{source.path}:{source.function}")
+            destination = Path(interpreter.execute("compile", [absolute]))
+    return _entries(destination)
+
+
+def compile_here(request: Request, triton: str) -> Path:
+    """Compile a kernel with this process's Triton even if the store has the captures.
+
+    Args:
+        request: The request.
+        triton: Identity of this Triton.
+
+    Returns:
+        The store's directory of the captures.
+    """
+    source = find_kernel(request.kernel)
+    key = store_key(request, source, triton)
+    while True:
+        destination = _stored(key) or _free(key)
+        published = _compile_into(request, source, destination)
+        # Another process may have published first, from other versions of the file's imports.
+        if published or _is_current(destination):
+            return destination
+
+
+def is_stored(request: Request) -> bool:
+    """Whether ``capture`` returns without compiling."""
+    source = find_kernel(request.kernel)
+    triton = environments.identify(request.triton)
+    return not request.run and _stored(store_key(request, source, triton)) is not None
+
+
+def measure(request: Request) -> Timing:
+    """Time a request of a single variant on the local GPU.
+
+    Raises:
+        CaptureError: The kernel cannot be compiled or launched, or the request has several
+            variants.
+    """
+    source = find_kernel(request.kernel)
+    with (
+        TemporaryDirectory(prefix="irlens-") as workspace,
+        open_kernel(source, Path(workspace)) as session,
+    ):
+        from irlens.compiler import launching, triton_compat
+
+        launcher = launching.GpuLauncher(request.target, source.description, session.module)
+        call, (settings, *more) = session.expand(request, launcher.tensors)
+        values = triton_compat.manifest_values(settings)
+        grid = evaluate_grid(call, values)
+        if more or grid is None:
+            raise CaptureError(f"{source.function}: the request fixes no single configuration")
+        return launcher.time(session.kernel, bind(call, values), settings, grid)
+
+
+def _entries(destination: Path) -> list[Path]:
+    """Return the captures of a request in the order of the autotuner's configurations."""
+    return sorted(path for path in destination.iterdir() if path.is_dir())
+
+
+def _stored(key: str) -> Path | None:
+    """Return the store's directory for a key whose captures match the current files, if any."""
+    return next((path for path in _candidates(key) if _is_current(path)), None)
+
+
+def _free(key: str) -> Path:
+    """Return the first unused directory for a key."""
+    return next(path for path in _candidates(key) if not path.exists())
+
+
+def _candidates(key: str) -> Iterator[Path]:
+    """Yield each directory that may hold a key's captures, then the next free one.
+
+    Captures from other versions of the file's imports are kept: they may be open or part of a
+    comparison.
+    """
+    for number in itertools.count():
+        yield (path := store.path_for(f"{key}-{number}" if number else key))
+        if not path.exists():
+            return
+
+
+def _is_current(destination: Path) -> bool:
+    """Whether the captures exist and the files they were compiled from are unchanged."""
+    try:
+        manifests = [
+            msgspec.json.decode((entry / MANIFEST_NAME).read_bytes(), type=Manifest)
+            for entry in _entries(destination)
+        ]
+        files = {path: digest for m in manifests for path, digest in m.dependencies.items()}
+        return bool(manifests) and all(
+            sha256(Path(path).read_bytes()) == digest for path, digest in files.items()
+        )
+    except (OSError, msgspec.DecodeError):
+        return False
+
+
+class _Variant(msgspec.Struct, frozen=True):
+    """A compiled variant in Triton's cache.
+
+    Attributes:
+        entry: Triton's cache entry.
+        constexprs: Value of every constexpr parameter.
+        args: Every run-time argument.
+        grid: CTAs in x, y and z, if known.
+        run: Result of the launch, if it was launched.
+    """
+
+    entry: Path
+    constexprs: dict[str, ConstexprValue]
+    args: dict[str, Argument]
+    grid: tuple[int, int, int] | None
+    run: RunResult | None
+
+
+def _compile_into(request: Request, source: KernelSource, destination: Path) -> bool:
+    """Compile every variant in a workspace and publish them together.
+
+    Returns:
+        Whether the directory now holds them.
+    """
+    store.clean(destination.parent)
+    with store.workspace(destination) as workspace:
+        with open_kernel(source, workspace) as session:
+            from irlens.compiler import diagnostics
+
+            variants = _compile_variants(request, session)
+            if error := diagnostics.omitted_assembly(source.function, session.printed()):
+                raise error
+        for index, variant in enumerate(variants):
+            _write_capture(workspace / "build" / f"{index:03}", request, session, variant)
+        # Captures that another process has published meanwhile may be in use: keep them.
+        return store.publish(workspace / "build", destination, replace=request.run)
+
+
+def _compile_variants(request: Request, session: KernelSession) -> list[_Variant]:
+    """Compile the kernel for each configuration, and launch it if requested.
+
+    Raises:
+        CaptureError: A value is missing or invalid, or the kernel cannot be launched.
+        UnknownNameError: An override names no parameter or option of the kernel.
+    """
+    from irlens.compiler import launching, triton_compat
+
+    kernel, launcher, values = session.kernel, None, triton_compat.placeholders
+    if request.run:
+        launcher = launching.GpuLauncher(request.target, session.source.description, session.module)
+        request = msgspec.structs.replace(request, sm_count=launcher.sm_count)
+        values = launcher.tensors
+    variants: list[_Variant] = []
+    with nullcontext() if launcher else triton_compat.compile_only(request.target):
+        call, expanded = session.expand(request, values)
+        for settings in expanded:
+            chosen = triton_compat.manifest_values(settings)
+            grid, args = evaluate_grid(call, chosen), bind(call, chosen)
+            result = None
+            if launcher is None:
+                described = triton_compat.with_descriptors(kernel, values(args), args)
+                compiled = triton_compat.compile_variant(
+                    kernel, described, settings, grid or (1, 1, 1), launch=False
+                )
+            elif grid is None:
+                raise CaptureError(f"{kernel.name} cannot be launched: its grid is not known")
+            else:
+                compiled, result = launcher.launch(kernel, args, settings, grid)
+            if all(compiled.entry != variant.entry for variant in variants):
+                variants.append(
+                    _Variant(compiled.entry, compiled.constexprs, call.args, grid, result)
+                )
+    # An autotuner skips configurations that exceed the GPU's resources, and so does --run.
+    if launcher is not None and all(variant.run is None for variant in variants):
+        raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
+    return variants
+
+
+def _write_capture(
+    entry: Path, request: Request, session: KernelSession, variant: _Variant
+) -> None:
+    """Write a capture: the artifacts of a variant, its sources, its manifest."""
+    source, sources = session.source, session.sources
+    copy_artifacts(variant.entry, entry)
+    copy_sources(sources, entry / PYTHON_FOLDER)
+    manifest = Manifest(
+        schema=MANIFEST_SCHEMA,
+        irlens_version=VERSION,
+        triton_version=triton_version(),
+        kernel=source.function,
+        file=source.path.name,
+        target=request.target,
+        constexprs=variant.constexprs,
+        args={name: manifest_value(value) for name, value in variant.args.items()},
+        grid=variant.grid,
+        run=variant.run,
+        dependencies={
+            str(path): sha256(content) for path, content in sources.items() if path != source.path
+        },
+    )
+    write_manifest(manifest, entry)

@@ -1,0 +1,102 @@
+"""Redirect the output of the process while the compiler runs."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+
+from irlens.model.errors import TROUBLE
+
+#: Waits for a line on stdin. If the process dies instead, it prints the end of the log: LLVM ends
+#: the process on some errors, and its last message would be lost in the log.
+_WATCHDOG = 'read -r finished || { printf %s "$1"; tail -n 5 "$0"; } >&2'
+
+_crash_heading = ""
+
+
+def set_crash_heading(heading: str) -> None:
+    """Set the text to print before the last output of a compiler that ends this process.
+
+    Args:
+        heading: Whole lines. The default is none, for processes whose parent reports the crash.
+    """
+    global _crash_heading  # there is one process
+    _crash_heading = heading
+
+
+@contextmanager
+def redirect_output(log: Path) -> Iterator[Callable[[], str]]:
+    """Redirect stdout and stderr to a file, including those of C++ code.
+
+    MLIR writes its diagnostics to file descriptor 2, with a reproducer of hundreds of lines, while
+    its exception only says that a pass failed. A running kernel prints to file descriptor 1, which
+    belongs to irlens's own data.
+
+    Args:
+        log: The file, which must not exist yet.
+
+    Yields:
+        A function that returns the output so far. All of it goes to stderr when the block ends,
+        and nothing if the block raises.
+    """
+    libc = ctypes.CDLL(None)
+    stdout, stderr = os.dup(1), os.dup(2)
+    command = ["/bin/sh", "-c", _WATCHDOG, str(log), _crash_heading]
+    watchdog = subprocess.Popen(command, stdin=subprocess.PIPE)
+    target = os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
+    stream = open(target, "w", closefd=False, errors="replace")  # noqa: SIM115  # closed below
+
+    def flush() -> None:
+        stream.flush()
+        sys.stderr.flush()
+        libc.fflush(None)
+
+    def printed() -> str:
+        flush()
+        return log.read_text("utf-8", "replace")
+
+    flush()
+    os.dup2(target, 1)
+    os.dup2(target, 2)
+    try:
+        with redirect_stdout(stream), _exit_code_on_exit(libc):
+            yield printed
+        with open(stderr, "w", closefd=False) as real:
+            real.write(printed())
+    finally:
+        flush()
+        os.dup2(stdout, 1)
+        os.dup2(stderr, 2)
+        stream.close()
+        for descriptor in (target, stdout, stderr):
+            os.close(descriptor)
+        watchdog.communicate(b"\n")
+
+
+@contextmanager
+def _exit_code_on_exit(libc: ctypes.CDLL) -> Iterator[None]:
+    """Exit with code 2 if C code ends the process.
+
+    The LLVM of Triton 3.6 calls ``exit(1)`` on an error in inline assembly, and irlens's exit code
+    1 means that it found a difference.
+    """
+    if not hasattr(libc, "gnu_get_libc_version"):  # others cannot unregister a handler
+        yield
+        return
+    running = True
+
+    def at_exit(_: int | None) -> None:
+        if running:
+            os._exit(TROUBLE)
+
+    handler = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(at_exit)
+    owner = ctypes.create_string_buffer(1)  # its address identifies this handler
+    libc.__cxa_atexit(handler, None, owner)  # Itanium C++ ABI, 3.3.6
+    try:
+        yield
+    finally:
+        running = False
+        libc.__cxa_finalize(owner)  # calls the handler once more, then unregisters it

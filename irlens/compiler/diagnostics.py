@@ -1,0 +1,173 @@
+"""Turn Triton's exceptions and compiler output into errors of one or two lines."""
+
+import ast
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from triton.compiler.errors import CompilationError
+from triton.runtime.errors import PTXASError
+
+from irlens.model.errors import CaptureError, IrlensError
+
+_MAX_LENGTH = 300  # characters of a message; MLIR prints whole operations
+
+#: ``ptxas /tmp/x.ptx, line 34; error   : Unknown modifier`` and ``ptxas fatal   : ...``.
+_PTXAS = re.compile(r"ptxas[\w-]*\s(?:.*?, line (\d+); )?(?:error|fatal)\s*: (.*)")
+#: ``file.py:20:1: error: ...`` from MLIR, ``error: ...`` from LLVM's assembler; an excerpt with a
+#: caret may follow.
+_DIAGNOSTIC = re.compile(
+    r"^(?:(?P<file>[^\n:]+):(?P<line>\d+):\d+: )?error: (?P<text>.*)"
+    r"(?:\n(?P<excerpt>.*\n *\^))?",
+    re.M,
+)
+#: LLVM's errors about inline assembly that it cannot allocate: it omits the assembly and goes on.
+_OMITTED = re.compile(
+    r"^error: ((?:could not|couldn't) allocate (?:input|output) reg.*"
+    r"|inline assembly requires more registers.*|invalid operand (?:for|in) inline asm.*)",
+    re.M,
+)
+#: The ``repr`` of an exception, in which Triton wraps some messages.
+_REPR = re.compile(
+    r"""(?P<type>\w*(?:Error|Exception))\((?P<quote>['"])(?P<text>.*)(?P=quote)\)""", re.S
+)
+
+
+def explain(
+    error: Exception, kernel: str, sources: Mapping[Path, bytes], printed: str
+) -> IrlensError:
+    """Return the error to report instead of ``error``.
+
+    Args:
+        error: Exception of a compilation or launch.
+        kernel: The kernel's name.
+        sources: Content of the user's files that the kernel depends on.
+        printed: Output of the compiler.
+    """
+    if isinstance(error, IrlensError):
+        return error
+    if isinstance(error, CompilationError):
+        return _python_error(error, kernel, sources)
+    if isinstance(error, PTXASError):
+        return _ptxas_error(error, kernel)
+    diagnostic = _DIAGNOSTIC.search(printed)
+    if diagnostic is None:
+        return CaptureError(f"{kernel}: {_first_line(str(error)) or type(error).__name__}")
+    location, excerpt = kernel, diagnostic["excerpt"]
+    path, line = Path(diagnostic["file"] or ""), int(diagnostic["line"] or 0)
+    if path in sources:
+        # No column: some versions of Triton count them from 0, others from 1.
+        location = f"{_display_path(path)}:{line}"
+        excerpt = _text(sources[path]).split("\n")[line - 1]
+    return CaptureError(f"{location}: {_first_line(diagnostic['text'])}", hint=excerpt)
+
+
+def omitted_assembly(kernel: str, printed: str) -> CaptureError | None:
+    """Return the error if compilation succeeded, but omitted the kernel's inline assembly.
+
+    Args:
+        kernel: The kernel's name.
+        printed: Output of the compiler.
+    """
+    match = _OMITTED.search(printed)
+    if match is None:
+        return None
+    return CaptureError(
+        f"{kernel}: inline assembly: {_first_line(match[1])}",
+        hint="constraints depend on the target: NVIDIA's r, f and l are s and v for AMD",
+    )
+
+
+def _python_error(
+    error: CompilationError, kernel: str, sources: Mapping[Path, bytes]
+) -> CaptureError:
+    """Return the error in the kernel's Python.
+
+    Triton raises one ``CompilationError`` per function on the call path: the innermost has the
+    message, and the innermost in the user's files has the location.
+    """
+    chain = list(_chain(error))
+    message = _message(chain[-1])
+    for link in reversed(chain):
+        located = _locate(link, sources)
+        if located is not None:
+            location, excerpt = located
+            return CaptureError(f"{location}: {message}", hint=excerpt)
+    return CaptureError(f"{kernel}: {message}")
+
+
+def _chain(error: BaseException | None) -> Iterator[CompilationError]:
+    """Yield the compilation errors from the outermost to the innermost."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, CompilationError):
+            yield error
+        error = error.__cause__
+
+
+def _message(error: CompilationError) -> str:
+    """Return the message of the innermost error, without Triton's excerpt."""
+    text = str(error.error_message or error.__cause__ or "")
+    if not text and not isinstance(error.node, ast.AST):
+        text = error.src or ""  # here Triton puts its message about an invalid function name
+    wrapped = _REPR.fullmatch(text.strip())
+    return _first_line(wrapped["text"] if wrapped else text) or "it does not compile"
+
+
+def _locate(error: CompilationError, sources: Mapping[Path, bytes]) -> tuple[str, str] | None:
+    """Return the location of an error in the user's files, and its line with a caret.
+
+    The error only has the source text of the function, which is searched in the files. For an
+    argument that a ``noinline`` function does not take, Triton combines the source of the callee
+    with the node of the call in the caller; ``_contains`` detects that.
+    """
+    node, function = error.node, error.src
+    if not function or not isinstance(node, ast.stmt | ast.expr) or not _contains(function, node):
+        return None
+    for path, content in sources.items():
+        before, match, _ = _text(content).partition(function.strip("\n"))
+        if match:
+            line = before.count("\n") + node.lineno
+            text = function.split("\n")[node.lineno - 1]
+            caret = " " * node.col_offset + "^"
+            return f"{_display_path(path)}:{line}:{node.col_offset + 1}", f"{text}\n{caret}"
+    return None
+
+
+def _text(content: bytes) -> str:
+    """Return the text of a file with universal newlines, as Python reads it."""
+    return io.StringIO(content.decode("utf-8", "replace"), newline=None).read()
+
+
+def _contains(function: str, node: ast.stmt | ast.expr) -> bool:
+    """Whether a function's source has this node at this position."""
+    return any(
+        type(each) is type(node)
+        and (each.lineno, each.col_offset) == (node.lineno, node.col_offset)
+        and ast.dump(each) == ast.dump(node)
+        for each in ast.walk(ast.parse(function))
+        if isinstance(each, ast.stmt | ast.expr)
+    )
+
+
+def _ptxas_error(error: PTXASError, kernel: str) -> CaptureError:
+    """Return the error of NVIDIA's assembler."""
+    match = _PTXAS.search(str(error))
+    if match is None:
+        return CaptureError(f"{kernel}: {_first_line(str(error))}")
+    location = f" (line {match[1]} of the PTX)" if match[1] else ""
+    return CaptureError(f"{kernel}: ptxas: {match[2].strip()}{location}")
+
+
+def _first_line(text: str) -> str:
+    """Return the first line that is not blank, truncated to ``_MAX_LENGTH``."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= _MAX_LENGTH else line[:_MAX_LENGTH] + "…"
+
+
+def _display_path(path: Path) -> str:
+    """Return a path, relative to the working directory if it is below it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

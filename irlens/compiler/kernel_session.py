@@ -1,0 +1,112 @@
+"""Open a kernel's file with Triton: one session at a time in a process."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from irlens.compiler.calls.binding import Call, require_values, resolve
+from irlens.compiler.calls.values import Argument
+from irlens.compiler.compiler_output import redirect_output
+from irlens.compiler.request import Request
+from irlens.compiler.sources.description import KernelSource
+from irlens.compiler.sources.loading import loaded
+
+if TYPE_CHECKING:  # importing it imports Triton
+    from irlens.compiler.triton_compat import Kernel, Values
+
+#: Triton's active driver, its environment and file descriptor 2 belong to the whole process.
+_LOCK = threading.Lock()
+
+
+class KernelSession(msgspec.Struct, frozen=True):
+    """A loaded kernel.
+
+    Attributes:
+        source: The kernel's source.
+        module: The executed file.
+        sources: Content of the kernel's file and its local imports.
+        kernel: The jit function with its autotuners and heuristics.
+        printed: Returns the compiler's output so far.
+    """
+
+    source: KernelSource
+    module: ModuleType
+    sources: Mapping[Path, bytes]
+    kernel: "Kernel"
+    printed: Callable[[], str]
+
+    def expand(
+        self, request: Request, values: Callable[[Mapping[str, Argument]], "Values"]
+    ) -> tuple[Call, "list[Values]"]:
+        """Return a request's call, and the constexprs and options of every variant.
+
+        Args:
+            request: The request.
+            values: Makes the values to call the kernel with, which tuning functions may look at.
+
+        Raises:
+            UnknownNameError: An override names no parameter or option of the kernel.
+            CaptureError: A value is missing or invalid.
+        """
+        from irlens.compiler import triton_compat
+
+        kernel, parameters = self.kernel, self.kernel.parameters()
+        options = triton_compat.option_defaults(request.target)
+        call = resolve(request, self.source.description, parameters, options)
+        args = triton_compat.with_descriptors(kernel, values(call.args), call.args)
+        variants = triton_compat.variants(kernel, args, call.defaults, call.overrides)
+        for settings in variants:
+            require_values(kernel.name, parameters, call, settings)
+        return call, variants
+
+
+@contextmanager
+def open_kernel(
+    source: KernelSource, workspace: Path, *, hold_output: bool = True
+) -> Iterator[KernelSession]:
+    """Load a kernel for a session that compiles into a private cache.
+
+    Args:
+        source: The kernel.
+        workspace: Folder for Triton's cache and the compiler's output.
+        hold_output: Whether to hold back the output until the session ends without an error.
+
+    Raises:
+        UnknownNameError: The file has no such kernel.
+        CaptureError: The file cannot be loaded, or the session raised an exception.
+    """
+    with _without_interpreter():
+        # These import Triton, which takes a third of a second and is not on every machine.
+        from irlens.compiler import diagnostics, triton_compat
+
+    with ExitStack() as stack:
+        stack.enter_context(_LOCK)
+        # Twice: the file may compile while it is loaded, and it may set knobs.
+        stack.enter_context(triton_compat.private_cache(workspace / "cache"))
+        module, sources = stack.enter_context(loaded(source))
+        stack.enter_context(triton_compat.private_cache(workspace / "cache"))
+        kernel = triton_compat.find_kernel(vars(module), source.function)
+        printed: Callable[[], str] = str
+        if hold_output:
+            printed = stack.enter_context(redirect_output(workspace / "output.txt"))
+        try:
+            yield KernelSession(source, module, sources, kernel, printed)
+        except Exception as error:  # Triton, PyTorch and the file's functions may raise anything
+            raise diagnostics.explain(error, source.function, sources, printed()) from error
+
+
+@contextmanager
+def _without_interpreter() -> Iterator[None]:
+    """Hide ``TRITON_INTERPRET``: a Triton imported with it set cannot compile its own library."""
+    value = os.environ.pop("TRITON_INTERPRET", None)
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ["TRITON_INTERPRET"] = value

@@ -1,0 +1,1 @@
+"""Kernel source files: look them up, read their descriptions, execute them, watch them."""

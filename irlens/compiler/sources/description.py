@@ -1,0 +1,202 @@
+"""Read the kernels of a file and their descriptions without executing it.
+
+A kernel file may assign a literal to ``IRLENS_KERNELS``: a dictionary from kernel names to
+``Description``. ``ast.literal_eval`` reads it, so that listing kernels and looking up stored
+captures never run the file.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from irlens.compiler.sources.lookup import find_file, split_spec
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError
+
+VARIABLE = "IRLENS_KERNELS"
+
+
+class Tolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Allowed deviation of an output from its reference: ``atol + rtol * abs(reference)``."""
+
+    rtol: float
+    atol: float
+
+
+class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to call a kernel. Every string is an expression, see ``expressions.evaluate``.
+
+    Attributes:
+        sizes: Names that the expressions below use, and their default values.
+        args: Run-time arguments by parameter name: a number, an expression, a tensor such as
+            "fp32[n_rows, n_cols]", or a ``TensorDescriptor`` made on the host such as
+            "fp16[M, K]:block[BLOCK_M, BLOCK_K]"; for Gluon a layout other than the default may
+            follow, ":NVMMASharedLayout(64, 16, 2)".
+        constexprs: Defaults of ``tl.constexpr`` parameters; a string value is "'text'", a Gluon
+            layout "BlockedLayout([1], [32], [4], [0])".
+        options: Defaults of compile options: num_warps, num_stages, num_ctas, ...
+        grid: CTAs in x, y and z; missing dimensions are 1. May use ``sm_count``.
+        outputs: The tensors that the kernel writes.
+        reference: Name of the function in the same file that computes the outputs. Its parameters
+            have the names of the kernel's; it returns a tensor, or one for each output.
+        tolerance: Tolerance of the comparison with the reference.
+    """
+
+    args: dict[str, ConstexprValue]
+    sizes: dict[str, int | float] = {}
+    constexprs: dict[str, ConstexprValue] = {}
+    options: dict[str, ConstexprValue] = {}
+    grid: tuple[int | str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    reference: str | None = None
+    tolerance: Tolerance = Tolerance(rtol=1e-5, atol=1e-8)
+
+
+class KernelSource(msgspec.Struct, frozen=True):
+    """A kernel in a file.
+
+    Attributes:
+        path: The file, absolute.
+        function: The kernel function's name.
+        description: How to call it, or ``None`` if the file does not describe it.
+        content: The bytes of the file when it was read.
+    """
+
+    path: Path
+    function: str
+    description: Description | None
+    content: bytes
+
+
+def find_kernel(spec: str) -> KernelSource:
+    """Return the kernel that ``spec`` names.
+
+    Args:
+        spec: A name from ``lookup.known_files``, ``path/file.py``, or a dotted module name,
+            optionally followed by ``:kernel``; required if the file has several kernels.
+
+    Raises:
+        UnknownNameError: There is no such kernel.
+        CaptureError: The file cannot be read, or has several kernels.
+    """
+    _, function = split_spec(spec)
+    return read_file(find_file(spec), function)
+
+
+def read_file(path: Path, function: str | None = None) -> KernelSource:
+    """Return the kernel ``function`` of a file, or its only one.
+
+    Raises:
+        CaptureError: The file cannot be read, is not Python, has an invalid description, or
+            has no or several kernels while ``function`` is ``None``.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CaptureError(f"cannot read {path}: {error.strerror}") from error
+    tree = _parse(path, content)
+    descriptions = _descriptions(path, tree)
+    if function is None:
+        function = _only(path, list(descriptions) or _kernels(tree))
+    return KernelSource(path.resolve(), function, descriptions.get(function), content)
+
+
+def _parse(path: Path, content: bytes) -> ast.Module:
+    """Return the syntax tree of a file.
+
+    Raises:
+        CaptureError: The file is not Python; the hint shows the line with a caret.
+    """
+    try:
+        return ast.parse(content, str(path))
+    except SyntaxError as error:
+        line = (error.text or "").rstrip("\n")
+        caret = " " * max((error.offset or 1) - 1, 0) + "^"
+        raise CaptureError(
+            f"{path}:{error.lineno}: {error.msg}", hint=f"{line}\n{caret}" if line else None
+        ) from error
+    except (ValueError, RecursionError, MemoryError) as error:  # null bytes, absurd nesting
+        raise CaptureError(f"{path} is not readable Python: {error}") from error
+
+
+def _descriptions(path: Path, tree: ast.Module) -> dict[str, Description]:
+    """Return the descriptions that the module assigns to ``VARIABLE``, if any."""
+    value = _assigned(tree, VARIABLE)
+    if value is None:
+        return {}
+    where = f"{path}:{value.lineno}"
+    try:
+        return msgspec.convert(ast.literal_eval(value), dict[str, Description])
+    except msgspec.ValidationError as error:
+        raise CaptureError(f"{where}: {VARIABLE}: {error}") from error
+    except (ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise CaptureError(
+            f"{where}: {VARIABLE} is not a literal",
+            hint="it is read without running the file: use numbers, strings, lists and dicts",
+        ) from error
+
+
+def _assigned(tree: ast.Module, name: str) -> ast.expr | None:
+    """Return the expression that the module assigns to a name, or ``None``."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+                return value
+            case ast.AnnAssign(target=ast.Name(id=target), value=value) if target == name:
+                return value
+    return None
+
+
+def _only(path: Path, kernels: list[str]) -> str:
+    """Return the single kernel of a file.
+
+    Raises:
+        CaptureError: There are none or several.
+    """
+    if not kernels:
+        raise CaptureError(f"{path} has no @triton.jit function")
+    if len(kernels) > 1:
+        raise CaptureError(
+            f"{path} has several kernels: {', '.join(kernels)}",
+            hint=f"write {path}:{kernels[0]}",
+        )
+    return kernels[0]
+
+
+def _kernels(tree: ast.Module) -> list[str]:
+    """Return the jit functions of a module that no other jit function calls."""
+    functions = [
+        node
+        for node in _import_time_statements(tree.body)
+        if isinstance(node, ast.FunctionDef) and any(map(_is_jit, node.decorator_list))
+    ]
+    calls = {
+        (function.name, call.func.id)
+        for function in functions
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    }
+    helpers = {callee for caller, callee in calls if caller != callee}
+    return [function.name for function in functions if function.name not in helpers]
+
+
+def _import_time_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements that run on import, including nested ones (if, try, with)."""
+    pending = list(body)[::-1]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, ast.If | ast.Try | ast.With):
+            inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+            pending += inner[::-1]
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    """Whether a decorator is ``triton.jit``, ``jit(...)`` or similar."""
+    if isinstance(decorator, ast.Call):
+        decorator = decorator.func
+    if isinstance(decorator, ast.Attribute):
+        return decorator.attr == "jit"
+    return isinstance(decorator, ast.Name) and decorator.id == "jit"

@@ -1,0 +1,132 @@
+"""Resolve a kernel's name on the command line to its Python file, without executing anything."""
+
+import importlib.machinery
+import importlib.util
+from pathlib import Path
+
+import msgspec
+
+from irlens.model.errors import CaptureError, UnknownNameError
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+class _IrlensTable(msgspec.Struct, frozen=True):
+    kernels: str | None = None
+
+
+class _ToolTable(msgspec.Struct, frozen=True):
+    irlens: _IrlensTable = _IrlensTable()
+
+
+class _Project(msgspec.Struct, frozen=True):
+    """The part of a ``pyproject.toml`` that irlens reads."""
+
+    tool: _ToolTable = _ToolTable()
+
+
+def split_spec(spec: str) -> tuple[str, str | None]:
+    """Return the file part of a kernel spec, and the function's name if the spec has one."""
+    file, colon, function = spec.rpartition(":")
+    return (file, function or None) if colon else (spec, None)
+
+
+def find_file(spec: str) -> Path:
+    """Return the file that a kernel spec names, see ``description.find_kernel``.
+
+    Raises:
+        UnknownNameError: There is no such kernel.
+        CaptureError: There is no such file.
+    """
+    name, _ = split_spec(spec)
+    path = Path(name).expanduser()
+    if path.suffix == ".py" or "/" in name:
+        if path.is_file():
+            return path
+        raise CaptureError(
+            f"no such file: {name}",
+            hint="write a sample's name, path/file.py:kernel or package.module:kernel",
+        )
+    known = known_files()
+    if name in known:
+        return known[name]
+    module = _find_module(name)
+    if module is None:
+        raise UnknownNameError("kernel", spec, known)
+    return module
+
+
+def known_files() -> dict[str, Path]:
+    """Return the kernel files that have a name: irlens's samples and the project's own.
+
+    The project's are the files in the folder that ``kernels = "..."`` under ``[tool.irlens]`` of
+    the nearest ``pyproject.toml`` names; they override samples of the same name.
+    """
+    folders = [samples_folder()]
+    own = _project_folder(Path.cwd())
+    if own is not None:
+        folders.append(own)
+    return {
+        path.stem: path
+        for folder in folders
+        for path in sorted(folder.glob("*.py"))
+        if not path.stem.startswith("_")
+    }
+
+
+def samples_folder() -> Path:
+    """Return the folder of the sample kernels: inside the package in a wheel, else beside it."""
+    inside = _PACKAGE / "kernels"
+    return inside if inside.is_dir() else _PACKAGE.parent / "kernels"
+
+
+def find_project(start: Path) -> Path | None:
+    """Return the nearest ``pyproject.toml`` in or above ``start``, or ``None``."""
+    files = (folder / "pyproject.toml" for folder in (start, *start.parents))
+    return next((path for path in files if path.is_file()), None)
+
+
+def _find_module(name: str) -> Path | None:
+    """Return the file of a module without importing it or its parent packages.
+
+    ``importlib.util.find_spec`` imports the parents of a dotted name, so it resolves the first
+    part only; the rest is looked up in the package's folders.
+    """
+    first, *rest = name.split(".")
+    if not all(part.isidentifier() for part in (first, *rest)):
+        return None
+    spec = importlib.machinery.PathFinder.find_spec(first, [str(Path.cwd())])
+    if spec is None:
+        try:
+            spec = importlib.util.find_spec(first)
+        except ValueError:  # a module in memory without a file, such as __main__
+            return None
+    if spec is None:
+        return None
+    if not rest:
+        return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
+    for folder in spec.submodule_search_locations or ():
+        stem = Path(folder, *rest)
+        for path in (stem.with_name(stem.name + ".py"), stem / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
+
+
+def _project_folder(start: Path) -> Path | None:
+    """Return the kernel folder that the nearest ``pyproject.toml`` names, or ``None``."""
+    path = find_project(start)
+    if path is None:
+        return None
+    try:
+        folder = msgspec.toml.decode(path.read_bytes(), type=_Project).tool.irlens.kernels
+    except (OSError, msgspec.DecodeError) as error:
+        raise CaptureError(f"cannot read {path}: {error}") from error
+    if folder is None:
+        return None
+    if not (path.parent / folder).is_dir():
+        raise CaptureError(
+            f"{path}: kernels = {folder!r} under [tool.irlens] is not a folder",
+            hint=f"name a folder relative to {path.parent}",
+        )
+    return path.parent / folder

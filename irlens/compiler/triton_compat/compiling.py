@@ -1,0 +1,167 @@
+"""Compile, launch and benchmark one variant under Triton's active driver."""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import triton
+import triton.language as tl
+from triton import knobs
+from triton.compiler import compiler
+from triton.runtime import _allocation, cache
+from triton.runtime.cache import get_cache_manager
+from triton.runtime.errors import OutOfResources
+from triton.runtime.jit import JITFunction
+from triton.testing import do_bench
+
+from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import CaptureError
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """One compiled variant.
+
+    Attributes:
+        entry: Triton's cache entry, a directory.
+        constexprs: Value of every constexpr parameter.
+        handle: Triton's ``CompiledKernel``.
+        refusal: Why the GPU could not launch it; ``None`` if it did, or was not asked to.
+    """
+
+    entry: Path
+    constexprs: dict[str, ConstexprValue]
+    handle: Any
+    refusal: str | None
+
+
+@contextmanager
+def private_cache(directory: Path) -> Iterator[None]:
+    """Make Triton compile into an empty directory, whatever the user's settings.
+
+    ``TRITON_INTERPRET`` would not compile at all, cache managers and ``STORE_BINARY_ONLY`` would
+    put artifacts elsewhere or omit them, an override would replace them, and
+    ``TRITON_OVERRIDE_ARCH`` would change the target.
+
+    Raises:
+        CaptureError: Triton was imported to interpret kernels, not to compile them.
+    """
+    if not isinstance(tl.cdiv, JITFunction):
+        raise CaptureError(
+            "Triton was imported with TRITON_INTERPRET set, so it cannot compile in this process",
+            hint="unset TRITON_INTERPRET before Triton is imported",
+        )
+    with knobs.cache.scope(), knobs.compilation.scope(), knobs.runtime.scope():
+        knobs.cache.dir = str(directory)
+        knobs.cache.manager_class = None
+        knobs.cache.remote_manager_class = None
+        knobs.compilation.override = False
+        knobs.compilation.dump_ir = False
+        knobs.compilation.store_binary_only = False
+        knobs.runtime.interpret = False
+        knobs.runtime.override_arch = None
+        with warnings.catch_warnings():
+            # 3.9 announces another default for 3.10. irlens compiles with the installed Triton's
+            # default, and the kernel's metadata records it.
+            warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
+            with _version_as_key(directory):
+                yield
+
+
+@contextmanager
+def _version_as_key(directory: Path) -> Iterator[None]:
+    """Put Triton's version into the keys of a private cache instead of a hash of its files.
+
+    The hash separates several Tritons that share a cache; a private cache has only one. Computing
+    it takes as long as compiling, because it reads half a gigabyte.
+    """
+
+    def key(triton_key: Callable[[], str]) -> str:
+        is_private = knobs.cache.dir == str(directory)  # a kernel's file may set another
+        return str(triton.__version__) if is_private else triton_key()
+
+    with ExitStack() as stack:
+        for module in (cache, compiler):  # 3.4 has it in the latter
+            if hasattr(module, "triton_key"):
+                stack.callback(setattr, module, "triton_key", module.triton_key)
+                module.triton_key = partial(key, module.triton_key)
+        yield
+
+
+def compile_variant(
+    kernel: Kernel, args: Values, settings: Values, grid: tuple[int, int, int], *, launch: bool
+) -> Compiled:
+    """Compile one variant under the active driver, and launch it if requested.
+
+    Raises:
+        CaptureError: A hook of the process prevents compilation.
+    """
+    function = kernel.function
+    # This process may have compiled a function of a shared module before; Triton would then answer
+    # from memory and write no artifacts.
+    caches = function.device_caches
+    function.device_caches = defaultdict(caches.default_factory)
+    refusal = None
+    try:
+        handle = function.run(grid=grid, warmup=True, **args, **settings)
+        if handle is None:
+            raise CaptureError(f"{kernel.name}: a Triton hook (jit_cache_hook) skips compilation")
+        if launch:
+            try:
+                function.run(grid=grid, warmup=False, **args, **settings)
+            except OutOfResources as error:
+                refusal = str(error)
+    finally:
+        function.device_caches = caches
+    bound = {p.name: settings.get(p.name, p.default) for p in function.params if p.is_constexpr}
+    entry = Path(get_cache_manager(handle.hash).cache_dir)
+    return Compiled(entry, manifest_values(bound), handle, refusal)
+
+
+def benchmark(
+    kernel: Kernel,
+    args: Values,
+    settings: Values,
+    grid: tuple[int, int, int],
+    quantiles: Sequence[float],
+) -> list[float]:
+    """Return quantiles of a launch's time in milliseconds, from Triton's ``do_bench``.
+
+    GPU events have a resolution of half a microsecond: six digits hold every significant time, and
+    none of the noise of the arithmetic.
+    """
+
+    def launch() -> None:
+        kernel.function.run(grid=grid, warmup=False, **args, **settings)
+
+    return [float(f"{time:.6g}") for time in do_bench(launch, quantiles=list(quantiles))]
+
+
+@contextmanager
+def scratch_from(allocate: Callable[[int, int, int | None], Any]) -> Iterator[None]:
+    """Use an allocator for the global scratch memory of launched kernels.
+
+    It holds the descriptors that a kernel makes with ``tl.make_tensor_descriptor``; Triton has no
+    default allocator.
+
+    Args:
+        allocate: Takes bytes, alignment and stream, and returns a tensor.
+    """
+    before = current_allocator()
+    triton.set_allocator(allocate)
+    try:
+        yield
+    finally:
+        triton.set_allocator(before)
+
+
+def current_allocator() -> Any:
+    """Return the allocator of scratch memory: it takes bytes, alignment and stream."""
+    allocator = _allocation._allocator  # itself in 3.4, a context variable in later versions
+    return allocator.get() if isinstance(allocator, ContextVar) else allocator

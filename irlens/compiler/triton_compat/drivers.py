@@ -1,0 +1,333 @@
+"""Triton drivers that need no GPU: one that only compiles, and one whose launches are no-ops."""
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import triton
+import triton.testing
+from triton import knobs
+from triton.backends import backends
+from triton.backends.amd.compiler import HIPBackend
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase
+from triton.backends.nvidia.compiler import get_ptxas_version
+from triton.compiler.compiler import make_backend
+from triton.runtime.autotuner import Autotuner
+
+from irlens.compiler.triton_compat.compiling import current_allocator
+from irlens.compiler.triton_compat.jit import Values
+from irlens.model.config import Target
+from irlens.model.errors import CaptureError, UnknownNameError
+
+#: In ``Cuda compilation tools, release 12.9, V12.9.86``.
+_RELEASE = re.compile(r"\brelease (\d+\.\d+)")
+
+
+@contextmanager
+def compile_only(target: Target) -> Iterator[None]:
+    """Make a target Triton's active GPU for compiling; nothing can be launched."""
+    config = triton.runtime.driver
+    # From 3.5 on, reading `active` looks for a real GPU and fails.
+    attribute = "_active" if "_active" in vars(config) else "active"
+    before = vars(config)[attribute]
+    within_2gb = vars(HIPBackend)["is_within_2gb"]
+    config.set_active(CompileOnlyDriver(target, before))
+    # Up to 3.7 this imports torch before it calls `ptr_range`, which every placeholder has.
+    HIPBackend.is_within_2gb = staticmethod(lambda arg: arg.ptr_range() <= 2**31 - 1)
+    try:
+        yield
+    finally:
+        HIPBackend.is_within_2gb = within_2gb
+        setattr(config, attribute, before)
+
+
+def option_defaults(target: Target) -> Values:
+    """Return the compile options that the target's compiler accepts, with their defaults."""
+    return dict(make_backend(_gpu_target(target)).parse_options({}).__dict__)
+
+
+def toolkit_version(target: Target) -> str | None:
+    """Return the CUDA version of Triton's assembler for an NVIDIA GPU: "12.9"."""
+    release = _RELEASE.search(get_ptxas_version(int(target.arch.removeprefix("sm_"))))
+    return release[1] if release else None
+
+
+def _gpu_target(target: Target) -> GPUTarget:
+    """Return Triton's target: ("cuda", 90, 32), ("hip", "gfx942", 64)."""
+    if target.vendor == "amd":
+        return GPUTarget("hip", target.arch, target.warp_size)
+    number = re.fullmatch(r"sm_(\d+)[af]?", target.arch)
+    if number is None:
+        raise UnknownNameError("target", target.arch, [])
+    return GPUTarget("cuda", int(number[1]), target.warp_size)
+
+
+class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
+    """A driver that answers the queries of the compiler, and no others.
+
+    Args:
+        target: The active GPU.
+        real: The previously active driver, or ``None``.
+    """
+
+    def __init__(self, target: Target, real: Any = None) -> None:
+        self.target = _gpu_target(target)
+        self._real = real
+
+    @property
+    def utils(self) -> Any:
+        """The real driver's: garbage collection may unload an earlier kernel now."""
+        if self._real is None:
+            raise self._no_gpu()
+        return self._real.utils
+
+    @classmethod
+    def is_active(cls) -> bool:
+        """Return ``True``: Triton may activate it."""
+        return True
+
+    def get_current_target(self) -> GPUTarget:
+        """Return the target to compile for."""
+        return self.target
+
+    def get_current_device(self) -> int:
+        """Return the number of the only device."""
+        return 0
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        """Return the default stream's handle."""
+        return 0
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        """Raise ``CaptureError``: there are no launchers."""
+        raise self._no_gpu()
+
+    def get_active_torch_device(self) -> object:
+        """Raise ``CaptureError``: there is no device."""
+        raise self._no_gpu()
+
+    def get_benchmarker(self) -> object:
+        """Raise ``CaptureError``: there is nothing to time."""
+        raise self._no_gpu()
+
+    def _no_gpu(self) -> CaptureError:
+        return CaptureError(
+            f"the kernel's file asks for a GPU while irlens only compiles for {self.target.arch}",
+            hint="fix the tuned values with --set, --num-warps and --num-stages",
+        )
+
+
+class LoadedFacts(msgspec.Struct, frozen=True):
+    """A driver's facts about a kernel that it has loaded.
+
+    Attributes:
+        registers: Registers per thread (AMD: vector registers per lane).
+        local_bytes: Local memory per thread, bytes.
+    """
+
+    registers: int
+    local_bytes: int
+
+
+#: Returns the facts of a kernel from its binary and its name.
+BinaryReader = Callable[[bytes, str], LoadedFacts]
+
+
+def install_stub_driver(
+    target: Target, properties: dict[str, int], threads_per_block: int, read: BinaryReader
+) -> None:
+    """Install a driver whose launches are no-ops, for the whole process.
+
+    Autotuners compile every configuration, then take the first one that fits the GPU.
+
+    Args:
+        target: The GPU.
+        properties: The known ones of the device properties that Triton's drivers report.
+        threads_per_block: The GPU's maximum of threads per CTA.
+        read: Reads the facts of a binary.
+    """
+    knobs.runtime.interpret = False
+    driver = _StubDriver(target, _StubUtils(target, properties, threads_per_block, read))
+    triton.runtime.driver.set_active(driver)
+    _replace_backend_drivers(driver)
+    triton.testing.do_bench = triton.testing.do_bench_cudagraph = _stub_benchmark
+    _patch_autotuner()
+
+
+class _StubDriver(CompileOnlyDriver):
+    """A driver that accepts every launch and executes none."""
+
+    def __init__(self, target: Target, utils: "_StubUtils") -> None:
+        super().__init__(target)
+        self._utils = utils
+
+    @property
+    def utils(self) -> Any:
+        return self._utils
+
+    @property
+    def launcher_cls(self) -> Any:
+        return _StubLauncher
+
+    def get_active_torch_device(self) -> Any:
+        import torch
+
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self) -> Any:
+        import torch
+
+        return torch.cuda
+
+    def get_benchmarker(self) -> Any:
+        return _stub_benchmark
+
+    def get_empty_cache_for_benchmark(self) -> Any:
+        import torch
+
+        return torch.empty(1, dtype=torch.int, device="cuda")
+
+    def clear_cache(self, cache: Any) -> None:
+        """Do nothing: nothing is measured."""
+
+
+class _StubUtils:
+    """The driver's queries about binaries and the device."""
+
+    def __init__(
+        self, target: Target, properties: dict[str, int], threads_per_block: int, read: BinaryReader
+    ) -> None:
+        self._properties = _Properties(properties)
+        self._properties.target = target
+        self._threads_per_block = threads_per_block
+        self._read = read
+        self._handles = itertools.count(1)
+
+    def load_binary(
+        self, name: str, kernel: bytes, shared: int, device: int
+    ) -> tuple[int, int, int, int, int]:
+        """Return fake handles of module and function, registers, "spills", threads per CTA."""
+        facts = self._read(kernel, name)
+        # Triton calls the words of local memory spills.
+        spills = facts.local_bytes // 4
+        handle = next(self._handles)
+        return handle, handle, facts.registers, spills, self._threads_per_block
+
+    def unload_module(self, module: object) -> None:
+        """Do nothing: nothing is loaded."""
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        """Return the known properties; reading another one raises."""
+        return self._properties
+
+    def set_printf_fifo_size(self, size: int) -> None:
+        """Do nothing: nothing prints."""
+
+
+class _Properties(dict[str, int]):
+    """Properties of a GPU; reading an unknown one raises instead of inventing a value."""
+
+    target: Target
+
+    def __missing__(self, name: str) -> int:
+        gpu = self.target.name
+        raise CaptureError(
+            f"the program asks for {name} of the GPU, which is unknown without one",
+            hint=f"irlens does not know it for {gpu}; it knows more about a product such as h100",
+        )
+
+
+class _StubLauncher:
+    """Does everything that Triton's launcher does except for the launch."""
+
+    def __init__(self, source: Any, metadata: Any) -> None:
+        self._types = list(source.signature.values())
+        self._scratch = (metadata.global_scratch_size, metadata.global_scratch_align)
+        self._ctas = metadata.num_ctas
+
+    def __call__(
+        self,
+        x: int,
+        y: int,
+        z: int,
+        stream: object,
+        function: object,
+        packed: object,
+        metadata: object,
+        enter: Callable[[object], object] | None,
+        leave: Callable[[object], object] | None,
+        *args: Any,
+    ) -> None:
+        size, alignment = self._scratch
+        if size > 0:
+            current_allocator()(x * y * z * self._ctas * size, alignment, stream)
+        if enter is not None:
+            enter(metadata)
+        for index, (type_, value) in enumerate(zip(self._types, args, strict=False)):
+            if isinstance(type_, str) and type_.startswith("*"):
+                _check_accessible(index, value)
+        if leave is not None:
+            leave(metadata)
+
+
+def _check_accessible(index: int, pointer: Any) -> None:
+    """Raise Triton's ``ValueError`` for memory that a GPU cannot access."""
+    device = getattr(getattr(pointer, "device", None), "type", None)
+    if device == "cpu" and pointer.data_ptr() and not pointer.is_pinned():
+        raise ValueError(
+            f"Pointer argument (at {index}) cannot be accessed from Triton (cpu tensor?)"
+        )
+
+
+def _replace_backend_drivers(driver: _StubDriver) -> None:
+    """Make lookups of a driver among Triton's backends, as TorchInductor's, return this one."""
+    vendor = "amd" if driver.target.backend == "hip" else "nvidia"
+    for name, backend in backends.items():
+        backends[name] = replace(backend, driver=_driver_class(driver, active=name == vendor))
+
+
+def _driver_class(driver: _StubDriver, *, active: bool) -> type[DriverBase]:
+    """Return a driver class whose only instance is ``driver``."""
+
+    class Singleton(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
+        is_active = staticmethod(lambda: active)
+
+        def __new__(cls) -> Any:
+            return driver
+
+    return Singleton
+
+
+def _stub_benchmark(
+    call: Callable[[], object],
+    *args: object,
+    quantiles: Sequence[float] | None = None,
+    return_mode: str = "mean",
+    **others: object,
+) -> Any:
+    """Call the function once and return NaN as its time."""
+    call()
+    if quantiles is not None:
+        # For a single quantile, Triton returns a number.
+        return [math.nan] * len(quantiles) if len(quantiles) > 1 else math.nan
+    return [math.nan] if return_mode == "all" else math.nan
+
+
+def _patch_autotuner() -> None:
+    """Make autotuners take the first configuration that fits the GPU.
+
+    Triton gives one that does not fit an infinite time, and cannot order NaN against that. The
+    times become equal and finite here only, where no program sees them.
+    """
+    bench = Autotuner._bench
+
+    def _bench(self: Autotuner, *args: Any, **kwargs: Any) -> list[float]:
+        return [0.0 if math.isnan(time) else time for time in bench(self, *args, **kwargs)]
+
+    Autotuner._bench = _bench

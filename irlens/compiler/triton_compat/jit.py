@@ -1,0 +1,169 @@
+"""Jit functions, and the variants that their autotuners and heuristics choose."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+import triton.language as tl
+from triton.runtime.autotuner import Autotuner, Heuristics
+from triton.runtime.jit import JITFunction
+
+from irlens.compiler.calls.binding import Parameter
+from irlens.compiler.calls.dtypes import DTYPE_PREFIX, dtype_of
+from irlens.compiler.calls.expressions import is_layout
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import UnknownNameError
+
+#: Values of a kernel's parameters and options by name: Triton takes any Python object.
+Values: TypeAlias = dict[str, Any]
+
+
+class Kernel(msgspec.Struct, frozen=True):
+    """A jit function with its autotuners and heuristics.
+
+    Attributes:
+        wrappers: From the outermost to the innermost.
+        function: The jit function.
+    """
+
+    wrappers: tuple[Autotuner | Heuristics, ...]
+    function: JITFunction
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(self.function.fn.__name__)
+
+    @property
+    def gluon(self) -> bool:
+        """Whether it is written in Gluon, ``triton.experimental.gluon``."""
+        return bool(self.function.is_gluon())
+
+    def parameters(self) -> list[Parameter]:
+        """Return the function's parameters in order."""
+        return [Parameter(p.name, p.is_constexpr, not p.has_default) for p in self.function.params]
+
+    def defaults(self) -> Values:
+        """Return the default values of the constexprs that have one."""
+        params = self.function.params
+        return {p.name: p.default for p in params if p.is_constexpr and p.has_default}
+
+    def configurations(self) -> list[Values]:
+        """Return what each configuration of the autotuners sets."""
+        tuners = [wrapper for wrapper in self.wrappers if isinstance(wrapper, Autotuner)]
+        return [config.all_kwargs() for tuner in tuners for config in tuner.configs]
+
+    def tuned(self) -> list[str]:
+        """Return the names that the autotuners' configurations set, in order."""
+        return list(dict.fromkeys(name for config in self.configurations() for name in config))
+
+
+def find_kernel(namespace: Mapping[str, object], name: str) -> Kernel:
+    """Return the kernel with a name in a module.
+
+    Args:
+        namespace: The module's variables.
+        name: The variable.
+
+    Raises:
+        UnknownNameError: The module has no jit function of that name.
+    """
+    wrappers = []
+    inner = namespace.get(name)
+    while isinstance(inner, Autotuner | Heuristics):
+        wrappers.append(inner)
+        inner = inner.fn
+    if not isinstance(inner, JITFunction):
+        kinds = (Autotuner, Heuristics, JITFunction)
+        known = [key for key, value in namespace.items() if isinstance(value, kinds)]
+        raise UnknownNameError("kernel", name, known)
+    return Kernel(tuple(wrappers), inner)
+
+
+def variants(
+    kernel: Kernel,
+    args: Values,
+    defaults: Mapping[str, ConstexprValue],
+    overrides: Mapping[str, ConstexprValue],
+) -> list[Values]:
+    """Return the constexprs and options of every distinct variant.
+
+    An autotuner contributes each configuration that its ``prune_configs_by`` keeps. The overrides
+    apply to all of them.
+
+    Raises:
+        CaptureError: The file's own pruning or heuristic function failed.
+    """
+    fixed = {name: _override(kernel, name, value) for name, value in overrides.items()}
+    expanded: list[Values] = [{**{n: _to_triton(v) for n, v in defaults.items()}, **fixed}]
+    for wrapper in kernel.wrappers:
+        if isinstance(wrapper, Autotuner):
+            expanded = [
+                {**settings, **config.all_kwargs(), **fixed}
+                for settings in expanded
+                for config in _configs(wrapper, args, settings, fixed)
+            ]
+        else:
+            expanded = [{**s, **_heuristic_values(wrapper, args, s, fixed)} for s in expanded]
+    distinct: list[Values] = []
+    for settings in expanded:
+        if settings not in distinct:
+            distinct.append(settings)
+    return distinct
+
+
+def manifest_values(settings: Values) -> dict[str, ConstexprValue]:
+    """Return settings as manifests store them: scalars, and dtypes as "tl.float16"."""
+    return {name: _from_triton(value) for name, value in settings.items()}
+
+
+def _configs(tuner: Autotuner, args: Values, settings: Values, fixed: Values) -> Sequence[Any]:
+    """Return the configurations that the tuner would benchmark."""
+    tuned = {name for config in tuner.configs for name in config.all_kwargs()}
+    if tuned <= fixed.keys():
+        return list(tuner.configs[:1])
+    untuned = {name: value for name, value in settings.items() if name not in tuned}
+    tuner.nargs = args
+    try:
+        return list(tuner.prune_configs(untuned))
+    finally:
+        tuner.nargs = None
+
+
+def _heuristic_values(
+    heuristics: Heuristics, args: Values, settings: Values, fixed: Values
+) -> Values:
+    """Return the values of the heuristics, each seeing those before it, as in Triton."""
+    values: Values = {}
+    for name, decide in heuristics.values.items():
+        values[name] = fixed[name] if name in fixed else decide({**args, **settings, **values})
+    return values
+
+
+def _override(kernel: Kernel, name: str, value: ConstexprValue) -> object:
+    """Return the value of an override; manifests store a function of a configuration by name."""
+    values = (config.get(name) for config in kernel.configurations())
+    functions = (each for each in values if callable(each) and _from_triton(each) == value)
+    return next(functions, _to_triton(value))
+
+
+def _to_triton(value: ConstexprValue) -> object:
+    """Return the dtype of "tl.float16", the layout of a layout's text, other values unchanged."""
+    if is_layout(value):
+        from irlens.compiler.triton_compat.gluon_layouts import parse_layout
+
+        return parse_layout(value)
+    dtype = dtype_of(value)
+    return getattr(tl, dtype.language) if dtype else value
+
+
+def _from_triton(value: object) -> ConstexprValue:
+    """Return a constexpr's value as manifests store it."""
+    if isinstance(value, tl.constexpr):
+        value = value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tl.dtype):
+        names = (name for name, known in vars(tl).items() if known is value)
+        return next((f"{DTYPE_PREFIX}{name}" for name in names), str(value))
+    return str(getattr(value, "__name__", value))

@@ -1,0 +1,266 @@
+"""Hooks on every path to a kernel launch: Triton's own, compiled handles, TorchInductor's."""
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from triton.compiler.compiler import CompiledKernel
+from triton.runtime.cache import get_cache_manager
+from triton.runtime.jit import JITFunction, MockTensor
+
+from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.calls.values import Descriptor, Tensor, manifest_value
+from irlens.compiler.capture_files import Launch
+from irlens.compiler.import_hooks import after_import
+from irlens.compiler.triton_compat.jit import Values, manifest_values
+
+
+def watch_launches(report: Callable[[Launch], None]) -> None:
+    """Report the first launch of each variant from now on, in the whole process.
+
+    A variant that is only compiled is reported too, and again when it is launched; so is one that
+    the GPU refuses.
+
+    Args:
+        report: Receives the launch after the GPU has accepted it.
+    """
+    watch = _LaunchWatch(report)
+    _hook_run(watch)
+    _hook_compiled(watch)
+    # Otherwise TorchDynamo would trace the hooks along with the program.
+    after_import("torch._dynamo.trace_rules", lambda rules: rules.add("irlens"))
+    after_import(
+        "torch._inductor.runtime.triton_heuristics", lambda module: _hook_inductor(module, watch)
+    )
+
+
+class _LaunchWatch:
+    """Remembers which variants have been reported."""
+
+    def __init__(self, report: Callable[[Launch], None]) -> None:
+        self._report = report
+        self._launched: dict[str, bool] = {}
+
+    def is_unknown(self, handle: Any) -> bool:
+        """Whether a variant has not been reported."""
+        return getattr(handle, "hash", None) not in self._launched
+
+    def note_call(
+        self, function: JITFunction, handle: Any, args: Any, kwargs: Values, grid: "_Grid"
+    ) -> None:
+        """Report a call of a jit function unless the same has been reported before."""
+        key = getattr(handle, "hash", None)  # a hook may have prevented compilation
+        launched = grid.extents is not None and not kwargs.get("warmup")
+        if isinstance(key, str) and self._is_news(key, launched=launched):
+            constexprs, given = _bound(function, args, kwargs)
+            extents = grid.extents if launched else None
+            self._report(_launch(key, function, constexprs, given, extents))
+
+    def note_launch(
+        self, key: str, function: Any, constexprs: Values, args: Values, grid: Any
+    ) -> None:
+        """Report a launch unless the variant has been launched before.
+
+        Args:
+            key: Triton's hash of the variant.
+            function: The jit function; ``None`` if another process has compiled it.
+            constexprs: Its constexprs.
+            args: Its arguments.
+            grid: CTAs in each dimension.
+        """
+        if self._is_news(key, launched=True):
+            self._report(_launch(key, function, constexprs, args, grid))
+
+    def _is_news(self, key: str, *, launched: bool) -> bool:
+        """Whether a variant has not been reported, or not as launched; mark it as reported."""
+        known = self._launched.get(key)
+        if known is not None and known >= launched:
+            return False
+        self._launched[key] = launched
+        return True
+
+
+class _Grid:
+    """A launch's grid, and its extents once a callable grid has been evaluated.
+
+    Attributes:
+        argument: The grid to pass to Triton, which alone knows what to call it with.
+        extents: CTAs in each dimension; ``None`` until they are known.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+        self.argument = self._evaluate if callable(given) else given
+        self.extents = None if callable(given) else given
+
+    def _evaluate(self, bound: Values) -> Any:
+        self.extents = self._given(bound)
+        return self.extents
+
+
+def _hook_run(watch: _LaunchWatch) -> None:
+    """Hook ``kernel[grid](...)`` and ``kernel.warmup(...)``."""
+    run = JITFunction.run
+
+    def hooked(self: JITFunction, *args: Any, **kwargs: Any) -> Any:
+        grid = _Grid(kwargs.get("grid"))
+        kwargs["grid"] = grid.argument
+        try:
+            handle = run(self, *args, **kwargs)
+        except Exception:  # any error: the kernel may have been compiled before it
+            for refused in filter(watch.is_unknown, list(_compiled(self))):
+                watch.note_call(self, refused, args, kwargs, grid)
+            raise
+        watch.note_call(self, handle, args, kwargs, grid)
+        return handle
+
+    JITFunction.run = hooked
+
+
+def _hook_compiled(watch: _LaunchWatch) -> None:
+    """Hook launches of the handle that ``warmup`` returns: ``compiled[grid](...)``."""
+    at_grid = CompiledKernel.__getitem__
+
+    def hooked(self: CompiledKernel, grid: Any) -> Callable[..., None]:
+        launch = at_grid(self, grid)
+
+        def launched(*args: Any, **kwargs: Any) -> None:
+            launch(*args, **kwargs)
+            function = getattr(self.src, "fn", None)  # none if it was compiled from an IR file
+            with suppress(TypeError):  # the call may have fewer arguments than the function
+                if isinstance(function, JITFunction):
+                    watch.note_call(function, self, args, {}, _Grid(grid))
+
+        return launched
+
+    CompiledKernel.__getitem__ = hooked
+
+
+def _hook_inductor(heuristics: ModuleType, watch: _LaunchWatch) -> None:
+    """Hook every launcher that TorchInductor generates, which bypasses Triton's own launch.
+
+    PyTorch before 2.7 generates launchers elsewhere: what they launch is captured without
+    arguments.
+
+    Args:
+        heuristics: ``torch._inductor.runtime.triton_heuristics``.
+        watch: Receives the launches.
+    """
+    result = getattr(heuristics, "CompileResult", None)
+    generate = getattr(result, "_gen_launcher_code", None)
+    if result is None or generate is None:
+        return
+
+    def generated(self: Any, scope: Values, def_args: Any, runner_args: Any) -> Any:
+        launch = generate(self, scope, def_args, runner_args)
+        reported = False
+
+        @wraps(launch)
+        def launched(*args: Any, **kwargs: Any) -> Any:
+            nonlocal reported
+            result = launch(*args, **kwargs)
+            if reported:
+                return result
+            reported = True
+            named = {**dict(zip(def_args, args, strict=False)), **kwargs}
+            grid = heuristics.GridExpr.from_meta(self.inductor_meta, self.config)
+            function = getattr(getattr(self.kernel, "src", None), "fn", None)
+            constexprs, given = _split_constexprs(self.compile_meta, named)
+            watch.note_launch(self.kernel.hash, function, constexprs, given, grid.eval_slow(named))
+            return result
+
+        scope["launcher"] = launched  # TorchInductor takes it from there
+        return launched
+
+    result._gen_launcher_code = generated
+
+
+def _split_constexprs(meta: Mapping[str, Any], given: Values) -> tuple[Values, Values]:
+    """Return the constexprs and the arguments of a launch, in the order of the parameters."""
+    params = list(meta["signature"])
+    constants = {name: meta["constants"][name] for name in params if name in meta["constants"]}
+    constexprs = {name: value for name, value in constants.items() if name not in given}
+    return constexprs, {name: given[name] for name in params if name in given}
+
+
+def _compiled(function: JITFunction) -> Iterator[Any]:
+    """Yield the compiled variants of a function, on every device."""
+    for caches in list(function.device_caches.values()):
+        yield from list(caches[0].values())
+
+
+def _bound(function: JITFunction, args: Any, kwargs: Values) -> tuple[Values, Values]:
+    """Return the constexprs and the arguments of a call."""
+    params = {param.name: param for param in function.params}
+    named = {key: value for key, value in kwargs.items() if key in params}
+    bound = function.signature.bind(*args, **named)
+    bound.apply_defaults()
+    constexprs = {key: bound.arguments[key] for key in params if params[key].is_constexpr}
+    given = {
+        key: bound.arguments[key]
+        for key in params
+        if key not in constexprs and key in bound.arguments
+    }
+    return constexprs, given
+
+
+def _launch(key: str, function: Any, constexprs: Values, args: Values, grid: Any) -> Launch:
+    """Return the record of a launch."""
+    code = getattr(getattr(function, "fn", None), "__code__", None)
+    return Launch(
+        entry=str(Path(get_cache_manager(key).cache_dir).absolute()),
+        file=str(code.co_filename) if code is not None else None,
+        constexprs=manifest_values(constexprs),
+        args={name: _manifest_argument(value) for name, value in args.items()},
+        grid=None if grid is None else _three_dimensions(grid),
+    )
+
+
+def _three_dimensions(grid: Any) -> tuple[int, int, int] | None:
+    """Return a grid with all dimensions; ``None`` if Triton does not accept it."""
+    try:
+        x, y, z, *_ = (*map(operator.index, grid), 1, 1)
+    except (TypeError, ValueError):  # not a sequence of whole numbers, or an empty one
+        return None
+    return x, y, z
+
+
+def _manifest_argument(value: Any) -> int | float | str:
+    """Return an argument of any type as manifests store it; tensors by dtype and shape."""
+    if value is None or isinstance(value, bool | int | float):
+        return manifest_value(value)
+    if isinstance(value, tuple | list):
+        return f"({', '.join(str(_manifest_argument(each)) for each in value)})"
+    block = getattr(value, "block_shape", None)
+    tensor = _tensor(value if block is None else value.base)
+    if tensor is None:
+        return str(getattr(value, "__name__", None) or type(value).__name__)
+    if isinstance(value, MockTensor) and tensor.shape == (1,):
+        return f"*{tensor.dtype.name}"  # it always has this shape; written like Triton's pointers
+    if block is None:
+        return manifest_value(tensor)
+    return manifest_value(Descriptor(tensor, tuple(block), _layout(value, tensor)))
+
+
+def _layout(descriptor: Any, tensor: Tensor) -> str | None:
+    """Return the layout of a Gluon descriptor; ``None`` for the default, and for Triton's own."""
+    layout = getattr(descriptor, "layout", None)
+    if layout is None:
+        return None
+    from irlens.compiler.triton_compat.gluon_layouts import default_layout
+
+    default = default_layout(tensor.dtype.language, descriptor.block_shape)
+    return None if layout == default else str(layout)
+
+
+def _tensor(value: Any) -> Tensor | None:
+    """Return the dtype and shape of a tensor; ``None`` if Triton has no name for its dtype."""
+    dtype = DTYPES.get(str(getattr(value, "dtype", None)).removeprefix("torch."))
+    shape = getattr(value, "shape", None)
+    if dtype is None or shape is None:
+        return None
+    return Tensor(dtype, tuple(int(extent) for extent in shape))
