@@ -302,9 +302,9 @@ class InteractiveSession:
 
     def explain(self, code: str) -> str:
         """Return the documentation of a finding, in Markdown."""
-        from irlens import rules
+        from irlens.session.explain import explain
 
-        return rules.documentation(rules.find_check(code))
+        return explain(code)
 
     def _item(self, key: str) -> Capture | Report | Uncompiled:
         try:

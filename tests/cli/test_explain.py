@@ -5,27 +5,53 @@ import sys
 import pytest
 from click.testing import CliRunner, Result
 
-from irlens import rules as checks
+from irlens import figures, glossary, rules
 from irlens.cli.commands.explain import command
+from irlens.figures import Figure
+from irlens.session.explain import figure_name
 
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(command, arguments, standalone_mode=False)
 
 
-@pytest.mark.parametrize("check", checks.checks(), ids=lambda check: check.CODE)
-def test_explains_by_code_and_by_name(check: checks.Check) -> None:
-    by_code = run(check.CODE)
+@pytest.mark.parametrize("rule", rules.checks(), ids=lambda rule: rule.CODE)
+def test_explains_a_finding_by_code_and_by_name(rule: rules.Check) -> None:
+    by_code = run(rule.CODE)
     assert by_code.exception is None
-    assert by_code.output == checks.documentation(check)
-    assert run(check.NAME).output == by_code.output
+    assert by_code.output == rules.documentation(rule)
+    assert run(rule.NAME).output.startswith(by_code.output)
     assert "## What to do" in by_code.output
 
 
+@pytest.mark.parametrize("figure", figures.FIGURES, ids=lambda figure: figure.path)
+def test_explains_a_figure_by_path_and_by_name(figure: Figure) -> None:
+    for name in (figure.path, figure_name(figure)):
+        explained = run(name)
+        assert explained.exception is None, name
+        assert f"# {figure.title} (figure)\n\n{figure.documentation}\n" in explained.output
+        assert f"- path: `{figure.path}`\n" in explained.output
+
+
+def test_a_figure_comes_with_the_term_of_the_same_name() -> None:
+    explained = run("groups-in-flight").output
+    assert "- unit: count\n- better: higher\n" in explained
+    assert explained.index("(figure)") < explained.index("# Groups in flight (term)")
+
+
+@pytest.mark.parametrize("term", glossary.terms(), ids=lambda term: term.name)
+def test_explains_a_term_by_name(term: glossary.Term) -> None:
+    for name in (term.name, term.name.upper(), glossary.normalize(term.name)):
+        assert run(name).output.endswith(term.documentation)
+
+
 def test_lists_everything_without_an_argument() -> None:
-    lines = run().output.splitlines()
-    assert lines[0].split() == ["code", "name", "severity", "what", "is", "found"]
-    assert [line.split()[0] for line in lines[1:]] == [check.CODE for check in checks.checks()]
+    findings, listed, terms = (block.splitlines() for block in run().output.split("\n\n"))
+    assert findings[0].split() == ["code", "finding", "severity", "summary"]
+    assert [line.split()[0] for line in findings[1:]] == [rule.CODE for rule in rules.checks()]
+    assert [line.split()[1] for line in listed[1:]] == [each.path for each in figures.FIGURES]
+    names = " ".join(terms[1:]).split(", ")
+    assert names == [glossary.normalize(term.name) for term in glossary.terms()]
 
 
 def test_headings_stand_out_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,9 +62,13 @@ def test_headings_stand_out_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     assert run("IRL201").output.count("\x1b") == coloured.count("\x1b")
 
 
-def test_an_unknown_finding_is_two_lines_and_exit_code_2() -> None:
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [("IRL20", "IRL2"), ("groups-in-flihgt", "groups-in-flight"), ("swizle", "swizzle")],
+)
+def test_an_unknown_name_is_two_lines_and_exit_code_2(name: str, suggestion: str) -> None:
     process = subprocess.run(
-        [sys.executable, "-c", "from irlens.cli import main; main()", "explain", "IRL20"],
+        [sys.executable, "-c", "from irlens.cli import main; main()", "explain", name],
         capture_output=True,
         text=True,
         env={**os.environ, "NO_COLOR": "1"},
@@ -46,5 +76,6 @@ def test_an_unknown_finding_is_two_lines_and_exit_code_2() -> None:
     )
     assert (process.returncode, process.stdout) == (2, "")
     first, second = process.stderr.splitlines()
-    assert first == "irlens: error: unknown finding 'IRL20'"
-    assert second.strip().startswith("did you mean IRL2")
+    assert first == f"irlens: error: unknown finding, figure or term '{name}'"
+    assert second.strip().startswith("did you mean ")
+    assert suggestion in second

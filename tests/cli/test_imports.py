@@ -1,4 +1,4 @@
-"""What stays unloaded: help and reading captures need neither Triton nor PyTorch."""
+"""Imports: help and reading captures load neither Triton nor PyTorch nor Textual."""
 
 import json
 import subprocess
@@ -45,6 +45,8 @@ def imported(*arguments: str) -> set[str]:
         "schema",
         "completion",
         "cache",
+        "explain",
+        "record",
     ],
 )
 def test_help_loads_nothing_heavy(command: str) -> None:
@@ -52,7 +54,8 @@ def test_help_loads_nothing_heavy(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("kernels",), ("targets",), ("schema",), ("cache",), ("--version",)]
+    "arguments",
+    [("kernels",), ("targets",), ("schema",), ("cache",), ("--version",), ("explain", "registers")],
 )
 def test_lists_load_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert not imported(*arguments) & HEAVY

@@ -1,33 +1,59 @@
-"""``irlens explain``: what a finding means and what to do about it."""
+"""``irlens explain``: the meaning of findings, figures and terms."""
+
+import textwrap
+from collections.abc import Iterator
 
 import click
 
 from irlens.cli import Exit, output
 
+_HELP = """Explain a finding, a figure or a term of a report.
 
-@click.command(short_help="Say what a finding means and what to do about it.")
-@click.argument("finding", required=False)
-def command(finding: str | None) -> Exit:
-    """Print the documentation of FINDING, a code (IRL201) or a name (pipeline-shallower).
+NAME is a finding's code (IRL201) or name (pipeline-shallower), a figure's name
+(groups-in-flight) or path in the JSON report (occupancy.waves), or a term of the glossary
+(tail-wave). Without NAME, lists all of them.
 
-    Without FINDING, list all of them.
-    """
-    from irlens import rules as checks
+\b
+irlens explain IRL201
+irlens explain groups-in-flight
+irlens explain bank-conflict
+"""
 
-    color = output.use_color()
-    if finding is not None:
-        text = checks.documentation(checks.find_check(finding))
-        output.write(_with_headings(text) if color else text, None, paged=True)
+
+@click.command(help=_HELP, short_help="Explain a finding, a figure or a term.")
+@click.argument("name", required=False)
+def command(name: str | None) -> Exit:
+    """Print the documentation of a name, or list all names."""
+    if name is None:
+        output.write("\n".join(_lists()), None, paged=True)
         return Exit.OK
-    header = ("code", "name", "severity", "what is found")
-    rows = [
-        (check.CODE, check.NAME, check.SEVERITY, checks.summary(check)) for check in checks.checks()
-    ]
-    output.write(output.table(header, rows, right=set()), None, paged=True)
+    from irlens.session.explain import explain
+
+    text = explain(name)
+    output.write(_bold_headings(text) if output.use_color() else text, None, paged=True)
     return Exit.OK
 
 
-def _with_headings(text: str) -> str:
+def _lists() -> Iterator[str]:
+    """Yield a table of findings, a table of figures and the terms."""
+    from irlens import figures, glossary, rules
+    from irlens.session.explain import figure_name
+
+    findings = [
+        (rule.CODE, rule.NAME, rule.SEVERITY, rules.summary(rule)) for rule in rules.checks()
+    ]
+    yield output.table(("code", "finding", "severity", "summary"), findings, right=set())
+    rows = [(figure_name(figure), figure.path) for figure in figures.FIGURES]
+    yield output.table(("figure", "path"), rows, right=set())
+    terms = ", ".join(glossary.normalize(term.name) for term in glossary.terms())
+    yield output.table(("term",), [(line,) for line in _wrap(terms)], right=set())
+
+
+def _wrap(text: str) -> list[str]:
+    return textwrap.wrap(text, output.width(), break_on_hyphens=False)
+
+
+def _bold_headings(text: str) -> str:
     """Make the headings of Markdown bold."""
     lines = text.splitlines(keepends=True)
     return "".join(click.style(line, bold=True) if line[0] == "#" else line for line in lines)

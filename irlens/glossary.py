@@ -1,0 +1,58 @@
+"""The glossary: terms of the field that reports use, read from ``glossary.md``."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+_PATH = Path(__file__).with_suffix(".md")
+_HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
+_ALSO = re.compile(r"\n*Also: (.+)\n")
+
+
+class Term(msgspec.Struct, frozen=True):
+    """An entry of the glossary.
+
+    Attributes:
+        name: "Tail wave".
+        aliases: Other names, also of terms that the same entry explains.
+        text: Markdown: the aliases, the explanation and its source, ending in a newline.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    text: str
+
+    @property
+    def documentation(self) -> str:
+        """The entry in Markdown, with its heading."""
+        return f"# {self.name} (term)\n\n{self.text}"
+
+
+@cache
+def terms() -> tuple[Term, ...]:
+    """Return all terms in alphabetical order."""
+    _, *sections = _HEADING.split(_PATH.read_text(encoding="utf-8"))
+    return tuple(
+        Term(name, _aliases(text), f"{text.strip()}\n")
+        for name, text in zip(sections[::2], sections[1::2], strict=True)
+    )
+
+
+def find(name: str) -> Term | None:
+    """Return the term of a name or an alias, in any case, with spaces or hyphens."""
+    wanted = normalize(name)
+    by_name = {normalize(alias): term for term in terms() for alias in term.aliases}
+    by_name |= {normalize(term.name): term for term in terms()}
+    return by_name.get(wanted)
+
+
+def normalize(name: str) -> str:
+    """Return a name in the form in which names are compared: "tail-wave"."""
+    return re.sub(r"[\s-]+", "-", name.strip().lower())
+
+
+def _aliases(text: str) -> tuple[str, ...]:
+    match = _ALSO.match(text)
+    return tuple(match[1].split(", ")) if match is not None else ()

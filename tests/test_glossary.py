@@ -1,0 +1,42 @@
+"""The glossary: every entry is complete, and its names are unambiguous."""
+
+from collections import Counter
+
+import pytest
+
+from irlens import glossary
+
+
+def test_terms_are_sorted_and_unambiguous() -> None:
+    names = [term.name for term in glossary.terms()]
+    assert len(names) > 50
+    assert names == sorted(names, key=str.lower)
+    normalized = Counter(map(glossary.normalize, names))
+    assert max(normalized.values()) == 1
+    aliases = Counter(glossary.normalize(a) for term in glossary.terms() for a in term.aliases)
+    assert max(aliases.values()) == 1
+    assert not aliases.keys() & normalized.keys()
+
+
+@pytest.mark.parametrize("term", glossary.terms(), ids=lambda term: term.name)
+def test_a_term_has_an_explanation_and_a_source(term: glossary.Term) -> None:
+    paragraphs = term.text.strip().split("\n\n")
+    assert paragraphs[-1].startswith("Source: ")
+    explanation = " ".join(paragraphs[1 if term.aliases else 0 : -1])
+    assert 1 <= explanation.count(". ") + 1 <= 6
+    assert all(len(line) <= 99 for line in term.text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("name", "term"),
+    [("tail wave", "Tail wave"), ("CP.ASYNC", "Async copy"), ("tail-wave", "Tail wave"),
+     ("workgroup", "CTA"), ("VGPR", "AGPR"), ("warp specialization", "Warp specialization")],
+)  # fmt: skip
+def test_finds_a_term_by_name_and_alias(name: str, term: str) -> None:
+    found = glossary.find(name)
+    assert found is not None
+    assert found.name == term
+
+
+def test_an_unknown_term_is_none() -> None:
+    assert glossary.find("no such term") is None
