@@ -12,11 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from irlens.diff.code import compare_code
-from irlens.diff.code.align import align, side
-from irlens.diff.code.declarations import Declarations
+from irlens.diff.code.alignment import align, side
+from irlens.diff.code.correspondence import Correspondence, Declarations
 from irlens.diff.code.hunks import Rows
-from irlens.diff.code.names import Correspondence
-from irlens.diff.code.reading import read
+from irlens.diff.code.stage import read_stage
 from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config
 
@@ -61,13 +60,13 @@ def seconds(work: Callable[[], object]) -> float:
 
 def split(before: Capture, after: Capture) -> str:
     """Return how the time splits, in the order of the work."""
-    ours, theirs = read(before, "llir"), read(after, "llir")
-    sides = [side(each.code, each.loops, each.loop_key) for each in (ours, theirs)]
+    ours, theirs = read_stage(before, "llir"), read_stage(after, "llir")
+    sides = [side(each.code, each) for each in (ours, theirs)]
     one, two = ours.code.statements, theirs.code.statements
     pairs = align(*sides)
     values = Correspondence(one, two, pairs)
     taken = {
-        "reading": seconds(lambda: [read(each, "llir") for each in (before, after)]),
+        "reading": seconds(lambda: [read_stage(each, "llir") for each in (before, after)]),
         "aligning": seconds(lambda: align(*sides)),
         "declarations": seconds(lambda: Declarations(one, two)),
         "names": seconds(lambda: Correspondence(one, two, pairs)),

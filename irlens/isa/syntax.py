@@ -147,6 +147,7 @@ class Syntax:
         lexicon: Splits lines for the code diff.
         reuses_names: Whether regions side by side define the same names.
         unused: Skeleton prefix of declarations that count only where something names them.
+        is_machine_code: Whether names are physical registers, or labels.
     """
 
     lexer: ClassVar[str | tuple[TokenRule, ...]] = "text"
@@ -162,6 +163,7 @@ class Syntax:
     lexicon: ClassVar[Lexicon] = Lexicon(noise="(?!)", name="(?!)", placeholder=str)
     reuses_names: ClassVar[bool] = False
     unused: ClassVar[str | None] = None
+    is_machine_code: ClassVar[bool] = False
 
     def code_lines(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the lines that may hold code, with their numbers from 1."""

@@ -1,10 +1,10 @@
-"""Capture x Capture -> CodeComparison: what moved in the text of one stage, by what it does.
+"""Capture x Capture -> CodeComparison: what changed in the text of one stage, by meaning.
 
-Held apart are what a statement says and which values it says it of. Names (SSA values, registers,
-labels, attribute aliases, metadata numbers) may be others, as long as the same value is named
-everywhere; source locations, comments, offsets and debug information do not count at all. In the
-machine's code the numbers of registers are the allocator's choice: a register that is read stands
-for the instructions that may have written it (``registers``).
+What a statement does is compared apart from the values it names. Names (SSA values, registers,
+labels, attribute aliases, metadata numbers) may differ, as long as the same value is named
+everywhere; source locations, comments, offsets and debug information do not count at all. In
+machine code register numbers are up to the allocator: a register that is read stands for the
+instructions that may have written it (``reaching``).
 """
 
 import gc
@@ -13,13 +13,18 @@ from contextlib import contextmanager
 from functools import partial
 from heapq import merge
 
-from irlens.diff.code.align import align, side
-from irlens.diff.code.declarations import Declarations
+from irlens.diff.code.alignment import align, shift_to_best_fit, side
+from irlens.diff.code.correspondence import Correspondence, Declarations
 from irlens.diff.code.hunks import Enclosing, Rows, first_line, hunks
-from irlens.diff.code.names import Correspondence
-from irlens.diff.code.reading import STAGES, ReadStage, alike, check_stages, read, side_of
-from irlens.diff.code.sequences import Pair
-from irlens.diff.code.settling import settled
+from irlens.diff.code.patience import Pair
+from irlens.diff.code.stage import (
+    STAGES,
+    StageCode,
+    check_stages,
+    read_stage,
+    side_of,
+    with_equal_kernel_names,
+)
 from irlens.diff.code.statements import Code
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeRow
@@ -35,18 +40,18 @@ def compare_code(
     names: tuple[str, str] = ("before", "after"),
     context: int = 3,
 ) -> CodeComparison:
-    """Return what moved in one stage.
+    """Return what changed in one stage.
 
     Args:
         before: The first side.
         after: The second side.
         stage: One of ``STAGES``.
-        names: What to call the sides.
-        context: Lines that are the same to show before and after those that are not.
+        names: Labels of the sides.
+        context: Number of unchanged lines to show before and after changed ones.
 
     Raises:
-        UnknownNameError: There is no such stage, or it is binary.
-        ArtifactError: A side does not have it, or metadata is no JSON.
+        UnknownNameError: The stage does not exist, or is binary.
+        ArtifactError: A side lacks it, or metadata is no JSON.
         ToolError: The disassembler is missing or failed.
     """
     check_stages([stage])
@@ -56,7 +61,7 @@ def compare_code(
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector still: of a million records in no cycle it would find none.
+    """Disable the garbage collector: a million records without a cycle leave it nothing to find.
 
     It takes a fifth of the time of a large comparison.
     """
@@ -72,16 +77,16 @@ def _no_collection() -> Iterator[None]:
 def _compare(
     before: Capture, after: Capture, stage: str, names: tuple[str, str], context: int
 ) -> CodeComparison:
-    ours, theirs = read(before, stage), read(after, stage)
-    code, other = alike(ours, theirs)
+    ours, theirs = read_stage(before, stage), read_stage(after, stage)
+    code, other = with_equal_kernel_names(ours, theirs)
     declared = Declarations(code.statements, other.statements)
-    pairs = align(side(code, ours.loops, ours.loop_key), side(other, theirs.loops, theirs.loop_key))
-    pairs, values = _settled(code, other, declared, pairs)
+    pairs = align(side(code, ours), side(other, theirs))
+    pairs, values = _best_pairs(code, other, declared, pairs)
     rows = Rows(code.statements, other.statements, values)
-    free = rows.all([*declared.pairs, *declared.changed(values)], ordered=False)
-    moving = rows.all(pairs, ordered=True)
+    unordered = rows.all([*declared.pairs, *declared.changed(values)], ordered=False)
+    ordered = rows.all(pairs, ordered=True)
     heading = _Heading(ours, theirs)
-    kinds = [row.kind for row in (*free, *moving)]
+    kinds = [row.kind for row in (*unordered, *ordered)]
     return CodeComparison(
         stage=stage,
         before=side_of(before, names[0]),
@@ -94,23 +99,23 @@ def _compare(
         after_lines=other.lines,
         hunks=list(
             merge(
-                # What stands around a declaration has nothing to do with it.
-                hunks([row for row in free if row.kind != "same"], rows, heading.of, 0),
-                hunks(moving, rows, heading.of, context),
+                # The lines around a declaration have nothing to do with it.
+                hunks([row for row in unordered if row.kind != "same"], rows, heading.of, 0),
+                hunks(ordered, rows, heading.of, context),
                 key=first_line,
             )
         ),
     )
 
 
-def _settled(
+def _best_pairs(
     code: Code, other: Code, declared: Declarations, pairs: list[Pair]
 ) -> tuple[list[Pair], Correspondence]:
-    """Return which statements are the same, and with them which values."""
+    """Return the statements that correspond, shifted where another fits better, and values."""
     ordered = (sum(each.ordered for each in side.statements) for side in (code, other))
     all_paired = all(count == len(pairs) for count in ordered)
     looks = (code.statements[i].looks_like(other.statements[j]) for i, j in pairs)
-    # Where nothing looks other, what made one side lose its registers is one of these.
+    # Where all statements look the same, a call that clobbers registers is one of them.
     compares_lost = code.lost == other.lost or (all_paired and all(looks))
 
     def corresponding(pairs: list[Pair], *, by_use: bool = False) -> Correspondence:
@@ -127,14 +132,14 @@ def _settled(
     if all_paired:
         return pairs, values
     by_use = partial(corresponding, pairs, by_use=True)
-    again = settled(code.statements, other.statements, pairs, values, by_use)
-    return (again, corresponding(again)) if again != pairs else (pairs, values)
+    shifted = shift_to_best_fit(code.statements, other.statements, pairs, values, by_use)
+    return (shifted, corresponding(shifted)) if shifted != pairs else (pairs, values)
 
 
 class _Heading:
-    """Says what a row is in: the innermost loop, or else the function."""
+    """Names the innermost loop around a row, or else the function."""
 
-    def __init__(self, before: ReadStage, after: ReadStage) -> None:
+    def __init__(self, before: StageCode, after: StageCode) -> None:
         self._sides = [
             (each, Enclosing([*each.code.functions, *each.loops])) for each in (before, after)
         ]
@@ -142,11 +147,11 @@ class _Heading:
     def of(self, row: CodeRow) -> str:
         first, second = self._sides
         if row.after_line is not None:
-            return self._told(*second, row.after_line)
-        return self._told(*first, row.before_line or 0)
+            return self._text(*second, row.after_line)
+        return self._text(*first, row.before_line or 0)
 
     @staticmethod
-    def _told(stage: ReadStage, enclosing: Enclosing, line: int) -> str:
+    def _text(stage: StageCode, enclosing: Enclosing, line: int) -> str:
         scope = enclosing.at(line)
         if scope is None or scope.kind == "function":
             return scope.name if scope else ""

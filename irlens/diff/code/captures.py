@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from irlens.diff.code import compare_code
-from irlens.diff.code.reading import side_of
+from irlens.diff.code.stage import side_of
 from irlens.diff.matching import concatenate, kernel_and_target, match
 from irlens.model.capture import Capture
 from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons

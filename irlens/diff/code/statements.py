@@ -1,43 +1,38 @@
-"""A stage's text as statements in which names are told from what they name.
+"""A stage's text as statements in which names are told apart from what they name.
 
-A name (of an SSA value, a register, a label, an attribute alias) says nothing by itself: what
-counts is which value it stands for. So the text of a statement is held apart from its names: the
-``skeleton`` has a placeholder where a name stood, and each name knows its ``value``.
+A name (of an SSA value, a register, a label, an attribute alias) means nothing by itself: what
+counts is the value it stands for. So a statement's text is held apart from its names: its
+``skeleton`` has a placeholder for each name, and each name knows its ``value``.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from irlens.diff.code.machine_registers import trace
+from irlens.diff.code.reaching import Itself, Traced, Values
+from irlens.isa.syntax import Flow, Line, Scope, Syntax, Word, syntax_of
 from irlens.model.code import Columns
-from irlens.model.source import SourceLocation
+from irlens.model.errors import ParseError
 
-#: What a statement of an assembly does to control: "jump" never goes on to the next one.
-Flow: TypeAlias = Literal["", "label", "branch", "jump"]
+#: Keys of Triton's metadata that change with any input.
+_UNSTABLE_METADATA = frozenset({"hash"})
 
-
-class Itself(NamedTuple):
-    """A register of which nothing is known but its name.
-
-    Attributes:
-        function: Where.
-        register: Which register, or the operand as written.
-    """
-
-    function: str
-    register: Hashable
+_OPERATION = re.compile(
+    r"(?:(?:%(?::\d+)?(?:, )?)+ = )?(?:@!?\S+ )?(?:tail |musttail |notail )?(\S+)"
+)
+_SYMBOL = re.compile(r"@[\w$.]+")
 
 
 class Name(msgspec.Struct, frozen=True, gc=False):
-    """A name where it stands.
+    """A name in a statement.
 
     Attributes:
-        value: What it stands for, the same wherever this value is named, and on this side alone;
-            ``None`` where that is not known.
-        columns: Where in the line.
-        defines: Whether the value is made here.
+        value: What it stands for, equal wherever this value is named, on one side of the
+            comparison; ``None`` where that is unknown.
+        columns: Where it stands in the line.
+        defines: Whether the statement defines the value.
     """
 
     value: Hashable
@@ -46,17 +41,16 @@ class Name(msgspec.Struct, frozen=True, gc=False):
 
 
 class Statement(msgspec.Struct, frozen=True, gc=False):
-    """A line that means something.
+    """A line that holds code.
 
     Attributes:
         line: Its 1-based number.
-        text: As written, up to where nothing follows but noise (a location, a comment).
-        skeleton: What is compared: without noise, a placeholder for each name.
+        text: The line up to where only noise (a location, a comment) follows.
+        skeleton: The text that is compared: without noise, a placeholder for each name.
         names: From left to right, one per placeholder.
-        flow: What it does to control, where that is not the language's structure.
-        ordered: Whether its place among the others means anything. That of an attribute alias
-            does not.
-        noise: Where in ``text`` there is noise all the same.
+        flow: What it does to control flow, where the language has no structured control flow.
+        ordered: Whether its position means anything; that of an attribute alias does not.
+        noise: Columns of the noise that remains in ``text``.
     """
 
     line: int
@@ -68,26 +62,8 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     noise: tuple[Columns, ...] = ()
 
     def looks_like(self, other: "Statement") -> bool:
-        """Whether two statements differ in nothing but, maybe, which values they name."""
+        """Whether two statements differ at most in the values that they name."""
         return self.skeleton == other.skeleton and len(self.names) == len(other.names)
-
-
-class Scope(msgspec.Struct, frozen=True):
-    """A function or a loop.
-
-    Attributes:
-        kind: Which of them.
-        name: Of a function its symbol, of a loop what the stage calls it: "scf.for", a label.
-        first: 1-based line on which it begins.
-        last: Line on which it ends.
-        source: The ``for`` in Python, if it is known.
-    """
-
-    kind: Literal["function", "loop"]
-    name: str
-    first: int
-    last: int
-    source: SourceLocation | None = None
 
 
 class Code(msgspec.Struct, frozen=True):
@@ -96,9 +72,9 @@ class Code(msgspec.Struct, frozen=True):
     Attributes:
         statements: In the order of the text.
         functions: In the same order.
-        loops: Those that the text itself shows; those of assemblies are found from ``flow``.
-        lines: Lines of the text, with those that mean nothing.
-        lost: How many instructions there are behind which nothing is known of registers.
+        loops: Those that the text itself nests; those of assemblies follow from ``flow``.
+        lines: Number of lines, those without code included.
+        lost: Number of instructions after which the registers' values are unknown.
     """
 
     statements: list[Statement]
@@ -108,15 +84,145 @@ class Code(msgspec.Struct, frozen=True):
     lost: int = 0
 
 
-class Inside:
-    """Says in which function a line is, asked in the order of the lines."""
+def read_code(stage: str, text: str) -> Code:
+    """Return a stage's statements, functions and nested loops.
+
+    Raises:
+        ParseError: Metadata that is no JSON object.
+    """
+    if stage == "metadata":
+        return _read_metadata(text)
+    syntax = syntax_of(stage)
+    scopes = syntax.scopes(text)
+    functions = [scope for scope in scopes if scope.kind == "function"]
+    traced = Traced({}, 0)
+    if syntax.is_machine_code:
+        traced = trace(stage, text, _register_counts(syntax, text))
+    function_of = _FunctionOf(functions)
+    names = _Names(syntax, traced.values)
+    statements = [
+        Statement(
+            number,
+            cut.text,
+            cut.skeleton,
+            names.of(number, line, cut, function_of(number)),
+            syntax.flow(line),
+            not syntax.is_declaration(line),
+            cut.noise,
+        )
+        for number, line in syntax.code_lines(text)
+        if (cut := syntax.cut(line)).skeleton
+    ]
+    if syntax.unused is not None:
+        statements = _without_unused(statements, syntax.unused)
+    loops = [scope for scope in scopes if scope.kind == "loop"]
+    return Code(statements, functions, loops, _count_lines(text), traced.lost)
+
+
+def _register_counts(syntax: Syntax, text: str) -> dict[int, int]:
+    """Return how many registers each line names."""
+    return {
+        number: sum(syntax.is_register(word.text) for word in syntax.cut(line).words)
+        for number, line in syntax.code_lines(text)
+    }
+
+
+def operation(skeleton: str) -> tuple[str, str]:
+    """Return a statement's opcode, and the symbol that it names (a callee)."""
+    opcode, symbol = _OPERATION.match(skeleton), _SYMBOL.search(skeleton)
+    return opcode[1] if opcode else "", symbol.group() if symbol else ""
+
+
+class _Names:
+    """Resolves the names of each line to values, in the order of the lines.
+
+    Where regions side by side define the same names, a name means its latest definition. A name
+    that is used before its definition (only a block's may be) stands for itself.
+    """
+
+    def __init__(self, syntax: Syntax, registers: Mapping[int, Values]) -> None:
+        self._syntax = syntax
+        self._registers = registers
+        self._function = ""
+        self._latest: dict[str, Hashable] = {}
+        self._definitions = 0
+
+    def of(self, number: int, line: str, cut: Line, function: str) -> tuple[Name, ...]:
+        """Return the names of a line."""
+        if not cut.words:
+            return ()
+        if function != self._function:
+            self._function, self._latest = function, {}
+        if not self._syntax.is_machine_code:
+            return self._symbols(line, cut.words)
+        is_register = self._syntax.is_register
+        registers = [word for word in cut.words if is_register(word.text)]
+        names = list(_register_names(registers, self._registers.get(number), function))
+        names += self._symbols(line, [word for word in cut.words if not is_register(word.text)])
+        return tuple(sorted(names, key=lambda name: name.columns))
+
+    def _symbols(self, line: str, words: Sequence[Word]) -> tuple[Name, ...]:
+        """Return the names that are no machine registers'."""
+        defines = self._syntax.definitions(line, words)
+        if not self._syntax.reuses_names:
+            function = self._function
+            # Attributes and metadata belong to the module.
+            return tuple(
+                [
+                    Name(text if text[0] in "#!" else (function, text), word.columns, makes)
+                    for word, makes in zip(words, defines, strict=True)
+                    for text in [word.text]
+                ]
+            )
+        # The right side of a line is read before its left side is defined.
+        values = [self._latest_value(word.text) for word in words]
+        return tuple(
+            Name(
+                self._define(word.text) if makes and word.text[0] == "%" else value,
+                word.columns,
+                makes,
+            )
+            for word, value, makes in zip(words, values, defines, strict=True)
+        )
+
+    def _latest_value(self, name: str) -> Hashable:
+        return name if name[0] == "#" else self._latest.get(name, (self._function, name))
+
+    def _define(self, name: str) -> Hashable:
+        self._definitions += 1
+        self._latest[name] = self._definitions
+        return self._definitions
+
+
+def _register_names(words: Sequence[Word], values: Values | None, function: str) -> Iterator[Name]:
+    """Yield a name for each machine register of each operand.
+
+    Args:
+        words: The operands in the text.
+        values: The values of the operands, hidden ones last; ``None`` if unknown.
+        function: The function around the instruction.
+    """
+    if values is None:
+        for word in words:
+            yield Name(Itself(function, word.text), word.columns, False)
+        return
+    for index, (read, written) in enumerate(values if words else ()):
+        columns = words[min(index, len(words) - 1)].columns
+        for value in read:
+            yield Name(value, columns, False)
+        for value in written:
+            yield Name(value, columns, True)
+
+
+class _FunctionOf:
+    """Returns the function around a line, for lines in ascending order."""
 
     def __init__(self, functions: Sequence[Scope]) -> None:
         self._functions = functions
         self._at = 0
 
-    def at(self, line: int) -> str:
-        """Return the name of the function around a line, empty outside of all."""
+    def __call__(self, line: int) -> str:
+        """Return the function's name, empty outside of all functions."""
         while self._at < len(self._functions) and self._functions[self._at].last < line:
             self._at += 1
         if self._at == len(self._functions) or line < self._functions[self._at].first:
@@ -124,85 +230,32 @@ class Inside:
         return self._functions[self._at].name
 
 
-class Word(msgspec.Struct, frozen=True, gc=False):
-    """A name before anything is known of it."""
-
-    text: str
-    columns: Columns
-
-
-class Line(NamedTuple):
-    """A line cut up: what ``Statement`` says, without the values."""
-
-    text: str
-    skeleton: str
-    words: list[Word]
-    noise: tuple[Columns, ...]
+def _without_unused(statements: list[Statement], unused: str) -> list[Statement]:
+    """Remove the declarations with a certain skeleton that no statement names."""
+    used = {name.value for each in statements for name in each.names if not name.defines}
+    return [
+        each
+        for each in statements
+        if not (each.skeleton.startswith(unused) and each.names[0].value not in used)
+    ]
 
 
-#: A string holds no names, whatever it looks like.
-STRING = r'"(?:[^"\\]|\\.)*+"'
+def _read_metadata(text: str) -> Code:
+    """Return Triton's metadata as one statement a key, sorted; lines count keys."""
+    try:
+        values = msgspec.json.decode(text, type=dict[str, object])
+    except msgspec.DecodeError as error:
+        raise ParseError(
+            f"no JSON object: {error}", stage="metadata", line=1, column=1, text=text[:80]
+        ) from error
+    statements = []
+    for number, (key, value) in enumerate(sorted(values.items()), 1):
+        if key not in _UNSTABLE_METADATA:
+            entry = f'"{key}": {msgspec.json.encode(value, order="sorted").decode()}'
+            statements.append(Statement(number, entry, entry))
+    return Code(statements, [], [], len(values))
 
 
-class Lexicon:
-    """Knows the names and the noise of a language.
-
-    Args:
-        noise: What is not compared, as a regular expression without groups.
-        name: What is a name, likewise; it does not begin with a quotation mark.
-        placeholder: What stands for a name; what all names of a kind have in common.
-        first: The characters that noise and names begin with, if these are few: a search that
-            stops at nothing else takes a third of the time.
-    """
-
-    def __init__(
-        self, *, noise: str, name: str, placeholder: Callable[[str], str], first: str = ""
-    ) -> None:
-        ahead = rf"(?=[\"{re.escape(first)}])" if first else ""
-        self._pattern = re.compile(f"{ahead}(?:({noise})|({STRING}|{name}))")
-        self._placeholder = placeholder
-
-    def cut(self, line: str) -> Line:
-        """Cut up a line."""
-        # Cutting by one call of ``split`` takes half the time of going from match to match.
-        parts = self._pattern.split(line)
-        words: list[Word] = []
-        noise: list[Columns] = []
-        # What stands between names and noise is told already; each name becomes what stands for it.
-        told = parts[::3]
-        at = len(told[0])
-        for index, kept in enumerate(parts[2::3], 1):
-            start = at
-            if kept is None:
-                at += len(parts[3 * index - 2])
-                noise.append((start, at))
-            else:
-                at += len(kept)
-                if kept[0] == '"':
-                    told[index] = kept + told[index]
-                else:
-                    words.append(Word(kept, (start, at)))
-                    told[index] = self._placeholder(kept) + told[index]
-            at += len(parts[3 * index])
-        text = _told(line, noise) if noise else line.rstrip()
-        return Line(text, "".join(told).strip(), words, tuple(noise))
-
-
-def _told(line: str, noise: list[Columns]) -> str:
-    """The line up to where only noise follows, which is taken from the list."""
-    text = line.rstrip()
-    while noise and noise[-1][1] >= len(text) > 0:
-        text = line[: noise.pop()[0]].rstrip()
-    return text
-
-
-def numbered(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank, with their 1-based numbers."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line and not line.isspace():
-            yield number, line
-
-
-def count_lines(text: str) -> int:
-    """Return the number of lines, one that nothing ends included."""
+def _count_lines(text: str) -> int:
+    """Return the number of lines, including a last one without a line break."""
     return text.count("\n") + bool(text and not text.endswith("\n"))

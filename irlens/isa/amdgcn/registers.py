@@ -11,6 +11,7 @@ each, are not in them.
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from irlens.isa.amdgcn.exec_mask import lanes_off
 from irlens.isa.amdgcn.mix import classify
@@ -155,6 +156,43 @@ def operation_access(operation: Operation, lanes: int) -> Access | None:
     if _READS_VCC.fullmatch(operation.mnemonic):
         reads |= FILES.bits("vcc", 0, lanes // 32)
     return Access(reads, writes, kills)
+
+
+class OperandUse(NamedTuple):
+    """The registers that an operand names.
+
+    Attributes:
+        register: The registers.
+        reads: Whether they are read.
+        writes: Whether they are written.
+        kills: Whether nothing of their previous values remains.
+    """
+
+    register: RegisterRange
+    reads: bool
+    writes: bool
+    kills: bool
+
+
+def operand_uses(operation: Operation) -> list[OperandUse] | None:
+    """Return the registers that an operation names, from left to right; ``None`` if unknown."""
+    # The number of lanes matters only to VCC where it is not named.
+    found = operation_access(operation, lanes=64)
+    if found is None:
+        return None
+    modifies = reads_destination(operation)
+    uses: list[OperandUse] = []
+    destinations = found.writes
+    for operand in operation.operands:
+        registers = _bits((operand,))
+        # Destinations stand first: the same register in a later operand is read.
+        writes = bool(registers & destinations)
+        kills = writes and not registers & ~found.kills
+        destinations &= ~registers
+        uses += [
+            OperandUse(each, modifies or not writes, writes, kills) for each in operand.registers
+        ]
+    return uses
 
 
 def reads_destination(operation: Operation) -> bool:

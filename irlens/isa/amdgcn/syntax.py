@@ -60,6 +60,7 @@ class AmdgcnSyntax(Syntax):
         placeholder=_placeholder,
         collapse=True,
     )
+    is_machine_code = True
 
     def code_lines(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the lines outside of debug information."""

@@ -79,16 +79,15 @@ class LlirSyntax(Syntax):
 
     def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
         """Return for each name whether it is a label, a result, a parameter or a declaration."""
-        if line[0] != " ":
-            if _LABEL.match(line):
-                return [True] * len(words)
-            if line.startswith("define "):
-                return [word.text[0] == "%" for word in words]
-            if _DECLARATION.match(line):
-                return [word.text[0] != "%" and word.columns[0] in _DECLARED for word in words]
-        result = _RESULT.match(line)
-        end = result.end() if result else 0
-        return [word.columns[0] < end and word.text[0] == "%" for word in words]
+        if line[0] in " %":
+            first = _RESULT.match(line) is not None
+            return [first, *[False] * (len(words) - 1)]
+        if _LABEL.match(line):
+            return [True] * len(words)
+        if line.startswith("define "):
+            return [word.text[0] == "%" for word in words]
+        declares = _DECLARATION.match(line) is not None
+        return [declares and word.text[0] != "%" and word.columns[0] in _DECLARED for word in words]
 
     def is_declaration(self, line: str) -> bool:
         """Whether a line declares a function, attributes or metadata."""

@@ -10,6 +10,7 @@ Sets of registers are bits of an integer, see ``bits``.
 """
 
 import re
+from typing import NamedTuple
 
 from irlens.isa.bitsets import RegisterFiles
 from irlens.isa.dialect import Access, RegisterUse
@@ -53,6 +54,38 @@ def register_use(section: SectionBody) -> RegisterUse:
     )
 
 
+class OperandUse(NamedTuple):
+    """The registers that an operand, or the guard, names.
+
+    Attributes:
+        register: The first of them.
+        width: How many.
+        writes: Whether they are written; otherwise they are read.
+    """
+
+    register: Register
+    width: int
+    writes: bool
+
+
+def operand_uses(instruction: Instruction) -> list[OperandUse] | None:
+    """Return the registers that an instruction names, in order; ``None`` if unknown.
+
+    RZ, URZ, PT and UPT are left out.
+    """
+    widths = sass_widths.widths(instruction)
+    if widths is None:
+        return None
+    guard = instruction.guard
+    uses = [] if guard is None else [OperandUse(guard.register, 1, writes=False)]
+    written = sass_results.written(instruction)
+    for position, (operand, width) in enumerate(zip(instruction.operands, widths, strict=True)):
+        writes = position in written and operand.kind == "register"
+        for register in operand.registers:
+            uses.append(OperandUse(register, width.of(operand, register), writes))
+    return [use for use in uses if use.register.index is not None]
+
+
 def access(instruction: Instruction) -> Access | None:
     """Return what an instruction reads and writes; ``None`` where that is not known.
 
@@ -61,19 +94,15 @@ def access(instruction: Instruction) -> Access | None:
     guard = instruction.guard
     if guard is not None and guard.never:
         return Access(0, 0, 0)
-    widths = sass_widths.widths(instruction)
-    if widths is None:
+    uses = operand_uses(instruction)
+    if uses is None:
         return None
-    reads = bits(guard.register) if guard is not None else 0
-    writes = 0
-    written = sass_results.written(instruction)
-    for position, (operand, width) in enumerate(zip(instruction.operands, widths, strict=True)):
-        if position in written and operand.kind == "register":
-            register = operand.registers[0]
-            writes |= bits(register, width.of(operand, register))
+    reads = writes = 0
+    for use in uses:
+        if use.writes:
+            writes |= bits(use.register, use.width)
         else:
-            for register in operand.registers:
-                reads |= bits(register, width.of(operand, register))
+            reads |= bits(use.register, use.width)
     if instruction.opcode in ("P2R", "UP2UR"):
         reads |= _masked_predicates(instruction)
     elif instruction.opcode in ("R2P", "UR2UP"):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from irlens.isa.sass.control import BRANCHES, EXITS
 from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, Word, numbered
 
 _SECTION = re.compile(r"\s*+\.section\s++(?P<name>[^,\s]++)")
@@ -11,7 +12,7 @@ _NO_CODE = re.compile(r"\s*+(?:\.align|\.size)\b")
 _LABEL = re.compile(r"\.L_x_[0-9]++:")
 _JUMP = re.compile(
     r"\s*+/\*[0-9a-f]{4,8}\*/\s++(?P<guard>@!?U?P(?:[0-9]|T)\s++)?"
-    r"(?:BRA|BRXU?|JMP|JMXU?|EXIT|RET|KILL)(?!\w)(?P<operands>[^;]*+);"
+    rf"(?:{'|'.join(sorted(BRANCHES | EXITS))})(?!\w)(?P<operands>[^;]*+);"
 )
 _PREDICATE = re.compile(r"\bU?P[0-9]")
 
@@ -50,6 +51,7 @@ class SassSyntax(Syntax):
         placeholder=lambda name: name.rstrip("0123456789"),
         collapse=True,
     )
+    is_machine_code = True
 
     def code_lines(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the lines other than sizes and alignment."""

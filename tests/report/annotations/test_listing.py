@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import irlens
 from irlens.analyze import sass_pressure
-from irlens.diff.code import metadata
+from irlens.diff.code.statements import read_code
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture, Stage
 from irlens.model.errors import UnknownNameError
@@ -97,7 +97,7 @@ def test_metadata_has_a_key_on_every_line_as_the_comparison_counts_them(name: st
     assert json.loads(told) == json.loads(text)
     keys = [json.loads(line.strip(" {}").split(": ")[0]) for line in told.splitlines()]
     assert keys == sorted(json.loads(text))
-    for statement in metadata.read(text).statements:
+    for statement in read_code("metadata", text).statements:
         assert statement.text.split(": ")[0] in told.splitlines()[statement.line - 1]
 
 

@@ -1,56 +1,56 @@
-"""What two sequences have in common, in the order of both.
+"""The common subsequence of two sequences, by patience diff and bounded Myers.
 
-First Bram Cohen's patience diff: what both have once and in the same order is held, and again
-between what is held. Between what no such anchor is left in, Myers' "An O(ND) Difference Algorithm
+Bram Cohen's patience diff anchors the elements that each side has once and in the same order, and
+repeats that between the anchors. Where no anchors are left, Myers' "An O(ND) Difference Algorithm
 and Its Variations" (1986) finds the fewest insertions and deletions, as long as they are few:
-that is near-linear for any input, where the least of all edits is quadratic in the worst case.
-The patiencediff library is not used: a few nested anchors exceed the depth it recurses to, and
-end the process.
+that is near-linear for any input, where the minimum of all edits is quadratic in the worst case.
+The patiencediff library is not used: a few nested anchors exceed the depth to which it recurses,
+which ends the process.
 """
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TypeAlias
 
-#: Index of an element of the first sequence, and of the same one in the second.
+#: Index of an element of the first sequence, and of its equal in the second.
 Pair: TypeAlias = tuple[int, int]
-#: Half-open ranges of both.
+#: Half-open ranges of both sequences.
 _Gap: TypeAlias = tuple[int, int, int, int]
 
-#: Insertions and deletions in one gap beyond which it is left alone.
+#: A gap that needs more insertions and deletions than this stays unmatched.
 _MOST_EDITS = 64
-#: How often anchors are looked for between anchors.
+#: Maximum nesting of anchors between anchors.
 _MOST_ROUNDS = 32
 
 
 def common(
     one: Sequence[Hashable], other: Sequence[Hashable], *, everywhere: bool = True
 ) -> list[Pair]:
-    """Return the pairs of elements that are the same.
+    """Return the pairs of equal elements, ascending in both sequences.
 
     Args:
         one: The first sequence.
-        other: The second.
-        everywhere: Also where there are no anchors. Of words that is every comma.
+        other: The second sequence.
+        everywhere: Whether to match where there are no anchors; in words that matches any comma.
     """
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     gaps: list[_Gap] = [(0, len(one), 0, len(other))]
     for _ in range(_MOST_ROUNDS):
         left: list[_Gap] = []
         for gap in gaps:
-            gap = _trimmed(one, other, gap, found)
+            gap = _trim(one, other, gap, pairs)
             anchors = _anchors(one, other, gap)
-            found += anchors
+            pairs += anchors
             if anchors:
-                left += between(gap, anchors)
+                left += gaps_between(gap, anchors)
             elif everywhere:
-                found += _fewest_edits(one, other, gap)
+                pairs += _fewest_edits(one, other, gap)
         gaps = left
-    return sorted(found)
+    return sorted(pairs)
 
 
-def between(gap: _Gap, pairs: Sequence[Pair]) -> Iterator[_Gap]:
-    """Yield what lies between pairs in a gap, where neither side of that is empty."""
+def gaps_between(gap: _Gap, pairs: Sequence[Pair]) -> Iterator[_Gap]:
+    """Yield the gaps between pairs inside of a gap, those that are empty on neither side."""
     at, stop, other_at, other_stop = gap
     for i, j in [*pairs, (stop, other_stop)]:
         if at < i and other_at < j:
@@ -58,22 +58,20 @@ def between(gap: _Gap, pairs: Sequence[Pair]) -> Iterator[_Gap]:
         at, other_at = i + 1, j + 1
 
 
-def _trimmed(
-    one: Sequence[Hashable], other: Sequence[Hashable], gap: _Gap, found: list[Pair]
-) -> _Gap:
-    """Pair what is the same at both ends."""
+def _trim(one: Sequence[Hashable], other: Sequence[Hashable], gap: _Gap, pairs: list[Pair]) -> _Gap:
+    """Pair equal elements at both ends of a gap, and return what remains of it."""
     first, stop, other_first, other_stop = gap
     while first < stop and other_first < other_stop and one[first] == other[other_first]:
-        found.append((first, other_first))
+        pairs.append((first, other_first))
         first, other_first = first + 1, other_first + 1
     while first < stop and other_first < other_stop and one[stop - 1] == other[other_stop - 1]:
         stop, other_stop = stop - 1, other_stop - 1
-        found.append((stop, other_stop))
+        pairs.append((stop, other_stop))
     return first, stop, other_first, other_stop
 
 
 def _anchors(one: Sequence[Hashable], other: Sequence[Hashable], gap: _Gap) -> list[Pair]:
-    """Pair what each side has once, as many as stand in the same order."""
+    """Pair the elements that each side has once, as many as are in the same order."""
     first, stop, other_first, other_stop = gap
     where = _once(other, other_first, other_stop)
     shared = [
@@ -81,7 +79,7 @@ def _anchors(one: Sequence[Hashable], other: Sequence[Hashable], gap: _Gap) -> l
         for key, i in _once(one, first, stop).items()
         if i >= 0 and where.get(key, -1) >= 0
     ]
-    # The longest ascending run: the smallest end of a run of each length, and what came before.
+    # The longest increasing subsequence: the smallest end for each length, and predecessors.
     ends: list[int] = []
     runs: list[int] = []
     behind: list[int] = []
@@ -99,7 +97,7 @@ def _anchors(one: Sequence[Hashable], other: Sequence[Hashable], gap: _Gap) -> l
 
 
 def _once(keys: Sequence[Hashable], first: int, stop: int) -> dict[Hashable, int]:
-    """Where each key stands; -1 of those that stand there more than once."""
+    """Return the index of each key, -1 for a key that occurs more than once."""
     where: dict[Hashable, int] = {}
     for index in range(first, stop):
         where[keys[index]] = -1 if keys[index] in where else index
@@ -107,10 +105,10 @@ def _once(keys: Sequence[Hashable], first: int, stop: int) -> dict[Hashable, int
 
 
 def _fewest_edits(one: Sequence[Hashable], other: Sequence[Hashable], gap: _Gap) -> list[Pair]:
-    """Pair what the fewest insertions and deletions leave; nothing if those are many.
+    """Pair what the fewest insertions and deletions keep; nothing if those are many.
 
-    ``furthest[k]`` is how far one comes in the first sequence on diagonal k, on which the second
-    is k elements behind, with so many edits.
+    ``furthest[k]`` is the furthest index of the first sequence reached with the current number of
+    edits on diagonal k, on which the second sequence is k elements behind.
     """
     first, stop, other_first, other_stop = gap
     size, other_size = stop - first, other_stop - other_first
@@ -135,14 +133,14 @@ def _fewest_edits(one: Sequence[Hashable], other: Sequence[Hashable], gap: _Gap)
 
 
 def _start(furthest: dict[int, int], k: int, edits: int) -> int:
-    """Where diagonal k is entered: by an insertion from above, or by a deletion."""
+    """Return where diagonal k is entered: by an insertion from above, or by a deletion."""
     if k == -edits or (k != edits and furthest[k - 1] < furthest[k + 1]):
         return furthest[k + 1]
     return furthest[k - 1] + 1
 
 
 def _back(rounds: list[dict[int, int]], x: int, y: int) -> Iterator[Pair]:
-    """Go back the way that led to the end, and yield what is the same on it."""
+    """Yield the pairs on the path that led to the end, last first."""
     for edits in range(len(rounds) - 1, -1, -1):
         k = x - y
         start = _start(rounds[edits], k, edits)

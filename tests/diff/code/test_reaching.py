@@ -1,8 +1,6 @@
 """Which instructions may have written what a register holds."""
 
-from irlens.diff.code.registers import follow
-from irlens.diff.code.statements import Itself
-from irlens.diff.code.steps import Step, Use, Written
+from irlens.diff.code.reaching import Itself, Step, Use, Written, trace_blocks
 
 R4, R5, P0 = ("R", 4), ("R", 5), ("P", 0)
 
@@ -21,7 +19,7 @@ def read(line: int, guard: bool | None = None) -> Step:
 
 
 def held(steps: list[Step], line: int) -> object:
-    found = follow("kernel", [range(len(steps))], [()], steps)
+    found = trace_blocks("kernel", [range(len(steps))], [()], steps)
     return found.values[line][0][0][0]
 
 
@@ -44,17 +42,17 @@ def test_one_of_two_opposite_writes_has_happened() -> None:
 
 def test_a_loop_reads_what_it_wrote_and_what_came_before() -> None:
     steps = [write(1), read(2), write(3)]
-    found = follow("kernel", [range(1), range(1, 3)], [(1,), (1,)], steps)
+    found = trace_blocks("kernel", [range(1), range(1, 3)], [(1,), (1,)], steps)
     assert found.values[2][0][0] == [frozenset({wrote(1), wrote(3)})]
 
 
 def test_behind_a_call_a_register_is_its_name_until_it_is_written() -> None:
-    call = Step(2, (), loses=True)
+    call = Step(2, (), clobbers=True)
     assert held([write(1), call, read(3)], 3) == Itself("kernel", R4)
     assert held([write(1), call, write(3), read(4)], 4) == wrote(3)
 
 
 def test_both_halves_of_what_is_wide_are_followed() -> None:
     half = Step(2, (Use((R5,), reads=False, writes=True, kills=True),))
-    found = follow("kernel", [range(3)], [()], [write(1), half, Step(3, (Use((R4, R5)),))])
+    found = trace_blocks("kernel", [range(3)], [()], [write(1), half, Step(3, (Use((R4, R5)),))])
     assert found.values[3][0][0] == [wrote(1), wrote(2)]

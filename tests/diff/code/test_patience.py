@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.diff.code.sequences import Pair, common
+from irlens.diff.code.patience import Pair, common
 
 _WORDS = st.lists(st.sampled_from("abcd"), max_size=14)
 

@@ -1,6 +1,6 @@
 """Where a function of PTX ends, and the values and loops that are in it."""
 
-from irlens.diff.code import ptx
+from irlens.diff.code.statements import read_code
 
 _MODULE = """\
 .version 8.7
@@ -40,7 +40,7 @@ $L__BB0_1:
 
 
 def test_a_block_of_inline_assembly_ends_no_function() -> None:
-    code = ptx.read(_MODULE)
+    code = read_code("ptx", _MODULE)
     lines = _MODULE.split("\n")
     assert [each.name for each in code.functions] == ["vprintf", "__assert", "first", "second"]
     ends = [lines[each.last - 1].strip() for each in code.functions]
@@ -51,5 +51,5 @@ def test_a_block_of_inline_assembly_ends_no_function() -> None:
 
 
 def test_behind_such_a_block_names_mean_the_same_values() -> None:
-    (branch,) = (each for each in ptx.read(_MODULE).statements if "%p1 bra" in each.text)
+    (branch,) = (each for each in read_code("ptx", _MODULE).statements if "%p1 bra" in each.text)
     assert [name.value for name in branch.names] == [("first", "%p1"), ("first", "$L__BB0_1")]

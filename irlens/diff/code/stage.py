@@ -1,0 +1,236 @@
+"""A stage of a capture, parsed for comparison: its statements, functions and loops.
+
+MLIR's text nests its loops. In LLVM IR and assemblies labels and branches form them; each loop is
+named by its ``for`` in Python.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.pipelines.loops import loop_source
+from irlens.analyze.source_map import MAPPED, map_stage
+from irlens.artifacts import tools
+from irlens.diff.code.statements import Code, Statement, read_code
+from irlens.isa.syntax import Scope
+from irlens.model.capture import Capture
+from irlens.model.comparison import Side
+from irlens.model.errors import ArtifactError, UnknownNameError
+from irlens.model.source import SourceLocation
+
+#: The stages whose text can be compared.
+STAGES = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "sass", "metadata")
+
+#: Source locations by line of the stage, innermost first.
+_Chains: TypeAlias = Mapping[int, tuple[SourceLocation, ...]]
+
+_KERNEL = "kernel"
+#: A directive of an assembly, and the lines of AMD's metadata that name the kernel.
+_DIRECTIVE = re.compile(r"(?:- )?\.(?:(?:name|symbol): |(?!\w++: ))")
+
+
+class StageCode(msgspec.Struct, frozen=True):
+    """The code of one stage.
+
+    Attributes:
+        capture: The capture.
+        code: Its statements and functions.
+        loops: Its loops, outer ones first.
+    """
+
+    capture: Capture
+    code: Code
+    loops: list[Scope]
+
+    def python(self, scope: Scope) -> str:
+        """Return a loop's line of Python, stripped; empty if unknown."""
+        source = scope.source
+        lines = (self.capture.python(source.file) or "").splitlines() if source else []
+        known = source is not None and source.line <= len(lines)
+        return lines[source.line - 1].strip() if source and known else ""
+
+    def loop_key(self, loop: Scope) -> str:
+        """Return what tells loops apart: their line of Python, by text if that is known."""
+        return self.python(loop) or str(loop.source)
+
+
+def check_stages(stages: Iterable[str]) -> tuple[str, ...]:
+    """Return the stages, each once.
+
+    Raises:
+        UnknownNameError: A stage does not exist, or is binary.
+    """
+    names = tuple(dict.fromkeys(stage.strip() for stage in stages))
+    for name in names:
+        if name not in STAGES:
+            raise UnknownNameError("stage", name, STAGES)
+    return names
+
+
+def read_stage(capture: Capture, stage: str) -> StageCode:
+    """Return a stage's code.
+
+    Raises:
+        ArtifactError: The capture lacks the stage, or metadata is no JSON.
+        ToolError: The disassembler is missing or failed.
+    """
+    code = read_code(stage, _text(capture, stage))
+    return StageCode(capture, code, _loops(code, _chains(capture, stage)))
+
+
+def side_of(capture: Capture, label: str) -> Side:
+    """Return a capture as a side of a comparison."""
+    recorded = [
+        each.triton_version for each in (capture.manifest, capture.metadata) if each is not None
+    ]
+    return Side(
+        kernel=capture.kernel,
+        target=capture.target,
+        triton_version=next(filter(None, recorded), None),
+        config=capture.config,
+        label=label,
+    )
+
+
+def _text(capture: Capture, stage: str) -> str:
+    if stage == "sass" and "cubin" in capture.stages:
+        return tools.disassemble(capture.stages["cubin"].read())
+    if stage == "metadata" and capture.directory is not None:
+        path = capture.directory / f"{capture.kernel}.json"
+        if path.is_file():
+            return path.read_text("utf-8", "replace")
+    if stage not in capture.stages:
+        raise ArtifactError(
+            f"{capture.kernel}: no {stage} in this capture",
+            hint=f"there is: {', '.join(capture.stages) or 'nothing'}",
+        )
+    return capture.stages[stage].text()
+
+
+def _chains(capture: Capture, stage: str) -> _Chains:
+    """Return the source of each line; nothing where the parser cannot read the stage."""
+    try:
+        mapped = map_stage(capture, stage) if stage in MAPPED else None
+    except ArtifactError:
+        return {}
+    return mapped.chains if mapped is not None else {}
+
+
+def _loops(code: Code, chains: _Chains) -> list[Scope]:
+    """Return the loops of all functions. Of loops that partly overlap one is kept."""
+    lines = [each.line for each in code.statements]
+    # A loop's location stands on its closing brace, or on the branch back.
+    located = [(loop, loop.last) for loop in code.loops] or [
+        loop for function in code.functions for loop in _loops_of(code, lines, function)
+    ]
+    return nested([replace(loop, source=loop_source(chains.get(at, ()))) for loop, at in located])
+
+
+def nested(scopes: Sequence[Scope]) -> list[Scope]:
+    """Return the scopes, outer ones first, without those that partly overlap another."""
+    kept: list[Scope] = []
+    around: list[Scope] = []
+    for scope in sorted(scopes, key=lambda each: (each.first, -each.last)):
+        while around and around[-1].last < scope.first:
+            around.pop()
+        if not around or scope.last <= around[-1].last:
+            kept.append(scope)
+            around.append(scope)
+    return kept
+
+
+def _loops_of(code: Code, lines: Sequence[int], function: Scope) -> list[tuple[Scope, int]]:
+    """Return the loops of a function, each with the line of its branch back."""
+    first, stop = bisect_right(lines, function.first - 1), bisect_right(lines, function.last)
+    body = code.statements[first:stop]
+    starts = _block_starts(body)
+    if not starts:
+        return []
+    blocks = [body[start:end] for start, end in zip(starts, [*starts[1:], len(body)], strict=True)]
+    forest = find_loops(_successors(blocks))
+    return [_loop_scope(blocks, forest, index) for index in range(len(forest.loops))]
+
+
+def _block_starts(body: Sequence[Statement]) -> list[int]:
+    """Return where basic blocks begin: at labels and behind branches."""
+    starts = {0} if body else set()
+    for index, each in enumerate(body):
+        if each.flow == "label":
+            starts.add(index)
+        elif each.flow and index + 1 < len(body):
+            starts.add(index + 1)
+    return sorted(starts)
+
+
+def _successors(blocks: Sequence[Sequence[Statement]]) -> list[list[int]]:
+    labelled: dict[Hashable, int] = {}
+    for number, block in enumerate(blocks):
+        if block[0].flow == "label":
+            labelled[block[0].names[0].value] = number
+    successors = []
+    for number, block in enumerate(blocks):
+        last = block[-1]
+        following = []
+        if last.flow in ("branch", "jump"):
+            following = [labelled[n.value] for n in last.names if n.value in labelled]
+        if last.flow != "jump" and number + 1 < len(blocks):
+            following.append(number + 1)
+        successors.append(following)
+    return successors
+
+
+def _loop_scope(
+    blocks: Sequence[Sequence[Statement]], forest: LoopForest, index: int
+) -> tuple[Scope, int]:
+    body, loop = forest.body(index), forest.loops[index]
+    header = blocks[loop.header][0]
+    first = min(blocks[number][0].line for number in body)
+    last = max(blocks[number][-1].line for number in body)
+    name = header.text.partition(":")[0] if header.flow == "label" else f"on line {header.line}"
+    return Scope("loop", f"loop {name}", first, last), blocks[loop.latches[0]][-1].line
+
+
+def with_equal_kernel_names(one: StageCode, other: StageCode) -> tuple[Code, Code]:
+    """Return the code of both, kernels of different names renamed alike."""
+    if one.capture.kernel == other.capture.kernel:
+        return one.code, other.code
+    return _renamed(one), _renamed(other)
+
+
+def _renamed(stage: StageCode) -> Code:
+    rename = _KernelName(stage.capture.kernel)
+    code = stage.code
+    return replace(
+        code,
+        statements=[replace(s, skeleton=rename.in_statement(s.skeleton)) for s in code.statements],
+        functions=[
+            replace(f, name=_KERNEL if f.name == stage.capture.kernel else f.name)
+            for f in code.functions
+        ],
+    )
+
+
+class _KernelName:
+    """Replaces a kernel's name by "kernel", but not the addition in a kernel called "add"."""
+
+    def __init__(self, kernel: str) -> None:
+        name = re.escape(kernel)
+        # "@f" of MLIR and LLVM, PTX's parameters, SASS's "`(f)", a value in Triton's metadata.
+        self._symbol = re.compile(
+            rf"(?<=@){name}(?![\w$.-])|(?<![\w.$]){name}(?=_param_\d++\b)"
+            rf'|(?<=`\(){name}(?=\))|(?<=": "){name}(?=")'
+        )
+        self._word = re.compile(
+            rf"(?:(?<![\w.$])|(?<=\.text\.)|(?<=\.constant\d\.)){name}(?![\w$])"
+        )
+
+    def in_statement(self, skeleton: str) -> str:
+        """Return a statement's skeleton with the name replaced."""
+        if _DIRECTIVE.match(skeleton) or skeleton.endswith(":"):
+            skeleton = self._word.sub(_KERNEL, skeleton)
+        return self._symbol.sub(_KERNEL, skeleton)
