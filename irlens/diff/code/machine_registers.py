@@ -118,20 +118,20 @@ def _trace_amdgcn(function: amdgcn.Function, counts: Mapping[int, int]) -> Trace
 def _amdgcn_steps(
     instructions: Sequence[amdgcn.Instruction], counts: Mapping[int, int]
 ) -> Iterator[Step]:
-    lanes_are_off = False
+    masked = False
     for each in instructions:
-        uses = _amdgcn_uses(each, lanes_are_off=lanes_are_off)
+        uses = _amdgcn_uses(each, masked=masked)
         known = uses is not None and len(uses) == counts.get(each.line, 0)
         yield Step(each.line, uses if known else None)
-        lanes_are_off = lanes_off(each, lanes_are_off)
+        masked = lanes_off(each, masked)
 
 
-def _amdgcn_uses(instruction: amdgcn.Instruction, *, lanes_are_off: bool) -> tuple[Use, ...] | None:
+def _amdgcn_uses(instruction: amdgcn.Instruction, *, masked: bool) -> tuple[Use, ...] | None:
     """Return the registers that an instruction names, from left to right.
 
     Args:
         instruction: The instruction.
-        lanes_are_off: Whether EXEC may mask lanes, so that a vector write keeps their old values.
+        masked: Whether EXEC may mask lanes, so that a vector write keeps their old values.
     """
     uses: list[Use] = []
     for operation in instruction.operations:
@@ -143,7 +143,7 @@ def _amdgcn_uses(instruction: amdgcn.Instruction, *, lanes_are_off: bool) -> tup
                 _consecutive(each.register.file, each.register.first, each.register.count),
                 reads=each.reads,
                 writes=each.writes,
-                kills=each.kills and not (lanes_are_off and each.register.file != "s"),
+                kills=each.kills and not (masked and each.register.file != "s"),
             )
             for each in found
             if each.register.file in _NUMBERED
