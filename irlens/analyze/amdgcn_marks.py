@@ -13,8 +13,8 @@ from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.analyze.pipelines.drafts import Draft, Key, LoopKey, by_header, finish, join
 from irlens.analyze.pipelines.retiring import follow
 from irlens.isa.amdgcn import Function, Instruction
+from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import Counter, limit, raises, stores_count_apart
-from irlens.isa.amdgcn.mix import classify
 from irlens.isa.events import Commit, Event, Wait
 from irlens.model.listing import PipelineMark
 from irlens.model.report import Pipeline

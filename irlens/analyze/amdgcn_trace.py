@@ -11,6 +11,7 @@ import msgspec
 
 from irlens.analyze.amdgcn_queue import MAX_ITERATIONS, Queue, settle
 from irlens.isa.amdgcn import Instruction
+from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import (
     Counter,
     is_spill,
@@ -20,7 +21,6 @@ from irlens.isa.amdgcn.memory import (
     transfer,
     writes_lds,
 )
-from irlens.isa.amdgcn.mix import classify
 from irlens.isa.amdgcn.registers import access, operation_access
 
 #: LLVM unrolls loops whose trip count it does not know no further than this.

@@ -1,4 +1,4 @@
-"""What the findings are drawn from: one capture, analysed."""
+"""What is known about one capture: the input of the rules, and where each figure comes from."""
 
 import msgspec
 
@@ -15,18 +15,18 @@ from irlens.model.words import VendorWords
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is known of one kernel. What is ``None`` is not known.
+    """Everything that is known about one kernel; ``None`` is unknown.
 
     Attributes:
-        gpu: What it was compiled for, with the product if that is known.
+        gpu: The GPU it was compiled for, with the product if that is known.
         config: Compile and launch parameters.
         resources: Registers and memories.
         occupancy: Theoretical occupancy.
         pipelines: Software pipelines found in the machine-level IR.
         threads: Threads per CTA, those of partitions included.
-        warp_groups: Who runs what, where not all warps do the same.
-        ttir: Before layouts: what the author wrote, inlined and simplified.
-        ttgir: With layouts, after software pipelining.
+        warp_groups: Which warps run what, where not all of them do the same.
+        ttir: The IR before layouts: the source, inlined and simplified.
+        ttgir: The IR with layouts, after software pipelining.
         loads: Reads of global memory in the ttgir's loops.
         ptx: The kernel's function in the PTX.
         spills: Accesses of the machine code to spilled registers.
@@ -53,3 +53,25 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         if self.gpu is None:
             return VendorWords(None)
         return VendorWords(self.gpu.arch.vendor, self.gpu.arch.multiprocessor)
+
+
+class Provenance:
+    """Collects where each figure of a report comes from, and why others are missing.
+
+    Attributes:
+        sources: Origin by the figure's dotted path in the report.
+        unknown: Why a figure is missing, by its dotted path.
+    """
+
+    def __init__(self) -> None:
+        self.sources: dict[str, str] = {}
+        self.unknown: dict[str, str] = {}
+
+    def known(self, origin: str, *paths: str) -> None:
+        """Record where figures were read."""
+        self.sources.update(dict.fromkeys(paths, origin))
+
+    def missing(self, reason: str, *paths: str) -> None:
+        """Record why figures are missing; the first reason is kept."""
+        for path in paths:
+            self.unknown.setdefault(path, reason)

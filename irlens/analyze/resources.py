@@ -1,20 +1,27 @@
-"""What a kernel holds: registers and memories, read from the binary and Triton's metadata."""
+"""What a kernel holds of its GPU: registers and memories, and the occupancy they allow.
+
+Both are read from the binary and from Triton's metadata.
+"""
 
 import msgspec
 
-from irlens.analyze.kernels import by_name
-from irlens.analyze.ledger import Ledger
+from irlens import gpus
+from irlens.analyze import occupancy
+from irlens.analyze.facts import Provenance
 from irlens.analyze.occupancy import Usage
 from irlens.artifacts import cubin, hsaco
 from irlens.gpus import Gpu
+from irlens.isa.dialect import kernel_named
 from irlens.model.capture import Capture
+from irlens.model.errors import UnknownNameError
+from irlens.model.report import Occupancy
 from irlens.model.resources import Resources
 
 METADATA = "Triton's metadata"
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
-    """What a kernel asks for, as the report states it and as occupancy needs it.
+    """What a kernel needs, as the report states it and as the occupancy is computed from it.
 
     Attributes:
         resources: For the report.
@@ -25,50 +32,71 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None
 
 
-def read_demand(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
-    """Read what a capture's binary and metadata say of its kernel.
+def find_gpu(capture: Capture, provenance: Provenance) -> Gpu | None:
+    """Return the GPU that a capture was compiled for.
+
+    Args:
+        capture: Any capture.
+        provenance: Receives the reason where it is unknown, which is ``None``.
+    """
+    target = capture.target
+    if target is None:
+        provenance.missing("no artifact says what it was compiled for", "target", "occupancy")
+        return None
+    try:
+        gpu = gpus.find(target.product) if target.product else gpus.by_arch(target.arch)
+    except UnknownNameError:
+        provenance.missing(f"irlens has no row for {target.arch}", "occupancy")
+        return None
+    if capture.metadata and capture.metadata.wgp_cu_mode == "cu":
+        return gpu.in_cu_mode()
+    return gpu
+
+
+def read_demand(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand:
+    """Read the resources of a kernel from its binary and metadata.
 
     Args:
         capture: Its cubin or hsaco is read if it has one.
-        gpu: What it was compiled for; ``None`` where that is unknown.
-        ledger: Receives origins and reasons under "resources".
+        gpu: The GPU it was compiled for; ``None`` where that is unknown.
+        provenance: Receives origins and reasons under "resources".
 
     Raises:
         ArtifactError: The binary is broken.
     """
     if "hsaco" in capture.stages:
-        return _amd(capture, gpu, ledger)
+        return _amd(capture, gpu, provenance)
     if "cubin" in capture.stages:
-        return _nvidia(capture, gpu, ledger)
+        return _nvidia(capture, gpu, provenance)
     binary = "hsaco" if gpu is not None and gpu.arch.vendor == "amd" else "cubin"
-    reason = f"there is no {binary} in this capture; only the machine code tells"
-    return _unknown(reason, _dynamic_shared(capture, ledger), ledger)
+    reason = f"there is no {binary} in this capture; only the machine code has it"
+    return _unknown(reason, _dynamic_shared(capture, provenance), provenance)
 
 
-def _nvidia(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
-    kernel = by_name(cubin.read(capture.stages["cubin"].read()).kernels, capture.kernel)
-    shared = _dynamic_shared(capture, ledger)
+def _nvidia(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand:
+    kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, capture.kernel)
+    shared = _dynamic_shared(capture, provenance)
     if kernel is None:
-        return _unknown(f"the cubin holds no kernel named {capture.kernel}", shared, ledger)
+        return _unknown(f"the cubin holds no kernel named {capture.kernel}", shared, provenance)
     names = ("registers", "stack_bytes", "local_bytes")
     origins = ("EIATTR_REGCOUNT", "EIATTR_MIN_STACK_SIZE", "EIATTR_MIN_STACK_SIZE")
     for name, origin in zip(names, origins, strict=True):
         if getattr(kernel, name) is None:
-            ledger.missing(f"the cubin has no {origin}", f"resources.{name}")
+            provenance.missing(f"the cubin has no {origin}", f"resources.{name}")
         else:
-            ledger.known(f"cubin, {origin}", f"resources.{name}")
-    ledger.known(
+            provenance.known(f"cubin, {origin}", f"resources.{name}")
+    provenance.known(
         "cubin, section sizes", "resources.shared_static_bytes", "resources.code_bytes",
         "resources.constant_bytes",
     )  # fmt: skip
-    ledger.known("cubin, EIATTR_NUM_BARRIERS", "resources.barriers")
+    provenance.known("cubin, EIATTR_NUM_BARRIERS", "resources.barriers")
     resources = Resources(
         registers=kernel.registers,
         shared_dynamic_bytes=shared,
         shared_static_bytes=kernel.static_shared_bytes,
         local_bytes=kernel.local_bytes,
         stack_bytes=kernel.stack_bytes,
-        shared_reserved_bytes=_reserved(gpu, ledger),
+        shared_reserved_bytes=_reserved(gpu, provenance),
         constant_bytes=sum(kernel.constant_bytes.values()),
         code_bytes=kernel.code_bytes,
         barriers=kernel.barriers,
@@ -87,24 +115,24 @@ def _nvidia(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
     return Demand(resources=resources, usage=usage)
 
 
-def _amd(capture: Capture, gpu: Gpu | None, ledger: Ledger) -> Demand:
-    kernel = by_name(hsaco.read(capture.stages["hsaco"].read()).kernels, capture.kernel)
-    shared = _dynamic_shared(capture, ledger)
+def _amd(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand:
+    kernel = kernel_named(hsaco.read(capture.stages["hsaco"].read()).kernels, capture.kernel)
+    shared = _dynamic_shared(capture, provenance)
     if kernel is None:
-        return _unknown(f"the hsaco holds no kernel named {capture.kernel}", shared, ledger)
+        return _unknown(f"the hsaco holds no kernel named {capture.kernel}", shared, provenance)
     note = "hsaco, metadata note"
     counted = ("registers", "vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "local_bytes")
-    ledger.known(note, *(f"resources.{name}" for name in (*counted, "shared_static_bytes")))
+    provenance.known(note, *(f"resources.{name}" for name in (*counted, "shared_static_bytes")))
     if kernel.vgprs is None:
         reason = "AGPRs in a file of their own outnumber them, and the note has the larger count"
-        ledger.missing(reason, "resources.vgprs")
+        provenance.missing(reason, "resources.vgprs")
     resources = Resources(
         registers=kernel.registers,
         shared_dynamic_bytes=shared,
         shared_static_bytes=kernel.lds_bytes,
         local_bytes=kernel.scratch_bytes,
         stack_bytes=None,
-        shared_reserved_bytes=_reserved(gpu, ledger),
+        shared_reserved_bytes=_reserved(gpu, provenance),
         code_bytes=kernel.code_bytes,
         vgprs=kernel.vgprs,
         agprs=kernel.agprs,
@@ -132,15 +160,15 @@ def _allocated_registers(kernel: hsaco.Kernel, gpu: Gpu | None) -> int:
     if granule is None or kernel.register_granules is None:
         return kernel.registers
     allocated = kernel.register_granules * granule
-    # The allocation's own rounding is the arch's business: a change counts from what is needed.
+    # The arch rounds the allocation itself: a change counts from what the kernel needs.
     rounding = allocated - kernel.registers < granule
     return kernel.registers if rounding else allocated
 
 
-def _unknown(reason: str, shared: int | None, ledger: Ledger) -> Demand:
-    """What is left to say where no machine code tells."""
+def _unknown(reason: str, shared: int | None, provenance: Provenance) -> Demand:
+    """What is known without machine code."""
     names = ("registers", "local_bytes", "stack_bytes", "shared_static_bytes")
-    ledger.missing(reason, *(f"resources.{name}" for name in names))
+    provenance.missing(reason, *(f"resources.{name}" for name in names))
     return Demand(
         resources=Resources(
             registers=None,
@@ -153,20 +181,22 @@ def _unknown(reason: str, shared: int | None, ledger: Ledger) -> Demand:
     )
 
 
-def _dynamic_shared(capture: Capture, ledger: Ledger) -> int | None:
+def _dynamic_shared(capture: Capture, provenance: Provenance) -> int | None:
     path = "resources.shared_dynamic_bytes"
     if capture.metadata is None:
-        ledger.missing("it is given at launch, and Triton's metadata is not in this capture", path)
+        provenance.missing(
+            "it is given at launch, and Triton's metadata is not in this capture", path
+        )
         return None
-    ledger.known(f"{METADATA}, shared", path)
+    provenance.known(f"{METADATA}, shared", path)
     return capture.metadata.shared
 
 
-def _reserved(gpu: Gpu | None, ledger: Ledger) -> int | None:
+def _reserved(gpu: Gpu | None, provenance: Provenance) -> int | None:
     if gpu is None:
         return None
     source = gpu.arch.sources["shared_reserved_per_block"]
-    ledger.known(source, "resources.shared_reserved_bytes")
+    provenance.known(source, "resources.shared_reserved_bytes")
     return gpu.arch.shared_reserved_per_block
 
 
@@ -182,3 +212,49 @@ def _product(dimensions: tuple[int, int, int] | None) -> int | None:
         return None
     x, y, z = dimensions
     return x * y * z
+
+
+def find_occupancy(
+    capture: Capture,
+    gpu: Gpu | None,
+    demand: Demand,
+    provenance: Provenance,
+    *,
+    changes: bool = True,
+) -> Occupancy | None:
+    """Return the occupancy of a kernel on its GPU.
+
+    Args:
+        capture: Its grid gives the number of waves.
+        gpu: The GPU it was compiled for.
+        demand: What it needs.
+        provenance: Receives the origin, or why something is missing.
+        changes: Whether to compute what a change would do, which takes most of the time.
+    """
+    if gpu is None or demand.usage is None:
+        missing = [path.partition(".")[2] for path in provenance.unknown if "resources." in path]
+        reason = f"it depends on {', '.join(missing)}" if missing else "the CTA's size is not known"
+        provenance.missing(reason, "occupancy")
+        return None
+    provenance.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
+    grid_ctas = _grid_ctas(capture)
+    result = occupancy.compute(gpu, demand.usage, grid_ctas=grid_ctas, changes=changes)
+    if result.waves is None and result.launchable:
+        provenance.missing(_no_waves(capture, gpu), "occupancy.waves")
+    return result
+
+
+def _no_waves(capture: Capture, gpu: Gpu) -> str:
+    """Why the number of waves is not known."""
+    if gpu.sm_count is None:
+        return f"{gpu.arch.name} does not fix the number of SMs: name a product as the target"
+    if capture.config.grid is None:
+        return "the grid is not known"
+    return "the CTAs of a cluster need room in one group of SMs"
+
+
+def _grid_ctas(capture: Capture) -> int | None:
+    if capture.config.grid is None:
+        return None
+    x, y, z = capture.config.grid
+    return x * y * z * (capture.config.num_ctas or 1)

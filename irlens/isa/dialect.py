@@ -4,12 +4,13 @@ A dialect package (``ptx``, ``amdgcn``, ``sass``, ``llir``) parses its text into
 implement these protocols. The engines in ``irlens.analyze`` know nothing else about instructions.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Protocol, TypeVar
 
 import msgspec
 
 from irlens.model.source import SourceLocation
+from irlens.model.spills import SpillPlace
 
 
 class Instruction(Protocol):
@@ -66,7 +67,9 @@ I_co = TypeVar("I_co", bound=Instruction, covariant=True)
 
 
 class Function(Protocol[I_co]):
-    """A function of any dialect."""
+    """A function of any dialect: its instructions and its control flow."""
+
+    stage: ClassVar[str]
 
     @property
     def line(self) -> int:
@@ -130,3 +133,55 @@ class RegisterFunction(Function[I_co], Protocol[I_co]):
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites."""
+
+
+class ClassifiedFunction(Function[I_co], Protocol[I_co]):
+    """A function whose instructions have classes, which an instruction mix counts."""
+
+    def classes(self) -> Iterable[tuple[str, str | None]]:
+        """Return the name and the class of each operation, ``None`` where it is not known."""
+
+
+class Spill(msgspec.Struct, frozen=True, gc=False):
+    """An instruction that puts a register away, or fetches it back.
+
+    Attributes:
+        index: The instruction.
+        stores: Whether it puts the register away, and does not fetch it back.
+        place: Where to: "memory" is private memory (NVIDIA: local, AMD: scratch).
+        bytes: Per thread; of a "VGPR lane" per wave. ``None`` where the instruction does not say.
+    """
+
+    index: int
+    stores: bool
+    place: SpillPlace
+    bytes: int | None
+
+
+class SpillingFunction(Function[I_co], Protocol[I_co]):
+    """A function of machine code, whose registers may be spilled."""
+
+    def spills(self) -> Iterable[Spill]:
+        """Return the instructions that spill or reload, in the order of the text."""
+
+
+class Named(Protocol):
+    """A kernel, as any of the parsers returns it."""
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+
+
+K = TypeVar("K", bound=Named)
+
+
+def kernel_named(kernels: Sequence[K], name: str) -> K | None:
+    """Return the kernel of that name, or the only one there is.
+
+    A cache entry without metadata goes by the name of its files, which may have been renamed.
+    """
+    named = [kernel for kernel in kernels if kernel.name == name]
+    if named:
+        return named[0]
+    return kernels[0] if len(kernels) == 1 else None

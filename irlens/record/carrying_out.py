@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens import gpus as arch
-from irlens.analyze.kernels import by_name
 from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.import_hooks import after_import
+from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 from irlens.record.order import LAUNCHES, Order
@@ -90,7 +90,7 @@ def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":
     """
     from irlens.compiler.triton_compat import LoadedFacts
 
-    found = by_name(cubin.read(binary).kernels, kernel)
+    found = kernel_named(cubin.read(binary).kernels, kernel)
     if found is None or found.registers is None or found.local_bytes is None:
         raise CaptureError(f"the cubin of {kernel} does not say how many registers it takes")
     return LoadedFacts(found.registers, found.local_bytes)
@@ -104,7 +104,7 @@ def _hsaco_facts(binary: bytes, kernel: str) -> "LoadedFacts":
     """
     from irlens.compiler.triton_compat import LoadedFacts
 
-    found = by_name(hsaco.read(binary).kernels, kernel)
+    found = kernel_named(hsaco.read(binary).kernels, kernel)
     if found is None:
         raise CaptureError(f"the hsaco holds no kernel named {kernel}")
     return LoadedFacts(found.registers, found.scratch_bytes)

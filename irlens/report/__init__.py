@@ -1,25 +1,24 @@
-"""From a capture to its report: the one path that everything takes."""
+"""From a capture to its report: the one path that every command, screen and library call takes."""
 
 import hashlib
 from collections.abc import Iterable
 
 import msgspec
 
-from irlens import rules as checks
-from irlens.analyze import cfg, shared_memory, ttgir_loads
+from irlens import rules
 from irlens.analyze import pressure as register_pressure
-from irlens.analyze.facts import Facts
-from irlens.analyze.ledger import Ledger
+from irlens.analyze import shared_memory, ttgir_loads
+from irlens.analyze.facts import Facts, Provenance
+from irlens.analyze.mix import instruction_mix
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.pipelines import find_pipelines, warp_groups
 from irlens.analyze.pipelines.repeated import source_bytes
 from irlens.analyze.pipelines.serialized import find_serialized
 from irlens.analyze.pipelines.warp_groups import Specialization
-from irlens.analyze.residency import find_gpu, find_occupancy
-from irlens.analyze.resources import Demand, read_demand
+from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand
+from irlens.analyze.spills import find_spills
 from irlens.analyze.tensor_memory import with_tensor_memory
 from irlens.gpus import Gpu
-from irlens.isa.ptx import mix
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
@@ -32,7 +31,7 @@ NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
 
 
 def inspect(capture: Capture, *, sass: bool = False) -> Report:
-    """Return everything that can be known of a capture.
+    """Return everything that can be known about a capture.
 
     What cannot be known is ``None`` in the report, with the reason under ``unknown``.
 
@@ -42,26 +41,26 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
 
     Raises:
         ArtifactError: An artifact is broken.
-        ToolError: ``sass`` is asked for, and the disassembler is missing or failed.
+        ToolError: ``sass`` is requested, and the disassembler is missing or failed.
     """
-    ledger = Ledger()
-    gpu = find_gpu(capture, ledger)
-    demand = read_demand(capture, gpu, ledger)
-    parsed = parse(capture, ledger, sass=sass)
-    resources = with_tensor_memory(demand.resources, capture, parsed.ptx, gpu, ledger)
-    occupancy = find_occupancy(capture, gpu, demand, ledger)
-    loads = _loads(capture, parsed)
-    specialization = _specialization(parsed, ledger)
-    groups = specialization.groups if specialization is not None else ()
+    provenance = Provenance()
+    gpu = find_gpu(capture, provenance)
+    demand = read_demand(capture, gpu, provenance)
+    parsed = parse(capture, provenance, sass=sass)
+    resources = with_tensor_memory(
+        demand.resources, capture, parsed.ptx, parsed.flows.get("ptx"), gpu, provenance
+    )
+    occupancy = find_occupancy(capture, gpu, demand, provenance)
+    loads = ttgir_loads.find(parsed.ttgir, capture.config.num_stages) if parsed.ttgir else ()
+    specialization = _specialization(parsed, provenance)
     serialized = find_serialized(capture, parsed.ptx) if parsed.ptx is not None else None
     pipelines = [
-        _on_the_gpu(pipeline, gpu, occupancy)
+        _with_bytes_per_sm(pipeline, gpu, occupancy)
         for pipeline in _pipelines(
-            capture, parsed, demand, loads, serialized, specialization, ledger
+            capture, parsed, demand, loads, serialized, specialization, provenance
         )
     ]
-    pressure = _pressure(parsed, ledger)
-    spills = _spills(parsed, demand, ledger)
+    pressure = _pressure(parsed, provenance)
     facts = Facts(
         gpu=gpu,
         config=capture.config,
@@ -69,60 +68,61 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         occupancy=occupancy,
         pipelines=pipelines,
         threads=demand.usage.threads if demand.usage else None,
-        warp_groups=groups,
+        warp_groups=specialization.groups if specialization is not None else (),
         ttir=parsed.ttir,
         ttgir=parsed.ttgir,
         loads=loads,
         ptx=parsed.ptx,
-        spills=spills,
+        spills=_spills(parsed, demand, provenance),
         serialized=serialized,
     )
-    findings = checks.run(facts)
-    places = [
+    findings = rules.run(facts)
+    locations = [
         *(pipeline.source for pipeline in pipelines),
         *(load.source for load in loads),
         *(finding.source for finding in findings),
-        *_pressed(pressure),
+        *_pressure_lines(pressure),
     ]
     return Report(
         schema=SCHEMA,
         kernel=capture.kernel,
         target=capture.target,
-        triton_version=_triton_version(capture, ledger),
+        triton_version=_triton_version(capture, provenance),
         config=capture.config,
-        stages=_sizes(capture),
+        stages=_stage_sizes(capture),
         resources=resources,
         occupancy=occupancy,
-        warp_groups=list(groups),
+        warp_groups=list(facts.warp_groups),
         pipelines=pipelines,
         loads=list(loads),
-        memory=_memory(capture, parsed, ledger),
+        memory=_shared_memory(capture, parsed, provenance),
         pressure=pressure,
-        spills=spills,
+        spills=facts.spills,
         mix=_mixes(parsed),
         findings=findings,
         run=capture.manifest.run if capture.manifest else None,
-        code=_code(capture, places),
-        sources=ledger.sources,
-        unknown=ledger.unknown,
+        code=_code(capture, locations),
+        sources=provenance.sources,
+        unknown=provenance.unknown,
     )
 
 
-def _triton_version(capture: Capture, ledger: Ledger) -> str | None:
+def _triton_version(capture: Capture, provenance: Provenance) -> str | None:
     if capture.manifest:
         return capture.manifest.triton_version
     if capture.metadata and capture.metadata.triton_version:
         return capture.metadata.triton_version
-    ledger.missing("Triton's metadata is not in this capture, or too old to say", "triton_version")
+    reason = "Triton's metadata is not in this capture, or too old to say"
+    provenance.missing(reason, "triton_version")
     return None
 
 
-def _sizes(capture: Capture) -> dict[str, StageSize]:
+def _stage_sizes(capture: Capture) -> dict[str, StageSize]:
     ordered = sorted(capture.stages.values(), key=lambda stage: STAGE_ORDER.index(stage.name))
-    return {stage.name: _size(stage) for stage in ordered}
+    return {stage.name: _stage_size(stage) for stage in ordered}
 
 
-def _size(stage: Stage) -> StageSize:
+def _stage_size(stage: Stage) -> StageSize:
     content = stage.read()
     lines = None if stage.name in BINARY_STAGES else len(content.splitlines())
     return StageSize(lines=lines, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
@@ -135,7 +135,7 @@ def _pipelines(
     loads: tuple[LoopLoad, ...],
     serialized: bool | None,
     specialization: Specialization | None,
-    ledger: Ledger,
+    provenance: Provenance,
 ) -> list[Pipeline]:
     requested = requested_stages(parsed.ttir, capture.config.num_stages)
     threads = demand.usage.threads if demand.usage else None
@@ -143,20 +143,20 @@ def _pipelines(
         from irlens.analyze.pipelines import amdgcn as amd_pipelines
         from irlens.analyze.pipelines.source_iterations import against_source
 
-        ledger.known("amdgcn, loads followed to their waits and uses", "pipelines")
-        found = amd_pipelines.find_pipelines(
+        provenance.known("amdgcn, loads followed to their waits and uses", "pipelines")
+        pipelines = amd_pipelines.find_pipelines(
             parsed.amdgcn,
             threads_per_cta=threads,
             requested=requested,
             of_source=source_bytes(loads),
         )
-        return against_source(found, loads, parsed.ttgir)
+        return against_source(pipelines, loads, parsed.ttgir)
     if parsed.ptx is None:
-        ledger.missing(NO_ASSEMBLY, "pipelines")
+        provenance.missing(NO_ASSEMBLY, "pipelines")
         return []
-    found = find_pipelines(
+    pipelines = find_pipelines(
         parsed.ptx,
-        cfg.build(parsed.ptx),
+        parsed.flows["ptx"],
         threads_per_cta=threads or parsed.ptx.threads_per_cta,
         requested=requested,
         serialized=serialized,
@@ -164,118 +164,104 @@ def _pipelines(
         of_source=source_bytes(loads),
     )
     origin = "ptx, copies, commits and waits followed along the control flow"
-    if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in found):
+    if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in pipelines):
         origin += "; cubin, whether ptxas serialized matrix products"
-    ledger.known(origin, "pipelines")
-    return found
+    provenance.known(origin, "pipelines")
+    return pipelines
 
 
-def _specialization(parsed: Parsed, ledger: Ledger) -> Specialization | None:
+def _specialization(parsed: Parsed, provenance: Provenance) -> Specialization | None:
     if parsed.ptx is None:
         if parsed.amdgcn is None:
-            ledger.missing(NO_ASSEMBLY, "warp_groups")
+            provenance.missing(NO_ASSEMBLY, "warp_groups")
         elif parsed.ttgir is not None and warp_groups.is_specialized(parsed.ttgir):
-            ledger.missing(warp_groups.NO_PTX, "warp_groups")
+            provenance.missing(warp_groups.NO_PTX, "warp_groups")
         return None
-    found = warp_groups.find(parsed.ptx, cfg.build(parsed.ptx), parsed.ttgir)
-    if found is not None and found.reason:
-        ledger.missing(found.reason, "warp_groups")
-    elif found is not None:
-        ledger.known("ttgir, ttg.warp_specialize; ptx, setmaxnreg", "warp_groups")
-    return found
+    specialization = warp_groups.find(parsed.ptx, parsed.flows["ptx"], parsed.ttgir)
+    if specialization is not None and specialization.reason:
+        provenance.missing(specialization.reason, "warp_groups")
+    elif specialization is not None:
+        provenance.known("ttgir, ttg.warp_specialize; ptx, setmaxnreg", "warp_groups")
+    return specialization
 
 
-def _on_the_gpu(pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy | None) -> Pipeline:
-    """Say what a CTA's pipeline comes to on an SM, and what the GPU's memory would need."""
-    flying = pipeline.bytes_in_flight
+def _with_bytes_per_sm(
+    pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy | None
+) -> Pipeline:
+    """Add a pipeline's bytes in flight per SM, and the bytes that hide the memory's latency."""
+    in_flight = pipeline.bytes_in_flight
     return msgspec.structs.replace(
         pipeline,
         bytes_in_flight_per_sm=(
-            flying * occupancy.blocks_per_sm
-            if flying is not None and occupancy is not None and occupancy.launchable
+            in_flight * occupancy.blocks_per_sm
+            if in_flight is not None and occupancy is not None and occupancy.launchable
             else None
         ),
         bytes_to_cover_latency=gpu.bytes_to_cover_latency if gpu is not None else None,
     )
 
 
-def _loads(capture: Capture, parsed: Parsed) -> tuple[LoopLoad, ...]:
+def _shared_memory(capture: Capture, parsed: Parsed, provenance: Provenance) -> SharedMemory | None:
     if parsed.ttgir is None:
-        return ()
-    return ttgir_loads.find(parsed.ttgir, capture.config.num_stages)
-
-
-def _memory(capture: Capture, parsed: Parsed, ledger: Ledger) -> SharedMemory | None:
-    if parsed.ttgir is None:
-        ledger.missing("there is no ttgir in this capture", "memory")
+        provenance.missing("there is no ttgir in this capture", "memory")
         return None
-    ledger.known("ttgir, ttg.local_alloc and their live ranges", "memory")
+    provenance.known("ttgir, ttg.local_alloc and their live ranges", "memory")
     return shared_memory.explain(
         parsed.ttgir, capture.metadata.shared if capture.metadata is not None else None
     )
 
 
-def _pressure(parsed: Parsed, ledger: Ledger) -> Pressure:
-    found: dict[str, StagePressure] = {}
-    if parsed.ptx is not None:
-        found["ptx"] = register_pressure.analyze(parsed.ptx, cfg.build(parsed.ptx))
+def _pressure(parsed: Parsed, provenance: Provenance) -> Pressure:
+    stages: dict[str, StagePressure] = {}
+    for function in (parsed.ptx, parsed.amdgcn):
+        if function is not None:
+            flow = parsed.flows[function.stage]
+            stages[function.stage] = register_pressure.analyze(function, flow)
     if parsed.sass is not None:
         from irlens.analyze import sass_pressure
 
-        found["sass"] = sass_pressure.analyze(parsed.sass)
-    if parsed.amdgcn is not None:
-        found["amdgcn"] = register_pressure.analyze(parsed.amdgcn, cfg.build(parsed.amdgcn))
-    for stage, pressure in found.items():
-        ledger.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
+        stages["sass"] = sass_pressure.analyze(parsed.sass)
+    for stage, pressure in stages.items():
+        provenance.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
         if pressure.peak is None:
-            ledger.missing(pressure.reason, f"pressure.{stage}.peak")
-    return Pressure(**found)
+            provenance.missing(pressure.reason, f"pressure.{stage}.peak")
+    return Pressure(**stages)
 
 
-def _spills(parsed: Parsed, demand: Demand, ledger: Ledger) -> list[SpillSite] | None:
-    if parsed.amdgcn is not None:
-        from irlens.analyze import amdgcn_spills
-
-        return amdgcn_spills.find_spills(parsed.amdgcn, cfg.build(parsed.amdgcn))
-    if demand.resources.local_bytes == 0:
-        return []
-    if parsed.sass is not None:
-        from irlens.analyze import sass_spills
-
-        return sass_spills.find_spills(parsed.sass)
-    reason = (
-        "there is no machine code in this capture"
-        if demand.resources.local_bytes is None
-        else "the machine code was not disassembled; --pressure does that"
-    )
-    ledger.missing(reason, "spills")
-    return None
-
-
-def _pressed(pressure: Pressure) -> Iterable[SourceLocation]:
-    """The lines of Python that the pressure is told by."""
+def _pressure_lines(pressure: Pressure) -> Iterable[SourceLocation]:
+    """Source lines with a pressure figure."""
     for stage in (pressure.ptx, pressure.sass, pressure.amdgcn):
         if stage is not None:
             yield from (line.source for line in stage.lines)
 
 
+def _spills(parsed: Parsed, demand: Demand, provenance: Provenance) -> list[SpillSite] | None:
+    if parsed.amdgcn is None and demand.resources.local_bytes == 0:
+        return []
+    machine_code = parsed.amdgcn or parsed.sass
+    if machine_code is not None:
+        return find_spills(machine_code, parsed.flows[machine_code.stage])
+    reason = (
+        "there is no machine code in this capture"
+        if demand.resources.local_bytes is None
+        else "the machine code was not disassembled; --pressure does that"
+    )
+    provenance.missing(reason, "spills")
+    return None
+
+
 def _mixes(parsed: Parsed) -> list[InstructionMix]:
-    if parsed.ptx is not None:
-        return [mix.instruction_mix(parsed.ptx)]
-    if parsed.amdgcn is not None:
-        from irlens.isa.amdgcn import mix as amdgcn_mix
-
-        return [amdgcn_mix.instruction_mix(parsed.amdgcn)]
-    return []
+    assembly = parsed.ptx or parsed.amdgcn
+    return [instruction_mix(assembly)] if assembly is not None else []
 
 
-def _code(capture: Capture, places: Iterable[SourceLocation | None]) -> dict[str, str]:
-    """The lines of Python that the report speaks of, if the capture holds the source."""
+def _code(capture: Capture, locations: Iterable[SourceLocation | None]) -> dict[str, str]:
+    """The source lines that the report refers to, if the capture holds the source."""
     code: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
-    for place in sorted({place for place in places if place is not None}):
-        if place.file not in lines:
-            lines[place.file] = (capture.python(place.file) or "").splitlines()
-        if 1 <= place.line <= len(lines[place.file]):
-            code[str(place)] = lines[place.file][place.line - 1].strip()
+    for location in sorted({each for each in locations if each is not None}):
+        if location.file not in lines:
+            lines[location.file] = (capture.python(location.file) or "").splitlines()
+        if 1 <= location.line <= len(lines[location.file]):
+            code[str(location)] = lines[location.file][location.line - 1].strip()
     return code

@@ -1,13 +1,15 @@
-"""The stages of a capture, parsed: only what it holds is loaded."""
+"""The stages of a capture, parsed, with the control flow of each kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from irlens.analyze.kernels import Named, by_name
-from irlens.analyze.ledger import Ledger
+from irlens.analyze import cfg
+from irlens.analyze.cfg import Cfg
+from irlens.analyze.facts import Provenance
 from irlens.isa import mlir, ptx
+from irlens.isa.dialect import Named, kernel_named
 from irlens.model.capture import Capture
 
 if TYPE_CHECKING:
@@ -17,34 +19,58 @@ N = TypeVar("N", bound=Named)
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
-    """The stages of a capture that facts are read from; ``None`` is "not in this capture"."""
+    """The stages of a capture that figures are read from; ``None`` is "not in this capture".
+
+    Attributes:
+        flows: Control flow of the kernel in ptx, sass and amdgcn, by stage.
+    """
 
     ttir: mlir.Module | None
     ttgir: mlir.Module | None
     ptx: ptx.Function | None
     amdgcn: "amdgcn.Function | None"
     sass: "sass.Section | None"
+    flows: Mapping[str, Cfg]
 
 
-def parse(capture: Capture, ledger: Ledger, *, sass: bool) -> Parsed:
-    """Read the stages of a capture.
+def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
+    """Parse the stages of a capture; only the dialects it holds are loaded.
 
     Args:
         capture: The capture.
-        ledger: Is told of what has no kernel of the capture's name.
+        provenance: Receives which stages hold no kernel of the capture's name.
         sass: Whether to disassemble the cubin too.
 
     Raises:
         ArtifactError: An artifact is broken.
         ToolError: The disassembler is missing or failed.
     """
-    function = _ptx(capture, ledger)
+    ptx_kernel, amd_kernel, section = None, None, None
+    flows: dict[str, Cfg] = {}
+    if "ptx" in capture.stages:
+        kernels = ptx.parse(capture.stages["ptx"].text()).kernels
+        ptx_kernel = _select(kernels, "ptx", capture, provenance)
+    if "amdgcn" in capture.stages:
+        from irlens.isa import amdgcn
+
+        programs = amdgcn.parse(capture.stages["amdgcn"].text()).kernels
+        amd_kernel = _select(programs, "amdgcn", capture, provenance)
+    if sass and "cubin" in capture.stages:
+        section = _disassemble(capture, ptx_kernel, provenance)
+    for function in (ptx_kernel, amd_kernel):
+        if function is not None:
+            flows[function.stage] = cfg.build(function)
+    if section is not None:
+        from irlens.analyze import sass_cfg
+
+        flows["sass"] = sass_cfg.build(section)
     return Parsed(
         ttir=_mlir(capture, "ttir"),
         ttgir=_mlir(capture, "ttgir"),
-        ptx=function,
-        amdgcn=_amdgcn(capture, ledger),
-        sass=_sass(capture, function, ledger) if sass else None,
+        ptx=ptx_kernel,
+        amdgcn=amd_kernel,
+        sass=section,
+        flows=flows,
     )
 
 
@@ -53,38 +79,23 @@ def _mlir(capture: Capture, name: str) -> mlir.Module | None:
     return mlir.parse(stage.text(), stage=name) if stage is not None else None
 
 
-def _ptx(capture: Capture, ledger: Ledger) -> ptx.Function | None:
-    if "ptx" not in capture.stages:
-        return None
-    kernels = ptx.parse(capture.stages["ptx"].text()).kernels
-    return _the_kernel(kernels, "ptx", capture, ledger)
-
-
-def _amdgcn(capture: Capture, ledger: Ledger) -> "amdgcn.Function | None":
-    if "amdgcn" not in capture.stages:
-        return None
-    from irlens.isa import amdgcn
-
-    kernels = amdgcn.parse(capture.stages["amdgcn"].text()).kernels
-    return _the_kernel(kernels, "amdgcn", capture, ledger)
-
-
-def _sass(capture: Capture, function: ptx.Function | None, ledger: Ledger) -> "sass.Section | None":
-    if "cubin" not in capture.stages:
-        return None
+def _disassemble(
+    capture: Capture, ptx_kernel: ptx.Function | None, provenance: Provenance
+) -> "sass.Section | None":
     from irlens.analyze import sass_source
     from irlens.artifacts.tools import disassemble
     from irlens.isa import sass
 
     sections = sass.parse(disassemble(capture.stages["cubin"].read())).sections
-    section = _the_kernel(sections, "sass", capture, ledger)
-    instructions = function.instructions if function is not None else ()
+    section = _select(sections, "sass", capture, provenance)
+    instructions = ptx_kernel.instructions if ptx_kernel is not None else ()
     ptx_chains = {instruction.line: instruction.locations for instruction in instructions}
     return sass_source.trace(section, ptx_chains) if section is not None else None
 
 
-def _the_kernel(kernels: Sequence[N], stage: str, capture: Capture, ledger: Ledger) -> N | None:
-    kernel = by_name(kernels, capture.kernel)
+def _select(kernels: Sequence[N], stage: str, capture: Capture, provenance: Provenance) -> N | None:
+    kernel = kernel_named(kernels, capture.kernel)
     if kernel is None:
-        ledger.missing(f"the {stage} holds no kernel named {capture.kernel}", "pipelines", "mix")
+        reason = f"the {stage} holds no kernel named {capture.kernel}"
+        provenance.missing(reason, "pipelines", "mix")
     return kernel

@@ -25,7 +25,6 @@ the 255 that there are.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.ptx_local import declared_bytes
 from irlens.model.report import Finding, Severity
 
 CODE = "IRL105"
@@ -56,7 +55,7 @@ def _spilled(facts: Facts) -> str | None:
         return f"{resources.vgpr_spills:,} vector {registers} per lane are"
     if facts.ptx is None or not resources.local_bytes:
         return None
-    declared = declared_bytes(facts.ptx)
+    declared = facts.ptx.declared_local_bytes()
     if declared is None or resources.local_bytes <= declared:
         return None
     # What is declared may have been optimised away, and its room been used for spills.

@@ -26,7 +26,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.ptx_local import declared_bytes
 from irlens.model.report import Finding, Severity
 from irlens.model.source import SourceLocation
 from irlens.model.spills import SpillSite
@@ -61,7 +60,7 @@ def _are_spills(facts: Facts) -> bool:
     """Whether the accesses are certainly spills and not arrays of the kernel."""
     if facts.resources.vgpr_spills is not None:
         return facts.resources.vgpr_spills > 0
-    return facts.ptx is not None and declared_bytes(facts.ptx) == 0
+    return facts.ptx is not None and facts.ptx.declared_local_bytes() == 0
 
 
 def _count(number: int, noun: str) -> str:

@@ -92,15 +92,14 @@ def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
         capture: Any capture; the entry of a broken binary says so.
         place: The path to display.
     """
-    from irlens.analyze.ledger import Ledger
-    from irlens.analyze.residency import find_gpu, find_occupancy
-    from irlens.analyze.resources import read_demand
+    from irlens.analyze.facts import Provenance
+    from irlens.analyze.resources import find_gpu, find_occupancy, read_demand
 
-    ledger = Ledger()
+    provenance = Provenance()
     try:
-        gpu = find_gpu(capture, ledger)
-        demand = read_demand(capture, gpu, ledger)
-        occupancy = find_occupancy(capture, gpu, demand, ledger, changes=False)
+        gpu = find_gpu(capture, provenance)
+        demand = read_demand(capture, gpu, provenance)
+        occupancy = find_occupancy(capture, gpu, demand, provenance, changes=False)
     except ArtifactError as error:
         return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
     entry = entry_of_metadata(key, capture, place)

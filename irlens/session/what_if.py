@@ -3,10 +3,9 @@
 from msgspec.structs import replace
 
 from irlens import gpus
-from irlens.analyze.ledger import Ledger
+from irlens.analyze.facts import Provenance
 from irlens.analyze.occupancy import Usage, compute
-from irlens.analyze.residency import find_gpu
-from irlens.analyze.resources import read_demand
+from irlens.analyze.resources import find_gpu, read_demand
 from irlens.gpus import Gpu
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
@@ -53,9 +52,9 @@ def demand_of_capture(capture: Capture) -> Demand | None:
     Raises:
         ArtifactError: The binary is broken or gone.
     """
-    ledger = Ledger()
-    gpu = find_gpu(capture, ledger)
-    usage = read_demand(capture, gpu, ledger).usage
+    provenance = Provenance()
+    gpu = find_gpu(capture, provenance)
+    usage = read_demand(capture, gpu, provenance).usage
     num_warps = capture.config.num_warps
     if gpu is None or usage is None or num_warps is None:
         return None

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from irlens import gpus as arch
-from irlens.analyze.occupancy.per_sm import Usage, limits, resident_blocks
+from irlens.analyze.occupancy import Usage, limits, resident_blocks
 
 CASES = 110_000
 NO_LIMIT = 2**31 - 1

@@ -9,8 +9,7 @@ import pytest
 from triton._C.libtriton import llvm
 
 from irlens import gpus as arch
-from irlens.analyze.occupancy import Usage, compute
-from irlens.analyze.occupancy.per_sm import warps_by_registers
+from irlens.analyze.occupancy import Usage, compute, warps_by_registers
 
 AMD = [gpu for gpu in arch.gpus() if gpu.product is None and gpu.arch.vendor == "amd"]
 COMMENTS = Path(__file__).parents[1] / "data" / "amdgcn" / "occupancy.json"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from irlens.analyze import amdgcn_spills, cfg, sass_spills
+from irlens.analyze import cfg, sass_cfg
+from irlens.analyze.spills import find_spills
 from irlens.isa import amdgcn, sass
 from irlens.model.spills import SpillSite
 
@@ -29,7 +30,7 @@ def _texts() -> dict[str, str]:
 
 def _sites(text: str) -> list[SpillSite]:
     (function,) = amdgcn.parse(text).functions
-    return amdgcn_spills.find_spills(function, cfg.build(function))
+    return find_spills(function, cfg.build(function))
 
 
 @pytest.mark.parametrize("name", sorted(_texts()))
@@ -92,7 +93,7 @@ def test_local_memory_in_sass() -> None:
         "@P0 BRA `(.L_x_0)",
         "EXIT",
     )
-    sites = sass_spills.find_spills(section)
+    sites = find_spills(section, sass_cfg.build(section))
     assert [(site.kind, site.bytes, site.loop_depth) for site in sites] == [
         ("store", 8, 0),
         ("load", 4, 1),
@@ -108,4 +109,4 @@ def test_every_access_to_local_memory_is_found(path: Path) -> None:
     text = lzma.decompress(path.read_bytes()).decode()
     (section,) = sass.parse(text).sections
     written = len(re.findall(r"\*/ +(?:@!?U?P\w+ +)?(?:STL|LDL)\b", text))
-    assert len(sass_spills.find_spills(section)) == written
+    assert len(find_spills(section, sass_cfg.build(section))) == written

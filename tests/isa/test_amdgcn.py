@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irlens.analyze.mix import instruction_mix
 from irlens.isa.amdgcn import (
     Comment,
     Directive,
@@ -21,7 +22,6 @@ from irlens.isa.amdgcn import (
     Unknown,
     parse,
 )
-from irlens.isa.amdgcn.mix import instruction_mix
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation, Span
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irlens import gpus as arch
-from irlens.analyze.occupancy.per_sm import Usage, warps_by_registers
+from irlens.analyze.occupancy import Usage, warps_by_registers
 from irlens.artifacts import hsaco
 from irlens.model.errors import ArtifactError
 

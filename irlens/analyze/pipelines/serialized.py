@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from irlens.analyze import cfg
-from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.wgmma import events_of
+from irlens.isa.dialect import kernel_named
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Function
 from irlens.isa.sass import warpgroup
@@ -37,7 +37,7 @@ def find_serialized(capture: Capture, function: Function) -> bool | None:
         return False
     if "cubin" not in capture.stages:
         return None
-    code = by_name(warpgroup.read(capture.stages["cubin"].read()) or [], capture.kernel)
+    code = kernel_named(warpgroup.read(capture.stages["cubin"].read()) or [], capture.kernel)
     if code is None or not any(isinstance(step, warpgroup.Product) for step in code.steps):
         return None
     return _made_one_by_one(code.steps) and not all(map(_asked_one_by_one, events))

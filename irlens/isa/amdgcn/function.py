@@ -1,16 +1,20 @@
 """AMDGPU functions as the engines see them, and the file they stand in."""
 
 from collections import Counter
+from collections.abc import Iterator
+from typing import ClassVar
 
 import msgspec
 
-from irlens.isa.amdgcn import control, registers
+from irlens.isa.amdgcn import classes, control, registers, spills
 from irlens.isa.amdgcn.records import FunctionBody, Metadata, Statement, Unknown
-from irlens.isa.dialect import ControlFlow, RegisterUse
+from irlens.isa.dialect import ControlFlow, RegisterUse, Spill
 
 
 class Function(FunctionBody, frozen=True):
     """A function (``irlens.isa.dialect.Function``)."""
+
+    stage: ClassVar[str] = "amdgcn"
 
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin.
@@ -23,6 +27,14 @@ class Function(FunctionBody, frozen=True):
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites."""
         return registers.register_use(self)
+
+    def classes(self) -> Iterator[tuple[str, str | None]]:
+        """Yield the mnemonic and the class of each operation; ``None`` where it is not known."""
+        return classes.classes(self.instructions)
+
+    def spills(self) -> Iterator[Spill]:
+        """Yield the instructions that spill or reload."""
+        return spills.spills(self.instructions)
 
 
 class Program(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.isa.amdgcn.mix import classify
+from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import FunctionBody, Instruction
 
 #: A queue of operations that complete in order: vmcnt or LOADcnt, ASYNCcnt, TENSORcnt.

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.exec_mask import lanes_off
-from irlens.isa.amdgcn.mix import classify
 from irlens.isa.amdgcn.operands import Operand, Operation, RegisterRange
 from irlens.isa.amdgcn.records import FunctionBody, Instruction, Unknown
 from irlens.isa.bitsets import RegisterFiles

@@ -6,6 +6,7 @@ Source: LLVM Language Reference, "Metadata" and "Specialized Metadata Nodes" (``
 
 import re
 from collections.abc import Mapping
+from typing import ClassVar
 
 import msgspec
 
@@ -70,6 +71,8 @@ class Label(msgspec.Struct, frozen=True, gc=False):
 
 class Function(msgspec.Struct, frozen=True):
     """A function with a body (``irlens.isa.dialect.Function``)."""
+
+    stage: ClassVar[str] = "llir"
 
     name: str
     line: int

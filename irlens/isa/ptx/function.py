@@ -1,16 +1,33 @@
 """PTX functions as the engines see them, and the module they stand in."""
 
 from collections import Counter
+from collections.abc import Iterator
+from math import prod
+from typing import ClassVar
 
 import msgspec
 
 from irlens.isa.dialect import ControlFlow, RegisterUse
 from irlens.isa.ptx import control, registers
-from irlens.isa.ptx.records import Declaration, FunctionBody, Signature, Statement, Unknown
+from irlens.isa.ptx.classes import classify
+from irlens.isa.ptx.records import (
+    Declaration,
+    FunctionBody,
+    Signature,
+    Statement,
+    Unknown,
+    Variable,
+)
+
+_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
+#: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.
+_FRAME_UNIT = 16
 
 
 class Function(FunctionBody, frozen=True, kw_only=True):
     """A function with a body (``irlens.isa.dialect.Function``)."""
+
+    stage: ClassVar[str] = "ptx"
 
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin.
@@ -23,6 +40,31 @@ class Function(FunctionBody, frozen=True, kw_only=True):
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites."""
         return registers.register_use(self)
+
+    def classes(self) -> Iterator[tuple[str, str | None]]:
+        """Yield the opcode and the class of each instruction; ``None`` where it is not known."""
+        return ((each.opcode, classify(each)) for each in self.instructions)
+
+    def declared_local_bytes(self) -> int | None:
+        """Return the bytes per thread of the kernel's own arrays in local memory, at most.
+
+        What is more was spilled. ``None`` where the stack may hold other things too: the kernel
+        calls functions, allocates while it runs, or declares what has no known size.
+        """
+        if any(instruction.opcode in ("call", "alloca") for instruction in self.instructions):
+            return None
+        total = 0
+        for statement in self.statements:
+            for variable in statement.declarations if isinstance(statement, Variable) else ():
+                if variable.space != "local":
+                    continue
+                size = _BYTES.get(variable.type[1:])
+                extents = [extent for extent in variable.dimensions if extent is not None]
+                if size is None or len(extents) < len(variable.dimensions):
+                    return None
+                # Alignment can add no more than this in front of each.
+                total += size * prod(extents) + (variable.align or size) - 1
+        return -(-total // _FRAME_UNIT) * _FRAME_UNIT
 
 
 class PtxModule(msgspec.Struct, frozen=True, kw_only=True):

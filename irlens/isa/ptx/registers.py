@@ -12,7 +12,7 @@ import msgspec
 
 from irlens.isa.bitsets import LazyBitsets
 from irlens.isa.dialect import RegisterUse
-from irlens.isa.ptx.mix import classify
+from irlens.isa.ptx.classes import classify
 from irlens.isa.ptx.operands import (
     Address,
     ArgumentList,

@@ -2,8 +2,8 @@
 
 from irlens.analyze import amdgcn_marks, loops
 from irlens.analyze import pressure as register_pressure
-from irlens.analyze.kernels import by_name
 from irlens.isa import amdgcn
+from irlens.isa.dialect import kernel_named
 from irlens.model.report import Report
 from irlens.report.annotations.columns import Content, loop_ranges, of_assembly
 
@@ -20,7 +20,7 @@ def read_amdgcn(text: str, report: Report) -> Content:
         for function in program.functions
         for each in function.instructions
     )
-    kernel = by_name(program.kernels, report.kernel)
+    kernel = kernel_named(program.kernels, report.kernel)
     if kernel is None:
         return Content(chains=chains, problem=f"there is no kernel named {report.kernel} in it")
     found = loops.find(kernel)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from irlens.analyze import cfg as ptx_cfg
 from irlens.analyze import loops, sass_cfg, sass_marks, sass_pressure, sass_source
 from irlens.analyze import pressure as register_pressure
-from irlens.analyze.kernels import by_name
 from irlens.analyze.pipelines.loops import analyze_loops, loop_source
 from irlens.analyze.pipelines.marks import find_marks
 from irlens.analyze.pipelines.originals import Original
 from irlens.analyze.sass_loops import match_loops
 from irlens.isa import ptx, sass
+from irlens.isa.dialect import kernel_named
 from irlens.model.capture import Capture
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
@@ -35,7 +35,7 @@ def read_ptx(text: str, report: Report) -> Content:
         for function in functions
         for each in function.instructions
     )
-    kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
+    kernel = kernel_named([each for each in functions if each.kind != "func"], report.kernel)
     if kernel is None:
         return Content(chains=chains, problem=_absent(report))
     flow = ptx_cfg.build(kernel)
@@ -63,7 +63,7 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
         for section in sections
         for each in section.instructions
     )
-    section = by_name(sections, report.kernel)
+    section = kernel_named(sections, report.kernel)
     if section is None:
         return Content(chains=chains, problem=_absent(report))
     pressure = report.pressure.sass
@@ -82,7 +82,7 @@ def read_sass(text: str, report: Report, capture: Capture) -> Content:
 
 def read_original(functions: Sequence[ptx.Function], report: Report) -> Original:
     """Return what marks in other stages are to know of the PTX, if it has the kernel."""
-    kernel = by_name([each for each in functions if each.kind != "func"], report.kernel)
+    kernel = kernel_named([each for each in functions if each.kind != "func"], report.kernel)
     if kernel is None:
         return Original({}, ())
     flow = ptx_cfg.build(kernel)

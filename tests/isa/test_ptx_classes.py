@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from irlens.analyze.mix import instruction_mix
 from irlens.isa.ptx import Instruction, parse
-from irlens.isa.ptx.mix import classify, instruction_mix
+from irlens.isa.ptx.classes import classify
 
 DATA = Path(__file__).parents[1] / "data" / "ptx"
 

@@ -1,6 +1,5 @@
 import pytest
 
-from irlens.analyze.ptx_local import declared_bytes
 from irlens.isa.ptx import parse
 
 
@@ -18,4 +17,4 @@ from irlens.isa.ptx import parse
 )
 def test_declared_bytes(body: str, expected: int | None) -> None:
     (kernel,) = parse(".visible .entry k() { " + body + " }").kernels
-    assert declared_bytes(kernel) == expected
+    assert kernel.declared_local_bytes() == expected

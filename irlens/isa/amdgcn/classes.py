@@ -1,15 +1,14 @@
-"""Which kinds of instructions an AMD kernel consists of.
+"""Classes of AMDGPU instructions.
 
-Classes follow the structure of the mnemonics (AMD's instruction set manuals for RDNA and CDNA;
+They follow the structure of the mnemonics (AMD's instruction set manuals for RDNA and CDNA;
 LLVM, "AMDGPU Instruction Syntax"): what executes the instruction, what it does, and its type.
 """
 
 import re
-from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from irlens.isa.amdgcn.operands import Operation
-from irlens.isa.amdgcn.records import FunctionBody, Instruction
-from irlens.model.report import InstructionMix
+from irlens.isa.amdgcn.records import Instruction
 
 #: Instructions of each class, by as much of the mnemonic as decides it; the longest match counts.
 _CLASSES = {
@@ -100,30 +99,14 @@ def classify(operation: Operation) -> str | None:
     return None
 
 
-def _is_spill(instruction: Instruction) -> bool:
-    """Whether LLVM's comment says so: before gfx940, scratch is reached by buffer instructions."""
-    return "-byte Folded " in instruction.text
+def classes(instructions: Iterable[Instruction]) -> Iterator[tuple[str, str | None]]:
+    """Yield the mnemonic and the class of each operation; ``None`` where it is not known.
 
-
-def instruction_mix(function: FunctionBody) -> InstructionMix:
-    """Count a function's operations by class, each once however often it would run.
-
-    A dual-issue instruction counts as the two operations that it issues.
+    Before gfx940 buffer instructions reach scratch, and only LLVM's comment says so.
     """
-    classes: Counter[str] = Counter()
-    unknown: Counter[str] = Counter()
-    for instruction in function.instructions:
+    for instruction in instructions:
         for operation in instruction.operations:
             kind = classify(operation)
-            if kind in ("buffer load", "buffer store") and _is_spill(instruction):
+            if kind in ("buffer load", "buffer store") and "-byte Folded " in instruction.text:
                 kind = kind.replace("buffer", "scratch")
-            if kind is None:
-                unknown[operation.mnemonic] += 1
-            else:
-                classes[kind] += 1
-    return InstructionMix(
-        stage="amdgcn",
-        total=classes.total() + unknown.total(),
-        classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
-        unknown=dict(sorted(unknown.items())),
-    )
+            yield operation.mnemonic, kind

@@ -1,9 +1,6 @@
-"""Which kinds of instructions a PTX function consists of (PTX ISA, Instruction Set)."""
+"""Classes of PTX instructions (PTX ISA, Instruction Set)."""
 
-from collections import Counter
-
-from irlens.isa.ptx.records import FunctionBody, Instruction
-from irlens.model.report import InstructionMix
+from irlens.isa.ptx.records import Instruction
 
 #: Instructions of each class, by as much of their dotted name as decides it. Those of
 #: ``_TYPED`` and ``_MEMORY`` are classed by their type and their state space instead.
@@ -68,21 +65,3 @@ def classify(instruction: Instruction) -> str | None:
         if kind is not None:
             return kind
     return None
-
-
-def instruction_mix(function: FunctionBody) -> InstructionMix:
-    """Count a function's instructions by class, each once however often it would run."""
-    classes: Counter[str] = Counter()
-    unknown: Counter[str] = Counter()
-    for instruction in function.instructions:
-        kind = classify(instruction)
-        if kind is None:
-            unknown[instruction.opcode] += 1
-        else:
-            classes[kind] += 1
-    return InstructionMix(
-        stage="ptx",
-        total=len(function.instructions),
-        classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
-        unknown=dict(sorted(unknown.items())),
-    )

@@ -1,0 +1,308 @@
+"""Occupancy: how many CTAs an SM can hold, what limits them, and what would change it.
+
+On AMD a CTA is a workgroup, and an SM a CU or WGP.
+
+One rule serves every GPU, since what differs is a field of its row. Registers are handed to each
+warp in whole units and each sub-partition of the SM hands out its own; shared memory goes to each
+CTA in whole units, the driver's part included. It equals the CUDA driver's answer
+(``cuOccupancyMaxActiveBlocksPerMultiprocessor``), NVIDIA's calculator (``cuda_occupancy.h``) and,
+for registers, what LLVM prints for AMD as ``; Occupancy:``.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.gpus import Arch, Gpu
+from irlens.model.curve import CURVES, CurveName, OccupancyCurve
+from irlens.model.errors import ArtifactError
+from irlens.model.report import LimitName, NextStep, Occupancy, OccupancyLimits, Refusal
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """What one CTA of a kernel needs of an SM (AMD: a workgroup, of a CU or WGP).
+
+    Attributes:
+        threads: Threads per CTA.
+        registers: Registers per thread. For AMD the vector registers a lane is allocated,
+            AGPRs included where the file is unified: the kernel descriptor's
+            GRANULATED_WORKITEM_VGPR_COUNT, or LLVM's ``.vgpr_count``, which is too small where
+            ``waves_per_eu`` caps the waves (LLVM then allocates more than it uses).
+        shared_bytes: Shared memory per CTA, static and dynamic together, without the bytes that
+            the driver adds.
+        barriers: Named barriers per CTA: EIATTR_NUM_BARRIERS of a cubin, 1 if it has none.
+        scalar_registers: AMD: scalar registers per wave, VCC and the like included.
+        max_threads: Threads per CTA that the kernel was compiled for at most; ``None`` if any.
+        cluster_ctas: CTAs per cluster.
+
+    Raises:
+        ArtifactError: No kernel can need this.
+    """
+
+    threads: int
+    registers: int
+    shared_bytes: int
+    barriers: int = 1
+    scalar_registers: int = 0
+    max_threads: int | None = None
+    cluster_ctas: int = 1
+
+    def __post_init__(self) -> None:
+        least = {"threads": 1, "cluster_ctas": 1}
+        for field in (*least, "registers", "shared_bytes", "barriers", "scalar_registers"):
+            value = getattr(self, field)
+            if value < least.get(field, 0):
+                raise ArtifactError(
+                    f"no kernel has {value} {field.replace('_', ' ')}",
+                    hint="the capture's metadata or binary is damaged",
+                )
+
+
+def compute(
+    gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None, changes: bool = True
+) -> Occupancy:
+    """Compute the theoretical occupancy of a kernel.
+
+    Shared memory is limited by the largest carve-out; ``gpu.with_shared_per_sm`` sets another.
+
+    Args:
+        gpu: Where it runs; waves are known only if the product is.
+        usage: What one CTA needs.
+        grid_ctas: CTAs of the launch, all clusters together; ``None`` if unknown.
+        changes: Whether to compute what a change would do, which takes most of the time.
+    """
+    arch = gpu.arch
+    allowed = limits(arch, usage)
+    blocks = resident_blocks(allowed)
+    waves, tail = _waves(gpu, usage, blocks, grid_ctas)
+    return Occupancy(
+        multiprocessor=arch.multiprocessor,
+        blocks_per_sm=blocks,
+        active_warps=blocks * warps_of(arch, usage),
+        max_warps=arch.warps_per_sm,
+        theoretical=theoretical(arch, usage, blocks),
+        launchable=blocks > 0,
+        limits=allowed,
+        limited_by=[name for name, limit in present(allowed) if limit == blocks],
+        next_step=next_steps(arch, usage, blocks) if changes else [],
+        refusals=refusals(arch, usage),
+        waves=waves,
+        tail=tail,
+        curves=[curve(arch, usage, name) for name in CURVES] if changes else [],
+    )
+
+
+def _waves(
+    gpu: Gpu, usage: Usage, blocks: int, grid_ctas: int | None
+) -> tuple[float | None, float | None]:
+    # A cluster must find room within one group of SMs, so how many CTAs a GPU holds at once is
+    # not a multiple of what one SM holds.
+    if grid_ctas is None or gpu.sm_count is None or blocks == 0 or usage.cluster_ctas > 1:
+        return None, None
+    capacity = blocks * gpu.sm_count
+    tail = grid_ctas % capacity or capacity
+    return grid_ctas / capacity, tail / capacity if grid_ctas else None
+
+
+def limits(arch: Arch, usage: Usage) -> OccupancyLimits:
+    """Return the CTAs per SM that each resource alone allows; 0 where one CTA is too much."""
+    warps = warps_of(arch, usage)
+    shared = _shared_allocated(arch, usage)
+    barriers = _barriers(arch, usage)
+    by_warps: int | None = arch.warps_per_sm // warps
+    by_registers = _blocks_by_registers(arch, usage, warps)
+    by_shared = arch.shared_per_sm // shared if shared else None
+    by_barriers = arch.barriers_per_sm // barriers if arch.barriers_per_sm and barriers else None
+    refused = {refusal.resource for refusal in refusals(arch, usage)}
+    return OccupancyLimits(
+        warps=0 if "threads" in refused else by_warps,
+        blocks=arch.blocks_per_sm,
+        registers=0 if "registers" in refused else by_registers,
+        shared_memory=0 if "shared_memory" in refused else by_shared,
+        barriers=by_barriers,
+    )
+
+
+def resident_blocks(allowed: OccupancyLimits) -> int:
+    """Return the CTAs per SM that all resources together allow."""
+    return min(limit for _, limit in present(allowed))
+
+
+def warps_by_registers(arch: Arch, usage: Usage) -> int | None:
+    """Return the warps that one sub-partition's registers can serve; ``None`` if it needs none.
+
+    For AMD these are waves per SIMD, vector and scalar registers considered.
+    """
+    served = []
+    if vector := _registers_per_warp(arch, usage):
+        served.append(arch.registers_per_partition // vector)
+    if arch.scalar_registers and usage.scalar_registers:
+        file = arch.scalar_registers
+        scalar = _round_up(usage.scalar_registers, file.unit) + file.reserved
+        served.append(file.per_partition // scalar)
+    return min(served, default=None)
+
+
+def refusals(arch: Arch, usage: Usage) -> list[Refusal]:
+    """Return every limit of a single CTA that the kernel exceeds."""
+    # A launch is checked as if every sub-partition received as many warps as the fullest one.
+    warps = _round_up(warps_of(arch, usage), arch.partitions)
+    registers = _registers_per_warp(arch, usage) * warps
+    barriers = _barriers(arch, usage)
+    threads = min(arch.threads_per_block, usage.max_threads or arch.threads_per_block)
+    requests = (
+        ("threads", usage.threads, threads, "threads/CTA"),
+        ("registers", usage.registers, arch.register_allocation_max, "registers/thread"),
+        ("registers", registers, arch.registers_per_block, "registers/CTA"),
+        ("shared_memory", usage.shared_bytes, arch.shared_per_block_optin, "bytes/CTA"),
+        ("barriers", barriers, arch.barriers_per_sm, "barriers/CTA"),
+    )
+    return [
+        Refusal(resource=resource, requested=requested, limit=limit, unit=unit)
+        for resource, requested, limit, unit in requests
+        if limit is not None and requested > limit
+    ]
+
+
+def present(allowed: OccupancyLimits) -> list[tuple[LimitName, int]]:
+    """Return the limits that apply, by the names of their resources."""
+    everything: list[tuple[LimitName, int | None]] = [
+        ("warps", allowed.warps),
+        ("blocks", allowed.blocks),
+        ("registers", allowed.registers),
+        ("shared_memory", allowed.shared_memory),
+        ("barriers", allowed.barriers),
+    ]
+    return [(name, limit) for name, limit in everything if limit is not None]
+
+
+def warps_of(arch: Arch, usage: Usage) -> int:
+    """Return the warps of a CTA, the last one perhaps not full."""
+    return -(-usage.threads // arch.warp_size)
+
+
+def theoretical(arch: Arch, usage: Usage, blocks: int) -> float:
+    """Return the fraction of an SM's warps (0..1) that this many CTAs have."""
+    return blocks * warps_of(arch, usage) / arch.warps_per_sm
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+def _registers_per_warp(arch: Arch, usage: Usage) -> int:
+    """Return the vector registers that a warp is given, all lanes together."""
+    return _round_up(usage.registers * arch.warp_size, arch.register_unit)
+
+
+def _shared_allocated(arch: Arch, usage: Usage) -> int:
+    return _round_up(usage.shared_bytes + arch.shared_reserved_per_block, arch.shared_unit)
+
+
+def _barriers(arch: Arch, usage: Usage) -> int:
+    if warps_of(arch, usage) == 1 and not arch.single_warp_barrier:
+        return 0
+    return usage.barriers
+
+
+def _blocks_by_registers(arch: Arch, usage: Usage, warps: int) -> int | None:
+    served = warps_by_registers(arch, usage)
+    return None if served is None else served * arch.partitions // warps
+
+
+def next_steps(arch: Arch, usage: Usage, blocks: int) -> list[NextStep]:
+    """Return, for each resource, the smallest reduction that alone admits more CTAs.
+
+    Warps are not among them: a kernel compiled for fewer warps is another kernel, with other
+    registers and other shared memory.
+    """
+    # Resource, unit of the change, current amount, least possible amount, and the kernel with
+    # another amount.
+    levers: list[tuple[LimitName, str, int, int, Callable[[int], Usage]]] = [
+        *((name, *_lever(usage, name)) for name in CURVES),
+        (
+            "barriers",
+            "barriers/CTA",
+            usage.barriers,
+            0,
+            lambda amount: replace(usage, barriers=amount),
+        ),
+    ]
+    steps = []
+    for resource, unit, amount, least, changed in levers:
+
+        def resident(amount: int, changed: Callable[[int], Usage] = changed) -> int:
+            return resident_blocks(limits(arch, changed(amount)))
+
+        enough = _largest(least, amount - 1, lambda amount: resident(amount) > blocks)
+        if enough is not None:
+            after = changed(enough)
+            more = resident(enough)
+            steps.append(
+                NextStep(
+                    resource=resource,
+                    change=enough - amount,
+                    unit=unit,
+                    blocks_per_sm=more,
+                    theoretical=theoretical(arch, after, more),
+                )
+            )
+    return steps
+
+
+def _lever(usage: Usage, name: CurveName) -> tuple[str, int, int, Callable[[int], Usage]]:
+    """Return a resource's unit, its amount, the least amount, and how to set another one."""
+    if name == "registers":
+        return (
+            "registers/thread",
+            usage.registers,
+            1,
+            lambda amount: replace(usage, registers=amount),
+        )
+    return (
+        "bytes/CTA",
+        usage.shared_bytes,
+        0,
+        lambda amount: replace(usage, shared_bytes=amount),
+    )
+
+
+def curve(arch: Arch, usage: Usage, name: CurveName) -> OccupancyCurve:
+    """Return the CTAs per SM for every amount of a resource that a CTA may have."""
+    unit, at, least, changed = _lever(usage, name)
+    most = {"registers": arch.registers_per_thread, "shared_memory": arch.shared_per_block_optin}
+    last = max(most[name], at)
+
+    def resident(amount: int) -> int:
+        return resident_blocks(limits(arch, changed(amount)))
+
+    start = min(least, at)
+    steps = [(start, resident(start))]
+    # What is left of the range always has fewer CTAs at its end than at its start.
+    while resident(last) < steps[-1][1]:
+        after = _first_below(steps[-1], last, resident)
+        steps.append((after, resident(after)))
+    return OccupancyCurve(resource=name, unit=unit, at=at, steps=steps, last=last)
+
+
+def _first_below(step: tuple[int, int], last: int, resident: Callable[[int], int]) -> int:
+    """Return the first amount after a step from which on fewer CTAs fit; there is one."""
+    start, blocks = step
+    return (_largest(start, last, lambda amount: resident(amount) == blocks) or start) + 1
+
+
+def _largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
+    """Return the largest number of ``low..high`` for which ``holds``, if it holds for any.
+
+    Less of a resource never admits fewer CTAs, so where it holds it holds for all smaller ones.
+    """
+    if low > high or not holds(low):
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
