@@ -41,7 +41,11 @@ __all__ = [
 #: Columns of a table with one line per report, in their order.
 COLUMNS = tuple(sorted((f for f in FIGURES if f.column and not f.compute), key=lambda f: f.column))
 #: Figures of a sweep's configurations, by the name that ``--filter`` and ``--sort`` take.
-SWEEP_FIGURES = {figure.sweep: figure for figure in FIGURES if figure.sweep}
+SWEEP_FIGURES = {
+    figure.sweep: figure
+    for figure in sorted(FIGURES, key=lambda each: each.importance == "little")
+    if figure.sweep
+}
 #: Columns of a sweep's table, in their order.
 SWEEP_COLUMNS = tuple(
     sorted((f for f in SWEEP_FIGURES.values() if f.column), key=lambda f: f.column)

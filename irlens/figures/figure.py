@@ -116,6 +116,10 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             value = ", ".join(self.amd_words.get(word, word) for word in value.split(", "))
         return format_value(value, self.unit)
 
+    def cell(self, value: Value) -> str:
+        """Return a value for a column under ``heading``, which has the unit of bytes."""
+        return format_value(value, "count" if self.unit == "bytes" else self.unit)
+
     def read(self, record: msgspec.Struct) -> Value:
         """Return the value that a record of the figure's scope holds; ``None`` where unknown."""
         if self.compute is not None:

@@ -1,11 +1,12 @@
 """A sweep in words: the cells and sentences that every format for people shows."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from irlens.figures import SWEEP_COLUMNS, Figure
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
-from irlens.model.text import count, percent, plural
+from irlens.model.text import count, plural
 from irlens.model.words import depth_in_short, limit_word
 
 UNKNOWN = "–"
@@ -22,19 +23,37 @@ _TOLD = {
 
 def columns(sweep: Sweep) -> list[str]:
     """Return the titles of the table's figures. Where nothing spills there is no column for it."""
-    shown = {"ms": sweep.device is not None, "local B": not no_local_memory(sweep)}
-    return [title for title in _COLUMNS if shown.get(title, True)]
+    time = ["ms"] if sweep.device is not None else []
+    return [*time, *(figure.heading for figure in _figures(sweep)), "limited by"]
 
 
 def cells(trial: Trial, sweep: Sweep) -> list[str]:
     """Return a trial's figures under the titles of ``columns``."""
-    return [_COLUMNS[title](trial) for title in columns(sweep)]
+    time = [_time(trial)] if sweep.device is not None else []
+    return [*time, *(_cell(trial, figure) for figure in _figures(sweep)), _limits(trial)]
+
+
+def _figures(sweep: Sweep) -> list[Figure]:
+    spills = not no_local_memory(sweep)
+    return [each for each in SWEEP_COLUMNS if spills or each.sweep != "local_bytes"]
+
+
+def _cell(trial: Trial, figure: Figure) -> str:
+    values = trial.figures or {}
+    if figure.sweep != "stages_achieved":
+        return figure.cell(values.get(figure.sweep))
+    requested = figure.cell(values.get("stages_requested"))
+    achieved, at_most = (
+        None if value is None else int(value)
+        for value in (values.get(figure.sweep), values.get("stages_at_most"))
+    )
+    return depth_in_short(achieved, at_most, requested) or UNKNOWN
 
 
 def no_local_memory(sweep: Sweep) -> bool:
     """Whether no configuration in the tables uses local memory."""
     made = [trial.figures for trial in sweep.trials if in_table(trial)]
-    return all(figures is not None and figures.local_bytes == 0 for figures in made)
+    return all(figures is not None and figures["local_bytes"] == 0 for figures in made)
 
 
 def in_table(trial: Trial) -> bool:
@@ -169,40 +188,6 @@ def _time(trial: Trial) -> str:
     return UNKNOWN if trial.timing is None else f"{trial.timing.median_ms:.4g}"
 
 
-def _occupancy(trial: Trial) -> str:
-    if trial.figures is None or trial.figures.occupancy is None:
-        return UNKNOWN
-    return percent(trial.figures.occupancy)
-
-
-def _stages(trial: Trial) -> str:
-    figures = trial.figures
-    if figures is None:
-        return UNKNOWN
-    asked = UNKNOWN if figures.stages_requested is None else str(figures.stages_requested)
-    deep = depth_in_short(figures.stages_achieved, figures.stages_at_most, asked)
-    return deep or UNKNOWN
-
-
 def _limits(trial: Trial) -> str:
     words = (limit_word(each, trial.target.vendor) for each in trial.limited_by)
     return ", ".join(each.removesuffix(" memory") for each in words) or UNKNOWN
-
-
-def _number(figure: str) -> Callable[[Trial], str]:
-    def cell(trial: Trial) -> str:
-        value: int | None = getattr(trial.figures, figure, None)
-        return UNKNOWN if value is None else count(value)
-
-    return cell
-
-
-_COLUMNS: dict[str, Callable[[Trial], str]] = {
-    "ms": _time,
-    "occupancy": _occupancy,
-    "registers": _number("registers"),
-    "local B": _number("local_bytes"),
-    "shared B": _number("shared_bytes"),
-    "stages": _stages,
-    "limited by": _limits,
-}

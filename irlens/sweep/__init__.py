@@ -1,5 +1,5 @@
-"""A grid of configurations: compiled by worker processes or a cluster, and looked at.
+"""Sweeps: a grid of configurations, compiled and inspected by worker processes or a cluster.
 
-What a worker is given and what it answers are bytes, so that it may be a process of this machine
-or of another one that shares no file with it.
+Tasks and their answers are bytes, so that a worker may be a process of this machine or of another
+one that shares no files with it.
 """

@@ -1,40 +1,40 @@
-"""The same work by the workers of a Dask cluster."""
+"""A worker pool on a Dask cluster."""
 
 import socket
 from concurrent.futures import Future
 from typing import Any, Protocol
 
 from irlens.model.errors import IrlensError
-from irlens.sweep.crew import Death
-from irlens.sweep.work import Work
+from irlens.sweep.tasks import Handler
+from irlens.sweep.workers import Crash
 
 _SECONDS_TO_CONNECT = 10
-#: Orders at hand for each thread of a worker, so that none waits for the next one's journey.
-_ORDERS_PER_THREAD = 2
+#: Tasks submitted for each thread of a worker, so that none waits for the network.
+_TASKS_PER_THREAD = 2
 
 
 class _Executor(Protocol):
     """What ``distributed.Client.get_executor`` returns: a ``concurrent.futures.Executor``."""
 
-    def submit(self, work: Work, order: bytes) -> Future[bytes]:
-        """Hand out an order."""
+    def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
+        """Submit a task."""
 
     def shutdown(self, wait: bool) -> None:
-        """Take no more orders."""
+        """Accept no more tasks."""
 
 
-class ClusterCrew:
-    """Workers that a Dask scheduler knows. Dask itself hands an order of a dead worker to others.
+class ClusterPool:
+    """The workers of a Dask scheduler. Dask itself gives the task of a dead worker to others.
 
     Args:
-        address: The scheduler's: "tcp://host:8786".
+        address: Address of the scheduler: "tcp://host:8786".
 
     Raises:
-        IrlensError: Dask's distributed is not installed, nobody answers there, or the scheduler
-            has no workers.
+        IrlensError: Dask's distributed is not installed, no scheduler answers, or it has no
+            workers.
     """
 
-    one_fate = False
+    breaks_together = False
 
     def __init__(self, address: str) -> None:
         try:
@@ -46,7 +46,7 @@ class ClusterCrew:
             ) from error
         self._killed = distributed.KilledWorker
         try:
-            _ask_whether_anybody_listens(address)
+            _check_listening(address)
             self._client: Any = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
         except (OSError, ValueError) as error:
             raise IrlensError(
@@ -60,35 +60,35 @@ class ClusterCrew:
                 f"the Dask scheduler at {address} has no workers",
                 hint=f"start some: `dask worker {address}`",
             )
-        self.width = threads * _ORDERS_PER_THREAD
+        self.width = threads * _TASKS_PER_THREAD
         self._executor: _Executor = self._client.get_executor(pure=False)
 
-    def submit(self, work: Work, order: bytes) -> Future[bytes]:
-        """Hand out an order."""
-        return self._executor.submit(work, order)
+    def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
+        """Submit a task."""
+        return self._executor.submit(handler, task)
 
-    def died(self, error: BaseException) -> bool:
-        """Whether several workers died, one after the other, over an order."""
+    def is_crash(self, error: BaseException) -> bool:
+        """Return whether a task killed several workers, one after the other."""
         return isinstance(error, self._killed)
 
-    def retry(self, work: Work, order: bytes, error: BaseException) -> bytes | Death:
-        """Carry out an order once more: it may only have waited where others killed workers."""
+    def retry(self, handler: Handler, task: bytes, error: BaseException) -> bytes | Crash:
+        """Run a task again: it may only have waited on workers that other tasks killed."""
         try:
-            return self._executor.submit(work, order).result()
+            return self._executor.submit(handler, task).result()
         except self._killed as again:
-            return Death("its workers died, one after the other", str(again).partition(".")[0])
+            return Crash("its workers died, one after the other", str(again).partition(".")[0])
 
     def stop(self) -> None:
-        """Leave the cluster, which drops what it was still to do."""
+        """Leave the cluster, which drops the pending tasks."""
         self._executor.shutdown(wait=False)
         self._client.close()
 
 
-def _ask_whether_anybody_listens(address: str) -> None:
-    """Fail at once where nobody does: Dask would go on trying.
+def _check_listening(address: str) -> None:
+    """Fail at once where no scheduler listens: Dask would keep trying.
 
     Raises:
-        ConnectionRefusedError: Nobody does.
+        ConnectionRefusedError: The address refuses the connection.
     """
     from distributed.comm.addressing import get_address_host_port
 
@@ -97,5 +97,5 @@ def _ask_whether_anybody_listens(address: str) -> None:
             pass
     except ConnectionRefusedError:
         raise
-    except (OSError, ValueError):  # Dask may know a way
+    except (OSError, ValueError):  # Dask may still reach it
         return

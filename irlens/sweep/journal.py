@@ -1,9 +1,9 @@
-"""What an interrupted sweep had found out, so that the same command goes on from there.
+"""The journal of an interrupted sweep, from which the same command resumes.
 
-A sweep's answers and times are appended to a file as they come. A line that a kill cut short is
-passed over, and the answers behind the others are not asked for again, failures and those of
-another machine's workers included, which the store of captures does not have. A sweep that ends
-takes its journal away: asked again, what failed is tried again.
+A sweep appends results and times to a file as they arrive. Resuming skips a line that a kill cut
+short, and repeats no configuration of the other lines, including failures and results of another
+machine's workers, which the store of captures lacks. A complete sweep removes its journal: the
+next one tries failed configurations again.
 """
 
 import os
@@ -18,33 +18,32 @@ from irlens.artifacts import kept, locks, memo, store
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.request import compiler_environment
 from irlens.model.sweep import Timing
-from irlens.sweep.found import Found
+from irlens.sweep.tasks import Result
 
-#: Journals that nobody has gone on with for so long, in seconds, are thrown away: 30 days.
+#: Age in seconds after which an unfinished journal is deleted: 30 days.
 _ABANDONED = 30 * 24 * 3600.0
 
 
-class _Answer(msgspec.Struct, frozen=True, tag="answer"):
+class _ResultLine(msgspec.Struct, frozen=True, tag="answer"):
     number: int
-    found: Found
+    result: Result
 
 
-class _Time(msgspec.Struct, frozen=True, tag="time"):
+class _TimeLine(msgspec.Struct, frozen=True, tag="time"):
     number: int
     timing: Timing
     bench: str
 
 
-_Line: TypeAlias = _Answer | _Time
+_Line: TypeAlias = _ResultLine | _TimeLine
 
 
 class Journal:
     """The file of one sweep.
 
     Args:
-        plan: What the sweep comes to, the state of its source files included.
-        variants: Those of the plan that are tried out. The journal knows them by their numbers in
-            this order.
+        plan: The sweep's plan, with the state of its source files.
+        variants: The variants of the plan that are compiled. Lines refer to them by index.
     """
 
     def __init__(self, plan: Plan, variants: Sequence[PlannedVariant]) -> None:
@@ -66,39 +65,41 @@ class Journal:
             self._file = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o666)
             with suppress(OSError):  # a file system that has no locks
                 locks.share(self._file)
-            os.write(self._file, b"\n")  # the line before it may have been cut short
+            os.write(self._file, b"\n")  # the last line may have been cut short
         except OSError:
-            self._close()  # then an interrupted sweep starts over
+            self._close()  # without a journal, an interrupted sweep starts over
         return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def found(self) -> dict[int, Found]:
-        """Return the answers that are known already, by the number of the variant."""
-        return {each.number: each.found for each in self._lines() if isinstance(each, _Answer)}
+    def results(self) -> dict[int, Result]:
+        """Return the known results by index of the variant."""
+        lines = self._lines()
+        return {each.number: each.result for each in lines if isinstance(each, _ResultLine)}
 
     def times(self) -> dict[str, dict[int, Timing]]:
-        """Return the times that were taken already, by bench and number of the variant.
+        """Return the known times by bench and index of the variant.
 
-        A bench is what ``device.bench`` tells: times of different ones cannot be compared.
+        A bench is the GPU and driver, as ``timing_identity`` returns them: times of different
+        benches cannot be compared.
         """
-        found: dict[str, dict[int, Timing]] = {}
+        times: dict[str, dict[int, Timing]] = {}
         for each in self._lines():
-            if isinstance(each, _Time):
-                found.setdefault(each.bench, {})[each.number] = each.timing
-        return found
+            if isinstance(each, _TimeLine):
+                times.setdefault(each.bench, {})[each.number] = each.timing
+        return times
 
-    def note(self, number: int, found: Found) -> None:
-        """Remember an answer."""
-        self._write(_Answer(number, found))
+    def add_result(self, number: int, result: Result) -> None:
+        """Append a result."""
+        self._write(_ResultLine(number, result))
 
-    def note_time(self, number: int, timing: Timing, bench: str) -> None:
-        """Remember a time."""
-        self._write(_Time(number, timing, bench))
+    def add_time(self, number: int, timing: Timing, bench: str) -> None:
+        """Append a time."""
+        self._write(_TimeLine(number, timing, bench))
 
-    def forget(self) -> None:
-        """Take the journal away: the sweep is complete."""
+    def remove(self) -> None:
+        """Delete the journal: the sweep is complete."""
         self._path.unlink(missing_ok=True)
 
     def _lines(self) -> list[_Line]:

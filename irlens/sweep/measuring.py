@@ -1,4 +1,4 @@
-"""Times of the configurations that fit, on the GPU of this machine, one after the other."""
+"""Times the configurations that fit, one after the other, on the GPU of this machine."""
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -12,26 +12,27 @@ from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import installed_triton
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import Timing, Trial
-from irlens.sweep.constraints import passes, waits_for_time
-from irlens.sweep.crew import Death, LocalCrew, answers
 from irlens.sweep.journal import Journal
-from irlens.sweep.work import Timed, order, read, take_time
+from irlens.sweep.selection import needs_time, passes
+from irlens.sweep.tasks import Timed, decode_answer, encode_task, run_timing
+from irlens.sweep.workers import Crash, LocalPool, run_tasks
 
-Tell: TypeAlias = Callable[[int, int], None]
+#: Takes the number of completed configurations and their total.
+Progress: TypeAlias = Callable[[int, int], None]
 
 
 def require_device(requests: Sequence[Request]) -> Device:
     """Return the GPU to measure on.
 
     Raises:
-        IrlensError: There is none, or no PyTorch to launch with, or no request is for it, or one
+        IrlensError: There is no GPU, PyTorch is not installed, no request is for the GPU, or one
             is for another Triton than this process's.
     """
     device = find_device()
     if device is None:
         raise IrlensError(
-            "--measure needs a GPU, and there is none here",
-            hint="leave it out: everything else needs no GPU",
+            "--measure needs a GPU, and this machine has none",
+            hint="run without --measure: everything else needs no GPU",
         )
     if find_spec("torch") is None:
         raise IrlensError(
@@ -40,109 +41,107 @@ def require_device(requests: Sequence[Request]) -> Device:
     arch = device.target.arch
     if all(request.target.arch != arch for request in requests):
         raise IrlensError(
-            f"--measure: nothing is compiled for the GPU here, {device.label}",
-            hint=f"ask for --target {arch}, too",
+            f"--measure: no configuration is compiled for this machine's GPU, {device.label}",
+            hint=f"add --target {arch}",
         )
     here = installed_triton()
     for triton in dict.fromkeys(request.triton for request in requests):
         if triton is not None and environments.identify(triton) != here:
             raise IrlensError(
-                f"--measure launches with the Triton that is installed here, {here}, "
-                f"and not with {triton}",
-                hint="leave one of the two out",
+                f"--measure launches with the installed Triton, {here}, not with {triton}",
+                hint="remove --measure or --triton",
             )
     return device
 
 
-class Known:
-    """The times that are in a sweep's journal and may stand beside new ones.
+class JournalTimes:
+    """The times in a sweep's journal that are comparable with new ones.
 
     Args:
-        journal: The sweep's.
-        device: The GPU: only its own times count, and only those under the same driver.
+        journal: The sweep's journal.
+        device: The GPU: times of another GPU or driver do not count.
 
     Attributes:
-        times: They, by the number of the trial.
-        elsewhere: Where there are others that do not count: the GPU and driver that each was
-            taken with.
-        lasting: Whether new times will count if this run is interrupted, too: not where the
-            driver does not say which it is.
+        times: Comparable times by index of the trial.
+        other_benches: GPU and driver of the times that do not count.
+        resumable: Whether new times count if this run is interrupted: the driver has to identify
+            itself.
     """
 
     def __init__(self, journal: Journal, device: Device) -> None:
         taken = journal.times()
         self._journal, self._bench = journal, timing_identity(device)
-        self.lasting = self._bench is not None
+        self.resumable = self._bench is not None
         self.times = taken.pop(self._bench, {}) if self._bench is not None else {}
-        self.elsewhere = sorted(taken)
+        self.other_benches = sorted(taken)
 
     def add(self, number: int, timing: Timing | None) -> None:
-        """Write down a time, if it was possible to take it."""
+        """Append a time to the journal, if there is one."""
         if timing is not None and self._bench is not None:
-            self._journal.note_time(number, timing, self._bench)
+            self._journal.add_time(number, timing, self._bench)
 
 
-def measured(
+def measure_trials(
     trials: Sequence[Trial],
     filters: Sequence[str],
     kernel: str,
     device: Device,
-    known: Known,
-    tell: Tell = lambda *_: None,
+    known: JournalTimes,
+    progress: Progress = lambda *_: None,
 ) -> list[Trial]:
-    """Return the trials, with a time where they fit on the device and the filters leave them.
+    """Return the trials, with a time where they fit on the device and pass the filters.
 
-    One process launches everything, so that nothing else disturbs the GPU; after a launch that
-    fails, which may leave the driver's context broken, another one goes on.
+    One process launches everything, so that nothing else disturbs the GPU. A failed launch may
+    leave the driver's context broken: a new process continues after it.
 
     Args:
-        trials: What was found.
-        filters: Constraints on results; those that speak of the time cannot be held yet.
-        kernel: The kernel as it was named.
+        trials: The results of the sweep.
+        filters: Constraints on results; those on the time are ignored here.
+        kernel: The kernel as the user names it.
         device: The GPU.
-        known: The times that an interrupted run has taken, and where those of this one go.
-        tell: Is told how many are done, those included, of how many.
+        known: The times of an interrupted run, to which new ones are added.
+        progress: Receives the number of timed trials, known ones included, and their total.
 
     Raises:
         IrlensError: No configuration fits, or none could be launched.
     """
-    arch, early = device.target.arch, [each for each in filters if not waits_for_time(each)]
-    there = [
+    arch, early = device.target.arch, [each for each in filters if not needs_time(each)]
+    chosen = [
         index
         for index, trial in enumerate(trials)
         if trial.target.arch == arch and trial.outcome == "fits" and passes(trial, early)
     ]
-    if not there:
+    if not chosen:
         raise IrlensError(
-            f"--measure: no configuration that passes the filters fits on the GPU here, {arch}",
-            hint="look at the table without --measure",
+            f"--measure: no configuration that passes the filters fits this machine's GPU, {arch}",
+            hint="run without --measure to see the table",
         )
     timed = list(trials)
-    for index in there:
+    for index in chosen:
         timed[index] = msgspec.structs.replace(trials[index], timing=known.times.get(index))
-    left = [index for index in there if timed[index].timing is None]
+    left = [index for index in chosen if timed[index].timing is None]
     stopwatch = _Stopwatch(kernel, device)
-    tell(len(there) - len(left), len(there))
+    progress(len(chosen) - len(left), len(chosen))
     try:
-        for done, index in enumerate(left, len(there) - len(left) + 1):
+        for done, index in enumerate(left, len(chosen) - len(left) + 1):
             timed[index] = stopwatch.time(trials[index])
             known.add(index, timed[index].timing)
-            tell(done, len(there))
+            progress(done, len(chosen))
     finally:
         stopwatch.stop()
     if all(trial.timing is None for trial in timed):
-        failed = timed[there[0]]
+        failed = timed[chosen[0]]
         raise IrlensError(f"--measure: {failed.reason}", hint=failed.hint or None)
     return timed
 
 
 class _Stopwatch:
-    """A process that has the GPU for itself."""
+    """A worker process that launches and times configurations."""
 
     def __init__(self, kernel: str, device: Device) -> None:
         self._source = find_kernel(kernel)
         self._device = device
-        self._crew = LocalCrew(1)
+        self._pool = LocalPool(1)
 
     def time(self, trial: Trial) -> Trial:
         """Return the trial with its time, or with the reason why it has none."""
@@ -153,17 +152,18 @@ class _Stopwatch:
             settings=trial.settings,
             args=trial.args,
         )
-        ((_, answer),) = answers(self._crew, take_time, [order(self._source, [request])])
+        task = encode_task(self._source, [request])
+        ((_, answer),) = run_tasks(self._pool, run_timing, [task])
         try:
-            if isinstance(answer, Death):
-                raise IrlensError(answer.reason, hint=answer.last_words)
-            return msgspec.structs.replace(trial, timing=read(answer, Timed).timing)
+            if isinstance(answer, Crash):
+                raise IrlensError(answer.reason, hint=answer.last_line)
+            return msgspec.structs.replace(trial, timing=decode_answer(answer, Timed).timing)
         except IrlensError as error:
             self.stop()
-            self._crew = LocalCrew(1)
+            self._pool = LocalPool(1)
             reason = f"no time: {error.message}"
             return msgspec.structs.replace(trial, reason=reason, hint=error.hint or "")
 
     def stop(self) -> None:
-        """Let the process go."""
-        self._crew.stop()
+        """Stop the process."""
+        self._pool.stop()

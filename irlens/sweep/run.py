@@ -1,4 +1,4 @@
-"""A sweep from its requests to its records."""
+"""Runs a sweep: compile a grid of configurations, then select and sort the results."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,46 +13,43 @@ from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
-from irlens.sweep.constraints import (
+from irlens.sweep.correlations import correlations
+from irlens.sweep.journal import Journal
+from irlens.sweep.measuring import Progress
+from irlens.sweep.selection import (
+    DEFAULT_ORDER,
     FIGURE_NAMES,
     STATIC_FIGURES,
+    Selection,
     allows,
-    check,
+    check_keys,
+    check_names,
     passes,
+    sort_trials,
     target_facts,
 )
-from irlens.sweep.crew import Crew, Death, answers
-from irlens.sweep.found import Found, from_error
-from irlens.sweep.journal import Journal
-from irlens.sweep.measuring import Tell
-from irlens.sweep.order import DEFAULT_ORDER, check_keys, labels, ordered
-from irlens.sweep.ranks import correlations
-from irlens.sweep.work import Done, Planned, make_plan, order, read, try_out
+from irlens.sweep.tasks import (
+    Compiled,
+    Planned,
+    Result,
+    decode_answer,
+    encode_task,
+    from_error,
+    run_compile,
+    run_plan,
+)
+from irlens.sweep.workers import Crash, WorkerPool, run_tasks
 
 
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user wants of a sweep beside its configurations.
-
-    Attributes:
-        where: Constraints on what is compiled.
-        filters: Constraints on results.
-        sort: Names of figures, a minus before those of which the largest comes first.
-    """
-
-    where: tuple[str, ...] = ()
-    filters: tuple[str, ...] = ()
-    sort: tuple[str, ...] = ()
-
-
-class Tried(msgspec.Struct, frozen=True):
-    """What a sweep found, before anything is left out of it.
+class CompiledGrid(msgspec.Struct, frozen=True):
+    """The results of a sweep, before filtering and sorting.
 
     Attributes:
         kernel: The kernel function's name.
-        trials: Every result, in the order asked for.
-        excluded: Configurations that the constraints left out.
-        journal: Where they are written down, for times to be added. It is the caller's to close,
-            and to forget when nothing more is to come.
+        trials: Every result, in the requested order.
+        excluded: Number of configurations that ``where`` excludes.
+        journal: The open journal, for times to be added. The caller closes it, and removes it
+            once the sweep is complete.
     """
 
     kernel: str
@@ -61,114 +58,118 @@ class Tried(msgspec.Struct, frozen=True):
     journal: Journal
 
 
-def try_all(
-    requests: Sequence[Request], crew: Crew, wishes: Wishes, tell: Tell = lambda *_: None
-) -> Tried:
-    """Compile every configuration that the requests ask for, and look at each.
+def compile_grid(
+    requests: Sequence[Request],
+    pool: WorkerPool,
+    selection: Selection,
+    progress: Progress = lambda *_: None,
+) -> CompiledGrid:
+    """Compile and inspect every configuration of the requests.
 
     Args:
         requests: At least one; all of one kernel.
-        crew: Who does it.
-        wishes: What to leave out. Those that come later are checked now.
-        tell: Is told how many are done, those of an interrupted run included, of how many.
+        pool: The workers.
+        selection: ``where`` applies now; the names in the rest are checked now.
+        progress: Receives the number of completed configurations, those of an interrupted run
+            included, and their total.
 
     Raises:
         UnknownNameError: A kernel, constexpr, argument, figure or name in a constraint does not
             exist.
         IrlensError: The kernel cannot be loaded, no configuration meets ``where``, or the workers
-            can compile none at all.
-        KeyboardInterrupt: What was done until then is kept for the same sweep.
+            cannot compile any.
+        KeyboardInterrupt: The journal keeps the results so far for the same sweep.
     """
-    check_keys(wishes.sort)
+    check_keys(selection.sort)
     source = find_kernel(requests[0].kernel)
-    plan = _plan(source, requests, crew)
+    plan = _plan(source, requests, pool)
     request = plan.variants[0].request
-    check(wishes.filters, {*request.settings, *request.args, *FIGURE_NAMES}, "--filter")
-    variants = [each for each in plan.variants if allows(wishes.where, _names(each), "--where")]
+    check_names(selection.filters, {*request.settings, *request.args, *FIGURE_NAMES}, "--filter")
+    variants = [each for each in plan.variants if allows(selection.where, _names(each), "--where")]
     if not variants:
         raise IrlensError(
             f"--where leaves none of the {len(plan.variants)} configurations",
-            hint="; ".join(wishes.where),
+            hint="; ".join(selection.where),
         )
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(plan, variants))
-        found = _find(source, variants, crew, journal, tell)
+        results = _compile_variants(source, variants, pool, journal, progress)
         stack.pop_all()  # it stays open for the caller
-    return Tried(
+    return CompiledGrid(
         kernel=plan.function,
-        trials=_trials(variants, found),
+        trials=_trials(variants, results),
         excluded=len(plan.variants) - len(variants),
         journal=journal,
     )
 
 
-def assemble(tried: Tried, wishes: Wishes, device: str | None = None) -> Sweep:
-    """Return what is to be shown, in its order.
+def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = None) -> Sweep:
+    """Return the filtered and sorted sweep.
 
     Args:
-        tried: What was found.
-        wishes: What to leave out, and the order.
-        device: The GPU that times were taken on, if they were.
+        grid: The results.
+        selection: Filters and sort keys.
+        device: The GPU that the trials were timed on, if they were.
     """
-    targets = list(dict.fromkeys(trial.target for trial in tried.trials))
-    kept = [trial for trial in tried.trials if passes(trial, wishes.filters)]
+    targets = list(dict.fromkeys(trial.target for trial in grid.trials))
+    kept = [trial for trial in grid.trials if passes(trial, selection.filters)]
     return Sweep(
         schema=SWEEP_SCHEMA,
-        kernel=tried.kernel,
+        kernel=grid.kernel,
         targets=targets,
-        where=list(wishes.where),
-        filters=list(wishes.filters),
-        trials=ordered(kept, targets, wishes.sort or DEFAULT_ORDER),
-        excluded=tried.excluded,
-        filtered=len(tried.trials) - len(kept),
+        where=list(selection.where),
+        filters=list(selection.filters),
+        trials=sort_trials(kept, targets, selection.sort or DEFAULT_ORDER),
+        excluded=grid.excluded,
+        filtered=len(grid.trials) - len(kept),
         device=device,
-        correlations=correlations(tried.trials, STATIC_FIGURES) if device is not None else [],
+        correlations=correlations(grid.trials, STATIC_FIGURES) if device is not None else [],
     )
 
 
-def _plan(source: KernelSource, requests: Sequence[Request], crew: Crew) -> Plan:
-    ((_, answer),) = answers(crew, make_plan, [order(source, requests)])
-    if isinstance(answer, Death):
+def _plan(source: KernelSource, requests: Sequence[Request], pool: WorkerPool) -> Plan:
+    ((_, answer),) = run_tasks(pool, run_plan, [encode_task(source, requests)])
+    if isinstance(answer, Crash):
         raise IrlensError(
-            f"the kernel's file takes the process down: {answer.reason}",
-            hint=answer.last_words or None,
+            f"loading the kernel's file crashes the process: {answer.reason}",
+            hint=answer.last_line or None,
         )
-    return read(answer, Planned).plan
+    return decode_answer(answer, Planned).plan
 
 
-def _find(
+def _compile_variants(
     source: KernelSource,
     variants: Sequence[PlannedVariant],
-    crew: Crew,
+    pool: WorkerPool,
     journal: Journal,
-    tell: Tell,
-) -> dict[int, Found]:
-    """Return what became of each variant, by its number."""
-    found = journal.found()
-    tell(len(found), len(variants))
-    left = [number for number in range(len(variants)) if number not in found]
-    orders = [order(source, [variants[number].request]) for number in left]
-    troubles: list[IrlensError] = []
-    for index, answer in answers(crew, try_out, orders):
+    progress: Progress,
+) -> dict[int, Result]:
+    """Return the result of each variant by its index."""
+    results = journal.results()
+    progress(len(results), len(variants))
+    left = [number for number in range(len(variants)) if number not in results]
+    tasks = [encode_task(source, [variants[number].request]) for number in left]
+    failures: list[IrlensError] = []
+    for index, answer in run_tasks(pool, run_compile, tasks):
         number = left[index]
-        if isinstance(answer, Death):
-            found[number] = Found(outcome="died", reason=answer.reason, hint=answer.last_words)
+        if isinstance(answer, Crash):
+            results[number] = Result(outcome="died", reason=answer.reason, hint=answer.last_line)
         else:
             try:
-                found[number] = read(answer, Done).found
-                journal.note(number, found[number])
+                results[number] = decode_answer(answer, Compiled).result
+                journal.add_result(number, results[number])
             except IrlensError as error:
-                troubles.append(error)
-                found[number] = from_error(error)
-        tell(len(found), len(variants))
-    if len(troubles) == len(variants):
-        raise troubles[0]  # what all have in common is not the configuration's
-    return found
+                failures.append(error)
+                results[number] = from_error(error)
+        progress(len(results), len(variants))
+    if len(failures) == len(variants):
+        raise failures[0]  # a failure of every variant is not due to its configuration
+    return results
 
 
-def _trials(variants: Sequence[PlannedVariant], found: dict[int, Found]) -> list[Trial]:
+def _trials(variants: Sequence[PlannedVariant], results: dict[int, Result]) -> list[Trial]:
     requests = [each.request for each in variants]
-    named = labels([{**request.settings, **request.args} for request in requests])
+    labels = setting_labels([{**request.settings, **request.args} for request in requests])
     tritons = _tritons(variants)
     return [
         Trial(
@@ -178,14 +179,27 @@ def _trials(variants: Sequence[PlannedVariant], found: dict[int, Found]) -> list
             args=each.request.args,
             triton_version=version_of(each.triton),
             triton=triton,
-            **msgspec.structs.asdict(found[number]),
+            **msgspec.structs.asdict(results[number]),
         )
-        for number, (each, label, triton) in enumerate(zip(variants, named, tritons, strict=True))
+        for number, (each, label, triton) in enumerate(zip(variants, labels, tritons, strict=True))
+    ]
+
+
+def setting_labels(values: Sequence[dict[str, ConstexprValue]]) -> list[str]:
+    """Return what tells each configuration apart: "num_warps=4 BLOCK=64"; "" if nothing does.
+
+    Args:
+        values: The settings and arguments of each.
+    """
+    names = dict.fromkeys(name for each in values for name in each)
+    differing = [name for name in names if len({repr(each.get(name)) for each in values}) > 1]
+    return [
+        " ".join(f"{name}={each[name]}" for name in differing if name in each) for each in values
     ]
 
 
 def _tritons(variants: Sequence[PlannedVariant]) -> list[str | None]:
-    """Return what each variant's Triton is called beside the others; ``None`` if there is one."""
+    """Return a label for each variant's Triton; ``None`` where all variants have the same."""
     identities = {each.triton for each in variants}
     if len(identities) == 1:
         return [None] * len(variants)
@@ -197,7 +211,7 @@ def _tritons(variants: Sequence[PlannedVariant]) -> list[str | None]:
 
 
 def _names(variant: PlannedVariant) -> dict[str, ConstexprValue]:
-    """What ``--where`` may use."""
+    """Return the names that ``--where`` may use."""
     target = variant.request.target
     gpu = arch.find(target.product) if target.product else arch.by_arch(target.arch)
     return {**target_facts(gpu), **variant.names}

@@ -175,7 +175,7 @@ def test_a_grid_with_constraints() -> None:
     assert found.filtered == 0
     best = found.trials[0]
     assert best.figures is not None
-    assert best.figures.stages_achieved == 3
+    assert best.figures["stages_achieved"] == 3
 
 
 def test_what_does_not_compile_or_fit_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from msgspec import inspect
 from irlens import figures
 from irlens.figures import FIGURES, Figure
 from irlens.model.report import Report
-from irlens.model.sweep import Figures as SweepFigures
 
 #: Numbers of a report that are no figures, as patterns of their paths, with the reason.
 NOT_FIGURES = {
@@ -86,10 +85,6 @@ class TestRow:
         assert figures.get(figure.path) is figure
         assert figures.get(figure.field, figure.scope) is figure
         assert figures.get(figures.names(figure)[0]) is figure
-
-
-def test_sweeps_record_exactly_the_figures_with_a_name_in_sweeps() -> None:
-    assert set(SweepFigures.__struct_fields__) == set(figures.SWEEP_FIGURES)
 
 
 class TestNames:

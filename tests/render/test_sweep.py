@@ -10,7 +10,7 @@ from irlens.model.config import ConstexprValue, Target
 from irlens.model.sweep import (
     SWEEP_SCHEMA,
     Correlation,
-    Figures,
+    FigureValue,
     Outcome,
     Sweep,
     Timing,
@@ -20,11 +20,12 @@ from irlens.render import View, load_writer
 
 H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
 SM_80 = Target(vendor="nvidia", arch="sm_80", warp_size=32)
-FIGURES = Figures(
-    occupancy=0.5, blocks_per_sm=4, registers=64, local_bytes=0, shared_bytes=32768,
-    stages_achieved=3, stages_requested=4, bytes_in_flight_per_sm=None, live_registers=60,
-    instructions=300, code_bytes=4000,
-)  # fmt: skip
+FIGURES: dict[str, FigureValue] = {
+    "occupancy": 0.5, "blocks_per_sm": 4, "registers": 64, "local_bytes": 0,
+    "shared_bytes": 32768, "stages_achieved": 3, "stages_at_most": None, "stages_requested": 4,
+    "bytes_in_flight_per_sm": None, "live_registers": 60, "instructions": 300,
+    "code_bytes": 4000,
+}  # fmt: skip
 HOSTILE = '=HYPERLINK("x")\x1b[31m<script>alert(1)</script>|`\n@everyone ../../'
 
 
@@ -46,9 +47,7 @@ def trial(
         outcome=outcome,
         reason=reason,
         hint=hint,
-        figures=None
-        if outcome in ("failed", "died")
-        else msgspec.structs.replace(FIGURES, **figures),
+        figures=None if outcome in ("failed", "died") else {**FIGURES, **figures},
         limited_by=["registers", "shared_memory"] if outcome == "fits" else [],
         timing=None if time is None else Timing(median_ms=time, fast_ms=time, slow_ms=time),
     )
@@ -157,11 +156,11 @@ def test_local_memory_has_a_column_where_there_is_some() -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_as_many_stages_as_there_can_be(form: str) -> None:
-    ring = msgspec.structs.replace(FIGURES, stages_achieved=None, stages_at_most=3)
+    ring = {**FIGURES, "stages_achieved": None, "stages_at_most": 3}
     told = msgspec.structs.replace(trial(64), figures=ring)
     shown = load_writer(form, "sweep").render(sweep(told), View(width=120))
     assert "≤3/4" in shown
-    unknown = msgspec.structs.replace(ring, stages_at_most=None)
+    unknown = {**ring, "stages_at_most": None}
     told = msgspec.structs.replace(trial(64), figures=unknown)
     assert "/4" not in load_writer(form, "sweep").render(sweep(told), View(width=120))
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
 import pytest
 
+from irlens.figures import SWEEP_FIGURES
 from irlens.model.config import ConstexprValue, Target
-from irlens.model.sweep import Figures, Outcome, Timing, Trial
+from irlens.model.sweep import Outcome, Timing, Trial
 
 MakeTrial: TypeAlias = Callable[..., Trial]
 
@@ -28,7 +28,7 @@ def h100() -> Target:
 @pytest.fixture
 def trial(h100: Target) -> MakeTrial:
     """Make a trial of which only the given figures are known."""
-    blank = Figures(**dict.fromkeys(Figures.__struct_fields__))
+    blank = dict.fromkeys(SWEEP_FIGURES)
 
     def make(
         outcome: Outcome = "fits",
@@ -45,7 +45,7 @@ def trial(h100: Target) -> MakeTrial:
             settings=settings or {},
             args={},
             outcome=outcome,
-            figures=None if outcome == "failed" else msgspec.structs.replace(blank, **figures),
+            figures=None if outcome == "failed" else {**blank, **figures},
             timing=timing,
         )
 

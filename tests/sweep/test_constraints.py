@@ -7,7 +7,7 @@ import pytest
 from irlens import gpus as arch
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.sweep import Trial
-from irlens.sweep.constraints import FIGURE_NAMES, allows, check, passes, target_facts
+from irlens.sweep.selection import FIGURE_NAMES, allows, check_names, passes, target_facts
 
 NAMES = {"num_warps": 4, "BLOCK": 64, "maxnreg": None, "DTYPE": "tl.float16", "arch": "sm_90"}
 
@@ -43,7 +43,7 @@ def test_limits_of_the_target() -> None:
     assert facts["arch"] == "sm_90"
 
 
-@pytest.mark.parametrize("look", [check, allows])
+@pytest.mark.parametrize("look", [check_names, allows])
 def test_an_unknown_name_gets_the_nearest(look: Callable[..., object]) -> None:
     with pytest.raises(UnknownNameError, match="unknown name in --where 'num_warp'") as raised:
         look(["num_warp > 4"], NAMES, "--where")

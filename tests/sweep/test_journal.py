@@ -19,5 +19,5 @@ def test_another_sweep_may_end_while_old_journals_are_looked_for(
     timing = Timing(median_ms=2, fast_ms=1, slow_ms=3)
     variant = PlannedVariant(Request(kernel="x", target=h100), "3.9.0", {})
     with Journal(Plan("x", [variant], {}), [variant]) as journal:
-        journal.note_time(0, timing, "bench")
+        journal.add_time(0, timing, "bench")
         assert journal.times() == {"bench": {0: timing}}

@@ -15,6 +15,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.sweep import Timing, Trial
 from irlens.sweep import measuring
 from irlens.sweep.journal import Journal
+from irlens.sweep.measuring import measure_trials
 
 T4 = Target(vendor="nvidia", arch="sm_75", warp_size=32, product="t4")
 
@@ -72,19 +73,19 @@ def test_what_fits_on_the_gpu_and_passes_is_timed(
     ]
     told: list[tuple[int, int]] = []
     filters = ["registers < 100", "time_ms < 1"]
-    known = measuring.Known(journal, device)
-    timed = measuring.measured(trials, filters, "x", device, known, lambda *far: told.append(far))
+    known = measuring.JournalTimes(journal, device)
+    timed = measure_trials(trials, filters, "x", device, known, lambda *far: told.append(far))
     assert medians(timed) == [64, None, None, None, None]
     assert timed[4].reason == "no time: bad luck"
     assert told == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_nothing_to_time(trial: Callable[..., Trial], device: Device, journal: Journal) -> None:
-    known = measuring.Known(journal, device)
+    known = measuring.JournalTimes(journal, device)
     with pytest.raises(IrlensError, match="no configuration that passes"):
-        measuring.measured([trial("does not fit", settings={"BLOCK": 1})], [], "x", device, known)
+        measure_trials([trial("does not fit", settings={"BLOCK": 1})], [], "x", device, known)
     with pytest.raises(IrlensError, match="bad luck"):
-        measuring.measured([trial(settings={"BLOCK": 13})], [], "x", device, known)
+        measure_trials([trial(settings={"BLOCK": 13})], [], "x", device, known)
 
 
 def test_an_interrupted_measurement_goes_on(
@@ -92,18 +93,18 @@ def test_an_interrupted_measurement_goes_on(
 ) -> None:
     trials = [trial(settings={"BLOCK": block}) for block in (64, 13, 128, 666, 32)]
     with pytest.raises(KeyboardInterrupt):
-        measuring.measured(trials, [], "x", device, measuring.Known(journal, device))
+        measure_trials(trials, [], "x", device, measuring.JournalTimes(journal, device))
     (file,) = (private_store / "sweeps").iterdir()
     with file.open("ab") as lines:
         lines.write(b'{"type":"time","number":4,"timing":{"median_ms":1')
     # Were anything timed that is known already, it would take ten times as long now.
     later = [trial(settings={"BLOCK": block}) for block in (640, 13, 1280, 5, 7)]
     told: list[tuple[int, int]] = []
-    known = measuring.Known(journal, device)
-    timed = measuring.measured(later, [], "x", device, known, lambda *far: told.append(far))
+    known = measuring.JournalTimes(journal, device)
+    timed = measure_trials(later, [], "x", device, known, lambda *far: told.append(far))
     assert medians(timed) == [64, None, 128, 5, 7]
     assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
-    assert (known.elsewhere, known.lasting) == ([], True)
+    assert (known.other_benches, known.resumable) == ([], True)
 
 
 @pytest.mark.parametrize(("uuid", "driver"), [("GPU-2", "570.1"), ("GPU-1", "580.2")])
@@ -112,19 +113,19 @@ def test_times_of_another_gpu_or_driver_do_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     first = [trial(settings={"BLOCK": 64})]
-    measuring.measured(first, [], "x", device, measuring.Known(journal, device))
+    measure_trials(first, [], "x", device, measuring.JournalTimes(journal, device))
     monkeypatch.setattr(device_module, "nvidia_driver", lambda: driver)
     other = msgspec.structs.replace(device, uuid=uuid)
-    known = measuring.Known(journal, other)
-    assert known.elsewhere == ["NVIDIA H100, GPU-1, driver 570.1"]
+    known = measuring.JournalTimes(journal, other)
+    assert known.other_benches == ["NVIDIA H100, GPU-1, driver 570.1"]
     again = [trial(settings={"BLOCK": 65})]
-    assert medians(measuring.measured(again, [], "x", other, known)) == [65]
+    assert medians(measure_trials(again, [], "x", other, known)) == [65]
     # Both are there now, each for its own.
     assert medians(
-        measuring.measured(again, [], "x", other, measuring.Known(journal, other))
+        measure_trials(again, [], "x", other, measuring.JournalTimes(journal, other))
     ) == [65]  # fmt: skip
     monkeypatch.setattr(device_module, "nvidia_driver", lambda: "570.1")
-    assert measuring.Known(journal, device).times[0].median_ms == 64
+    assert measuring.JournalTimes(journal, device).times[0].median_ms == 64
 
 
 @pytest.mark.parametrize(("uuid", "driver"), [(None, "570.1"), ("GPU-1", None)])
@@ -134,9 +135,9 @@ def test_where_the_driver_does_not_say_what_it_is_nothing_is_kept(
 ) -> None:  # fmt: skip
     monkeypatch.setattr(device_module, "nvidia_driver", lambda: driver)
     unknown = msgspec.structs.replace(device, uuid=uuid)
-    known = measuring.Known(journal, unknown)
-    assert not known.lasting
-    measuring.measured([trial(settings={"BLOCK": 64})], [], "x", unknown, known)
+    known = measuring.JournalTimes(journal, unknown)
+    assert not known.resumable
+    measure_trials([trial(settings={"BLOCK": 64})], [], "x", unknown, known)
     assert journal.times() == {}
 
 
@@ -144,12 +145,12 @@ def test_what_measuring_needs(device: Device, monkeypatch: pytest.MonkeyPatch) -
     here = Request(kernel="x", target=device.target)
     elsewhere = Request(kernel="x", target=T4)
     assert measuring.require_device([elsewhere, here]) is device
-    with pytest.raises(IrlensError, match="nothing is compiled for the GPU here, NVIDIA H100"):
+    with pytest.raises(IrlensError, match="this machine's GPU, NVIDIA H100"):
         measuring.require_device([elsewhere])
     installed = msgspec.structs.replace(here, triton=triton_version())
     assert measuring.require_device([installed]) is device
     other = msgspec.structs.replace(here, triton="3.4.0")
-    with pytest.raises(IrlensError, match=r"and not with 3\.4\.0"):
+    with pytest.raises(IrlensError, match=r"not with 3\.4\.0"):
         measuring.require_device([installed, other])
     monkeypatch.setattr(measuring, "find_spec", lambda _: None)
     with pytest.raises(IrlensError, match="needs PyTorch"):

@@ -22,8 +22,9 @@ from irlens.session.subject import Configurations, is_compiled
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Device, Request
     from irlens.model.sweep import Trial
-    from irlens.sweep.crew import Crew
-    from irlens.sweep.run import Tried, Wishes
+    from irlens.sweep.run import CompiledGrid
+    from irlens.sweep.selection import Selection
+    from irlens.sweep.workers import WorkerPool
 
 _HELP = """Compile a grid of configurations of KERNEL and show which fit.
 
@@ -126,24 +127,25 @@ def command(
         )
     from irlens.session.reports import Session
     from irlens.sweep.measuring import require_device
-    from irlens.sweep.pruning import prune_list as fitting
-    from irlens.sweep.run import Wishes, assemble
+    from irlens.sweep.run import build_sweep
+    from irlens.sweep.selection import Selection
+    from irlens.sweep.selection import prune_list as fitting
 
     session = Session(output.note)
-    wishes = Wishes(where=where, filters=filters, sort=sort)
+    selection = Selection(where=where, filters=filters, sort=sort)
     requests = list(session.requests(kernel, configurations))
     device = require_device(requests) if measure else None
     for triton in configurations.tritons:
         session.require_triton(triton)
-    tried = _compile_all(requests, wishes, cluster, jobs)
-    with tried.journal:
+    grid = _compile_all(requests, selection, cluster, jobs)
+    with grid.journal:
         if device is not None:
-            trials = _measure_all(tried, filters, kernel, device)
-            tried = msgspec.structs.replace(tried, trials=trials)
-        tried.journal.forget()
-    result = assemble(tried, wishes, device.label if device else None)
+            trials = _measure_all(grid, filters, kernel, device)
+            grid = msgspec.structs.replace(grid, trials=trials)
+        grid.journal.remove()
+    result = build_sweep(grid, selection, device.label if device else None)
     if prune_list is not None:
-        write_json(fitting(tried.trials, result.trials), prune_list)
+        write_json(fitting(grid.trials, result.trials), prune_list)
     on_terminal = options["destination"] is None and sys.stdout.isatty()
     write(result, "sweep", options, rows=_ROWS if on_terminal and not everything else None)
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
@@ -175,32 +177,32 @@ def _check_options(
 
 
 def _compile_all(
-    requests: "list[Request]", wishes: "Wishes", cluster: str | None, jobs: int | None
-) -> "Tried":
-    from irlens.sweep.run import try_all
+    requests: "list[Request]", selection: "Selection", cluster: str | None, jobs: int | None
+) -> "CompiledGrid":
+    from irlens.sweep.run import compile_grid
 
     workers = _workers(cluster, jobs)
     try:
         with _interruptible("compiling", "done") as update:
-            return try_all(requests, workers, wishes, update)
+            return compile_grid(requests, workers, selection, update)
     finally:
         workers.stop()
 
 
 def _measure_all(
-    tried: "Tried", filters: Sequence[str], kernel: str, device: "Device"
+    grid: "CompiledGrid", filters: Sequence[str], kernel: str, device: "Device"
 ) -> "list[Trial]":
-    from irlens.sweep.measuring import Known, measured
+    from irlens.sweep.measuring import JournalTimes, measure_trials
 
-    known = Known(tried.journal, device)
-    if known.elsewhere:
-        others = "; ".join(known.elsewhere)
+    known = JournalTimes(grid.journal, device)
+    if known.other_benches:
+        others = "; ".join(known.other_benches)
         output.note(f"repeating times that were taken on another GPU or driver: {others}")
     try:
-        with _interruptible("measuring", "timed", resumes=known.lasting) as update:
-            return measured(tried.trials, filters, kernel, device, known, update)
+        with _interruptible("measuring", "timed", resumes=known.resumable) as update:
+            return measure_trials(grid.trials, filters, kernel, device, known, update)
     except IrlensError:
-        tried.journal.forget()  # the sweep is complete, though without times
+        grid.journal.remove()  # the sweep is complete, though without times
         raise
 
 
@@ -231,11 +233,11 @@ def _interruptible(label: str, done_word: str, *, resumes: bool = True) -> Itera
         raise
 
 
-def _workers(cluster: str | None, jobs: int | None) -> "Crew":
+def _workers(cluster: str | None, jobs: int | None) -> "WorkerPool":
     if cluster is not None:
-        from irlens.sweep.cluster import ClusterCrew
+        from irlens.sweep.cluster import ClusterPool
 
-        return ClusterCrew(cluster)
-    from irlens.sweep.crew import LocalCrew
+        return ClusterPool(cluster)
+    from irlens.sweep.workers import LocalPool
 
-    return LocalCrew(jobs or len(os.sched_getaffinity(0)))
+    return LocalPool(jobs or len(os.sched_getaffinity(0)))

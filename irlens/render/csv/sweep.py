@@ -1,6 +1,7 @@
 """A sweep: a line for each configuration on each target."""
 
-from irlens.model.sweep import Figures, Sweep, Timing, Trial
+from irlens.figures import SWEEP_FIGURES
+from irlens.model.sweep import Sweep, Timing, Trial
 from irlens.render import View
 from irlens.render.csv import Field, written
 
@@ -19,15 +20,15 @@ def _row(trial: Trial, sweep: Sweep) -> dict[str, Field]:
     }
     chosen = {name: None for each in sweep.trials for name in (*each.settings, *each.args)}
     # A constexpr may be called like a column of ours: then it is told apart.
-    ours = {*row, "outcome", "reason", "limited_by", *Figures.__struct_fields__}
+    ours = {*row, "outcome", "reason", "limited_by", *SWEEP_FIGURES}
     for name in chosen:
         title = f"setting {name}" if name in ours else name
         row[title] = trial.settings.get(name, trial.args.get(name))
     row["outcome"] = trial.outcome
     for name in Timing.__struct_fields__ if sweep.device is not None else ():
         row[name] = getattr(trial.timing, name, None)
-    for name in Figures.__struct_fields__:
-        row[name] = getattr(trial.figures, name, None)
+    for name in SWEEP_FIGURES:
+        row[name] = (trial.figures or {}).get(name)
     row["limited_by"] = " ".join(trial.limited_by)
     row["reason"] = trial.reason
     return row

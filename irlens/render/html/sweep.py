@@ -96,10 +96,10 @@ def _scatter(trials: Sequence[Trial]) -> Markup | None:
     """Occupancy over registers, a point for the configurations that share both."""
     points: dict[tuple[int, float], list[str]] = {}
     for trial in trials:
-        figures = trial.figures
-        if figures and figures.registers is not None and figures.occupancy is not None:
-            key = (figures.registers, figures.occupancy)
-            points.setdefault(key, []).append(trial.label)
+        figures = trial.figures or {}
+        registers, occupancy = figures.get("registers"), figures.get("occupancy")
+        if registers is not None and occupancy is not None:
+            points.setdefault((int(registers), occupancy), []).append(trial.label)
     if len(points) < 2:
         return None
     frame = Frame(

@@ -1,35 +1,35 @@
-"""How well one figure predicts the order of another."""
+"""Rank correlation of a sweep's figures with the measured times."""
 
 import math
 from collections.abc import Sequence
 
 from irlens.model.sweep import Correlation, Trial
-from irlens.sweep.constraints import figures_of
+from irlens.sweep.selection import figures_of
 
-#: Below this any order is a coincidence.
+#: Below so many samples any order is a coincidence.
 _FEWEST = 3
 
 
 def correlations(trials: Sequence[Trial], figures: Sequence[str]) -> list[Correlation]:
-    """Return the correlation of each figure with the median times, the strongest first."""
-    found = [_correlation(trials, figure) for figure in figures]
-    return sorted(found, key=lambda each: -abs(each.rho) if each.rho is not None else 1.0)
+    """Return the correlation of each figure with the median times, strongest first."""
+    unsorted = [_correlation(trials, figure) for figure in figures]
+    return sorted(unsorted, key=lambda each: -abs(each.rho) if each.rho is not None else 1.0)
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return Spearman's rank correlation of two equally long samples, -1..1.
 
-    It is Pearson's correlation of the ranks, where equal values share the mean of theirs
+    It is Pearson's correlation of the ranks; equal values share the mean of their ranks
     (C. Spearman, The Proof and Measurement of Association between Two Things, 1904).
 
     Returns:
-        ``None`` for fewer than three pairs, and where a sample has one value alone.
+        ``None`` for fewer than three pairs, and where all values of a sample are equal.
     """
     if len(first) < _FEWEST:
         return None
-    middle = (len(first) + 1) / 2
-    one = [rank - middle for rank in _ranks(first)]
-    other = [rank - middle for rank in _ranks(second)]
+    mean = (len(first) + 1) / 2
+    one = [rank - mean for rank in _ranks(first)]
+    other = [rank - mean for rank in _ranks(second)]
     spread = math.sqrt(_dot(one, one) * _dot(other, other))
     return _dot(one, other) / spread if spread else None
 
@@ -45,7 +45,7 @@ def _correlation(trials: Sequence[Trial], figure: str) -> Correlation:
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """Return each value's rank from 1 on; equal ones share the mean of theirs."""
+    """Return each value's rank, from 1; equal values share the mean of their ranks."""
     ordered = sorted(values)
     first = {value: index for index, value in reversed(list(enumerate(ordered, 1)))}
     last = {value: index for index, value in enumerate(ordered, 1)}

@@ -7,7 +7,7 @@ import pytest
 
 from irlens.model.errors import CaptureError
 from irlens.model.report import Report
-from irlens.sweep.found import Found, from_error, from_report
+from irlens.sweep.tasks import Result, from_error, from_report
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 
@@ -16,7 +16,7 @@ def report(name: str) -> Report:
     return msgspec.json.decode((REPORTS / f"{name}.json").read_bytes(), type=Report)
 
 
-def found(name: str) -> Found:
+def found(name: str) -> Result:
     return from_report(report(name))
 
 
@@ -32,7 +32,7 @@ def found(name: str) -> Found:
 def test_stages_are_those_of_the_copies(name: str, stages: tuple[int | None, int | None]) -> None:
     figures = found(name).figures
     assert figures is not None
-    assert (figures.stages_achieved, figures.stages_requested) == stages
+    assert (figures["stages_achieved"], figures["stages_requested"]) == stages
 
 
 def test_figures_of_softmax() -> None:
@@ -40,10 +40,10 @@ def test_figures_of_softmax() -> None:
     assert made.outcome == "fits"
     assert made.reason == ""
     assert made.figures is not None
-    assert made.figures.occupancy == 1.0
-    assert made.figures.registers == told.resources.registers
-    assert made.figures.shared_bytes == 12320
-    assert made.figures.live_registers == (told.pressure.ptx.peak if told.pressure.ptx else None)
+    assert made.figures["occupancy"] == 1.0
+    assert made.figures["registers"] == told.resources.registers
+    assert made.figures["shared_bytes"] == 12320
+    assert made.figures["live_registers"] == (told.pressure.ptx.peak if told.pressure.ptx else None)
     assert made.limited_by == ["warps", "registers"]
     assert made.findings == told.findings
 
@@ -53,24 +53,24 @@ def test_one_loop_of_unknown_depth_makes_the_depth_unknown() -> None:
     odd = msgspec.structs.replace(told.pipelines[0], achieved_stages=None, verdict="unknown")
     made = from_report(msgspec.structs.replace(told, pipelines=[*told.pipelines, odd]))
     assert made.figures is not None
-    assert made.figures.stages_achieved is None
+    assert made.figures["stages_achieved"] is None
 
 
 def test_warps_that_run_ahead_as_far_as_there_is_room() -> None:
     made = found("specialized-h100-4").figures
     assert made is not None
-    assert (made.stages_achieved, made.stages_at_most) == (None, 3)
+    assert (made["stages_achieved"], made["stages_at_most"]) == (None, 3)
     ring = next(each for each in report("specialized-h100-4").pipelines if each.kind == "tma")
     for beside, at_most in ((4, 3), (2, 2)):
         other = msgspec.structs.replace(ring, stages_at_most=None, achieved_stages=beside)
         told = msgspec.structs.replace(report("softmax-h100"), pipelines=[ring, other])
         figures = from_report(told).figures
         assert figures is not None
-        assert (figures.stages_achieved, figures.stages_at_most) == (None, at_most)
+        assert (figures["stages_achieved"], figures["stages_at_most"]) == (None, at_most)
     unknown = msgspec.structs.replace(ring, stages_at_most=None)
     figures = from_report(msgspec.structs.replace(told, pipelines=[ring, unknown])).figures
     assert figures is not None
-    assert (figures.stages_achieved, figures.stages_at_most) == (None, None)
+    assert (figures["stages_achieved"], figures["stages_at_most"]) == (None, None)
 
 
 def test_what_is_not_known_is_no_fit() -> None:
@@ -83,4 +83,4 @@ def test_what_is_not_known_is_no_fit() -> None:
 
 def test_an_error() -> None:
     made = from_error(CaptureError("x.py:3: no", hint="a\n^"))
-    assert made == Found(outcome="failed", reason="x.py:3: no", hint="a\n^")
+    assert made == Result(outcome="failed", reason="x.py:3: no", hint="a\n^")

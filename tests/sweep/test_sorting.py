@@ -7,8 +7,8 @@ import pytest
 from irlens.model.config import Target
 from irlens.model.errors import UnknownNameError
 from irlens.model.sweep import Trial
-from irlens.sweep.order import DEFAULT_ORDER, check_keys, labels, ordered
-from irlens.sweep.pruning import prune_list
+from irlens.sweep.run import setting_labels
+from irlens.sweep.selection import DEFAULT_ORDER, check_keys, prune_list, sort_trials
 
 A100 = Target(vendor="nvidia", arch="sm_80", warp_size=32, product="a100")
 
@@ -24,12 +24,12 @@ def test_the_default_order(trial: Callable[..., Trial], h100: Target) -> None:
     failed, died = trial("failed"), trial("died")
     expected = [best, more_registers, shallower, less_occupancy, spills, unknown_spills,
                 trial("unknown"), too_big, failed, died]  # fmt: skip
-    assert ordered(expected[::-1], [h100], DEFAULT_ORDER) == expected
+    assert sort_trials(expected[::-1], [h100], DEFAULT_ORDER) == expected
 
 
 def test_the_fastest_first_where_it_was_measured(trial: Callable[..., Trial], h100: Target) -> None:
     slow, fast = trial(time=2.0, occupancy=1.0), trial(time=1.0, occupancy=0.5)
-    assert ordered([trial(), slow, fast], [h100], DEFAULT_ORDER) == [fast, slow, trial()]
+    assert sort_trials([trial(), slow, fast], [h100], DEFAULT_ORDER) == [fast, slow, trial()]
 
 
 def test_targets_stay_together_and_what_is_equal_in_its_order(
@@ -37,24 +37,24 @@ def test_targets_stay_together_and_what_is_equal_in_its_order(
 ) -> None:
     a, b = trial(occupancy=0.1, settings={"A": 1}), trial(occupancy=0.1, settings={"A": 2})
     other = trial(occupancy=1.0, target=A100)
-    assert ordered([a, other, b], [h100, A100], ["-occupancy"]) == [a, b, other]
-    assert ordered([a, other, b], [A100, h100], ["-occupancy"]) == [other, a, b]
+    assert sort_trials([a, other, b], [h100, A100], ["-occupancy"]) == [a, b, other]
+    assert sort_trials([a, other, b], [A100, h100], ["-occupancy"]) == [other, a, b]
 
 
 def test_keys(trial: Callable[..., Trial], h100: Target) -> None:
     few, many = trial(registers=10), trial(registers=20)
-    assert ordered([many, few], [h100], ["registers"]) == [few, many]
-    assert ordered([few, many], [h100], ["-registers"]) == [many, few]
+    assert sort_trials([many, few], [h100], ["registers"]) == [few, many]
+    assert sort_trials([few, many], [h100], ["-registers"]) == [many, few]
     with pytest.raises(UnknownNameError, match="'register'") as raised:
         check_keys(["-register"])
     assert "registers" in (raised.value.hint or "")
 
 
 def test_labels_say_what_differs() -> None:
-    assert labels([{"A": 1, "B": 2, "C": 3}, {"A": 1, "B": 4}]) == ["B=2 C=3", "B=4"]
-    assert labels([{"A": 1}, {"A": True}, {"A": 1.0}]) == ["A=1", "A=True", "A=1.0"]
-    assert labels([{"A": 1}]) == [""]
-    assert labels([]) == []
+    assert setting_labels([{"A": 1, "B": 2, "C": 3}, {"A": 1, "B": 4}]) == ["B=2 C=3", "B=4"]
+    assert setting_labels([{"A": 1}, {"A": True}, {"A": 1.0}]) == ["A=1", "A=True", "A=1.0"]
+    assert setting_labels([{"A": 1}]) == [""]
+    assert setting_labels([]) == []
 
 
 def test_the_prune_list_has_what_fits_everywhere(trial: Callable[..., Trial]) -> None:

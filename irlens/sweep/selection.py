@@ -1,0 +1,180 @@
+"""Selects configurations to compile and results to show, by constraints and sort keys.
+
+A constraint is an expression that a user writes after ``--where`` or ``--filter``.
+"""
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from irlens.compiler.calls.expressions import BUILT_IN, UnknownSizeError, evaluate
+from irlens.figures import SWEEP_FIGURES
+from irlens.gpus import Gpu
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
+from irlens.model.sweep import OUTCOMES, Trial
+
+_TIME = "time_ms"
+_EXAMPLE = "write a condition: num_warps >= 4 and BLOCK_SIZE_M * BLOCK_SIZE_K <= 16384"
+STATIC_FIGURES = tuple(SWEEP_FIGURES)
+FIGURE_NAMES = (*STATIC_FIGURES, _TIME)
+#: A minus sorts the largest first. The time is known only where it was measured. Spills come
+#: before occupancy: a compiler with a cap on registers buys occupancy with spills.
+DEFAULT_ORDER = (_TIME, "local_bytes", "-occupancy", "-stages_achieved", "registers")
+#: Options that ``triton.Config`` takes by name; everything else goes into its ``kwargs``.
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user selects of a grid.
+
+    Attributes:
+        where: Constraints on the configurations to compile.
+        filters: Constraints on the results to show.
+        sort: Names of figures; a leading minus sorts the largest first.
+    """
+
+    where: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    sort: tuple[str, ...] = ()
+
+
+def target_facts(gpu: Gpu) -> dict[str, ConstexprValue]:
+    """Return a GPU's facts that a constraint may use: every limit that ``irlens targets`` lists."""
+    limits = {
+        name: value
+        for name, value in msgspec.structs.asdict(gpu.arch).items()
+        if name != "name" and isinstance(value, bool | int | str | None)
+    }
+    return {**limits, "target": gpu.name, "arch": gpu.arch.name, "sm_count": gpu.sm_count}
+
+
+def figures_of(trial: Trial) -> dict[str, ConstexprValue]:
+    """Return a trial's figures by name; ``None`` where unknown."""
+    median = trial.timing.median_ms if trial.timing is not None else None
+    return {**dict.fromkeys(FIGURE_NAMES), **(trial.figures or {}), _TIME: median}
+
+
+def check_names(constraints: Sequence[str], known: Collection[str], option: str) -> None:
+    """Check the names in constraints before there are values to evaluate them with.
+
+    Args:
+        constraints: Expressions.
+        known: The names they may use.
+        option: The option they come from, for error messages.
+
+    Raises:
+        UnknownNameError: A constraint uses another name.
+        IrlensError: A constraint is not an expression.
+    """
+    for constraint in constraints:
+        for name in _names(constraint, option):
+            if name not in known and name not in BUILT_IN:
+                raise UnknownNameError(f"name in {option}", name, known)
+
+
+def check_keys(keys: Sequence[str]) -> None:
+    """Raise ``UnknownNameError`` where a sort key is not a figure."""
+    for key in keys:
+        if key.removeprefix("-") not in FIGURE_NAMES:
+            raise UnknownNameError("figure in --sort", key.removeprefix("-"), FIGURE_NAMES)
+
+
+def passes(trial: Trial, filters: Sequence[str]) -> bool:
+    """Return whether a result meets every filter."""
+    names = {**trial.settings, **trial.args, **figures_of(trial)}
+    return allows(filters, names, "--filter")
+
+
+def needs_time(constraint: str) -> bool:
+    """Return whether a filter uses the measured time."""
+    return _TIME in _names(constraint, "--filter")
+
+
+def allows(constraints: Sequence[str], names: Mapping[str, ConstexprValue], option: str) -> bool:
+    """Return whether every constraint holds; one with an unknown value does not.
+
+    Args:
+        constraints: Expressions, as ``expressions.evaluate`` takes them.
+        names: Values of the names they may use; ``None`` is "unknown".
+        option: The option they come from, for error messages.
+
+    Raises:
+        UnknownNameError: A constraint uses a name that does not exist.
+        IrlensError: A constraint cannot be evaluated.
+    """
+    return all(_holds(constraint, names, option) for constraint in constraints)
+
+
+def sort_trials(
+    trials: Sequence[Trial], targets: Sequence[Target], keys: Sequence[str]
+) -> list[Trial]:
+    """Sort trials by target, then by outcome, then by the keys.
+
+    Equal trials keep their order. Unknown figures come last.
+    """
+
+    def rank(trial: Trial) -> tuple[object, ...]:
+        figures = figures_of(trial)
+        by_keys = (_rank(key, figures[key.removeprefix("-")]) for key in keys)
+        return targets.index(trial.target), OUTCOMES.index(trial.outcome), *by_keys
+
+    return sorted(trials, key=rank)
+
+
+def prune_list(trials: Sequence[Trial], kept: Sequence[Trial]) -> list[dict[str, object]]:
+    """Return the configurations that fit, as arguments of ``triton.Config``, for an autotuner.
+
+    Args:
+        trials: All results: a configuration has to fit on each target and with all arguments.
+        kept: The results that the filters keep; a configuration of which one is filtered out is
+            left out. Their order is the list's.
+    """
+    kept_ids = {id(trial) for trial in kept}
+    left_out = {
+        _settings_key(trial)
+        for trial in trials
+        if trial.outcome != "fits" or id(trial) not in kept_ids
+    }
+    fitting = {_settings_key(trial): trial.settings for trial in kept}
+    return [_config(settings) for key, settings in fitting.items() if key not in left_out]
+
+
+def _settings_key(trial: Trial) -> bytes:
+    return msgspec.msgpack.encode(trial.settings, order="sorted")
+
+
+def _config(settings: dict[str, ConstexprValue]) -> dict[str, object]:
+    options = {name: settings[name] for name in _OPTIONS if settings.get(name) is not None}
+    kwargs = {name: value for name, value in settings.items() if name not in _OPTIONS}
+    return {"kwargs": kwargs, **options}
+
+
+def _rank(key: str, value: ConstexprValue) -> tuple[bool, float]:
+    if not isinstance(value, int | float):
+        return True, 0.0
+    return False, -value if key.startswith("-") else value
+
+
+def _holds(constraint: str, names: Mapping[str, ConstexprValue], option: str) -> bool:
+    try:
+        return bool(evaluate(constraint, names, option))
+    except UnknownSizeError as error:
+        raise UnknownNameError(f"name in {option}", error.name, names) from error
+    except CaptureError as error:
+        unknown = {name for name, value in names.items() if value is None}
+        if isinstance(error.__cause__, TypeError) and unknown & _names(constraint, option):
+            return False
+        raise IrlensError(error.message, hint=_EXAMPLE) from error
+
+
+def _names(constraint: str, option: str) -> set[str]:
+    try:
+        tree = ast.parse(constraint.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        fault = error.msg if isinstance(error, SyntaxError) else error
+        raise IrlensError(
+            f"{option}: '{constraint}' is not an expression: {fault}", hint=_EXAMPLE
+        ) from error
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

@@ -1,0 +1,214 @@
+"""The tasks of a worker: plan, compile or time a configuration. Tasks and answers are bytes.
+
+Handlers return every error as an answer: an exception that cannot be unpickled on the other side
+would break the whole pool.
+"""
+
+import hashlib
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+import msgspec
+
+from irlens.artifacts import memo
+from irlens.compiler import KernelSource, Request, capture, find_kernel
+from irlens.compiler.compilation import measure
+from irlens.compiler.planning import Plan, plan
+from irlens.compiler.sources.lookup import samples_folder
+from irlens.compiler.toolchains.interpreters import CompilerDiedError
+from irlens.figures import SWEEP_FIGURES
+from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.report import Finding, LimitName, Pipeline, Report
+from irlens.model.sweep import Depth, FigureValue, Outcome, Timing
+from irlens.report import inspect
+from irlens.rules import cannot_launch
+from irlens.version import VERSION
+
+#: Runs a task: encoded task in, encoded answer out.
+Handler: TypeAlias = Callable[[bytes], bytes]
+T = TypeVar("T")
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker is to do.
+
+    Attributes:
+        requests: One request, or all of them for planning.
+        content: sha256 of the kernel's file on the machine that runs the sweep.
+        version: irlens's version there.
+    """
+
+    requests: list[Request]
+    content: str
+    version: str = VERSION
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of one configuration; see ``irlens.model.sweep.Trial`` for the fields."""
+
+    outcome: Outcome
+    reason: str = ""
+    hint: str = ""
+    figures: dict[str, FigureValue] | None = None
+    limited_by: list[LimitName] = []
+    pipelines: list[Depth] = []
+    findings: list[Finding] = []
+
+
+class Failure(msgspec.Struct, frozen=True, tag="trouble"):
+    """Why a task could not be run at all; see ``IrlensError``."""
+
+    message: str
+    hint: str | None
+
+
+class Planned(msgspec.Struct, frozen=True, tag="planned"):
+    """The answer of ``run_plan``."""
+
+    plan: Plan
+
+
+class Compiled(msgspec.Struct, frozen=True, tag="done"):
+    """The answer of ``run_compile``."""
+
+    result: Result
+
+
+class Timed(msgspec.Struct, frozen=True, tag="timed"):
+    """The answer of ``run_timing``."""
+
+    timing: Timing
+
+
+Answer: TypeAlias = Planned | Compiled | Timed
+
+
+def encode_task(source: KernelSource, requests: Sequence[Request]) -> bytes:
+    """Return a task with requests of one kernel.
+
+    The kernel's name is one that other processes and machines resolve: a sample, which every
+    installation has, goes by its name, another kernel by its path.
+    """
+    place = str(source.path)
+    if source.path.parent == samples_folder().resolve():
+        place = source.path.stem
+    kernel = f"{place}:{source.function}"
+    return msgspec.msgpack.encode(
+        Task(
+            requests=[msgspec.structs.replace(each, kernel=kernel) for each in requests],
+            content=hashlib.sha256(source.content).hexdigest(),
+        )
+    )
+
+
+def run_plan(task: bytes) -> bytes:
+    """Return every variant that the task's requests ask for: ``Planned`` or ``Failure``."""
+    return _run(task, lambda requests: Planned(plan(requests)))
+
+
+def run_compile(task: bytes) -> bytes:
+    """Compile and inspect the task's single request: ``Compiled`` or ``Failure``."""
+    return _run(task, lambda requests: Compiled(_compile(requests[0])))
+
+
+def run_timing(task: bytes) -> bytes:
+    """Launch the task's single request repeatedly: ``Timed`` or ``Failure``."""
+    return _run(task, lambda requests: Timed(measure(requests[0])))
+
+
+def decode_answer(answer: bytes, kind: type[T]) -> T:
+    """Return an answer of the expected kind.
+
+    Raises:
+        IrlensError: It is a ``Failure``.
+    """
+    decoded = msgspec.msgpack.decode(answer, type=Answer | Failure)
+    if isinstance(decoded, Failure):
+        raise IrlensError(decoded.message, hint=decoded.hint)
+    if not isinstance(decoded, kind):
+        raise TypeError(f"a {type(decoded).__name__}, not a {kind.__name__}")
+    return decoded
+
+
+def _run(encoded: bytes, work: Callable[[list[Request]], Answer]) -> bytes:
+    try:
+        task = msgspec.msgpack.decode(encoded, type=Task)
+        _check(task)
+        answer: Answer | Failure = work(task.requests)
+    except IrlensError as error:
+        answer = Failure(error.message, error.hint)
+    except Exception as error:  # a bug of irlens in one configuration must not end the sweep
+        answer = Failure(f"irlens failed: {type(error).__name__}: {error}", "please report it")
+    return msgspec.msgpack.encode(answer)
+
+
+def _check(task: Task) -> None:
+    """Raise ``IrlensError`` where this worker has another irlens or another kernel."""
+    here = socket.gethostname()
+    if task.version != VERSION:
+        raise IrlensError(
+            f"the worker on {here} has irlens {VERSION}, the sweep {task.version}",
+            hint="install the same version on every worker",
+        )
+    kernel = task.requests[0].kernel
+    path, _, _ = kernel.rpartition(":")
+    if "/" in path and not Path(path).is_file():
+        raise IrlensError(
+            f"the worker on {here} has no file {path}",
+            hint="put the kernel under the same path on every worker",
+        )
+    if hashlib.sha256(find_kernel(kernel).content).hexdigest() != task.content:
+        raise IrlensError(
+            f"the worker on {here} has a different {path}",
+            hint="update its file, and do not edit it during the sweep",
+        )
+
+
+def _compile(request: Request) -> Result:
+    try:
+        captures = capture(request)
+    except CompilerDiedError as error:
+        return Result(outcome="died", reason=error.message, hint=error.hint or "")
+    except CaptureError as error:
+        return from_error(error)
+    if len(captures) != 1:
+        return from_error(CaptureError(f"{len(captures)} configurations instead of one"))
+    return from_report(memo.report_of(captures[0], lambda: inspect(captures[0])))
+
+
+def from_error(error: IrlensError) -> Result:
+    """Return the result of a configuration that cannot be compiled or read."""
+    return Result(outcome="failed", reason=error.message, hint=error.hint or "")
+
+
+def from_report(report: Report) -> Result:
+    """Return the result of a configuration that compiles."""
+    occupancy = report.occupancy
+    refused = [each for each in report.findings if each.code == cannot_launch.CODE]
+    outcome: Outcome = "unknown"
+    reason = report.unknown.get("occupancy", "")
+    if occupancy is not None:
+        outcome = "fits" if occupancy.launchable else "does not fit"
+        reason = "; ".join(finding.message for finding in refused)
+    values = {name: figure.read(report) for name, figure in SWEEP_FIGURES.items()}
+    return Result(
+        outcome=outcome,
+        reason=reason,
+        hint=refused[0].hint if refused else "",
+        figures=msgspec.convert(values, dict[str, FigureValue]),
+        limited_by=occupancy.limited_by if occupancy is not None and occupancy.launchable else [],
+        pipelines=[_depth(pipeline) for pipeline in report.pipelines],
+        findings=report.findings,
+    )
+
+
+def _depth(pipeline: Pipeline) -> Depth:
+    return Depth(
+        place=str(pipeline.source or pipeline.loop),
+        kind=pipeline.kind,
+        requested=pipeline.requested_stages,
+        achieved=pipeline.achieved_stages,
+        verdict=pipeline.verdict,
+    )
