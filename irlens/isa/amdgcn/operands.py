@@ -101,7 +101,7 @@ def _operation(code: str) -> Operation | None:
             if _is_modifier(word, leads=index == 0):
                 modifiers.append(word)
             else:
-                operands.append(Operand(word, _registers(word)))
+                operands.append(Operand(word, register_ranges(word)))
     return Operation(mnemonic, tuple(operands), tuple(modifiers))
 
 
@@ -113,7 +113,8 @@ def _is_modifier(word: str, *, leads: bool) -> bool:
     return _MODIFIER.fullmatch(word) is not None and not (register and register["file"])
 
 
-def _registers(text: str) -> tuple[RegisterRange, ...]:
+def register_ranges(text: str) -> tuple[RegisterRange, ...]:
+    """Return the registers that a text names, in order."""
     return tuple(_range(match) for match in _REGISTER.finditer(text))
 
 

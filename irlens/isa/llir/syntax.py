@@ -9,7 +9,7 @@ from irlens.isa.syntax import STRING, Flow, Lexicon, Line, Scope, Syntax, Word, 
 
 #: The name of a value, a block or a function, without its sign.
 IDENTIFIER = rf"{STRING}|[\w$.-]++"
-_LABEL = re.compile(rf"(?P<name>{IDENTIFIER}):")
+LABEL = re.compile(rf"(?P<name>{IDENTIFIER}):")
 _DEFINE = re.compile(rf"define\b[^@]*+@(?P<name>{IDENTIFIER})")
 _DECLARATION = re.compile(r"declare |attributes #\d++ = |!\d++ = ")
 #: Nodes that only debug information uses, and what else names files and the module.
@@ -19,7 +19,9 @@ _NO_CODE = re.compile(
 _TERMINATOR = re.compile(r"\s++(?:(?:br|ret|unreachable|indirectbr)\b|\])")
 #: The cases of a switch stand on lines of their own, between brackets.
 _CASE = re.compile(r"\s++(?:switch\b|i\d++ -?\d++, label )")
-_RESULT = re.compile(rf"\s*+%(?:{IDENTIFIER}) = ")
+RESULT = re.compile(rf"\s*+%(?:{IDENTIFIER}) = ")
+#: A value, or a string, which holds none.
+VALUE = re.compile(rf"%(?P<name>{IDENTIFIER})|{STRING}")
 #: Columns at which a declaration names what it declares: "!7 = ", "attributes #0 = ".
 _DECLARED = frozenset({0, len("attributes ")})
 
@@ -51,7 +53,7 @@ class LlirSyntax(Syntax):
     def cut(self, line: str) -> Line:
         """Split a line; a label, written "12:", gets the name by which it is branched to."""
         cut = self.lexicon.cut(line)
-        label = _LABEL.match(line) if line[0] != " " else None
+        label = LABEL.match(line) if line[0] != " " else None
         if label is None or not cut.skeleton:
             return cut
         return cut._replace(skeleton="%:", words=[Word(f"%{label['name']}", label.span("name"))])
@@ -74,15 +76,15 @@ class LlirSyntax(Syntax):
     def flow(self, line: str) -> Flow:
         """Return what a line does to control flow."""
         if line[0] != " ":
-            return "label" if _LABEL.match(line) else ""
+            return "label" if LABEL.match(line) else ""
         return "branch" if _CASE.match(line) else "jump" if _TERMINATOR.match(line) else ""
 
     def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
         """Return for each name whether it is a label, a result, a parameter or a declaration."""
         if line[0] in " %":
-            first = _RESULT.match(line) is not None
+            first = RESULT.match(line) is not None
             return [first, *[False] * (len(words) - 1)]
-        if _LABEL.match(line):
+        if LABEL.match(line):
             return [True] * len(words)
         if line.startswith("define "):
             return [word.text[0] == "%" for word in words]

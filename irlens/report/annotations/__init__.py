@@ -89,9 +89,9 @@ def occurrences(capture: Capture, stage: str, name: str, *, line: int | None = N
         ArtifactError: It is broken.
         ToolError: It has to be disassembled, and the disassembler is missing or failed.
     """
-    from irlens.report.annotations import names
+    from irlens.report.annotations.occurrences import find_occurrences
 
-    return names.occurrences(stage, read_stage(capture, stage), name, line)
+    return find_occurrences(stage, read_stage(capture, stage), name, line)
 
 
 def read_stage(capture: Capture, stage: str) -> str:
