@@ -196,7 +196,8 @@ def _sass(text: str) -> _Finder:
 
     def register_set(name: str) -> int:
         named = operand(name)
-        return bits(named.registers[0]) if named.kind == "register" else 0
+        is_register = named.kind == "register" and name[0].isalpha()  # "!P0" is no name
+        return bits(named.registers[0]) if is_register else 0
 
     index = _MachineIndex(register_set)
     sections: dict[str, int] = {}
