@@ -3,8 +3,8 @@
 The only layer that imports Triton and PyTorch, and only once something has to be compiled.
 """
 
-from irlens.compiler.calls.values import parse_value
-from irlens.compiler.compilation import capture, capture_entries, is_stored
+from irlens.compiler.calls.argument_values import parse_value
+from irlens.compiler.compile_request import capture, capture_entries, is_stored
 from irlens.compiler.local_gpu import Device, find_device
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource, find_kernel, read_file

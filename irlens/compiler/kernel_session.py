@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.calls.binding import Call, require_values, resolve
-from irlens.compiler.calls.values import Argument
 from irlens.compiler.compiler_output import redirect_output
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import KernelSource

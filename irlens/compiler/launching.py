@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from irlens.compiler import triton_compat
-from irlens.compiler.calls.values import Argument
+from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.local_gpu import FunctionFacts, nvidia_function
 from irlens.compiler.reference import Reference
 from irlens.compiler.sources.description import Description

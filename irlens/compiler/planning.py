@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from irlens.compiler.calls.values import manifest_value
+from irlens.compiler.calls.argument_values import manifest_value
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.kernel_session import KernelSession, open_kernel
 from irlens.compiler.request import Request

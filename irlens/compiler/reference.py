@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from irlens.compiler.calls.values import Argument, Tensor, tensor_of
+from irlens.compiler.calls.argument_values import Argument, Tensor, tensor_of
 from irlens.compiler.sources.description import Description
 from irlens.model.errors import CaptureError
 

@@ -27,7 +27,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             override the description and every ``@triton.autotune`` configuration. A dtype is
             "tl.float16".
         args: Run-time arguments or sizes by name, overriding the description: a number, or text
-            in the syntax of ``values.parse_argument``.
+            in the syntax of ``argument_values.parse_argument``.
         grid: CTAs in x, y and z, numbers or expressions, overriding the description.
         run: Also launch the kernel on the local GPU.
         triton: The Triton that compiles: a version ("3.7.1"), or the path of a Python interpreter

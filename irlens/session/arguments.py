@@ -12,10 +12,15 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from irlens import gpus
+from irlens.compiler.calls.argument_values import (
+    format_value,
+    manifest_value,
+    parse_argument,
+    parse_value,
+)
 from irlens.compiler.calls.binding import Call, evaluate_grid
 from irlens.compiler.calls.dtypes import DTYPES, Dtype, dtype_of
 from irlens.compiler.calls.expressions import evaluate
-from irlens.compiler.calls.values import format_value, manifest_value, parse_argument, parse_value
 from irlens.compiler.sources.description import Description
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.compiler import Request, find_kernel, known_files, parse_value
-from irlens.compiler.calls.values import format_value
+from irlens.compiler.calls.argument_values import format_value
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue

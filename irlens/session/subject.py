@@ -40,7 +40,7 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
         self,
     ) -> Iterator[tuple[str | None, dict[str, ConstexprValue], dict[str, ConstexprValue]]]:
         """Yield target, settings and arguments of every combination, the last option fastest."""
-        from irlens.compiler.calls.values import parse_value
+        from irlens.compiler.calls.argument_values import parse_value
 
         for target, settings, args in self.as_written():
             yield target, {name: parse_value(value) for name, value in settings.items()}, dict(args)

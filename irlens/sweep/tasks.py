@@ -14,7 +14,7 @@ import msgspec
 
 from irlens.artifacts import memo
 from irlens.compiler import KernelSource, Request, capture, find_kernel
-from irlens.compiler.compilation import measure
+from irlens.compiler.compile_request import measure
 from irlens.compiler.planning import Plan, plan
 from irlens.compiler.sources.lookup import samples_folder
 from irlens.compiler.toolchains.interpreters import CompilerDiedError

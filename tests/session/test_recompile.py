@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from irlens import gpus as arch
 from irlens.artifacts.load import load
 from irlens.compiler import Request, parse_value
-from irlens.compiler.calls.values import format_value
+from irlens.compiler.calls.argument_values import format_value
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError

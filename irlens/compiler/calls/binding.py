@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from irlens.compiler.calls.argument_values import Argument, Descriptor, parse_argument
 from irlens.compiler.calls.expressions import UnknownSizeError, evaluate
-from irlens.compiler.calls.values import Argument, Descriptor, parse_argument
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description
 from irlens.model.config import ConstexprValue

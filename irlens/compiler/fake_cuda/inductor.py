@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from irlens.compiler.fake_cuda import Deviations
-from irlens.compiler.fake_cuda.constants import (
+from irlens.compiler.fake_cuda.graph_constants import (
     fold_constants,
     fold_on_cpu,
     hash_constants,

@@ -66,7 +66,7 @@ def _execute(command: dict[str, Any]) -> dict[str, Any]:
 
 def _compile(requests: list[Any], triton: str) -> str:
     """Compile the only request; return the store's directory of the captures."""
-    from irlens.compiler.compilation import compile_here
+    from irlens.compiler.compile_request import compile_here
 
     return str(compile_here(requests[0], triton))
 

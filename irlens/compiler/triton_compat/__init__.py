@@ -5,20 +5,19 @@ constexpr handling and cache entries are Triton's. Only the driver underneath is
 that needs no GPU.
 """
 
-from irlens.compiler.triton_compat.arguments import placeholders, with_descriptors
-from irlens.compiler.triton_compat.compiling import (
-    Compiled,
-    benchmark,
-    compile_variant,
-    private_cache,
-    scratch_from,
-)
 from irlens.compiler.triton_compat.drivers import (
     LoadedFacts,
     compile_only,
     install_stub_driver,
     option_defaults,
     toolkit_version,
+)
+from irlens.compiler.triton_compat.execution import (
+    Compiled,
+    benchmark,
+    compile_variant,
+    private_cache,
+    scratch_from,
 )
 from irlens.compiler.triton_compat.jit import (
     Kernel,
@@ -28,6 +27,7 @@ from irlens.compiler.triton_compat.jit import (
     variants,
 )
 from irlens.compiler.triton_compat.launch_hooks import watch_launches
+from irlens.compiler.triton_compat.tensors import placeholders, with_descriptors
 
 __all__ = [
     "Compiled",

@@ -20,7 +20,7 @@ from triton.backends.nvidia.compiler import get_ptxas_version
 from triton.compiler.compiler import make_backend
 from triton.runtime.autotuner import Autotuner
 
-from irlens.compiler.triton_compat.compiling import current_allocator
+from irlens.compiler.triton_compat.execution import current_allocator
 from irlens.compiler.triton_compat.jit import Values
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError, UnknownNameError

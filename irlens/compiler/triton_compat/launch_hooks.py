@@ -12,8 +12,8 @@ from triton.compiler.compiler import CompiledKernel
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction, MockTensor
 
+from irlens.compiler.calls.argument_values import Descriptor, Tensor, manifest_value
 from irlens.compiler.calls.dtypes import DTYPES
-from irlens.compiler.calls.values import Descriptor, Tensor, manifest_value
 from irlens.compiler.capture_files import Launch
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat.jit import Values, manifest_values

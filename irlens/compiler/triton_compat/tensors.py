@@ -8,7 +8,7 @@ from typing import Any
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from irlens.compiler.calls.values import Argument, Descriptor, Tensor, tensor_of
+from irlens.compiler.calls.argument_values import Argument, Descriptor, Tensor, tensor_of
 from irlens.compiler.triton_compat.jit import Kernel, Values
 from irlens.model.errors import CaptureError
 

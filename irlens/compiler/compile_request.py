@@ -11,8 +11,8 @@ import msgspec
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
+from irlens.compiler.calls.argument_values import Argument, manifest_value
 from irlens.compiler.calls.binding import bind, evaluate_grid
-from irlens.compiler.calls.values import Argument, manifest_value
 from irlens.compiler.capture_files import copy_artifacts, copy_sources, sha256, write_manifest
 from irlens.compiler.kernel_session import KernelSession, open_kernel
 from irlens.compiler.request import Request, store_key

@@ -12,7 +12,7 @@ from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, IrlensError
 
-GLUON = Path(__file__).parents[1] / "data" / "gluon"
+GLUON = Path(__file__).parents[2] / "data" / "gluon"
 COPY, SCALE = f"{GLUON / 'copying.py'}:copy", f"{GLUON / 'copying.py'}:scale"
 DEFAULTS = tuple(map(int, importlib.metadata.version("triton").split(".")[:2])) >= (3, 5)
 

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.compiler.calls.dtypes import DTYPES, dtype_of
-from irlens.compiler.calls.expressions import evaluate
-from irlens.compiler.calls.values import (
+from irlens.compiler.calls.argument_values import (
     Descriptor,
     Tensor,
     manifest_value,
     parse_argument,
     parse_value,
 )
+from irlens.compiler.calls.dtypes import DTYPES, dtype_of
+from irlens.compiler.calls.expressions import evaluate
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 

@@ -8,15 +8,7 @@ import msgspec
 import pytest
 import triton
 
-from irlens.compiler import (
-    Request,
-    capture,
-    capture_entries,
-    is_stored,
-)
-from irlens.compiler import (
-    triton_compat as triton_door,
-)
+from irlens.compiler import Request, capture, capture_entries, is_stored, triton_compat
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, Target
@@ -104,7 +96,7 @@ def test_the_compiler_is_hashed_only_for_a_cache_that_others_use(
     hashed = iter(["once", "again"])
     monkeypatch.setattr(place, "triton_key", lambda: next(hashed))
     assert capture_entries(Request(kernel="vector_add", target=sm_90))
-    with triton_door.private_cache(tmp_path / "private"):
+    with triton_compat.private_cache(tmp_path / "private"):
         assert place.triton_key() == triton_version()
         triton.knobs.cache.dir = str(tmp_path / "shared")  # as a kernel's file may do
         assert place.triton_key() == "once"
@@ -320,3 +312,27 @@ def test_a_descriptor_that_the_hardware_does_not_take_is_named(
     with pytest.raises(CaptureError, match=re.escape(told)) as caught:
         capture(Request(kernel=str(DESCRIBED), target=sm_90, args={"a_desc": argument}))
     assert "a_desc: " in caught.value.message
+
+
+def test_a_capture_is_handed_out_as_the_record_that_all_share(sm_90: Target) -> None:
+    (found,) = capture(
+        Request(kernel="softmax", target=sm_90, sm_count=132, settings={"num_stages": 3})
+    )
+    assert found.kernel == "softmax_kernel"
+    assert found.target == sm_90
+    assert list(found.stages) == ["source", "ttir", "ttgir", "llir", "ptx", "cubin"]
+    assert (found.config.num_warps, found.config.num_stages) == (8, 3)
+    assert found.config.constexprs == {"BLOCK_SIZE": 1024, "num_stages": 3}
+    assert found.config.grid == (1056, 1, 1)
+    assert found.metadata is not None
+    assert found.metadata.shared == 8_224
+
+
+def test_a_stored_capture_that_lost_its_files_is_said(sm_90: Target) -> None:
+    request = Request(kernel="vector_add", target=sm_90)
+    (entry,) = capture_entries(request)
+    for path in entry.glob("vector_add_kernel.*"):
+        path.unlink()
+    with pytest.raises(CaptureError, match="is broken") as raised:
+        capture(request)
+    assert raised.value.hint == f"delete {Path(entry).parent}"

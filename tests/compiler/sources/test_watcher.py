@@ -16,7 +16,7 @@ from irlens.compiler.sources.watcher import SourceWatcher
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError
 
-SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLES = Path(__file__).parents[3] / "samples"
 KERNEL = "@triton.jit\ndef k(x):\n    pass\n"
 #: Seconds after which a save counts as not noticed.
 PATIENCE = 60.0
