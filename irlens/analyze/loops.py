@@ -1,6 +1,6 @@
 """The loops of a function in machine-level code, for every dialect."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic
 
 import msgspec
@@ -43,6 +43,28 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True):
         """Instructions of a loop, without those of its inner loops."""
         for block in self.forest.loops[loop].own:
             yield from self.block(block)
+
+    def innermost(self, matters: Callable[[I_co], bool]) -> list[int]:
+        """Return the innermost loops with an instruction of interest of their own.
+
+        A loop around such a loop (over the tiles of a persistent kernel, say) is left out,
+        whatever it does itself.
+        """
+        below = [False] * len(self.forest.loops)
+        chosen = []
+        for index in reversed(range(len(below))):
+            inside = any(below[child] for child in self.forest.loops[index].children)
+            below[index] = inside or any(map(matters, self.own(index)))
+            if below[index] and not inside:
+                chosen.append(index)
+        return chosen[::-1]
+
+    def around(self, block: int) -> Iterator[int]:
+        """Yield the loops around a block, innermost first."""
+        loop = self.forest.innermost[block]
+        while loop is not None:
+            yield loop
+            loop = self.forest.loops[loop].parent
 
     def locations(self, loop: int) -> tuple[SourceLocation, ...]:
         """Where the debug information puts the branch back: at the ``for``.

@@ -23,7 +23,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.isa.mlir import Module, Operation
-from irlens.model.source import SourceLocation
+from irlens.model.source import SourceLocation, user_frame
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
 
@@ -171,5 +171,4 @@ def _lines(location: Chain) -> tuple[tuple[str, int], ...]:
 
 def user_line(operation: Operation) -> SourceLocation | None:
     """Return the innermost frame of an operation that is in the kernel's own file."""
-    frames = operation.location
-    return next((frame for frame in frames if frame.file == frames[-1].file), None)
+    return user_frame(operation.location)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from irlens.analyze.loops import Loops
-from irlens.analyze.pipelines.loops import FunctionLoops
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.isa.ptx.control import BRANCHES
 from irlens.isa.sass import Instruction
 

@@ -9,6 +9,9 @@ from typing import TypeAlias
 
 import msgspec
 
+#: Stands for "no bound": larger than any count of groups or bytes.
+UNBOUNDED = 1 << 62
+
 
 class Copy(msgspec.Struct, frozen=True):
     """One copy instruction.

@@ -1,7 +1,7 @@
-"""The text of a capture's stages, line by line with what is known of each line, as records.
+"""Records of the text of a capture's stages with what is known of each line.
 
-A stage may have a hundred thousand lines, so that what is known of them is kept in columns: lists
-that are as long as the text has lines, and tables that they point into.
+A stage may have a hundred thousand lines, so annotations are columns: lists as long as the text,
+and tables that they point into.
 """
 
 from collections.abc import Sequence
@@ -17,24 +17,24 @@ PipelineRole: TypeAlias = Literal["copy", "commit", "wait"]
 
 
 class PipelineMark(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that is part of a software pipeline.
+    """The annotation of a line that is part of a software pipeline.
 
     Attributes:
         line: 1-based line of the stage.
-        role: What it does. A "copy" is whatever goes on by itself: an asynchronous copy into
-            shared memory or out of it, a load that runs ahead, a matrix product of wgmma or
-            tcgen05, a load from tensor memory or a store to it. Of a TMA pipeline "commit" is
-            the barrier's expectation of bytes; of NVIDIA's loads to registers, which nothing
-            waits for explicitly, "wait" is the first use. What goes on and closes its group in
-            one (``HGMMA`` with gsb0; bulk stores and products in ttgir) is a "commit".
-        pipeline: Which of ``Report.pipelines`` it belongs to, from 0; ``None`` where it belongs
-            to none that the report tells of, or it is not known to which.
-        partners: 1-based lines, ascending: of a copy the commits that close its group (the waits
-            that retire it, where nothing is committed), of a commit the waits that retire it, of
-            a wait what it retires. On some path: a wait in a loop retires what was committed
-            before the loop and in it. Empty where that is not known.
-        serialized: Whether the assembler undid it: there is a wait behind every matrix product,
-            whatever is written here.
+        role: The line's role. A "copy" is any asynchronous operation: a copy into shared memory
+            or out of it, a load that runs ahead, a matrix product of wgmma or tcgen05, a load
+            from tensor memory or a store to it. In a TMA pipeline, "commit" announces bytes to
+            the barrier. For NVIDIA's loads to registers, which have no explicit wait, "wait" is
+            the first use. An operation that closes its own group (``HGMMA`` with gsb0; bulk
+            stores and products in ttgir) is a "commit".
+        pipeline: Index into ``Report.pipelines``; ``None`` if the line belongs to none of them,
+            or if that is unknown.
+        partners: 1-based lines, ascending: for a copy the commits that close its group (or the
+            waits that retire it, without a commit), for a commit the waits that retire it, for a
+            wait what it retires. On some path: a wait in a loop retires what was committed before
+            the loop and in it. Empty if unknown.
+        serialized: Whether ptxas serialized it: the machine code waits after every matrix
+            product, whatever this stage says.
     """
 
     line: int
@@ -44,32 +44,32 @@ class PipelineMark(msgspec.Struct, frozen=True, kw_only=True):
     serialized: bool = False
 
 
-#: What goes on by itself in pipelines that do not copy.
-_UNDER_WAY: dict[str | None, str] = {
+#: The asynchronous operations of pipelines that do not copy.
+_OPERATIONS: dict[str | None, str] = {
     "wgmma": "product", "tcgen05": "product", "register": "load",
 }  # fmt: skip
 
 
 def role_word(mark: PipelineMark, pipelines: Sequence[Pipeline]) -> str:
-    """Return what a mark's line does, in a word: "product" for a copy that is none.
+    """Return the role of a line in one word; the "copy" of a matrix pipeline is a "product".
 
     Args:
-        mark: The mark.
-        pipelines: Those that marks belong to.
+        mark: The line's annotation.
+        pipelines: The report's.
     """
     known = mark.pipeline is not None and mark.pipeline < len(pipelines)
     kind = pipelines[mark.pipeline or 0].kind if known else None
-    return _UNDER_WAY.get(kind, mark.role) if mark.role == "copy" else mark.role
+    return _OPERATIONS.get(kind, mark.role) if mark.role == "copy" else mark.role
 
 
 class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
     """A loop's lines.
 
     Attributes:
-        first: 1-based line on which it begins: of its header, if nothing of it stands before that.
-        last: 1-based line of its end, as a rule the branch back or the closing brace.
+        first: 1-based first line: that of the header, unless parts of the loop precede it.
+        last: 1-based last line, usually of the branch back or the closing brace.
         depth: 1 for an outermost loop.
-        source: The ``for`` in Python, if it is known.
+        source: The ``for`` in Python, if known.
     """
 
     first: int
@@ -85,14 +85,13 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
         stage: "ttir", "ttgir", "llir", "ptx", "amdgcn", "sass", "metadata" or "source".
         text: The text; its lines are ``text.splitlines()`` by newline alone.
         chains: The distinct chains of source lines, innermost inlined function first.
-        chain: Per line an index into ``chains``; -1 for a line that is no instruction or has no
-            source.
-        live: Per line the live 32-bit registers per thread at its instruction; -1 where there is
-            none. Empty where the stage's liveness is not computed (ttir, ttgir, llir) or failed.
+        chain: Per line an index into ``chains``; -1 for a line without an instruction or source.
+        live: Per line the live 32-bit registers per thread at its instruction; -1 without one.
+            Empty where the stage's liveness is not computed (ttir, ttgir, llir) or failed.
         peak: The largest of ``live``, ``None`` if that is empty.
         loops: The loops, outer before inner.
-        marks: Lines that are part of a software pipeline, in ascending order.
-        problem: Why chains, live or loops are missing where they could be expected; empty if not.
+        marks: Annotations of the lines in a software pipeline, in ascending order.
+        problem: Why chains, live or loops are missing where they are expected; empty otherwise.
         note: Why marks are ``serialized``; empty if none is.
     """
 
@@ -107,17 +106,25 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     note: str = ""
 
+    @classmethod
+    def unannotated(cls, stage: str, text: str) -> "StageListing":
+        """Return a stage's text of whose lines nothing is known."""
+        blank = cls(
+            stage=stage, text=text, chains=[], chain=[], live=[], peak=None, loops=[], marks=[]
+        )
+        return msgspec.structs.replace(blank, chain=[-1] * len(blank.lines))
+
     @property
     def lines(self) -> list[str]:
         """The text, line by line."""
-        found = self.text.split("\n")
-        if not found[-1]:
-            found.pop()
-        return found
+        lines = self.text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        return lines
 
 
 class Occurrences(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a name of a stage stands: an SSA value, a register or a label.
+    """Where a name of a stage occurs: an SSA value, a register or a label.
 
     Attributes:
         name: As written.

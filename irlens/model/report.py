@@ -24,6 +24,8 @@ SCHEMA = 1
 PipelineKind: TypeAlias = Literal[
     "cp.async", "tma", "wgmma", "tcgen05", "register", "direct-to-lds"
 ]
+#: The mechanisms that overlap matrix products; the others overlap copies.
+COMPUTE_KINDS: frozenset[PipelineKind] = frozenset({"wgmma", "tcgen05"})
 Verdict: TypeAlias = Literal["pipelined", "shallower", "not pipelined", "unknown"]
 Severity: TypeAlias = Literal["error", "warning", "note"]
 #: The most severe first.

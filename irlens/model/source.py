@@ -32,3 +32,15 @@ class SourceLocation(msgspec.Struct, frozen=True, order=True, omit_defaults=True
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+
+def user_frame(frames: tuple[SourceLocation, ...]) -> SourceLocation | None:
+    """Return the innermost frame in the kernel's own file; ``None`` without frames.
+
+    The outermost frame is in that file. Code of a helper next to the kernel has its own line
+    there, and code of a library the line that calls the library.
+
+    Args:
+        frames: Where an instruction or a loop comes from, innermost frame first.
+    """
+    return next((frame for frame in frames if frame.file == frames[-1].file), None)

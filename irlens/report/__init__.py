@@ -11,10 +11,12 @@ from irlens.analyze import shared_memory, ttgir_loads
 from irlens.analyze.facts import Facts, Provenance
 from irlens.analyze.mix import instruction_mix
 from irlens.analyze.mlir_loops import requested_stages
-from irlens.analyze.pipelines import find_pipelines, warp_groups
-from irlens.analyze.pipelines.repeated import source_bytes
-from irlens.analyze.pipelines.serialized import find_serialized
-from irlens.analyze.pipelines.warp_groups import Specialization
+from irlens.analyze.pipelines import find_pipelines, warp_specialization
+from irlens.analyze.pipelines.distinct_bytes import source_bytes
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import PtxKernel
+from irlens.analyze.pipelines.warp_specialization import Specialization
+from irlens.analyze.pipelines.wgmma import find_serialized
 from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand
 from irlens.analyze.spills import find_spills
 from irlens.analyze.tensor_memory import with_tensor_memory
@@ -141,7 +143,6 @@ def _pipelines(
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:
         from irlens.analyze.pipelines import amdgcn as amd_pipelines
-        from irlens.analyze.pipelines.source_iterations import against_source
 
         provenance.known("amdgcn, loads followed to their waits and uses", "pipelines")
         pipelines = amd_pipelines.find_pipelines(
@@ -150,18 +151,18 @@ def _pipelines(
             requested=requested,
             of_source=source_bytes(loads),
         )
-        return against_source(pipelines, loads, parsed.ttgir)
+        return amd_pipelines.against_source(pipelines, loads, parsed.ttgir)
     if parsed.ptx is None:
         provenance.missing(NO_ASSEMBLY, "pipelines")
         return []
     pipelines = find_pipelines(
-        parsed.ptx,
-        parsed.flows["ptx"],
-        threads_per_cta=threads or parsed.ptx.threads_per_cta,
-        requested=requested,
-        serialized=serialized,
-        specialization=specialization,
-        of_source=source_bytes(loads),
+        PtxKernel(
+            loops=analyze_loops(parsed.ptx, parsed.flows["ptx"], specialization),
+            requested=requested,
+            threads_per_cta=threads or parsed.ptx.threads_per_cta,
+            serialized=serialized,
+            of_source=source_bytes(loads),
+        )
     )
     origin = "ptx, copies, commits and waits followed along the control flow"
     if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in pipelines):
@@ -174,10 +175,10 @@ def _specialization(parsed: Parsed, provenance: Provenance) -> Specialization | 
     if parsed.ptx is None:
         if parsed.amdgcn is None:
             provenance.missing(NO_ASSEMBLY, "warp_groups")
-        elif parsed.ttgir is not None and warp_groups.is_specialized(parsed.ttgir):
-            provenance.missing(warp_groups.NO_PTX, "warp_groups")
+        elif parsed.ttgir is not None and warp_specialization.is_specialized(parsed.ttgir):
+            provenance.missing(warp_specialization.NO_PTX, "warp_groups")
         return None
-    specialization = warp_groups.find(parsed.ptx, parsed.flows["ptx"], parsed.ttgir)
+    specialization = warp_specialization.find(parsed.ptx, parsed.flows["ptx"], parsed.ttgir)
     if specialization is not None and specialization.reason:
         provenance.missing(specialization.reason, "warp_groups")
     elif specialization is not None:

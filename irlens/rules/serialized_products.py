@@ -38,10 +38,10 @@ in `backends/nvidia/bin`, and beside it `ptxas-blackwell`, which reads newer PTX
 from collections.abc import Iterable, Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.pipelines.loops import loop_source
 from irlens.isa.ptx import Function, Instruction
 from irlens.isa.ptx.registers import access
 from irlens.model.report import Finding, Severity
+from irlens.model.source import user_frame
 
 CODE = "IRL404"
 NAME = "serialized-products"
@@ -53,7 +53,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     if facts.ptx is None or not facts.serialized:
         return
     products = [i for i in facts.ptx.instructions if i.name.startswith("wgmma.mma_async")]
-    source = loop_source(products[0].locations)
+    source = user_frame(products[0].locations)
     place = source or f"ptx:{products[0].line}"
     yield Finding(
         code=CODE,

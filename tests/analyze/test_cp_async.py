@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import cp_async
-from irlens.analyze.pipelines.describe import IRREDUCIBLE
-from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel
 from irlens.isa.ptx import parse
 from irlens.model.report import Pipeline
 from irlens.model.source import SourceLocation
@@ -19,9 +19,11 @@ def find(text: str, requested: int | None = None, threads: int | None = None) ->
     found = []
     for kernel in parse(text).kernels:
         found += cp_async.find(
-            analyze_loops(kernel, cfg.build(kernel)),
-            threads_per_cta=threads or kernel.threads_per_cta,
-            requested=lambda _: requested,
+            PtxKernel(
+                loops=analyze_loops(kernel, cfg.build(kernel)),
+                threads_per_cta=threads or kernel.threads_per_cta,
+                requested=lambda _: requested,
+            )
         )
     return found
 
@@ -110,7 +112,7 @@ class TestTriton:
             return 7
 
         (pipeline,) = cp_async.find(
-            analyze_loops(kernel, cfg.build(kernel)), threads_per_cta=None, requested=requested
+            PtxKernel(loops=analyze_loops(kernel, cfg.build(kernel)), requested=requested)
         )
         assert asked == [(SourceLocation("softmax.py", 22, 57),)]
         assert pipeline.verdict == "shallower"
@@ -126,9 +128,11 @@ class TestHandWritten:
         module = parse((DATA / "buffers.ptx").read_text())
         return {
             kernel.name: cp_async.find(
-                analyze_loops(kernel, cfg.build(kernel)),
-                threads_per_cta=128,
-                requested=lambda _: None,
+                PtxKernel(
+                    loops=analyze_loops(kernel, cfg.build(kernel)),
+                    threads_per_cta=128,
+                    requested=lambda _: None,
+                )
             )
             for kernel in module.kernels
         }

@@ -10,7 +10,8 @@ import pytest
 from irlens.analyze import cfg
 from irlens.analyze.mlir_loops import Loop, find_loops, requested_stages
 from irlens.analyze.pipelines.cp_async import find
-from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.isa import ptx
 from irlens.isa.mlir import parse
 from irlens.model.source import SourceLocation
@@ -143,7 +144,7 @@ def test_what_was_asked_is_what_the_ptx_of_an_h200_does() -> None:
         )
         for function in ptx.parse(files["ptx"]).functions:
             loops = analyze_loops(function, cfg.build(function))
-            for found in find(loops, threads_per_cta=None, requested=requested):
+            for found in find(PtxKernel(loops=loops, requested=requested)):
                 if found.achieved_stages is not None:
                     assert found.requested_stages == found.achieved_stages, name
                     compared += 1

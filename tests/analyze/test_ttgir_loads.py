@@ -12,7 +12,8 @@ from irlens import gpus as arch
 from irlens.analyze import cfg, shared_memory, ttgir_loads, ttgir_refusals
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.pipelines import cp_async
-from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.compiler import Request, capture
 from irlens.isa import ptx
 from irlens.isa.mlir import parse
@@ -50,7 +51,7 @@ def pipelines(files: dict[str, str]) -> list[Pipeline]:
     found = []
     for function in ptx.parse(files["ptx"]).functions:
         loops = analyze_loops(function, cfg.build(function))
-        found += cp_async.find(loops, threads_per_cta=None, requested=requested)
+        found += cp_async.find(PtxKernel(loops=loops, requested=requested))
     return found
 
 

@@ -10,7 +10,7 @@ from irlens import gpus as arch
 from irlens import rules as checks
 from irlens.analyze import ttgir_loads
 from irlens.analyze.facts import Facts
-from irlens.analyze.pipelines.serialized import find_serialized
+from irlens.analyze.pipelines.wgmma import find_serialized
 from irlens.compiler import Request, capture
 from irlens.isa import mlir, ptx
 from irlens.model.capture import Capture

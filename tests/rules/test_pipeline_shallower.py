@@ -6,7 +6,8 @@ from irlens import gpus as arch
 from irlens.analyze import cfg
 from irlens.analyze.facts import Facts
 from irlens.analyze.pipelines import cp_async
-from irlens.analyze.pipelines.loops import analyze_loops
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.isa.ptx import parse
 from irlens.model.config import Config
 from irlens.model.report import Finding
@@ -32,7 +33,7 @@ loop:
 def look_at(wait: int) -> list[Finding]:
     (kernel,) = parse(BUFFERS.format(wait=wait)).kernels
     loops = analyze_loops(kernel, cfg.build(kernel))
-    pipelines = cp_async.find(loops, threads_per_cta=128, requested=lambda _: 3)
+    pipelines = cp_async.find(PtxKernel(loops=loops, threads_per_cta=128, requested=lambda _: 3))
     config = Config(num_warps=4, num_stages=3, num_ctas=None, maxnreg=None, constexprs={}, args={})
     resources = Resources(
         registers=None,

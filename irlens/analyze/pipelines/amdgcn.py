@@ -1,27 +1,40 @@
 """Pipelines of AMD's GPUs, from the assembly: loads that run ahead of the loop that uses them.
 
-Data gets from global memory to registers, and often on to LDS, or directly to LDS. A load runs
-ahead as far as it is in flight while something is computed, and no farther than its data's use.
-What a compiler does beyond, it does in vain as far as memory's latency goes: of a masked load
-Triton selects between data and ``other`` in the iteration that loads, however many iterations the
-result is then carried along in registers.
+Data goes from global memory to registers, and often on to LDS, or directly to LDS. A load runs
+ahead as far as it is in flight while the loop computes, and no further than the use of its data.
+Carrying the data longer does not hide more of memory's latency: for a masked load Triton selects
+between data and ``other`` in the iteration that loads, however many iterations the result is then
+carried along in registers.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 import msgspec
 
-from irlens.analyze.amdgcn_loops import KernelLoops
-from irlens.analyze.amdgcn_queue import Queue
-from irlens.analyze.amdgcn_trace import Ahead, LoopTrace
-from irlens.analyze.pipelines.amdgcn_traffic import left_out, reads_of, traffic_of
-from irlens.analyze.pipelines.describe import RequestedStages, judge, unread
-from irlens.analyze.pipelines.loops import loop_source
-from irlens.analyze.pipelines.repeated import SourceBytes, Traffic, expected, largest, total
-from irlens.analyze.pipelines.source_iterations import of_other_iterations
-from irlens.isa.amdgcn import Function
+from irlens.analyze.mlir_loops import find_loops, user_line
+from irlens.analyze.pipelines.amdgcn_loops import KernelLoops
+from irlens.analyze.pipelines.amdgcn_trace import Ahead, LoopTrace, Queue
+from irlens.analyze.pipelines.distinct_bytes import (
+    Place,
+    SourceBytes,
+    SourceLoad,
+    Traffic,
+    find_traffic,
+    largest,
+    loads_of_loop,
+    place_of,
+    source_bytes,
+    total,
+)
+from irlens.analyze.pipelines.verdicts import RequestedStages, blank_pipeline, judge
+from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, stores_count_apart, transfer
+from irlens.isa.mlir import Module
+from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, PipelineKind
+from irlens.model.source import user_frame
+from irlens.model.text import size
 
 IN_PLACE = "each load is waited for and used in the iteration that issues it"
 WAITED_FOR = (
@@ -48,33 +61,34 @@ def find_pipelines(
 
     Args:
         function: The kernel.
-        threads_per_cta: To turn bytes per lane into bytes per workgroup; ``None`` leaves these
+        threads_per_cta: Turns bytes per lane into bytes per workgroup; ``None`` leaves these
             open.
-        requested: Stages asked for, given the source location of a loop, innermost frame first.
-        of_source: What the source's loops load: lanes that load the same count once, then.
+        requested: Number of stages requested.
+        of_source: What the source's loops load, to count once what lanes share.
 
     Returns:
         In the order of the text, one record per loop and mechanism. Groups are single load
-        instructions. The figures of "register" are those of the loads that run ahead; how many
-        are in flight during the compute, and how many bytes, is meant of the instruction with the
-        most.
+        instructions. The figures of "register" are those of the loads that run ahead; the loads
+        and bytes in flight during the compute are those at the instruction with the most.
 
     Raises:
-        ArtifactError: A branch to a label that is not there.
+        ArtifactError: A branch to a label that does not exist.
     """
     finder = _Finder(function, threads_per_cta, requested, of_source or {})
-    found = [each for loop in finder.loops.innermost() for each in finder.describe(loop)]
-    return sorted(found, key=lambda pipeline: pipeline.line)
+    pipelines = [
+        each for loop in finder.loops.innermost(_reads_memory) for each in finder.describe(loop)
+    ]
+    return sorted(pipelines, key=lambda pipeline: pipeline.line)
 
 
 class TracedLoad(msgspec.Struct, frozen=True):
-    """A load that runs ahead, or goes to LDS by itself.
+    """A load that runs ahead, or goes directly to LDS.
 
     Attributes:
         header: 1-based line of its loop's header.
         kind: Its mechanism.
         line: 1-based line of the load.
-        wait: 1-based line of the wait that retires it; ``None`` where that is not known.
+        wait: 1-based line of the wait that retires it; ``None`` if unknown.
     """
 
     header: int
@@ -87,10 +101,10 @@ def trace_loads(function: Function) -> Iterator[TracedLoad]:
     """Yield the loads of a kernel's loops that are part of a pipeline.
 
     Raises:
-        ArtifactError: A branch to a label that is not there.
+        ArtifactError: A branch to a label that does not exist.
     """
     finder = _Finder(function, None, lambda _: None, {})
-    for loop in finder.loops.innermost():
+    for loop in finder.loops.innermost(_reads_memory):
         yield from finder.trace_loads(loop)
 
 
@@ -112,13 +126,13 @@ class _Finder:
         self.of_source = of_source
 
     def describe(self, index: int) -> Iterator[Pipeline]:
-        """The records of one loop."""
+        """Yield the records of one loop."""
         blank = self._blank(index)
         trace = self._trace(index)
         if trace is None:
             yield msgspec.structs.replace(blank, kind=self._kind(index), reason=CONDITIONS)
             return
-        reads_at = reads_of(trace)
+        reads_at = _reads(trace)
         if not reads_at:
             scalar = [n for n, each in enumerate(trace.body) if is_scalar_load(each)]
             in_place = all(trace.used(n) == (0, 0) for n in scalar)
@@ -136,12 +150,12 @@ class _Finder:
             )
 
     def trace_loads(self, index: int) -> Iterator[TracedLoad]:
-        """The loads of one loop that are part of a pipeline."""
+        """Yield the loads of one loop that are part of a pipeline."""
         trace = self._trace(index)
         if trace is None:
             return
         header = self.loops.header(index).line
-        for position, read in reads_of(trace).items():
+        for position, read in _reads(trace).items():
             queue = trace.queue(read.counter)
             ahead = trace.ahead(position, to_lds=read.to_lds)
             if not read.to_lds and not (ahead and ahead.prefetch):
@@ -155,7 +169,7 @@ class _Finder:
             )
 
     def _trace(self, index: int) -> LoopTrace | None:
-        """One iteration of a loop; ``None`` where iterations differ."""
+        """Return one iteration of a loop; ``None`` where iterations differ."""
         body = self.loops.iteration(index)
         if body is None:
             return None
@@ -163,7 +177,7 @@ class _Finder:
         return LoopTrace(body, self.lanes, self.stores_apart, filled)
 
     def _kind(self, index: int) -> PipelineKind | None:
-        """The mechanism of a loop that cannot be followed."""
+        """Return the mechanism of a loop that cannot be followed."""
         to_lds = [read.to_lds for each in self.loops.body(index) if (read := transfer(each))]
         if not to_lds:
             return None
@@ -177,7 +191,7 @@ class _Finder:
         to_lds: bool,
         counter: Counter,
     ) -> Pipeline:
-        """The record of those loads of a loop that go to the same place by the same counter."""
+        """Return the record of a loop's loads with the same destination and counter."""
         kind: PipelineKind = "direct-to-lds" if to_lds else "register"
         record = msgspec.structs.replace(blank, kind=kind)
         queue = trace.queue(counter)
@@ -185,23 +199,23 @@ class _Finder:
             return msgspec.structs.replace(record, reason=PILE_UP)
         ahead: dict[int, Ahead] = {}
         for position in reads:
-            found = trace.ahead(position, to_lds=to_lds)
-            if found is None or found.prefetch is None:
+            distance = trace.ahead(position, to_lds=to_lds)
+            if distance is None or distance.prefetch is None:
                 return msgspec.structs.replace(record, reason=NOT_FOLLOWED)
-            ahead[position] = found
+            ahead[position] = distance
         copies = len(trace.starts)
         if not _copies_agree([each.prefetch for each in ahead.values()], copies):
             return msgspec.structs.replace(record, reason=COPIES_DIFFER)
         running = {n: reads[n] for n, each in ahead.items() if each.prefetch}
         if not running and not to_lds:
             record = msgspec.structs.replace(record, kind=None)
-        of_source = expected(self.of_source, record.source)
-        traffic = traffic_of(trace, threads=self.threads, of_source=of_source)
+        of_source = loads_of_loop(self.of_source, record.source)
+        traffic = _traffic(trace, threads=self.threads, of_source=of_source)
         filled = self._filled(record, queue, running or reads, ahead, copies, traffic)
         if traffic.times is not None:
-            filled, of_source = of_other_iterations(filled, traffic.times), {}
-        told = filter(None, (filled.reason, left_out(trace, of_source)))
-        return msgspec.structs.replace(filled, reason="; ".join(told))
+            filled, of_source = _with_unknown_depth(filled, traffic.times), {}
+        notes = filter(None, (filled.reason, _scalar_note(trace, of_source)))
+        return msgspec.structs.replace(filled, reason="; ".join(notes))
 
     def _filled(
         self,
@@ -212,7 +226,7 @@ class _Finder:
         copies: int,
         traffic: Traffic,
     ) -> Pipeline:
-        """Fill in the figures of those loads that run ahead, or of all if none does."""
+        """Fill in the figures of the loads that run ahead, or of all loads if none does."""
         prefetch = min(ahead[n].prefetch or 0 for n in reads)
         verdict, reason = judge(prefetch, record.requested_stages, _serial(ahead.values()))
         notes = [reason] if reason else []
@@ -230,7 +244,7 @@ class _Finder:
         after_wait = min(
             ([n for n in after if n in reads] for _, after in queue.waits.values()), key=len
         )
-        computing = [[n for n in found if n in reads] for found in queue.computing]
+        computing = [[n for n in flying if n in reads] for flying in queue.computing]
         widths = [read.bytes for read in reads.values()]
         once = list(reads)[: len(reads) // copies]
         return msgspec.structs.replace(
@@ -246,36 +260,40 @@ class _Finder:
             bytes_per_iteration=total(traffic.brought[n] for n in once),
             bytes_repeated=total(traffic.repeated[n] for n in once),
             bytes_in_flight=largest(
-                total(traffic.brought[n] for n in found) for found in computing
+                total(traffic.brought[n] for n in flying) for flying in computing
             ),
             verdict=verdict,
             reason="; ".join(notes),
         )
 
     def _blank(self, index: int) -> Pipeline:
-        """The record of a loop of which nothing is known."""
+        """Return the record of a loop whose figures are unknown."""
         header = self.loops.header(index)
         locations = self.loops.locations(index)
-        return unread(
+        return blank_pipeline(
             stage="amdgcn",
             loop=header.label or f"line {header.line}",
             line=header.line,
-            source=loop_source(locations),
+            source=user_frame(locations),
             kind=None,
             requested=self.requested(locations),
             reason="",
         )
 
 
+def _reads_memory(instruction: Instruction) -> bool:
+    return transfer(instruction) is not None or is_scalar_load(instruction)
+
+
 def _copies_agree(prefetches: Sequence[int | None], copies: int) -> bool:
-    """Whether each copy of an unrolled loop's body has loads that run ahead as far."""
+    """Whether the loads of all copies of an unrolled loop's body run equally far ahead."""
     size, rest = divmod(len(prefetches), copies)
     parts = [sorted(p or 0 for p in prefetches[n * size :][:size]) for n in range(copies)]
     return not rest and all(part == parts[0] for part in parts)
 
 
 def _serial(ahead: Collection[Ahead]) -> str:
-    """Why no load runs ahead."""
+    """Return why no load runs ahead."""
     if any(each.chained for each in ahead):
         return CHAINED
     if all(each.least == 0 for each in ahead):
@@ -284,10 +302,114 @@ def _serial(ahead: Collection[Ahead]) -> str:
 
 
 def _notes(ahead: Collection[Ahead], prefetch: int) -> Iterator[str]:
-    """What the verdict on loads that run ahead needs to be understood."""
+    """Yield notes that explain the verdict on loads that run ahead."""
     if all(each.wait == 0 for each in ahead):
         steps = min(each.steps for each in ahead)
         yield f"the wait stands in the iteration that issues the loads, {steps} instructions on"
     kept = max(each.least for each in ahead)
     if kept > prefetch:
         yield f"the data is then kept until it is used, {kept} iterations after its load"
+
+
+def _reads(trace: LoopTrace) -> dict[int, Transfer]:
+    """Return the loads of an iteration by their position."""
+    return {n: read for n, each in enumerate(trace.body) if (read := transfer(each))}
+
+
+def _traffic(
+    trace: LoopTrace, *, threads: int | None, of_source: Mapping[Place, SourceLoad]
+) -> Traffic:
+    """Return what the loads of an iteration bring to a workgroup.
+
+    Args:
+        trace: The iteration.
+        threads: Of a workgroup.
+        of_source: What an iteration of the source loads.
+    """
+    return find_traffic(
+        {n: (_place(trace.body[n]), read.bytes) for n, read in _reads(trace).items()},
+        threads=threads,
+        copies=len(trace.starts),
+        of_source=of_source,
+    )
+
+
+def _scalar_note(trace: LoopTrace, of_source: Mapping[Place, SourceLoad]) -> str:
+    """Return a note on the bytes of scalar loads, which no figure counts; empty without them.
+
+    A wave loads them once, for itself, and its lanes nothing.
+
+    Args:
+        trace: The iteration.
+        of_source: What an iteration of the source loads; empty where iterations differ.
+    """
+    scalar = dict.fromkeys(_place(each) for each in trace.body if is_scalar_load(each))
+    if not scalar:
+        return ""
+    # Where other loads stand at the same place, its bytes cannot be divided between them.
+    shared = {_place(trace.body[n]) for n in _reads(trace)}
+    loads = [None if p is None or p in shared else of_source.get(p) for p in scalar]
+    amount = total(None if load is None else load.bytes for load in loads)
+    if amount is None:
+        return "what scalar loads read is left out"
+    return f"{size(amount)} per iteration that scalar loads read are left out"
+
+
+def _place(instruction: Instruction) -> Place | None:
+    return place_of(user_frame(instruction.locations))
+
+
+def against_source(
+    pipelines: Sequence[Pipeline], loads: Iterable[LoopLoad], ttgir: Module | None
+) -> list[Pipeline]:
+    """Return the pipelines of the source's own loops.
+
+    Loops where the source has none belong to the run-time library, such as those of a
+    ``device_print``, and are left out. One iteration of a loop that LLVM may have unrolled can run
+    several of the source, so the distance in source iterations is unknown.
+
+    Args:
+        pipelines: As read from amdgcn.
+        loads: What the ttgir's loops load, per iteration of the source.
+        ttgir: Has the source's loops.
+    """
+    of_source = source_bytes(loads)
+    return [_by_iteration(pipeline, of_source) for pipeline in _own(pipelines, ttgir)]
+
+
+def _own(pipelines: Sequence[Pipeline], ttgir: Module | None) -> Sequence[Pipeline]:
+    sourced = [pipeline for pipeline in pipelines if pipeline.source is not None]
+    # Loops may have become branches before the ttgir.
+    if ttgir is None or any(ttgir.named("cf.br", "cf.cond_br")):
+        return sourced or pipelines
+    loops = {place_of(user_line(ttgir.operations[index])) for index in find_loops(ttgir)}
+    own = [pipeline for pipeline in sourced if place_of(pipeline.source) in loops]
+    # LLVM may have moved a loop's branch to another place.
+    return own or (sourced or pipelines if loops else [])
+
+
+def _by_iteration(pipeline: Pipeline, of_source: SourceBytes) -> Pipeline:
+    # An unknown verdict already has its reason.
+    if pipeline.bytes_per_iteration is None or pipeline.verdict == "unknown":
+        return pipeline
+    amount = total(load.bytes for load in loads_of_loop(of_source, pipeline.source).values())
+    if not amount or pipeline.bytes_per_iteration <= amount:
+        return pipeline
+    return _with_unknown_depth(pipeline, Fraction(pipeline.bytes_per_iteration, amount))
+
+
+def _with_unknown_depth(pipeline: Pipeline, times: Fraction) -> Pipeline:
+    """Return a pipeline without depth, since its loop's iterations may be several of the source.
+
+    Args:
+        pipeline: As read from amdgcn.
+        times: Bytes that an iteration loads, as a multiple of those of a source iteration.
+    """
+    return msgspec.structs.replace(
+        pipeline,
+        achieved_stages=None,
+        prefetch_iterations=None,
+        verdict="unknown",
+        reason=f"an iteration of the machine code loads {float(times):g} times what one of the"
+        " source does: whether LLVM unrolled the loop, or lanes load the same, is not known",
+    )

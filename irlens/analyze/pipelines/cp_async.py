@@ -10,22 +10,16 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from irlens.analyze.pipelines.cp_async_events import events_of, literal
-from irlens.analyze.pipelines.describe import IRREDUCIBLE, RequestedStages, blank, of_groups
-from irlens.analyze.pipelines.groups import UNBOUNDED, GroupFlow
-from irlens.analyze.pipelines.loops import (
-    FunctionLoops,
-    is_bulk_load,
-    is_copy,
-    loop_source,
-    reads_global,
-)
-from irlens.analyze.pipelines.repeated import Place, SourceBytes, expected, place_of, share, total
-from irlens.analyze.pipelines.steady import Reading, Unreadable, read_loop
-from irlens.analyze.pipelines.uses import first_use
-from irlens.isa.events import Commit, Copy, Event
+from irlens.analyze.pipelines.commit_groups import GroupFlow
+from irlens.analyze.pipelines.distinct_bytes import Place, loads_of_loop, place_of, share, total
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable, first_use, read_loop
+from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel, with_groups
+from irlens.isa.events import UNBOUNDED, Commit, Copy, Event
 from irlens.isa.ptx import Instruction
+from irlens.isa.ptx.copies import copy_size, cp_async_events, is_bulk_load, is_cp_async
 from irlens.model.report import Pipeline, PipelineKind, Verdict
+from irlens.model.source import user_frame
 
 #: ptxas unrolls such loops by four, say, and issues the loads of four iterations together.
 NO_COPIES = (
@@ -36,37 +30,29 @@ OUTSIDE_COMMITS = "the loop's copies are committed outside it, so that an iterat
 MBARRIER = "the loop's copies are tracked by an mbarrier and not by commit groups"
 PILE_UP = "groups pile up: the loop retires fewer of them than it commits"
 
+#: By place of a copy, the fraction of its bytes that no other thread copies; ``None`` if unknown.
+_Parts = Mapping[Place, Fraction | None]
 
-def find(
-    loops: FunctionLoops,
-    *,
-    threads_per_cta: int | None,
-    requested: RequestedStages,
-    of_source: SourceBytes | None = None,
-) -> list[Pipeline]:
+
+def find(kernel: PtxKernel) -> list[Pipeline]:
     """Describe every innermost loop that reads global memory, and how far its copies run ahead.
 
-    Args:
-        loops: The kernel.
-        threads_per_cta: To turn bytes per thread into bytes per CTA; ``None`` leaves these open.
-        requested: Stages asked for, given the source location of a loop, innermost frame first.
-        of_source: What the source's loops load.
-
     Returns:
-        One record per loop, in the order of the text. Bytes are those of the copies' size
-        operand, as if none were masked off; what threads share counts once where ``of_source``
-        tells.
+        One record per loop, in the order of the text, without a kind where nothing is copied
+        asynchronously. Bytes are those of the copies' size operand, as if no copy were masked
+        off; bytes that threads share count once where the source's loads tell.
     """
+    loops = kernel.loops
     commits = [_commits(loops, index) for index in range(len(loops.forest.loops))]
     reported = [index for index in _reported(loops, commits) if not _bulk_only(loops, index)]
-    outcomes = _outcomes(loops, reported, commits, threads_per_cta, {})
-    parts = _parts(loops, outcomes, threads_per_cta, of_source or {})
+    outcomes = _outcomes(kernel, reported, commits, {})
+    parts = _parts(kernel, outcomes)
     if any(part != 1 for part in parts.values()):
-        outcomes = _outcomes(loops, reported, commits, threads_per_cta, parts)
+        outcomes = _outcomes(kernel, reported, commits, parts)
     pipelines = []
     for index, outcome in outcomes.items():
-        threads = loops.threads(index, threads_per_cta)
-        record = _record(loops, index, requested, outcome, threads)
+        threads = loops.threads(index, kernel.threads_per_cta)
+        record = _describe(kernel, index, outcome, threads)
         pipelines.append(
             replace(record, bytes_repeated=_repeated(loops, index, record, threads, parts))
         )
@@ -74,61 +60,51 @@ def find(
 
 
 def _outcomes(
-    loops: FunctionLoops,
-    reported: Iterable[int],
-    commits: list[bool],
-    threads_per_cta: int | None,
-    parts: Mapping[Place, Fraction | None],
-) -> dict[int, Reading | Unreadable]:
-    """Read some loops, given how much of what is copied at a place no other thread copies."""
-    successors = loops.cfg.successors
-    events = {
-        index: tuple(_weighed(loops.block(index), loops.threads_of(index, threads_per_cta), parts))
-        for index in range(len(successors))
-    }
-    flow = GroupFlow(successors, {block: found for block, found in events.items() if found})
+    kernel: PtxKernel, reported: Iterable[int], commits: list[bool], parts: _Parts
+) -> dict[int, GroupReading | Unreadable]:
+    """Read some loops, given the fraction of each place's bytes that no other thread copies."""
+    loops = kernel.loops
+    events = {}
+    for block in range(len(loops.cfg.successors)):
+        threads = loops.threads_of(block, kernel.threads_per_cta)
+        some = tuple(_weighed_events(loops.block(block), threads, parts))
+        if some:
+            events[block] = some
+    flow = GroupFlow(loops.cfg.successors, events)
     return {index: _outcome(loops, index, flow, commits[index]) for index in reported}
 
 
-def _parts(
-    loops: FunctionLoops,
-    outcomes: Mapping[int, Reading | Unreadable],
-    threads_per_cta: int | None,
-    of_source: SourceBytes,
-) -> dict[Place, Fraction | None]:
-    """Return how much of what is copied at a place is not also copied by another thread.
+def _parts(kernel: PtxKernel, outcomes: Mapping[int, GroupReading | Unreadable]) -> _Parts:
+    """Return the fraction of each place's bytes that no other thread copies.
 
-    It holds in front of a loop, too, where its first iterations' copies stand. Where loops that
-    have a place in common do not agree it is ``None``, not known.
+    It also holds before a loop, where the first iterations' copies stand. ``None`` where loops
+    with a place in common disagree.
     """
-    found: dict[Place, Fraction | None] = {}
+    loops = kernel.loops
+    parts: dict[Place, Fraction | None] = {}
     for index, outcome in outcomes.items():
-        there = expected(of_source, loop_source(loops.locations(index)))
-        threads = loops.threads(index, threads_per_cta)
+        there = loads_of_loop(kernel.of_source, user_frame(loops.locations(index)))
+        threads = loops.threads(index, kernel.threads_per_cta)
         if threads is None or isinstance(outcome, Unreadable):
             continue
         here = share(
-            [(_place(i), literal(i, 2)) for i in loops.own(index) if is_copy(i)],
+            [(_place(i), copy_size(i)) for i in loops.own(index) if is_cp_async(i)],
             threads=threads,
             copies=outcome.unrolled,
             of_source=there,
             certain=True,
         )
         for place, part in here.parts.items():
-            found[place] = part if found.get(place, part) == part else None
-    return found
+            parts[place] = part if parts.get(place, part) == part else None
+    return parts
 
 
 def _repeated(
-    loops: FunctionLoops,
-    index: int,
-    record: Pipeline,
-    threads: int | None,
-    parts: Mapping[Place, Fraction | None],
+    loops: FunctionLoops, index: int, record: Pipeline, threads: int | None, parts: _Parts
 ) -> int | None:
-    """Return the bytes that copies of a loop's iteration bring after others have; if known."""
+    """Return the bytes per iteration that several threads copy, beyond the first; if known."""
     body = loops.forest.body(index)
-    copies = [i for block in body for i in loops.block(block) if is_copy(i)]
+    copies = [i for block in body for i in loops.block(block) if is_cp_async(i)]
     often, amount = record.copies_per_iteration, record.bytes_per_iteration
     if threads is None or amount is None or often is None:
         return None
@@ -136,19 +112,17 @@ def _repeated(
         return None
     if record.bytes_per_copy is not None:
         return often * record.bytes_per_copy * threads - amount
-    # Of an unrolled loop, or one with branches, these would not be an iteration's.
-    per_thread = total(literal(each, 2) for each in copies) if len(copies) == often else None
+    # In an unrolled loop, or one with branches, the sum over all copies is not one iteration's.
+    per_thread = total(map(copy_size, copies)) if len(copies) == often else None
     return None if per_thread is None else per_thread * threads - amount
 
 
-def _weighed(
-    instructions: tuple[Instruction, ...],
-    threads: int | None,
-    parts: Mapping[Place, Fraction | None],
+def _weighed_events(
+    instructions: tuple[Instruction, ...], threads: int | None, parts: _Parts
 ) -> Iterator[Event]:
-    """Yield the copies, commits and waits; copies count the bytes that they bring to the CTA."""
+    """Yield copies, commits and waits; copies count the distinct bytes they bring to the CTA."""
     places = {instruction.start: _place(instruction) for instruction in instructions}
-    for event in events_of(instructions):
+    for event in cp_async_events(instructions):
         if isinstance(event, Copy) and event.bytes is not None and threads is not None:
             place = places[event.at]
             part = Fraction(1) if place is None else parts.get(place, Fraction(1))
@@ -159,17 +133,17 @@ def _weighed(
 
 
 def _place(instruction: Instruction) -> Place | None:
-    """Where an instruction stands in the kernel's own file."""
-    return place_of(loop_source(instruction.locations))
+    """Return where an instruction stands in the kernel's own file."""
+    return place_of(user_frame(instruction.locations))
 
 
 def _commits(loops: FunctionLoops, index: int) -> bool:
-    own = (e for block in loops.forest.loops[index].own for e in events_of(loops.block(block)))
+    own = (e for n in loops.forest.loops[index].own for e in cp_async_events(loops.block(n)))
     return any(isinstance(event, Commit) for event in own)
 
 
 def _reported(loops: FunctionLoops, commits: list[bool]) -> Iterator[int]:
-    """The innermost loops that commit copies, and the innermost that only read global memory.
+    """Yield the innermost loops that commit copies, or else only read global memory.
 
     A loop inside a committing one belongs to the iterations of that one, and a loop around a
     reported one (over the tiles of a persistent kernel, say) is not described again.
@@ -181,8 +155,7 @@ def _reported(loops: FunctionLoops, commits: list[bool]) -> Iterator[int]:
         above = loop.parent
         inside.append(above is not None and (inside[above] or pipelines[above]))
     reads = [
-        pipelines[index]
-        or (not inside[index] and any(reads_global(loops, i) for i in loops.own(index)))
+        pipelines[index] or (not inside[index] and any(map(loops.reads_global, loops.own(index))))
         for index in range(len(pipelines))
     ]
     read_below = _any_below(loops, reads)
@@ -192,27 +165,27 @@ def _reported(loops: FunctionLoops, commits: list[bool]) -> Iterator[int]:
 
 
 def _any_below(loops: FunctionLoops, flags: list[bool]) -> list[bool]:
-    """For each loop, whether the flag of a loop inside it is set."""
-    found = [False] * len(flags)
+    """Return for each loop whether the flag of a loop inside it is set."""
+    below = [False] * len(flags)
     for index in reversed(range(len(flags))):
         children = loops.forest.loops[index].children
-        found[index] = any(flags[child] or found[child] for child in children)
-    return found
+        below[index] = any(flags[child] or below[child] for child in children)
+    return below
 
 
 def _bulk_only(loops: FunctionLoops, index: int) -> bool:
-    """Whether a loop reads global memory by bulk copies alone: these are another module's."""
-    reads = [i for i in loops.own(index) if reads_global(loops, i)]
+    """Whether a loop reads global memory by bulk copies alone, which ``tma`` describes."""
+    reads = list(filter(loops.reads_global, loops.own(index)))
     return bool(reads) and all(map(is_bulk_load, reads))
 
 
 def _outcome(
     loops: FunctionLoops, index: int, flow: GroupFlow, commits: bool
-) -> Reading | Unreadable:
+) -> GroupReading | Unreadable:
     """Read one loop, or say why it has no reading."""
     body = loops.forest.body(index)
     inside = [instruction for block in body for instruction in loops.block(block)]
-    if not any(map(is_copy, inside)):
+    if not any(map(is_cp_async, inside)):
         return Unreadable(NO_COPIES, copies=False)
     if loops.forest.loops[index].irreducible:
         return Unreadable(IRREDUCIBLE)
@@ -226,39 +199,35 @@ def _outcome(
     return read_loop(steady, lambda wait: first_use(loops, header, body, wait))
 
 
-def _record(
-    loops: FunctionLoops,
-    index: int,
-    requested: RequestedStages,
-    outcome: Reading | Unreadable,
-    threads: int | None,
+def _describe(
+    kernel: PtxKernel, index: int, outcome: GroupReading | Unreadable, threads: int | None
 ) -> Pipeline:
-    stages = requested(loops.locations(index))
-    verdict, reason = _verdict(outcome, stages)
     if isinstance(outcome, Unreadable):
         kind: PipelineKind | None = "cp.async" if outcome.copies else None
-        return replace(blank(loops, index, kind, stages, reason), verdict=verdict)
+        verdict: Verdict = "unknown" if outcome.copies else "not pipelined"
+        return replace(kernel.blank(index, kind, outcome.reason), verdict=verdict)
+    record = kernel.blank(index, "cp.async")
+    verdict, reason = _verdict(outcome, record.requested_stages)
     return replace(
-        of_groups(blank(loops, index, "cp.async", stages, reason), outcome),
+        with_groups(record, outcome),
         copies_per_iteration=outcome.copies_per_iteration,
         bytes_per_copy=outcome.bytes_per_copy,
         bytes_per_iteration=None if threads is None else outcome.bytes_per_iteration,
         bytes_in_flight=None if threads is None else outcome.bytes_in_flight,
         verdict=verdict,
+        reason=reason,
     )
 
 
-def _verdict(outcome: Reading | Unreadable, requested: int | None) -> tuple[Verdict, str]:
-    if isinstance(outcome, Unreadable):
-        return ("unknown" if outcome.copies else "not pipelined"), outcome.reason
+def _verdict(reading: GroupReading, requested: int | None) -> tuple[Verdict, str]:
     notes = []
-    if outcome.unrolled > 1:
-        notes.append(f"unrolled {outcome.unrolled} times; figures are per iteration of the source")
-    if outcome.read_ahead:
+    if reading.unrolled > 1:
+        notes.append(f"unrolled {reading.unrolled} times; figures are per iteration of the source")
+    if reading.read_ahead:
         notes.append("the wait at the end of an iteration releases what the next one uses")
-    if outcome.groups_before_loop is None:
+    if reading.groups_before_loop is None:
         notes.append("how many groups are committed before the loop depends on the path taken")
-    achieved = outcome.prefetch + 1
+    achieved = reading.prefetch + 1
     verdict: Verdict = "pipelined"
     if achieved == 1:
         verdict = "not pipelined"

@@ -1,7 +1,7 @@
-"""Pipelines through registers: a load whose value is first used in a later iteration.
+"""Pipelines through registers: loads whose value is first used in a later iteration.
 
-Nothing asynchronous is needed for that: a load returns at once, and only the first use of its
-result waits. The value travels around the loop in registers, which it takes up meanwhile.
+A load returns at once, and only the first use of its result waits, so that nothing else is needed
+to run ahead. The value travels around the loop in registers, which it occupies meanwhile.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,20 +10,16 @@ from heapq import heappop, heappush
 import msgspec
 
 from irlens.analyze.graph import Successors, predecessors, reverse_postorder
-from irlens.analyze.pipelines.constants import depended_on
-from irlens.analyze.pipelines.describe import RequestedStages, blank, innermost, judge
-from irlens.analyze.pipelines.loops import (
-    FunctionLoops,
-    is_bulk_load,
-    is_copy,
-    loop_source,
-    reads_global,
-)
-from irlens.analyze.pipelines.repeated import SourceBytes, expected, find_traffic, place_of, total
+from irlens.analyze.pipelines.constant_propagation import depended_on
+from irlens.analyze.pipelines.distinct_bytes import find_traffic, loads_of_loop, place_of, total
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.analyze.pipelines.verdicts import PtxKernel, judge
 from irlens.analyze.ptx_accesses import access_bytes
 from irlens.isa.ptx import Instruction, Register, Vector
+from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
 from irlens.isa.ptx.registers import access
 from irlens.model.report import Pipeline
+from irlens.model.source import user_frame
 
 MAYBE_UNROLLED = (
     "its bytes are not known: LLVM may have unrolled the loop, or threads may load the same"
@@ -33,33 +29,16 @@ _PAIRS = (("b64",), ("b128",))
 _MAX_DISTANCE = 16
 
 
-def find(
-    loops: FunctionLoops,
-    *,
-    threads_per_cta: int | None,
-    requested: RequestedStages,
-    of_source: SourceBytes | None = None,
-) -> list[Pipeline]:
+def find(kernel: PtxKernel) -> list[Pipeline]:
     """Describe every innermost loop with a load that certainly runs ahead through registers.
 
-    That is one whose value is not used in its own iteration, whose address does not follow from
-    it, and in whose place the first iteration finds a value loaded before the loop.
-
-    Args:
-        loops: The kernel.
-        threads_per_cta: To turn bytes per thread into bytes per CTA; ``None`` leaves these open.
-        requested: Stages asked for, given the source location of a loop, innermost frame first.
-        of_source: What the source's loops load: what threads share counts once, then.
+    The value of such a load is not used in its own iteration, its address does not depend on it,
+    and the first iteration finds a value in its place that was loaded before the loop.
     """
-    pipelines = []
-    for index, ahead, loads in _running_ahead(loops):
-        stages = requested(loops.locations(index))
-        record = blank(loops, index, "register", stages, "")
-        distances = {load: found.distance for load, found in ahead.items()}
-        filled = _filled(record, loops, distances, len(loads))
-        threads = loops.threads(index, threads_per_cta)
-        pipelines.append(_with_bytes(filled, loops, list(ahead), loads, threads, of_source or {}))
-    return pipelines
+    return [
+        _describe(kernel, index, ahead, loads)
+        for index, ahead, loads in _loops_running_ahead(kernel.loops)
+    ]
 
 
 def first_uses(loops: FunctionLoops) -> dict[int, int]:
@@ -69,72 +48,67 @@ def first_uses(loops: FunctionLoops) -> dict[int, int]:
     in the order of the blocks counts.
     """
     return {
-        load: found.use for _, ahead, _ in _running_ahead(loops) for load, found in ahead.items()
+        load: carried.use
+        for _, ahead, _ in _loops_running_ahead(loops)
+        for load, carried in ahead.items()
     }
 
 
-def _running_ahead(loops: FunctionLoops) -> Iterator[tuple[int, dict[int, "_Ahead"], list[int]]]:
-    """Yield the loops with loads that run ahead: which, these loads, and all that it has."""
+def _loops_running_ahead(
+    loops: FunctionLoops,
+) -> Iterator[tuple[int, dict[int, "_Ahead"], list[int]]]:
+    """Yield each loop with loads that run ahead, these loads, and all plain loads of the loop."""
     graph = _Graph(loops.cfg.successors)
-    for index in innermost(loops, lambda each: is_plain_load(loops, each)):
+    for index in loops.innermost(lambda each: _is_plain_load(loops, each)):
         if not loops.forest.loops[index].irreducible:
-            carried = _Carried(loops, graph, index)
+            carried = _CarriedValues(loops, graph, index)
             ahead = carried.ahead()
             if ahead:
                 yield index, ahead, carried.loads
 
 
-def is_plain_load(loops: FunctionLoops, instruction: Instruction) -> bool:
+def _is_plain_load(loops: FunctionLoops, instruction: Instruction) -> bool:
     """Whether it reads global memory into registers, or may: a generic load can."""
-    asynchronous = is_copy(instruction) or is_bulk_load(instruction)
-    return not asynchronous and reads_global(loops, instruction)
+    asynchronous = is_cp_async(instruction) or is_bulk_load(instruction)
+    return not asynchronous and loops.reads_global(instruction)
 
 
-def _filled(record: Pipeline, loops: FunctionLoops, ahead: dict[int, int], loads: int) -> Pipeline:
-    prefetch = min(ahead.values())
-    widths = {access_bytes(loops.function.instructions[load]) for load in ahead}
+def _describe(
+    kernel: PtxKernel, index: int, ahead: dict[int, "_Ahead"], loads: Collection[int]
+) -> Pipeline:
+    """Return the record of a loop; bytes that threads share count once."""
+    loops, record = kernel.loops, kernel.blank(index, "register")
+    prefetch = min(each.distance for each in ahead.values())
     verdict, reason = judge(prefetch, record.requested_stages, "")
-    if len(ahead) < loads:
-        others = f"{len(ahead)} of the loop's {loads} loads run ahead"
-        reason = f"{reason}; {others}" if reason else others
+    notes = [reason] if reason else []
+    if len(ahead) < len(loads):
+        notes.append(f"{len(ahead)} of the loop's {len(loads)} loads run ahead")
+    plain = {load: loops.function.instructions[load] for load in loads}
+    widths = {load: access_bytes(instruction) for load, instruction in plain.items()}
+    traffic = find_traffic(
+        {n: (place_of(user_frame(i.locations)), widths[n]) for n, i in plain.items()},
+        threads=loops.threads(index, kernel.threads_per_cta),
+        copies=1,
+        of_source=loads_of_loop(kernel.of_source, record.source),
+    )
+    known = traffic.times is None
+    if not known:
+        notes.append(MAYBE_UNROLLED)
+    widths_ahead = {widths[load] for load in ahead}
     return msgspec.structs.replace(
         record,
         achieved_stages=prefetch + 1,
         prefetch_iterations=prefetch,
         copies_per_iteration=len(ahead),
-        bytes_per_copy=widths.pop() if len(widths) == 1 else None,
+        bytes_per_copy=widths_ahead.pop() if len(widths_ahead) == 1 else None,
+        bytes_per_iteration=total(traffic.brought[n] for n in ahead) if known else None,
+        bytes_repeated=total(traffic.repeated[n] for n in ahead) if known else None,
         verdict=verdict,
-        reason=reason,
+        reason="; ".join(notes),
     )
 
 
-def _with_bytes(
-    record: Pipeline,
-    loops: FunctionLoops,
-    ahead: Collection[int],
-    loads: Collection[int],
-    threads: int | None,
-    of_source: SourceBytes,
-) -> Pipeline:
-    """Fill in what the loads that run ahead bring; what threads share counts once."""
-    every = {load: loops.function.instructions[load] for load in loads}
-    found = find_traffic(
-        {n: (place_of(loop_source(i.locations)), access_bytes(i)) for n, i in every.items()},
-        threads=threads,
-        copies=1,
-        of_source=expected(of_source, record.source),
-    )
-    if found.times is not None:
-        told = filter(None, (record.reason, MAYBE_UNROLLED))
-        return msgspec.structs.replace(record, reason="; ".join(told))
-    return msgspec.structs.replace(
-        record,
-        bytes_per_iteration=total(found.brought[load] for load in ahead),
-        bytes_repeated=total(found.repeated[load] for load in ahead),
-    )
-
-
-#: Registers that hold loaded values, each with the loads whose value it may be: bits.
+#: Registers that hold loaded values, each with a bit set of the loads whose value it may be.
 _Holders = dict[str, int]
 
 
@@ -146,15 +120,15 @@ class _Ahead(msgspec.Struct, frozen=True):
 
 
 class _Graph:
-    """What all loops of a function share: who precedes a block, and the order to visit them in."""
+    """What all loops of a function share: the predecessors and the order of its blocks."""
 
     def __init__(self, successors: Successors) -> None:
         self.before = predecessors(successors)
         self.order = {block: n for n, block in enumerate(reverse_postorder(successors))}
 
 
-class _Carried:
-    """Follows the values that one loop loads.
+class _CarriedValues:
+    """Follows the values that one loop loads through its registers.
 
     Attributes:
         loads: The loop's own loads, as indices of instructions.
@@ -167,7 +141,7 @@ class _Carried:
         self._body = loops.forest.body(index)
         self._before, self._order = graph.before, graph.order
         own = (i for block in self._loop.own for i in _extent(loops, block))
-        self.loads = [i for i in own if is_plain_load(loops, self._instructions[i])]
+        self.loads = [i for i in own if _is_plain_load(loops, self._instructions[i])]
 
     def ahead(self) -> dict[int, _Ahead]:
         """The loads that certainly run ahead."""
@@ -175,7 +149,7 @@ class _Carried:
         uses, carried = self._iteration({}, bits)
         used = _union(uses.values())
         first = carried
-        found = {}
+        later = {}
         for distance in range(1, _MAX_DISTANCE):
             carried = {name: left for name, loads in carried.items() if (left := loads & ~used)}
             if not carried:
@@ -184,11 +158,11 @@ class _Carried:
             for load, bit in bits.items():
                 use = next((index for index, loads in uses.items() if loads & bit), None)
                 if use is not None and not used & bit:
-                    found[load] = _Ahead(distance, use)
+                    later[load] = _Ahead(distance, use)
             used |= _union(uses.values())
         return {
             load: ahead
-            for load, ahead in found.items()
+            for load, ahead in later.items()
             if load not in depended_on(self._loops.function, self._instructions[load].operands[1:])
             and self._loaded_before({name for name in first if first[name] & bits[load]})
         }
@@ -196,15 +170,15 @@ class _Carried:
     def _iteration(
         self, holders: _Holders, bits: Mapping[int, int]
     ) -> tuple[dict[int, int], _Holders]:
-        """Go through the loop's body once.
+        """Follow the values through the loop's body once.
 
         Args:
             holders: What registers hold at the header.
-            bits: The loads whose values are to be followed from where they stand.
+            bits: The loads whose values are followed from the load on.
 
         Returns:
-            By instruction the loads whose value it uses, in the order of the blocks, and what
-            registers hold at the end.
+            For each instruction the loads whose value it uses, in the order of the blocks, and
+            what registers hold at the end.
         """
         uses: dict[int, int] = {}
         entering = {self._loop.header: holders}
@@ -227,17 +201,17 @@ class _Carried:
         return uses, at_end
 
     def _step(self, index: int, held: _Holders, loaded: int) -> int:
-        """Bring up to date who holds what behind an instruction; return what it uses."""
+        """Update what registers hold after an instruction; return the values it uses."""
         instruction = self._instructions[index]
-        found = access(instruction)
-        if found is None:
-            # Whatever it does, it may use everything.
+        accessed = access(instruction)
+        if accessed is None:
+            # An unknown instruction may use everything.
             return (1 << len(self.loads)) - 1
         values = 0
-        for name in found.reads:
+        for name in accessed.reads:
             values |= held.get(name, 0)
         moves = _moves(instruction)
-        for name in found.writes:
+        for name in accessed.writes:
             kept = held.get(name, 0) if instruction.predicate is not None else 0
             held[name] = kept | loaded | (values if moves else 0)
         return 0 if moves else values
@@ -252,15 +226,15 @@ class _Carried:
             missing = set(wanted[number])
             for index in reversed(_extent(self._loops, number)):
                 instruction = self._instructions[index]
-                found = access(instruction)
-                if found is None or missing.isdisjoint(found.writes):
+                accessed = access(instruction)
+                if accessed is None or missing.isdisjoint(accessed.writes):
                     continue
-                if is_plain_load(self._loops, instruction):
+                if _is_plain_load(self._loops, instruction):
                     return True
                 if instruction.predicate is None:
-                    missing.difference_update(found.writes)
+                    missing.difference_update(accessed.writes)
                 if _moves(instruction):
-                    missing.update(found.reads)
+                    missing.update(accessed.reads)
             for source in self._before[number]:
                 if not missing <= wanted.get(source, set()):
                     wanted[source] = wanted.get(source, set()) | missing
@@ -269,14 +243,14 @@ class _Carried:
 
 
 def _union(sets: Iterable[int]) -> int:
-    found = 0
+    union = 0
     for each in sets:
-        found |= each
-    return found
+        union |= each
+    return union
 
 
 def _merge(into: _Holders, more: _Holders) -> bool:
-    """Add what another path brings; say whether that is anything new."""
+    """Merge the values of another path; return whether any were new."""
     changed = False
     for name, loads in more.items():
         if loads & ~into.get(name, 0):
@@ -290,7 +264,7 @@ def _extent(loops: FunctionLoops, block: int) -> range:
 
 
 def _moves(instruction: Instruction) -> bool:
-    """Whether it only gives whole registers other names.
+    """Whether it only copies whole registers.
 
     Packing two of them into a pair is free; packing halves of one is work.
     """

@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens.analyze.graph import LoopForest, find_loops
-from irlens.analyze.pipelines.loops import loop_source
 from irlens.analyze.source_map import MAPPED, map_stage
 from irlens.artifacts import tools
 from irlens.diff.code.statements import Code, Statement, read_code
@@ -21,7 +20,7 @@ from irlens.isa.syntax import Scope
 from irlens.model.capture import Capture
 from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError, UnknownNameError
-from irlens.model.source import SourceLocation
+from irlens.model.source import SourceLocation, user_frame
 
 #: The stages whose text can be compared.
 STAGES = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "sass", "metadata")
@@ -128,7 +127,7 @@ def _loops(code: Code, chains: _Chains) -> list[Scope]:
     located = [(loop, loop.last) for loop in code.loops] or [
         loop for function in code.functions for loop in _loops_of(code, lines, function)
     ]
-    return nested([replace(loop, source=loop_source(chains.get(at, ()))) for loop, at in located])
+    return nested([replace(loop, source=user_frame(chains.get(at, ()))) for loop, at in located])
 
 
 def nested(scopes: Sequence[Scope]) -> list[Scope]:

@@ -12,6 +12,7 @@ import msgspec
 
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import FunctionBody, Instruction
+from irlens.isa.events import Commit, Event, Wait
 
 #: A queue of operations that complete in order: vmcnt or LOADcnt, ASYNCcnt, TENSORcnt.
 Counter: TypeAlias = Literal["load", "async", "tensor"]
@@ -118,6 +119,28 @@ def raises(instruction: Instruction, *, stores_apart: bool) -> Counter | None:
         return "load" if returns or not stores_apart else None
     # It invalidates a cache, in the order of the loads (LLVM, SIInsertWaitcnts).
     return "load" if instruction.mnemonic == "global_inv" else None
+
+
+def lds_copy_counter(instruction: Instruction, *, stores_apart: bool) -> Counter | None:
+    """Return what counts a copy between global memory and LDS; ``None`` if it is no such copy."""
+    kind = classify(instruction.operations[0])
+    if kind == "LDS to global":
+        return "tensor" if instruction.mnemonic.startswith("tensor_") else "async"
+    return raises(instruction, stores_apart=stores_apart) if kind == "global to LDS" else None
+
+
+def counter_event(
+    instruction: Instruction, counter: Counter, *, stores_apart: bool
+) -> Event | None:
+    """Return what an instruction does to a counter: each counted operation is a group of one."""
+    line = instruction.line
+    most = limit(instruction, counter)
+    if most is not None:
+        return Wait(line, most, certain=True, at=line)
+    counted = lds_copy_counter(instruction, stores_apart=stores_apart) or raises(
+        instruction, stores_apart=stores_apart
+    )
+    return Commit(line, certain=True, at=line, copies=True) if counted == counter else None
 
 
 def limit(instruction: Instruction, counter: Counter) -> int | None:

@@ -1,15 +1,18 @@
-"""A stage's text with everything that is known of each of its lines."""
+"""A stage's text with everything that is known of each line."""
 
 from contextlib import suppress
+
+import msgspec
 
 from irlens.artifacts import tools
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.errors import ArtifactError, ToolError, UnknownNameError
 from irlens.model.listing import Listing, Occurrences, StageListing
 from irlens.model.report import Report
-from irlens.report.annotations.columns import Content, arrange
 
-#: The machine code of a cubin, disassembled, stands where the cubin does.
+#: What marks a warpgroup's products, their commits and waits, in the stages before ptxas.
+_WARPGROUP_PRODUCTS = {"ttgir": "ttng.warp_group_dot", "llir": "wgmma", "ptx": "wgmma."}
+#: The machine code of a cubin, disassembled, takes the place of the cubin.
 _SHOWN = tuple(
     "sass" if stage == "cubin" else stage
     for stage in STAGE_ORDER
@@ -18,19 +21,19 @@ _SHOWN = tuple(
 
 
 def list_stages(capture: Capture) -> tuple[str, ...]:
-    """Return the stages of a capture that can be read, in the compiler's order.
+    """Return the stages of a capture that can be listed, in the compiler's order.
 
-    "sass" is among them where there is a cubin to disassemble, "metadata" where Triton's is kept.
+    These include "sass" if there is a cubin to disassemble, and "metadata" if Triton's is kept.
     """
-    found = [stage for stage in _SHOWN if _file_of(stage) in capture.stages]
-    return (*found, *(["metadata"] if capture.metadata_path is not None else []))
+    stages = [stage for stage in _SHOWN if _file_of(stage) in capture.stages]
+    return (*stages, *(["metadata"] if capture.metadata_path is not None else []))
 
 
 def list_capture(capture: Capture, report: Report) -> Listing:
-    """Return all stages of a capture but those that cannot be made into text here.
+    """Return all stages of a capture, without those that no tool here can disassemble.
 
     Raises:
-        ArtifactError: A file of it cannot be read.
+        ArtifactError: A file of the capture cannot be read.
     """
     files = {name: capture.python(name) for name in capture.python_files}
     stages = {}
@@ -47,42 +50,40 @@ def list_capture(capture: Capture, report: Report) -> Listing:
 def list_stage(capture: Capture, stage: str, report: Report | None) -> StageListing:
     """Return a stage, line by line.
 
-    What cannot be analysed is text all the same, and ``problem`` says why.
+    A text that cannot be analysed is listed all the same, and ``problem`` says why.
 
     Args:
-        capture: Where it is.
+        capture: The capture.
         stage: One of ``list_stages``.
-        report: What is known of the capture; what it tells of liveness is not computed again.
-            Without it the listing is text alone, and there at once.
+        report: The capture's; its liveness is not computed again. Without it the listing is text
+            alone, and returns at once.
 
     Raises:
-        UnknownNameError: The capture does not have it.
+        UnknownNameError: The capture does not have the stage.
         ArtifactError: It cannot be read.
         ToolError: It has to be disassembled, and the disassembler is missing or failed.
     """
     text = read_stage(capture, stage)
-    content = Content()
-    if report is not None:
-        try:
-            content = _read(stage, text, report, capture)
-        except ArtifactError as error:
-            content = Content(problem=str(error))
-    listing = arrange(stage, text, content)
-    if report is None or not listing.marks:
+    listing = StageListing.unannotated(stage, text)
+    if report is None:
         return listing
-    from irlens.report.annotations.undone import mark_undone
+    from irlens.report.annotations.stages import Analysis, analyze_stage, annotated
 
-    return mark_undone(listing, report)
+    try:
+        analysis = analyze_stage(stage, text, report, capture)
+    except ArtifactError as error:
+        analysis = Analysis(problem=str(error))
+    return _flag_serialized(annotated(listing, analysis), report)
 
 
 def occurrences(capture: Capture, stage: str, name: str, *, line: int | None = None) -> Occurrences:
     """Return where an SSA value, a register or a label of a stage is defined and used.
 
     Args:
-        capture: Where the stage is.
+        capture: The capture.
         stage: One of ``list_stages``.
         name: As written.
-        line: 1-based line on which it was found: the same name can mean another value elsewhere.
+        line: 1-based line of one occurrence: the same name can mean another value elsewhere.
 
     Raises:
         UnknownNameError: The capture does not have the stage.
@@ -102,38 +103,50 @@ def read_stage(capture: Capture, stage: str) -> str:
     if stage == "sass":
         return tools.disassemble(capture.stages["cubin"].read())
     if stage == "metadata":
-        from irlens.report.annotations.metadata import in_lines
-
-        return in_lines(Stage("metadata", capture.metadata_path).text())
+        return format_metadata(Stage("metadata", capture.metadata_path).text())
     return capture.stages[stage].text()
+
+
+def format_metadata(text: str) -> str:
+    """Return a JSON object with one key per line, by name, as the code diff counts lines.
+
+    Values keep their notation. Text that is not an object is returned unchanged.
+    """
+    try:
+        values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return text
+    entries = (
+        msgspec.json.encode(key) + b": " + msgspec.json.format(bytes(value), indent=0)
+        for key, value in sorted(values.items())
+    )
+    return (b"{" + b",\n ".join(entries) + b"}\n").decode()
 
 
 def _file_of(stage: str) -> str:
     return "cubin" if stage == "sass" else stage
 
 
-def _read(stage: str, text: str, report: Report, capture: Capture) -> Content:
-    """Analyse a stage; what it takes to read one is loaded only for it."""
-    match stage:
-        case "source" | "ttir" | "ttgir":
-            from irlens.report.annotations.portable import read_mlir
+def _flag_serialized(listing: StageListing, report: Report) -> StageListing:
+    """Flag the matrix products that ptxas serialized in the stages before the machine code.
 
-            return read_mlir(stage, text, report)
-        case "llir":
-            from irlens.report.annotations.portable import read_llir
+    These stages show what ptxas was asked for; the annotations of machine code show what it did.
+    """
+    word = _WARPGROUP_PRODUCTS.get(listing.stage)
+    if word is None or not listing.marks:
+        return listing
+    from irlens.rules import serialized_products
 
-            return read_llir(text, report, capture)
-        case "ptx":
-            from irlens.report.annotations.nvidia import read_ptx
-
-            return read_ptx(text, report)
-        case "sass":
-            from irlens.report.annotations.nvidia import read_sass
-
-            return read_sass(text, report, capture)
-        case "amdgcn":
-            from irlens.report.annotations.amd import read_amdgcn
-
-            return read_amdgcn(text, report)
-        case _:
-            return Content()
+    if all(each.code != serialized_products.CODE for each in report.findings):
+        return listing
+    lines = listing.lines
+    marks = [
+        msgspec.structs.replace(mark, serialized=True) if word in lines[mark.line - 1] else mark
+        for mark in listing.marks
+    ]
+    note = (
+        f"{serialized_products.CODE}: ptxas serialized the matrix products, so that in the machine"
+        " code each is waited for before the next is issued"
+    )
+    flagged = any(mark.serialized for mark in marks)
+    return msgspec.structs.replace(listing, marks=marks, note=note if flagged else "")

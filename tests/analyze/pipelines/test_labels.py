@@ -13,6 +13,8 @@ import pytest
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import find_pipelines
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.isa.ptx import parse
 from irlens.model.report import Pipeline
 
@@ -51,11 +53,12 @@ def compile_loop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compile]:
 def find(text: str, requested: int) -> list[Pipeline]:
     (kernel,) = parse(text).kernels
     return find_pipelines(
-        kernel,
-        cfg.build(kernel),
-        threads_per_cta=kernel.threads_per_cta,
-        requested=lambda _: requested,
-        serialized=False,
+        PtxKernel(
+            loops=analyze_loops(kernel, cfg.build(kernel)),
+            threads_per_cta=kernel.threads_per_cta,
+            requested=lambda _: requested,
+            serialized=False,
+        )
     )
 
 

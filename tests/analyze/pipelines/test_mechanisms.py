@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import find_pipelines
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.isa.ptx import parse
 from irlens.model.report import Pipeline
 
@@ -24,11 +26,12 @@ MMA = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r1, %r2}, %rd1, %rd2,
 def find(text: str, requested: int | None = None) -> list[Pipeline]:
     (kernel,) = parse(text).kernels
     return find_pipelines(
-        kernel,
-        cfg.build(kernel),
-        threads_per_cta=128,
-        requested=lambda _: requested,
-        serialized=False,
+        PtxKernel(
+            loops=analyze_loops(kernel, cfg.build(kernel)),
+            threads_per_cta=128,
+            requested=lambda _: requested,
+            serialized=False,
+        )
     )
 
 

@@ -11,11 +11,13 @@ import pytest
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import find_pipelines
-from irlens.analyze.pipelines.serialized import find_serialized
-from irlens.analyze.pipelines.wgmma import SERIALIZED, UNSEEN, events_of
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import PtxKernel
+from irlens.analyze.pipelines.wgmma import SERIALIZED, UNSEEN, find_serialized
 from irlens.artifacts import load, tools
 from irlens.isa import ptx
 from irlens.isa.events import Wait
+from irlens.isa.ptx.copies import wgmma_events
 from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture
 from irlens.model.report import Pipeline
@@ -162,7 +164,9 @@ def test_the_waits_of_all_others_are_those_of_the_ptx(cache: Path) -> None:
             continue
         (code,) = warpgroup.read(capture.stages["cubin"].read()) or []
         made = {step.limit for step in code.steps if isinstance(step, warpgroup.Wait)}
-        asked = {e.limit for e in events_of(kernel_of(capture).instructions) if isinstance(e, Wait)}
+        asked = {
+            e.limit for e in wgmma_events(kernel_of(capture).instructions) if isinstance(e, Wait)
+        }
         assert made == asked, path
 
 
@@ -180,11 +184,12 @@ def test_three_of_the_kernels_on_the_h200_were(cache: Path) -> None:
 def read(text: str, *, known: bool | None) -> Pipeline:
     (kernel,) = ptx.parse(KERNEL.format(text)).kernels
     (pipeline,) = find_pipelines(
-        kernel,
-        cfg.build(kernel),
-        threads_per_cta=128,
-        requested=lambda _: None,
-        serialized=known,
+        PtxKernel(
+            loops=analyze_loops(kernel, cfg.build(kernel)),
+            threads_per_cta=128,
+            requested=lambda _: None,
+            serialized=known,
+        )
     )
     return pipeline
 

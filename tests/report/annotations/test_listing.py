@@ -19,8 +19,13 @@ from irlens.model.listing import StageListing
 from irlens.model.pressure import Pressure
 from irlens.model.report import Report
 from irlens.report import inspect
-from irlens.report.annotations import list_capture, list_stage, list_stages, read_stage
-from irlens.report.annotations.metadata import in_lines
+from irlens.report.annotations import (
+    format_metadata,
+    list_capture,
+    list_stage,
+    list_stages,
+    read_stage,
+)
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 _DEEP = '{"a": ' + "[" * 100_000
@@ -118,7 +123,7 @@ def test_metadata_has_a_key_on_every_line_as_the_comparison_counts_them(name: st
 def test_values_of_metadata_are_left_as_they_are_and_all_that_is_no_object(
     text: str, told: str
 ) -> None:
-    assert in_lines(text) == told
+    assert format_metadata(text) == told
 
 
 def test_a_stage_that_is_not_there_is_named() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import irlens
-from irlens.analyze.pipelines.retiring import follow
+from irlens.analyze.pipelines.retirement import follow
 from irlens.artifacts.load import load_bytes
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.model.listing import PipelineMark, StageListing

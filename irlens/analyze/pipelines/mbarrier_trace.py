@@ -1,21 +1,23 @@
-"""Which barriers a loop touches, iteration by iteration.
+"""The mbarriers that a PTX function touches, iteration by iteration.
 
-The program is followed as if every guard were true and every loop ran on: what a pipeline does in
-its steady state, once it is filled and before it drains. Only integers that are the same for all
-threads and launches are computed.
+The trace assumes that every guard is true and every loop continues: that is the steady state of a
+pipeline, after it is filled and before it drains. Only integers that are the same for all threads
+and launches are evaluated.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from irlens.analyze.graph import predecessors, reverse_postorder
-from irlens.analyze.pipelines.constants import Evaluator, Values, depended_on
-from irlens.analyze.pipelines.loops import FunctionLoops
-from irlens.isa.ptx import Operand
+from irlens.analyze.pipelines.constant_propagation import Evaluator, Values, depended_on
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.isa.ptx import Instruction, Operand
+from irlens.isa.ptx.copies import awaited_barrier
 from irlens.isa.ptx.registers import access
 
-#: Opcodes that a loop which only waits has no use for.
+#: Opcodes that do not occur in a loop that only polls a barrier.
 _WORK = frozenset(
     (
         "atom",
@@ -32,14 +34,19 @@ _WORK = frozenset(
         "wgmma",
     )
 )
+#: More than compilers write; the work may grow with the product of waits and blocks.
+_MOST_WORK = 1 << 22
+
+#: Returns the operand with the barrier's address of an instruction that issues work, else ``None``.
+Issues: TypeAlias = Callable[[Instruction], Operand | None]
 
 
 class Touch(msgspec.Struct, frozen=True):
-    """An instruction that does something to a barrier.
+    """An instruction that works on a barrier.
 
     Attributes:
         at: Index into ``Function.instructions``.
-        address: Which barrier, as a number that stands for it; ``None`` where that is not known.
+        address: A number that identifies the barrier; ``None`` if unknown.
     """
 
     at: int
@@ -47,11 +54,11 @@ class Touch(msgspec.Struct, frozen=True):
 
 
 class Tracer:
-    """Follows a function.
+    """Traces a function.
 
     Args:
         loops: The function.
-        touching: Per instruction that touches a barrier, the operand that is its address.
+        touching: For each instruction that touches a barrier, the operand with its address.
     """
 
     def __init__(self, loops: FunctionLoops, touching: Mapping[int, Operand]) -> None:
@@ -76,13 +83,13 @@ class Tracer:
             )
 
     def before(self, loop: int) -> list[Touch] | None:
-        """What happens from the function's start until the loop is entered for the first time.
+        """Return the touches from the function's start until the loop is first entered.
 
         Returns:
-            ``None`` where another loop on the way touches barriers: how often is not known.
+            ``None`` where another loop on the way touches barriers: its trip count is unknown.
         """
         header = self._loops.forest.loops[loop].header
-        inside = set(self._around(header))
+        inside = set(self._loops.around(header))
         body = self._loops.forest.body(loop)
         found, waiting = set[int](), [header]
         while waiting:
@@ -100,21 +107,21 @@ class Tracer:
         return touches
 
     def everywhere(self) -> Iterator[Touch]:
-        """What happens in the whole function, as if every loop ran once."""
+        """Yield the touches of the whole function, as if every loop ran once."""
         for _, touches in self.by_block():
             yield from touches
 
     def by_block(self) -> Iterator[tuple[int, list[Touch]]]:
-        """The same, block by block."""
+        """Yield the same touches, block by block."""
         yield from sorted(self._touches.items())
 
     def happens_once(self, block: int) -> bool:
-        """Whether a block is in no loop but, perhaps, one that does nothing but ask a barrier."""
-        around = list(self._around(block))
+        """Whether a block is in no loop, except for one that only polls a barrier."""
+        around = list(self._loops.around(block))
         return not around or (len(around) == 1 and self._spins(block))
 
     def iterations(self, loop: int, count: int) -> Iterator[list[Touch]]:
-        """What happens in each of the first iterations of a reducible loop."""
+        """Yield the touches of each of the first iterations of a reducible loop."""
         header = self._loops.forest.loops[loop].header
         body = self._loops.forest.body(loop)
         order = {block: self._position[block] for block in body}
@@ -131,11 +138,11 @@ class Tracer:
             values = _common([self._leave(latch, header, behind[latch]) for latch in latches])
 
     def _runs_once(self, block: int, inside: set[int]) -> bool:
-        """Whether a block runs once, as far as barriers see, each time the given loops do."""
-        return inside.issuperset(self._around(block)) or self._spins(block)
+        """Whether a block runs once each time the given loops do; polling counts as once."""
+        return inside.issuperset(self._loops.around(block)) or self._spins(block)
 
     def repeats(self, loop: int) -> bool:
-        """Whether a loop inside touches barriers, more than only waiting for one."""
+        """Whether an inner loop touches barriers, beyond polling one."""
         return any(
             self._touches.get(block) and not self._spins(block)
             for block in self._loops.forest.body(loop)
@@ -143,7 +150,7 @@ class Tracer:
         )
 
     def _spins(self, block: int) -> bool:
-        """Whether a block's innermost loop does nothing but ask a barrier."""
+        """Whether a block's innermost loop only polls a barrier."""
         loop = self._loops.forest.innermost[block]
         return loop is not None and not any(
             instruction.opcode in _WORK or instruction.modifiers[:1] in (("init",), ("arrive",))
@@ -151,23 +158,16 @@ class Tracer:
             for instruction in self._loops.block(inner)
         )
 
-    def _around(self, block: int) -> Iterator[int]:
-        """The loops around a block, innermost first."""
-        loop = self._loops.forest.innermost[block]
-        while loop is not None:
-            yield loop
-            loop = self._loops.forest.loops[loop].parent
-
     def _writes(self, slice_: frozenset[int]) -> list[set[str]]:
-        """Registers of interest that each loop writes."""
+        """Return the registers of interest that each loop writes."""
         written: list[set[str]] = [set() for _ in self._loops.forest.loops]
         for number, block in enumerate(self._loops.cfg.blocks):
             loop = self._loops.forest.innermost[number]
             if loop is not None:
                 for index in range(block.start, block.stop):
                     if index in slice_:
-                        found = access(self._loops.function.instructions[index])
-                        written[loop].update(found.writes if found else ())
+                        accessed = access(self._loops.function.instructions[index])
+                        written[loop].update(accessed.writes if accessed else ())
         for loop in reversed(range(len(written))):
             parent = self._loops.forest.loops[loop].parent
             if parent is not None:
@@ -184,14 +184,14 @@ class Tracer:
         return values, touches
 
     def _entry(self, block: int, behind: Mapping[int, Values], order: Mapping[int, int]) -> Values:
-        """What is known at the start of a block that is reached for the first time."""
+        """Return the values known at the start of a block when it is first reached."""
         sources = [s for s in self._before[block] if order.get(s, len(order)) < order[block]]
         return _common([self._leave(source, block, behind[source]) for source in sources])
 
     def _leave(self, source: int, target: int, values: Values) -> Values:
-        """What is known behind an edge: loops that it leaves have run any number of times."""
-        staying = set(self._around(target))
-        left = [loop for loop in self._around(source) if loop not in staying]
+        """Return the values known after an edge: loops it leaves ran any number of times."""
+        staying = set(self._loops.around(target))
+        left = [loop for loop in self._loops.around(source) if loop not in staying]
         forgotten = self._written[left[-1]] if left else ()
         return {name: value for name, value in values.items() if name not in forgotten}
 
@@ -205,3 +205,75 @@ def _common(known: list[Values]) -> Values:
         for name, value in first.items()
         if all(other.get(name) == value for other in others)
     }
+
+
+def ended_outside(
+    loops: FunctionLoops, issues: Sequence[Issues]
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield what each wait outside of loops ends, in the form of ``RingReading.ended``.
+
+    Triton issues the first products and copies of a kernel before its loop, and waits for some of
+    them there, too. What a wait after a loop ends depends on the trip count, and is left out.
+
+    Args:
+        loops: The function.
+        issues: Every predicate that finds work issued on barriers.
+    """
+    yield from _PhaseSearch(loops, issues)
+
+
+class _PhaseSearch:
+    """Searches backwards from each wait for the instructions that began its phase."""
+
+    def __init__(self, loops: FunctionLoops, issues: Sequence[Issues]) -> None:
+        instructions = loops.function.instructions
+        touching: dict[int, Operand] = {}
+        for index, each in enumerate(instructions):
+            for barrier_of in (awaited_barrier, *issues):
+                operand = barrier_of(each)
+                if operand is not None:
+                    touching[index] = operand
+        self._waits = {
+            index for index in touching if awaited_barrier(instructions[index]) is not None
+        }
+        tracer = Tracer(loops, touching)
+        self._touches = dict(tracer.by_block())
+        self._before = predecessors(loops.cfg.successors)
+        self._once = {block for block in self._touches if tracer.happens_once(block)}
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], int]]:
+        if len(self._waits) * len(self._touches) > _MOST_WORK:
+            return
+        for block in sorted(self._once):
+            touches = self._touches[block]
+            for number, touch in enumerate(touches):
+                if touch.at in self._waits and touch.address is not None:
+                    begun = self._begun(block, touches[:number], touch.address)
+                    if begun:
+                        yield tuple(sorted(begun)), touch.at
+
+    def _begun(self, block: int, ahead: Sequence[Touch], address: int) -> set[int] | None:
+        """Return the instructions that began a barrier's current phase, before a wait.
+
+        ``None`` if unknown: something on the way touches an unknown barrier, or does so more than
+        once.
+        """
+        begun: set[int] = set()
+        seen: set[int] = set()
+        pending = [(block, ahead)]
+        while pending:
+            at, touches = pending.pop()
+            if touches and at not in self._once:
+                return None
+            for touch in reversed(touches):
+                if touch.address is None:
+                    return None
+                if touch.address == address:
+                    if touch.at in self._waits:
+                        break
+                    begun.add(touch.at)
+            else:
+                fresh = set(self._before[at]) - seen
+                seen |= fresh
+                pending += [(each, self._touches.get(each, [])) for each in fresh]
+        return begun

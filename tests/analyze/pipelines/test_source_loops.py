@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from irlens.analyze.pipelines.source_iterations import against_source
+from irlens.analyze.pipelines.amdgcn import against_source
 from irlens.isa.mlir import parse
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline

@@ -1,9 +1,9 @@
-"""Commit groups followed through control flow: what is outstanding where.
+"""Data-flow analysis of commit groups: how many are outstanding at each point of a function.
 
-A thread's asynchronous copies are collected into groups by a commit, and a wait for N blocks
-until at most N of the latest groups are outstanding (PTX ISA, ``cp.async.commit_group`` and
-``cp.async.wait_group``). Only the counts matter, so that the state at a point is a handful of
-intervals; where paths that differ meet, an interval is wider than one value.
+A commit collects a thread's asynchronous copies into a group, and a wait for N blocks until at
+most N of the latest groups are outstanding (PTX ISA, ``cp.async.commit_group`` and
+``cp.async.wait_group``). Only the counts matter here, so the state at a point is a handful of
+intervals; where different paths meet, an interval is wider than one value.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,18 +13,16 @@ from heapq import heappop, heappush
 import msgspec
 
 from irlens.analyze.graph import Loop, Successors, predecessors, reverse_postorder
-from irlens.isa.events import Commit, Copy, Event
+from irlens.isa.events import UNBOUNDED, Commit, Copy, Event
 
-#: More than can be counted.
-UNBOUNDED = 1 << 62
-#: Visits of a block, or iterations, after which a bound that still grows is taken to have none.
+#: Visits of a block, or iterations, after which a bound that still grows is widened.
 _MAX_VISITS = 64
-#: Iterations after which a loop must repeat itself; real pipelines need as many as they are deep.
+#: Iterations after which a loop must be steady; real pipelines need as many as they are deep.
 _MAX_ITERATIONS = 128
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """A number that lies between two others, both included."""
+    """A closed interval of numbers."""
 
     low: int
     high: int
@@ -39,7 +37,7 @@ class Interval(msgspec.Struct, frozen=True):
         return Interval(min(self.low + amount, UNBOUNDED), min(self.high + amount, UNBOUNDED))
 
     def at_most(self, limit: int) -> "Interval":
-        """Cut off what lies above a limit."""
+        """Clamp to an upper limit."""
         return Interval(min(self.low, limit), min(self.high, limit))
 
     def join(self, other: "Interval") -> "Interval":
@@ -51,14 +49,14 @@ ZERO = Interval(0, 0)
 
 
 class State(msgspec.Struct, frozen=True):
-    """What is known at a point.
+    """The data-flow state at a point.
 
     Attributes:
-        outstanding: Groups committed and not waited for.
+        outstanding: Groups committed and not awaited.
         pending: Bytes copied since the last commit, as each copy counts them.
         committed: Groups committed since the loop's header.
         copies: Copies since the loop's header.
-        bytes: Their bytes.
+        bytes: Bytes of these copies.
     """
 
     outstanding: Interval = ZERO
@@ -68,7 +66,7 @@ class State(msgspec.Struct, frozen=True):
     bytes: Interval = ZERO
 
     def join(self, other: "State") -> "State":
-        """What is known where two paths meet."""
+        """The state where two paths meet."""
         if self == other:
             return self
         return State(
@@ -80,7 +78,7 @@ class State(msgspec.Struct, frozen=True):
         )
 
     def after(self, event: Event) -> "State":
-        """What is known behind an event."""
+        """The state after an event."""
         replace = msgspec.structs.replace
         if isinstance(event, Copy):
             # Predicated copies count: the figures are what an iteration moves at most.
@@ -106,11 +104,11 @@ class State(msgspec.Struct, frozen=True):
         return behind if event.certain else self.join(behind)
 
     def next_iteration(self) -> "State":
-        """The same at the header again: what is counted per iteration starts anew."""
+        """The state back at the header: the counts per iteration restart at 0."""
         return State(self.outstanding, self.pending)
 
     def widened(self, before: "State") -> "State":
-        """Give up counting what still grows."""
+        """Drop the upper bound of every interval that still grows."""
         grown = {
             field: Interval(getattr(self, field).low, UNBOUNDED)
             for field in State.__struct_fields__
@@ -127,11 +125,11 @@ class Observation(msgspec.Struct, frozen=True):
 
 
 class SteadyLoop(msgspec.Struct, frozen=True):
-    """A loop once its iterations repeat.
+    """A loop whose iterations repeat.
 
     Attributes:
-        entry: On entry to the loop.
-        at_latch: At the end of an iteration.
+        entry: The state on entry to the loop.
+        at_latch: The state at the end of an iteration.
         observations: Each event of the loop with the state before it, in the order of the text.
     """
 
@@ -141,10 +139,10 @@ class SteadyLoop(msgspec.Struct, frozen=True):
 
 
 class GroupFlow:
-    """Groups along all paths of one function.
+    """Group counts along all paths of one function.
 
     Args:
-        successors: Of each block.
+        successors: For each block those that can follow it.
         events: The events of each block that has any.
     """
 
@@ -163,7 +161,7 @@ class GroupFlow:
             body: Its blocks, inner loops included.
 
         Returns:
-            ``None`` where iterations do not come to repeat: groups pile up.
+            ``None`` where iterations never repeat: groups pile up.
         """
         outside = [
             self._through(block, self._entries[block])
@@ -200,11 +198,11 @@ class GroupFlow:
         return state
 
     def _flow(self, order: Mapping[int, int], start: int, state: State) -> dict[int, State]:
-        """Data-flow to a fixed point: the state at the start of every block that is reached.
+        """Return the state at the start of every reachable block, at the fixed point.
 
         Args:
             order: The blocks to stay within, with the order to visit them in.
-            start: Where to begin; within a loop, edges back to it are not followed.
+            start: The first block; within a loop, edges back to it are not followed.
             state: The state there.
         """
         entries = {start: state}

@@ -1,23 +1,35 @@
-"""From a loop's steady state to the four numbers that describe a pipeline of commit groups."""
+"""Figures of a pipeline of commit groups, read from the steady state of its loop.
 
-from collections.abc import Callable, Iterator, Sequence
+Triton's usual loop waits and then computes. But where operands of the next iteration's first
+``mma`` are read ahead into registers, and in CUDA's classic double buffer (copy the next, compute,
+wait, swap), the wait stands at the end, for the next iteration: the data it releases has been in
+flight for one iteration more than commit and wait are apart. So the first use counts as well.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
-from irlens.analyze.pipelines.groups import UNBOUNDED, Observation, State, SteadyLoop
-from irlens.analyze.pipelines.uses import Use
-from irlens.isa.events import Commit, Copy, Wait
+from irlens.analyze.pipelines.commit_groups import Observation, State, SteadyLoop
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.isa.events import UNBOUNDED, Commit, Copy, Wait
+from irlens.isa.ptx import Instruction
+from irlens.isa.ptx.copies import is_tcgen05_mma, is_wgmma
+from irlens.isa.ptx.registers import access
+
+#: Opcodes that only move or repack a value: the compute is what uses their result.
+_REPACKING = frozenset({"mov", "cvt", "prmt", "and", "or", "xor", "lop3", "shl", "shr", "shf"})
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """A pipelined loop, in the words of ``irlens.model.report.Pipeline``; bytes as copies count.
+class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures of a loop, named as in ``irlens.model.report.Pipeline``; bytes as copies count.
 
     Attributes:
         prefetch: Iterations between a group's commit and the first use of its data.
         during_compute: Groups outstanding at that use.
         read_ahead: Whether the wait stands at the end of an iteration, for the next one.
-        unrolled: How many iterations of the source one iteration of the loop runs; all figures
-            are for one of the source's.
+        unrolled: Iterations of the source per iteration of the loop; all figures are for one of
+            the source's.
     """
 
     prefetch: int
@@ -35,10 +47,22 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """Why a loop has no reading; ``copies`` is whether that is for want of copies."""
+    """Why a loop has no reading; ``copies`` is false where it has no copies to read."""
 
     reason: str
     copies: bool = True
+
+
+class Use(msgspec.Struct, frozen=True):
+    """The first instruction that computes with released data.
+
+    Attributes:
+        at: Its offset in the text.
+        ahead: Whether it stands in the iteration after the wait's.
+    """
+
+    at: int
+    ahead: bool
 
 
 class _Step(msgspec.Struct, frozen=True):
@@ -57,12 +81,14 @@ class _Step(msgspec.Struct, frozen=True):
     distance: int
 
 
-def read_loop(steady: SteadyLoop, first_use: Callable[[int], Use | None]) -> Reading | Unreadable:
+def read_loop(
+    steady: SteadyLoop, first_use: Callable[[int], Use | None]
+) -> GroupReading | Unreadable:
     """Read the steady state of a loop that commits groups.
 
     Args:
         steady: The loop.
-        first_use: Where the data that the wait at an offset releases is first used.
+        first_use: Returns the first use of the data that the wait at an offset releases.
     """
     per_iteration = steady.at_latch.committed.exact
     if per_iteration is None:
@@ -78,7 +104,8 @@ def read_loop(steady: SteadyLoop, first_use: Callable[[int], Use | None]) -> Rea
     if not steps:
         return Unreadable("no wait in the loop retires a group that was copied")
     unrolled = _unrolled(steps, per_iteration)
-    if unrolled == 1 and len({step.distance for step in steps}) > 1 and not _told_apart(steps):
+    ages = {step.distance for step in steps}
+    if unrolled == 1 and len(ages) > 1 and not _have_distinct_origins(steps):
         return Unreadable(
             "the loop waits more than once an iteration, for groups of different age, and no debug"
             " information says whether it was unrolled"
@@ -92,7 +119,7 @@ def _reading(
     sizes: Sequence[int],
     unrolled: int,
     first_use: Callable[[int], Use | None],
-) -> Reading:
+) -> GroupReading:
     groups = len(sizes) // unrolled
     chosen = min(steps, key=lambda step: (step.distance, step.wait.limit))
     prefetch = chosen.distance
@@ -112,7 +139,7 @@ def _reading(
             state = _state_at(steady, use.at)
             computing, committed = state.outstanding.exact, state.committed.exact
     widths = {o.event.bytes for o in steady.observations if isinstance(o.event, Copy)}
-    return Reading(
+    return GroupReading(
         prefetch=prefetch,
         groups_before_loop=steady.entry.outstanding.exact,
         groups_per_iteration=groups,
@@ -123,13 +150,13 @@ def _reading(
         copies_per_iteration=_share(steady.at_latch.copies.high, unrolled),
         bytes_per_copy=widths.pop() if len(widths) == 1 else None,
         bytes_per_iteration=_share(steady.at_latch.bytes.high, unrolled),
-        bytes_in_flight=_flying(sizes, computing, committed),
+        bytes_in_flight=_bytes_in_flight(sizes, computing, committed),
         unrolled=unrolled,
     )
 
 
 def _state_at(steady: SteadyLoop, at: int) -> State:
-    """What is known in the steady state in front of an offset in the loop's text."""
+    """Return the steady state in front of an offset in the loop's text."""
     state = steady.at_latch.next_iteration()
     for observation in sorted(steady.observations, key=lambda o: o.event.at):
         if observation.event.at >= at:
@@ -138,8 +165,10 @@ def _state_at(steady: SteadyLoop, at: int) -> State:
     return state
 
 
-def _flying(sizes: Sequence[int], outstanding: int | None, committed: int | None) -> int | None:
-    """Bytes of the youngest groups, ``committed`` of them from this iteration."""
+def _bytes_in_flight(
+    sizes: Sequence[int], outstanding: int | None, committed: int | None
+) -> int | None:
+    """Return the bytes of the youngest groups, ``committed`` of them from this iteration."""
     if outstanding is None or committed is None:
         return None
     total = sum(sizes[(committed - 1 - index) % len(sizes)] for index in range(outstanding))
@@ -147,12 +176,12 @@ def _flying(sizes: Sequence[int], outstanding: int | None, committed: int | None
 
 
 def _share(total: int, parts: int) -> int | None:
-    """One of equal parts of a bounded total."""
+    """Return one of equal parts of a bounded total."""
     return total // parts if total < UNBOUNDED and total % parts == 0 else None
 
 
 def _group_sizes(observations: Sequence[Observation], per_iteration: int) -> list[int]:
-    """Bytes of each group of an iteration, in the order of the commits."""
+    """Return the bytes of each group of an iteration, in the order of the commits."""
     sizes: list[int | None] = [None] * per_iteration
     for observation in observations:
         if isinstance(observation.event, Commit):
@@ -165,14 +194,14 @@ def _group_sizes(observations: Sequence[Observation], per_iteration: int) -> lis
 
 
 def _age(index: int, committed: int, per_iteration: int) -> int:
-    """Iterations since the commit of an outstanding group, the youngest having index 0."""
+    """Return the iterations since an outstanding group's commit; the youngest has index 0."""
     return 0 if index < committed else (index - committed) // per_iteration + 1
 
 
 def _steps(
     observations: Sequence[Observation], sizes: Sequence[int]
 ) -> Iterator[_Step | Unreadable]:
-    """The waits that retire a group which holds a copy."""
+    """Yield the waits that retire a group with a copy."""
     for observation in observations:
         wait, state = observation.event, observation.state
         if not isinstance(wait, Wait) or state.outstanding.high <= wait.limit:
@@ -195,7 +224,7 @@ def _steps(
 
 
 def _unrolled(steps: Sequence[_Step], per_iteration: int) -> int:
-    """How often the loop was unrolled: waits from one place that split the groups evenly."""
+    """Return the unroll factor: the number of waits of one origin that split the groups evenly."""
     times = len(steps)
     first = steps[0]
     share = per_iteration // times
@@ -208,7 +237,7 @@ def _unrolled(steps: Sequence[_Step], per_iteration: int) -> int:
     return times if even and same else 1
 
 
-def _told_apart(steps: Sequence[_Step]) -> bool:
+def _have_distinct_origins(steps: Sequence[_Step]) -> bool:
     origins = {step.wait.origin for step in steps}
     return None not in origins and len(origins) == len(steps)
 
@@ -221,3 +250,72 @@ def _uncertain_commit(observations: Sequence[Observation]) -> str:
     else:
         where = "a commit stands under a branch"
     return f"how many groups an iteration commits depends on the path taken: {where}"
+
+
+def first_use(loops: FunctionLoops, header: int, body: Collection[int], wait: int) -> Use | None:
+    """Return the first use of the data that a wait in a loop releases.
+
+    Args:
+        loops: The function.
+        header: The loop's header block.
+        body: The loop's blocks.
+        wait: Offset of the wait in the text.
+
+    Returns:
+        ``None`` where nothing in the loop reads shared memory.
+    """
+    before, after = _split_iteration(loops, header, body, wait)
+    loaded: set[str] = set()
+    used = _scan(after, loaded)
+    if used is not None:
+        return Use(used.start, ahead=False)
+    used = _scan(before, loaded)
+    return Use(used.start, ahead=True) if used is not None else None
+
+
+def _split_iteration(
+    loops: FunctionLoops, header: int, body: Collection[int], wait: int
+) -> tuple[list[Instruction], list[Instruction]]:
+    """Return an iteration's instructions before and after a wait, in the order of the text."""
+    home = next(b for b in body if any(i.start == wait for i in loops.block(b)))
+    reached, pending = set[int](), [home]
+    while pending:
+        for target in loops.cfg.successors[pending.pop()]:
+            if target in body and target != header and target not in reached:
+                reached.add(target)
+                pending.append(target)
+    own = loops.block(home)
+    tail = [i for i in own if i.start > wait]
+    tail += [i for block in sorted(reached - {home}) for i in loops.block(block)]
+    rest = [block for block in sorted(body) if block not in reached and block != home]
+    head = [i for block in rest for i in loops.block(block)]
+    head += [i for i in own if i.start < wait]
+    return sorted(head, key=lambda i: i.start), tail
+
+
+def _scan(instructions: Iterable[Instruction], loaded: set[str]) -> Instruction | None:
+    """Return the first instruction that computes with data read from shared memory.
+
+    Args:
+        instructions: In order.
+        loaded: Registers that hold such data; updated.
+    """
+    for instruction in instructions:
+        if is_wgmma(instruction) or is_tcgen05_mma(instruction):  # reads shared memory itself
+            return instruction
+        accessed = access(instruction)
+        reads, writes = (accessed.reads, accessed.writes) if accessed is not None else ((), ())
+        if _loads_shared(instruction):
+            loaded.update(writes)
+        elif loaded.isdisjoint(reads):
+            loaded.difference_update(writes)
+        elif instruction.opcode in _REPACKING:
+            loaded.update(writes)
+        else:
+            return instruction
+    return None
+
+
+def _loads_shared(instruction: Instruction) -> bool:
+    spaces = {modifier.partition("::")[0] for modifier in instruction.modifiers}
+    return instruction.opcode in ("ld", "ldmatrix") and "shared" in spaces

@@ -8,7 +8,7 @@ import pytest
 
 from irlens import load
 from irlens.analyze import cfg
-from irlens.analyze.pipelines import warp_groups
+from irlens.analyze.pipelines import warp_specialization
 from irlens.artifacts import cubin
 from irlens.compiler import Request, capture
 from irlens.isa import mlir, ptx
@@ -111,8 +111,8 @@ def test_gluon_is_not_asked_to_pipeline() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("num_warps(2)", "num_warps(6)", warp_groups.OTHER_WARPS),
-        ('"ttg.num-warps" = 8', '"ttg.num-warps" = 4', warp_groups.OTHER_WARPS),
+        ("num_warps(2)", "num_warps(6)", warp_specialization.OTHER_WARPS),
+        ('"ttg.num-warps" = 8', '"ttg.num-warps" = 4', warp_specialization.OTHER_WARPS),
     ],
 )
 def test_what_does_not_fit_the_ptx_is_not_believed(old: str, new: str, reason: str) -> None:
@@ -121,7 +121,7 @@ def test_what_does_not_fit_the_ptx_is_not_believed(old: str, new: str, reason: s
     assert old in ttgir
     (function,) = ptx.parse(found.stages["ptx"].text()).kernels
     module = mlir.parse(ttgir.replace(old, new), stage="ttgir")
-    specialization = warp_groups.find(function, cfg.build(function), module)
+    specialization = warp_specialization.find(function, cfg.build(function), module)
     assert specialization is not None
     assert (specialization.groups, specialization.reason) == ((), reason)
 
@@ -132,9 +132,9 @@ def test_without_the_way_into_a_partition_nothing_is_said_of_it() -> None:
     assert len(re.findall(r"ld\.shared\.[bsu]8", text)) == 1
     (function,) = ptx.parse(re.sub(r"ld\.shared\.([bsu])8", r"ld.shared.\g<1>16", text)).kernels
     module = mlir.parse(found.stages["ttgir"].text(), stage="ttgir")
-    specialization = warp_groups.find(function, cfg.build(function), module)
+    specialization = warp_specialization.find(function, cfg.build(function), module)
     assert specialization is not None
-    assert (specialization.groups, specialization.reason) == ((), warp_groups.NOT_FOUND)
+    assert (specialization.groups, specialization.reason) == ((), warp_specialization.NOT_FOUND)
 
 
 def test_without_ptx_the_groups_are_unknown() -> None:
@@ -154,7 +154,7 @@ def test_amds_groups_are_unknown() -> None:
     stages = {"amdgcn": amd.stages["amdgcn"], "ttgir": found.stages["ttgir"]}
     report = inspect(msgspec.structs.replace(amd, stages=stages))
     assert report.warp_groups == []
-    assert report.unknown["warp_groups"] == warp_groups.NO_PTX
+    assert report.unknown["warp_groups"] == warp_specialization.NO_PTX
 
 
 def test_the_ptx_alone_does_not_tell_who_copies() -> None:
@@ -162,6 +162,6 @@ def test_the_ptx_alone_does_not_tell_who_copies() -> None:
     stages = {"ptx": found.stages["ptx"], "cubin": found.stages["cubin"]}
     report = inspect(msgspec.structs.replace(found, stages=stages))
     assert report.warp_groups == []
-    assert report.unknown["warp_groups"] == warp_groups.NO_TTGIR
+    assert report.unknown["warp_groups"] == warp_specialization.NO_TTGIR
     (pipeline,) = (each for each in report.pipelines if each.kind == "cp.async")
     assert (pipeline.achieved_stages, pipeline.bytes_per_iteration) == (3, None)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.analyze.pipelines.constants import Evaluator, Values, depended_on
+from irlens.analyze.pipelines.constant_propagation import Evaluator, Values, depended_on
 from irlens.isa.ptx import Address, Function, parse
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
-from irlens.analyze.pipelines.constants import Evaluator, Values
+from irlens.analyze.pipelines.constant_propagation import Evaluator, Values
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.ptx import Function, Immediate, Instruction, Operand, Register, Symbol
 from irlens.model.warp_groups import WarpGroup

@@ -1,15 +1,17 @@
-"""One iteration of a loop in AMDGPU assembly, run again and again: what is in flight when.
+"""Loads in flight in the steady state of an AMDGPU loop, and how far each runs ahead.
 
-How far a load runs ahead of its use is said by two distances, in iterations: from its issue to the
-``s_waitcnt`` that retires it, and from its issue to the first computation with its data.
+Two distances, in iterations, say how far a load runs ahead: from its issue to the ``s_waitcnt``
+that retires it, and from its issue to the first computation with its data. The first comes from
+replaying the counter that the load raises (see ``isa.amdgcn.memory``), the second from following
+its data through registers and LDS.
 """
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Sequence
 
 import msgspec
 
-from irlens.analyze.amdgcn_queue import MAX_ITERATIONS, Queue, settle
 from irlens.isa.amdgcn import Instruction
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import (
@@ -23,12 +25,14 @@ from irlens.isa.amdgcn.memory import (
 )
 from irlens.isa.amdgcn.registers import access, operation_access
 
+#: No pipeline is as deep as this.
+MAX_ITERATIONS = 32
 #: LLVM unrolls loops whose trip count it does not know no further than this.
 _MAX_COPIES = 16
 #: Classes of instructions that move or repack a value: the compute is what uses their result.
 _CARRIES = frozenset({"accumulation register move", "conversion", "logic & shift", "move"})
 _SELECTS = ("v_cndmask_", "v_dual_cndmask_", "s_cselect_")
-#: Classes of instructions that are what a loop is for, and not the arithmetic of its addresses.
+#: Classes of instructions that are a loop's purpose, and not the arithmetic of its addresses.
 _COMPUTES = frozenset({"dot product", "matrix core", "special function", "vector floating point"})
 
 
@@ -38,10 +42,10 @@ class Ahead(msgspec.Struct, frozen=True):
     Attributes:
         wait: Iterations from its issue to the wait that retires it.
         steps: Instructions in between.
-        flight: Iterations in which something is computed while it is in flight.
-        least: Iterations from its issue to the first use of its data, at least.
-        most: The same, at most; ``None`` where that is not known.
-        chained: Whether its address follows from what it loaded an iteration before.
+        flight: Iterations with a computation while it is in flight.
+        least: Lower bound of the iterations from its issue to the first use of its data.
+        most: Upper bound of the same; ``None`` if unknown.
+        chained: Whether its address depends on what it loaded an iteration before.
     """
 
     wait: int
@@ -53,26 +57,81 @@ class Ahead(msgspec.Struct, frozen=True):
 
     @property
     def prefetch(self) -> int | None:
-        """Iterations for which memory has time; ``None`` where the use is not known well enough."""
+        """Iterations that memory has to answer; ``None`` where the bounds on the use differ."""
         least = min(self.least, self.flight)
         most = self.flight if self.most is None else min(self.most, self.flight)
         return least if least == most else None
 
 
-class LoopTrace:
-    """One iteration of a loop, its instructions in order, to be run again and again.
+class Queue(msgspec.Struct, frozen=True):
+    """A counter in the steady state of a loop.
 
-    LLVM likes to unroll loops. Then the instructions are those of several iterations of the
-    source, and distances are given in these.
+    Attributes:
+        retired: For each operation, by its position, the iterations to the wait that retires it,
+            and that wait's position.
+        waits: For each wait that retires something, by its position, the operations outstanding
+            before and after it, by their positions.
+        computing: The distinct sets of operations outstanding at a computation, by position.
+    """
+
+    retired: dict[int, tuple[int, int]]
+    waits: dict[int, tuple[tuple[int, ...], tuple[int, ...]]]
+    computing: tuple[tuple[int, ...], ...]
+
+
+def settle(
+    counted: Sequence[bool], limits: Sequence[int | None], computes: Sequence[bool]
+) -> Queue | None:
+    """Replay a counter through a loop until its iterations repeat; ``None`` where they do not.
+
+    Args:
+        counted: For each instruction of the loop, whether it raises the counter.
+        limits: The most operations each instruction leaves outstanding; ``None`` if no wait.
+        computes: Whether each instruction computes something.
+    """
+    outstanding: deque[tuple[int, int]] = deque()  # (iteration, position)
+    previous: list[tuple[int, int]] | None = None
+    for iteration in range(MAX_ITERATIONS):
+        retired: dict[int, tuple[int, int]] = {}
+        waits: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        computing: list[tuple[int, ...]] = []
+        has_changed = True
+        for position, (is_counted, most) in enumerate(zip(counted, limits, strict=True)):
+            if is_counted:
+                outstanding.append((iteration, position))
+                has_changed = True
+            if computes[position] and has_changed:
+                computing.append(tuple(where for _, where in outstanding))
+                has_changed = False
+            if most is None or len(outstanding) <= most:
+                continue
+            before = tuple(where for _, where in outstanding)
+            while len(outstanding) > most:
+                issued, where = outstanding.popleft()
+                retired[where] = iteration - issued, position
+            has_changed = True
+            waits[position] = before, tuple(where for _, where in outstanding)
+        relative = [(iteration - issued, where) for issued, where in outstanding]
+        if relative == previous:
+            return Queue(retired, waits, tuple(computing))
+        previous = relative
+    return None
+
+
+class LoopTrace:
+    """One iteration of a loop, its instructions in order.
+
+    LLVM often unrolls loops. Then the instructions are those of several iterations of the source,
+    and distances are given in source iterations.
 
     Args:
         body: The instructions.
         lanes: Of a wave.
         stores_apart: Whether stores have a counter of their own.
-        filled: Whether LDS may hold something when the loop is entered.
+        filled: Whether LDS may hold data when the loop is entered.
 
     Attributes:
-        starts: Where the iterations of the source start.
+        starts: Positions where the iterations of the source start.
     """
 
     def __init__(
@@ -95,7 +154,7 @@ class LoopTrace:
         self.starts = self._unrolled()
 
     def _addressing(self) -> set[int]:
-        """The positions of what the loads' own operands are made by."""
+        """Return the positions of the instructions that compute the loads' operands."""
         found, needed = set[int](), 0
         settled = False
         while not settled:
@@ -113,7 +172,7 @@ class LoopTrace:
         return found
 
     def queue(self, counter: Counter) -> Queue | None:
-        """Run a counter until its iterations repeat; ``None`` where they do not."""
+        """Return a counter in the steady state; ``None`` where its iterations do not repeat."""
         if counter not in self._queues:
             counted = [raises(i, stores_apart=self._stores_apart) == counter for i in self.body]
             limits = [limit(i, counter) for i in self.body]
@@ -121,7 +180,7 @@ class LoopTrace:
         return self._queues[counter]
 
     def ahead(self, load: int, *, to_lds: bool) -> Ahead | None:
-        """Return how far a load that a wait retires runs ahead; ``None`` where that is unknown."""
+        """Return how far a load that a wait retires runs ahead; ``None`` if unknown."""
         read = transfer(self.body[load])
         queue = self.queue(read.counter) if read is not None else None
         if queue is None or load not in queue.retired:
@@ -131,39 +190,38 @@ class LoopTrace:
         wait = self._distance(load, rounds, at)
         issued_again = self.starts[self._copy(at)] + load - self.starts[self._copy(load)]
         flight = wait + int(self._computes(issued_again, at))
-        found: tuple[int, int | None] | None
+        bounds: tuple[int, int | None] | None
         if to_lds:
             used = wait if self._lds_read_behind(at) else wait + 1
-            found = (used, used) if self._lds_reads else None
+            bounds = (used, used) if self._lds_reads else None
         elif self._feeds_itself(load):
             return Ahead(wait, steps, flight, 0, 0, chained=True)
         else:
-            found = self.used(load)
-        return Ahead(wait, steps, flight, *found) if found is not None else None
+            bounds = self.used(load)
+        return Ahead(wait, steps, flight, *bounds) if bounds is not None else None
 
     def _computes(self, start: int, stop: int) -> bool:
-        """Whether something is computed between two positions; not if they stand the other way."""
+        """Whether something is computed between two positions, the first one before the other."""
         return any(self._compute[start + 1 : stop])
 
     def _copy(self, position: int) -> int:
-        """The iteration of the source that an instruction belongs to, among those of the body."""
+        """Return the source iteration, among those of the body, that an instruction is in."""
         return bisect_right(self.starts, position) - 1
 
     def _distance(self, load: int, rounds: int, position: int) -> int:
-        """Iterations of the source from a load to a position, some rounds of the body later."""
+        """Return the source iterations from a load to a position some rounds of the body later."""
         return rounds * len(self.starts) + self._copy(position) - self._copy(load)
 
     def _lds_read_behind(self, position: int) -> bool:
-        """Whether LDS is read behind a position in the same iteration of the source."""
+        """Whether LDS is read after a position in the same iteration of the source."""
         copy = self._copy(position)
         return any(self._copy(n) == copy for n in self._lds_reads if n > position)
 
     def _unrolled(self) -> list[int]:
-        """Find where the iterations of the source start.
+        """Return the positions where the iterations of the source start.
 
-        In an unrolled loop the same loads stand there several times, and something is computed
-        in between. Loads of one place only may also be those of one tile: then each copy has to
-        compute as much.
+        An unrolled loop has the same loads several times, with computation in between. Loads of a
+        single place may also be those of one tile: then each copy must compute as much.
         """
         loads = [n for n, each in enumerate(self.body) if transfer(each)]
         origins = [(self.body[n].mnemonic, self.body[n].locations) for n in loads]
@@ -180,16 +238,16 @@ class LoopTrace:
         return [0]
 
     def _compute_alike(self, firsts: list[int]) -> bool:
-        """Whether as much is computed from each of these positions to the next, and around."""
+        """Whether the same amount is computed from each position to the next, cyclically."""
         ends = [*firsts[1:], len(self.body)]
         amounts = [sum(self._compute[a:b]) for a, b in zip(firsts, ends, strict=True)]
         amounts[-1] += sum(self._compute[: firsts[0]])
         return len(set(amounts)) == 1
 
     def _starts(self, firsts: list[int], lasts: list[int]) -> list[int]:
-        """Go back from each copy's first load as far as the first one's is from the loop's start.
+        """Step back from each copy's first load as far as the first one is from the loop's start.
 
-        What is counted is computing and access to LDS: the rest has no say in distances.
+        Steps count computation and accesses to LDS: nothing else affects distances.
         """
         counts = [
             compute or reads_lds(each) or writes_lds(each)
@@ -206,13 +264,13 @@ class LoopTrace:
         return starts
 
     def used(self, load: int) -> tuple[int, int | None] | None:
-        """Return how many iterations behind a load something computes with its data.
+        """Return how many iterations after a load its data is first used to compute.
 
-        Moves, selects and repacking do not compute, and what is written to LDS is used where it
-        is read there.
+        Moves, selects and repacking do not compute, and data written to LDS is used where it is
+        read there.
 
         Returns:
-            At least and at most; ``None`` where nothing in the loop does.
+            A lower and an upper bound; ``None`` where nothing in the loop uses the data.
         """
         first = self._accesses[load]
         holders = first.writes if first is not None else 0
@@ -226,7 +284,7 @@ class LoopTrace:
                     holders &= ~found.kills
                 elif writes_lds(instruction):
                     return self._used_from_lds(position, self._distance(load, rounds, position))
-                elif is_spill(instruction):  # when it is reloaded is not followed
+                elif is_spill(instruction):  # the reload is not followed
                     return self._distance(load, rounds, position), None
                 elif (moved := self._moved(instruction, holders)) is None:
                     distance = self._distance(load, rounds, position)
@@ -239,7 +297,7 @@ class LoopTrace:
         return None
 
     def _moved(self, instruction: Instruction, holders: int) -> int | None:
-        """Where an instruction puts the values it reads; ``None`` if it computes with them."""
+        """Return the registers that an instruction moves values to; ``None`` if it computes."""
         moved = 0
         for operation in instruction.operations:
             found = operation_access(operation, self.lanes)
@@ -252,11 +310,11 @@ class LoopTrace:
         return moved
 
     def _used_from_lds(self, store: int, iteration: int) -> tuple[int, int | None]:
-        """The distance to the first use of what is stored to LDS.
+        """Return bounds on the distance to the first use of data stored to LDS.
 
-        What lies between a store and its load is a ring of which one does not see how many tiles
-        it holds. Certain is: a load that stands in front of all stores reads what an earlier
-        iteration left, and where nothing is in LDS before the loop no earlier one left anything.
+        The number of tiles that LDS holds between a store and its load is not visible. But a load
+        before all stores reads what an earlier iteration left, and where LDS is empty before the
+        loop, a load after a store reads that store.
         """
         behind = self._lds_read_behind(store)
         if behind and not self.filled:
@@ -264,7 +322,7 @@ class LoopTrace:
         return (iteration, None) if behind else (iteration + 1, None)
 
     def _feeds_itself(self, load: int) -> bool:
-        """Whether the address of a load follows from what it loaded an iteration before."""
+        """Whether the address of a load depends on what it loaded an iteration before."""
         first = self._accesses[load]
         if first is None:
             return False
@@ -279,9 +337,9 @@ class LoopTrace:
         return False
 
     def _made_of(self, position: int, needed: int) -> int:
-        """The registers that some are made of in front of an instruction that writes them.
+        """Return the registers needed before an instruction that writes some needed ones.
 
-        Of two operations that are issued together each reads for itself.
+        Each of two operations that are issued together has its own operands.
         """
         written = read = 0
         for operation in self.body[position].operations:

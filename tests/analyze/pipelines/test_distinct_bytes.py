@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from irlens import gpus as arch
-from irlens.analyze.pipelines.repeated import (
+from irlens.analyze.pipelines.distinct_bytes import (
     Read,
     SourceLoad,
     Traffic,

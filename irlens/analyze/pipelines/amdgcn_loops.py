@@ -6,7 +6,7 @@ from irlens.analyze import loops
 from irlens.analyze.graph import predecessors
 from irlens.analyze.loops import Loops
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.memory import is_scalar_load, transfer, writes_lds
+from irlens.isa.amdgcn.memory import writes_lds
 
 
 class KernelLoops(Loops[Instruction], frozen=True):
@@ -27,18 +27,6 @@ class KernelLoops(Loops[Instruction], frozen=True):
         """
         found = loops.find(function)
         return cls(found.instructions, found.cfg, found.forest, _lds_filled(found))
-
-    def innermost(self) -> list[int]:
-        """Return the innermost loops whose own instructions read global memory."""
-        reads = [False] * len(self.forest.loops)
-        innermost = []
-        for index in reversed(range(len(reads))):
-            inside = any(reads[child] for child in self.forest.loops[index].children)
-            own = any(transfer(each) or is_scalar_load(each) for each in self.own(index))
-            reads[index] = inside or own
-            if own and not inside:
-                innermost.append(index)
-        return innermost
 
     def iteration(self, index: int) -> list[Instruction] | None:
         """Return the instructions of one iteration in order; ``None`` where iterations differ.

@@ -1,0 +1,305 @@
+"""Pipelines whose groups are phases of mbarriers in a ring (PTX ISA, ``mbarrier``).
+
+Work is issued on a barrier, and whoever needs its result waits for that barrier. The iterations
+between the two follow from the barriers' addresses, which ``mbarrier_trace`` evaluates through
+the loop. Where the waits are outside the loop, often in other warps, the number of phases under
+way depends on run time; the ring bounds it, since each barrier has one phase under way at a time.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import msgspec
+
+from irlens.analyze.pipelines.mbarrier_trace import Issues, Touch, Tracer
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.analyze.pipelines.steady_state import Unreadable
+from irlens.isa.ptx.copies import awaited_barrier, expected_bytes, expects_bytes
+from irlens.model.report import Pipeline
+from irlens.model.source import user_frame
+from irlens.model.text import plural
+
+#: Iterations to follow, and how many of the last ones must agree. Rings are a few stages long.
+_ITERATIONS = 48
+_AGREEING = 24
+#: With a single barrier the work of two iterations is never announced at once.
+_SMALLEST_RING = 2
+
+
+class RingReading(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures of a loop over a ring of barriers; bytes are per CTA.
+
+    Attributes:
+        prefetch: Iterations between issuing work and the wait for it.
+        groups_before_loop: Phases begun and not awaited on entry.
+        groups_per_iteration: Phases begun per iteration.
+        outstanding_at_wait: Phases under way just before the wait.
+        outstanding_after_wait: Phases under way just after it.
+        bytes_per_iteration: Bytes that the phases of an iteration expect.
+        bytes_in_flight: Bytes that the phases under way after the wait expect.
+        ended: Which wait ends what, in all iterations that were followed: the instructions that
+            began a phase or added to it, and the wait, as indices into ``Function.instructions``.
+    """
+
+    prefetch: int
+    groups_before_loop: int | None
+    groups_per_iteration: int
+    outstanding_at_wait: int
+    outstanding_after_wait: int
+    bytes_per_iteration: int | None
+    bytes_in_flight: int | None
+    ended: frozenset[tuple[tuple[int, ...], int]]
+
+    @property
+    def during_compute(self) -> int:
+        """Phases under way during the compute, which follows the wait."""
+        return self.outstanding_after_wait
+
+
+class AwaitedOutside(msgspec.Struct, frozen=True):
+    """Nothing in the loop waits for the work that it issues.
+
+    Attributes:
+        ring: Barriers that the work goes around; ``None`` if unknown.
+        bytes_per_iteration: Bytes announced to them in an iteration.
+        waits: The waits for one of them, as indices into ``Function.instructions``.
+    """
+
+    ring: int | None
+    bytes_per_iteration: int | None
+    waits: tuple[int, ...]
+
+
+class _Phase(msgspec.Struct):
+    """A barrier's phase that is under way.
+
+    Attributes:
+        iteration: In which it began.
+        bytes: That it expects; ``None`` if unknown.
+        touched: The instructions that began it or added to it.
+    """
+
+    iteration: int
+    bytes: int | None
+    touched: tuple[int, ...] = ()
+
+
+class _Wait(msgspec.Struct, frozen=True):
+    """One wait in one iteration: its index, the phase's age, and the phases before and after."""
+
+    at: int
+    age: int
+    before: int
+    after: int
+    bytes_after: int | None
+    touched: tuple[int, ...]
+
+
+class _Iteration(msgspec.Struct, frozen=True):
+    """The phases an iteration began, their bytes, and its waits."""
+
+    begun: int
+    bytes: int | None
+    waits: tuple[_Wait, ...]
+
+
+class Ring:
+    """Reads the loops of one function.
+
+    Args:
+        loops: The function.
+        issues: What issues the work.
+    """
+
+    def __init__(self, loops: FunctionLoops, issues: Issues) -> None:
+        self._instructions = loops.function.instructions
+        touching = {}
+        for index, instruction in enumerate(self._instructions):
+            operand = issues(instruction) or awaited_barrier(instruction)
+            if operand is not None:
+                touching[index] = operand
+        self._tracer = Tracer(loops, touching)
+
+    def read(self, loop: int) -> RingReading | AwaitedOutside | Unreadable:
+        """Read a loop that issues work."""
+        if self._tracer.repeats(loop):
+            return Unreadable("a loop inside works on barriers, and how often it does is not known")
+        traced = list(self._tracer.iterations(loop, _ITERATIONS))
+        every = [touch for touches in traced for touch in touches]
+        issued = {touch.address for touch in every if not self._waits(touch)}
+        awaited = {touch.address for touch in every if self._waits(touch)}
+        if not awaited or (None not in issued | awaited and not issued & awaited):
+            return self._awaited_outside(traced, issued)
+        for touch in every:
+            if touch.address is None:
+                line = self._instructions[touch.at].line
+                return Unreadable(f"which barrier line {line} means is not a matter of constants")
+
+        # Phases of barriers that this loop does not wait for are another loop's.
+        def relevant(touches: list[Touch]) -> list[Touch]:
+            return [touch for touch in touches if touch.address in awaited]
+
+        before = self._tracer.before(loop)
+        phases: dict[int, _Phase] = {}
+        self._replay(-1, relevant(before or []), phases)
+        entering = len(phases)
+        steps = [self._replay(n, relevant(touches), phases) for n, touches in enumerate(traced)]
+        separate = self._have_separate_rings(every)
+        return self._settle(steps, None if before is None else entering, separate)
+
+    def _waits(self, touch: Touch) -> bool:
+        return awaited_barrier(self._instructions[touch.at]) is not None
+
+    def _awaited_outside(
+        self, traced: list[list[Touch]], issued: set[int | None]
+    ) -> AwaitedOutside:
+        """Look for the waits in the rest of the function."""
+        last = [self._instructions[touch.at] for touch in traced[-1]]
+        expected = [expected_bytes(each) for each in last if expects_bytes(each)]
+        known = [count for count in expected if count is not None]
+        return AwaitedOutside(
+            self._ring_size([touch for touches in traced for touch in touches]),
+            sum(known) if known and len(known) == len(expected) else None,
+            tuple(
+                touch.at
+                for touch in self._tracer.everywhere()
+                if self._waits(touch) and touch.address is not None and touch.address in issued
+            ),
+        )
+
+    def _ring_size(self, touches: list[Touch]) -> int | None:
+        """Return the number of barriers that each issuing instruction goes around."""
+        rings: dict[int, set[int | None]] = {}
+        for touch in touches:
+            if not self._waits(touch):
+                rings.setdefault(touch.at, set()).add(touch.address)
+        sizes = {None if None in ring else len(ring) for ring in rings.values()}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def _replay(
+        self, iteration: int, touches: list[Touch], phases: dict[int, _Phase]
+    ) -> _Iteration:
+        """Apply an iteration to the phases under way."""
+        begun: list[_Phase] = []
+        waits = []
+        for touch in touches:
+            instruction, address = self._instructions[touch.at], touch.address
+            if address is None:
+                continue
+            if self._waits(touch):
+                ended = phases.pop(address, None)
+                if ended is not None:
+                    age, after = iteration - ended.iteration, len(phases)
+                    left = _total(phases.values())
+                    waits.append(_Wait(touch.at, age, after + 1, after, left, ended.touched))
+                continue
+            if address not in phases:
+                phases[address] = _Phase(iteration, 0)
+                begun.append(phases[address])
+            phase = phases[address]
+            phase.touched += (touch.at,)
+            if expects_bytes(instruction):
+                added = expected_bytes(instruction)
+                known = phase.bytes is not None and added is not None
+                phase.bytes = (phase.bytes or 0) + (added or 0) if known else None
+        return _Iteration(len(begun), _total(begun), tuple(waits))
+
+    def _have_separate_rings(self, touches: list[Touch]) -> bool:
+        """Whether each wait has a ring of its own, so that no two are copies of one wait.
+
+        The copies that unrolling makes of a wait share a ring: each takes every second barrier.
+        """
+        rings: dict[int, set[int]] = {}
+        for touch in touches:
+            if self._waits(touch) and touch.address is not None:
+                rings.setdefault(touch.at, set()).add(touch.address)
+        spans = sorted((min(ring), max(ring)) for ring in rings.values())
+        return all(low < high for low, high in spans) and all(
+            high < low for (_, high), (low, _) in pairwise(spans)
+        )
+
+    def _settle(
+        self, steps: list[_Iteration], entering: int | None, separate: bool
+    ) -> RingReading | Unreadable:
+        """Read iterations of which the last ones must all be alike."""
+        first = steps[-_AGREEING]
+        if any(step != first for step in steps[-_AGREEING:]):
+            return Unreadable("its iterations do not come to repeat")
+        origins = [self._instructions[wait.at].locations for wait in first.waits]
+        alike = len(set(origins)) < len(origins) or (len(origins) > 1 and () in origins)
+        if alike and not separate:
+            return Unreadable("it waits several times an iteration: it may have been unrolled")
+        if not first.waits:
+            return Unreadable("nothing that it waits for is under way")
+        wait = min(first.waits, key=lambda wait: (wait.age, wait.after))
+        return RingReading(
+            prefetch=wait.age,
+            groups_before_loop=entering,
+            groups_per_iteration=first.begun,
+            outstanding_at_wait=wait.before,
+            outstanding_after_wait=wait.after,
+            bytes_per_iteration=first.bytes,
+            bytes_in_flight=wait.bytes_after,
+            ended=frozenset((each.touched, each.at) for step in steps for each in step.waits),
+        )
+
+
+def _total(phases: Iterable[_Phase]) -> int | None:
+    sizes = [phase.bytes for phase in phases]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def awaited_outside(
+    loops: FunctionLoops, index: int, record: Pipeline, work: str, reading: AwaitedOutside
+) -> Pipeline:
+    """Fill in what is known of a loop whose work is awaited outside of it.
+
+    Args:
+        loops: The kernel.
+        index: The loop.
+        record: The blank record.
+        work: What it issues: "the copies".
+        reading: The waits and the ring.
+    """
+    own = loops.warp_group(loops.forest.loops[index].header)
+    blocks = _blocks(loops, reading.waits)
+    by_other_warps = any(loops.warp_group(block) not in (None, own) for block in blocks)
+    places = _places(loops, blocks)
+    where = f"at {' and '.join(places)}" if places else "outside this loop"
+    reason = f"{work} are waited for {where}: how many are under way is up to the warps at run time"
+    if reading.ring is None:
+        return msgspec.structs.replace(record, reason=reason)
+    most = reading.ring if by_other_warps and reading.ring >= _SMALLEST_RING else None
+    return msgspec.structs.replace(
+        record,
+        stages_at_most=most,
+        bytes_per_iteration=reading.bytes_per_iteration,
+        verdict=record.verdict if most is None else "pipelined",
+        reason=f"{reason}, within a ring of {plural(reading.ring, 'barrier')}",
+    )
+
+
+def _blocks(loops: FunctionLoops, instructions: tuple[int, ...]) -> list[int]:
+    """Return the blocks of some instructions."""
+    return [
+        number
+        for number, block in enumerate(loops.cfg.blocks)
+        if any(block.start <= at < block.stop for at in instructions)
+    ]
+
+
+def _places(loops: FunctionLoops, blocks: list[int]) -> list[str]:
+    """Name the loops around some waits, with the warps that run them."""
+    places = []
+    for block in blocks:
+        # The innermost loop only polls the barrier.
+        polling = loops.forest.innermost[block]
+        around = loops.forest.loops[polling].parent if polling is not None else None
+        place = user_frame(loops.locations(around)) if around is not None else None
+        at = loops.cfg.blocks[block].start
+        place = place or user_frame(loops.function.instructions[at].locations)
+        group = loops.warp_group(block)
+        if place is not None:
+            places.append(f"{place} by {group.name}" if group is not None else str(place))
+    return list(dict.fromkeys(places))

@@ -1,0 +1,156 @@
+"""``Pipeline`` records: blank ones, the verdict, and figures read from groups or barriers."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.analyze.pipelines.distinct_bytes import SourceBytes
+from irlens.analyze.pipelines.mbarrier_rings import (
+    AwaitedOutside,
+    Ring,
+    RingReading,
+    awaited_outside,
+)
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable
+from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineKind, Verdict
+from irlens.model.source import SourceLocation, user_frame
+
+IRREDUCIBLE = "control enters the loop at more than one place"
+
+#: Number of stages requested, given the source location of a loop, innermost frame first.
+RequestedStages: TypeAlias = Callable[[tuple[SourceLocation, ...]], int | None]
+
+
+class PtxKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """A kernel in PTX, as the mechanisms of NVIDIA's GPUs take it.
+
+    Attributes:
+        loops: Its loops.
+        requested: Number of stages requested.
+        threads_per_cta: Turns bytes per thread into bytes per CTA; ``None`` leaves these open.
+        serialized: Whether ptxas waits for each product of ``wgmma`` at once, whatever the PTX
+            says; ``None`` if unknown.
+        of_source: What the source's loops load, to count once what threads share.
+    """
+
+    loops: FunctionLoops
+    requested: RequestedStages
+    threads_per_cta: int | None = None
+    serialized: bool | None = None
+    of_source: SourceBytes = {}
+
+    def blank(self, index: int, kind: PipelineKind | None, reason: str = "") -> Pipeline:
+        """Return the record of a loop whose figures are unknown."""
+        loops = self.loops
+        group = loops.warp_group(loops.forest.loops[index].header)
+        locations = loops.locations(index)
+        record = blank_pipeline(
+            stage="ptx",
+            loop=loops.name(index),
+            line=loops.header(index).line,
+            source=user_frame(locations),
+            kind=kind,
+            # Nobody requests a number of stages of matrix products.
+            requested=None if kind in COMPUTE_KINDS else self.requested(locations),
+            reason=reason,
+        )
+        return record if group is None else msgspec.structs.replace(record, warp_group=group.name)
+
+
+def blank_pipeline(
+    *,
+    stage: str,
+    loop: str,
+    line: int,
+    source: SourceLocation | None,
+    kind: PipelineKind | None,
+    requested: int | None,
+    reason: str,
+) -> Pipeline:
+    """Return the record of a loop whose figures are unknown."""
+    return Pipeline(
+        stage=stage,
+        loop=loop,
+        line=line,
+        source=source,
+        kind=kind,
+        requested_stages=requested,
+        achieved_stages=None,
+        prefetch_iterations=None,
+        groups_before_loop=None,
+        groups_per_iteration=None,
+        outstanding_at_wait=None,
+        outstanding_after_wait=None,
+        groups_during_compute=None,
+        copies_per_iteration=None,
+        bytes_per_copy=None,
+        bytes_per_iteration=None,
+        bytes_in_flight=None,
+        verdict="unknown",
+        reason=reason,
+    )
+
+
+def with_groups(record: Pipeline, reading: GroupReading | RingReading) -> Pipeline:
+    """Fill in what commit groups, or phases of barriers, say: all but bytes and verdict."""
+    return msgspec.structs.replace(
+        record,
+        achieved_stages=reading.prefetch + 1,
+        prefetch_iterations=reading.prefetch,
+        groups_before_loop=reading.groups_before_loop,
+        groups_per_iteration=reading.groups_per_iteration,
+        outstanding_at_wait=reading.outstanding_at_wait,
+        outstanding_after_wait=reading.outstanding_after_wait,
+        groups_during_compute=reading.during_compute,
+    )
+
+
+def with_ring(
+    record: Pipeline, loops: FunctionLoops, index: int, ring: Ring, *, work: str, serial: str
+) -> Pipeline:
+    """Fill in what the barriers of a loop say.
+
+    Args:
+        record: The blank record.
+        loops: The kernel.
+        index: The loop.
+        ring: Reads the kernel's barriers.
+        work: What the loop issues on the barriers: "the copies".
+        serial: The reason to give where nothing overlaps.
+    """
+    if loops.forest.loops[index].irreducible:
+        return msgspec.structs.replace(record, reason=IRREDUCIBLE)
+    reading = ring.read(index)
+    if isinstance(reading, AwaitedOutside):
+        return awaited_outside(loops, index, record, work, reading)
+    if isinstance(reading, Unreadable):
+        return msgspec.structs.replace(record, reason=reading.reason)
+    verdict, reason = judge(reading.prefetch, record.requested_stages, serial)
+    reasons = [reason] if reason else []
+    if reading.groups_before_loop is None:
+        reasons.append("how much is issued before the loop depends on another loop")
+    return msgspec.structs.replace(
+        with_groups(record, reading),
+        bytes_per_iteration=reading.bytes_per_iteration,
+        bytes_in_flight=reading.bytes_in_flight,
+        verdict=verdict,
+        reason="; ".join(reasons),
+    )
+
+
+def judge(prefetch: int, requested: int | None, serial: str) -> tuple[Verdict, str]:
+    """Return the verdict on a prefetch distance, with its reason.
+
+    Args:
+        prefetch: In iterations.
+        requested: Number of stages requested.
+        serial: The reason where the distance is 0.
+    """
+    achieved = prefetch + 1
+    if achieved == 1:
+        return "not pipelined", serial
+    if requested is not None and achieved < requested:
+        return "shallower", f"{requested} stages were asked for and {achieved} are achieved"
+    return "pipelined", ""

@@ -1,0 +1,300 @@
+"""What is known of each line of a stage: source, live registers, loops and pipelines.
+
+One reader per dialect returns an ``Analysis``, and ``annotated`` puts it into columns as long as
+the text. A new stage is a reader in ``_READERS``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.analyze import cfg, loops, mlir_loops, pressure, sass_cfg, sass_pressure, sass_source
+from irlens.analyze.loops import Loops
+from irlens.analyze.pipelines.annotate import (
+    PtxAnnotations,
+)
+from irlens.analyze.pipelines.annotate import (
+    amdgcn as annotate_amdgcn,
+)
+from irlens.analyze.pipelines.annotate import (
+    llir as annotate_llir,
+)
+from irlens.analyze.pipelines.annotate import (
+    ptx as annotate_ptx,
+)
+from irlens.analyze.pipelines.annotate import (
+    sass as annotate_sass,
+)
+from irlens.analyze.pipelines.annotate import (
+    ttgir as annotate_ttgir,
+)
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.sass_loops import match_loops
+from irlens.isa import amdgcn, mlir, ptx, sass
+from irlens.isa.dialect import Function, Instruction, kernel_named
+from irlens.isa.llir import parser as llir
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError
+from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.pressure import StagePressure
+from irlens.model.report import Report
+from irlens.model.source import SourceLocation, user_frame
+
+Chain: TypeAlias = tuple[SourceLocation, ...]
+
+
+class Analysis(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a stage.
+
+    Attributes:
+        chains: First line, last line and source of each instruction; where lines overlap, a
+            later entry wins.
+        live: Live registers by line; ``None`` if unknown.
+        loops: In any order.
+        marks: Pipeline annotations, in ascending order.
+        problem: What could not be analysed; empty if everything was.
+    """
+
+    chains: Iterable[tuple[int, int, Chain]] = ()
+    live: Mapping[int, int] | None = None
+    loops: Sequence[LoopRange] = ()
+    marks: Sequence[PipelineMark] = ()
+    problem: str = ""
+
+
+_Reader: TypeAlias = Callable[[str, Report, Capture], Analysis]
+
+
+def analyze_stage(stage: str, text: str, report: Report, capture: Capture) -> Analysis:
+    """Analyse a stage's text; nothing is known of stages without a reader.
+
+    Raises:
+        ArtifactError: The text, or the PTX of the capture, is broken.
+    """
+    reader = _READERS.get(stage)
+    return reader(text, report, capture) if reader is not None else Analysis()
+
+
+def annotated(listing: StageListing, analysis: Analysis) -> StageListing:
+    """Return the listing of a stage with what is known of its lines.
+
+    Args:
+        listing: The text alone.
+        analysis: What is known of it, by lines that the text has.
+    """
+    chains: dict[Chain, int] = {}
+    chain = list(listing.chain)
+    before, number = None, -1
+    for first, last, source in analysis.chains:
+        if source is not before:  # neighbours share their chain, and hashing one is slow
+            number = chains.setdefault(source, len(chains)) if source else -1
+            before = source
+        for index in range(first - 1, last):
+            chain[index] = number
+    live = analysis.live
+    return msgspec.structs.replace(
+        listing,
+        chains=list(chains),
+        chain=chain,
+        live=[live.get(n, -1) for n in range(1, len(chain) + 1)] if live is not None else [],
+        peak=max(live.values(), default=None) if live is not None else None,
+        loops=sorted(analysis.loops, key=lambda loop: (loop.first, loop.depth)),
+        marks=list(analysis.marks),
+        problem=analysis.problem,
+    )
+
+
+def _read_mlir(text: str, stage: str) -> tuple[mlir.Module, Analysis]:
+    module = mlir.parse(text, stage=stage)
+    loops = [
+        LoopRange(
+            first=module.operations[index].span.line,
+            last=module.operations[index].span.end_line,
+            depth=loop.depth + 1,
+            source=mlir_loops.user_line(module.operations[index]) if loop.location else None,
+        )
+        for index, loop in mlir_loops.find_loops(module).items()
+    ]
+    # Only the first and last lines of an operation are its own; a loop's last has its location.
+    chains = (
+        (line, line, operation.location)
+        for operation in module.operations
+        for line in dict.fromkeys((operation.span.line, operation.span.end_line))
+    )
+    return module, Analysis(chains=chains, loops=loops)
+
+
+def _read_source(text: str, report: Report, capture: Capture) -> Analysis:
+    return _read_mlir(text, "source")[1]
+
+
+def _read_ttir(text: str, report: Report, capture: Capture) -> Analysis:
+    return _read_mlir(text, "ttir")[1]
+
+
+def _read_ttgir(text: str, report: Report, capture: Capture) -> Analysis:
+    module, analysis = _read_mlir(text, "ttgir")
+    marks = annotate_ttgir.annotate(module, report.pipelines)
+    return msgspec.structs.replace(analysis, marks=marks)
+
+
+def _read_llir(text: str, report: Report, capture: Capture) -> Analysis:
+    """Read LLVM IR; pairs that work through barriers come from the PTX, if the capture has it."""
+    functions = llir.parse(text).functions
+    lines = text.split("\n")
+    every = [loops.find(function) for function in functions]
+
+    def original() -> PtxAnnotations:
+        with suppress(ArtifactError):
+            return _original(_ptx_functions(capture), report)
+        return PtxAnnotations()
+
+    return Analysis(
+        chains=_chains(functions),
+        loops=[each for one in every for each in _loop_ranges(one)],
+        marks=[
+            mark
+            for one in every
+            for mark in annotate_llir.annotate(one, lines, report.pipelines, original)
+        ],
+    )
+
+
+def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
+    functions = ptx.parse(text).functions
+    kernel = kernel_named([each for each in functions if each.kind != "func"], report.kernel)
+    if kernel is None:
+        return Analysis(chains=_chains(functions), problem=_no_kernel(report))
+    flow = cfg.build(kernel)
+    found = analyze_loops(kernel, flow)
+    known = _known(report.pressure.ptx, kernel) or pressure.analyze(kernel, flow)
+    return Analysis(
+        chains=_chains(functions),
+        live=_live_by_line(kernel, known),
+        loops=_loop_ranges(found),
+        marks=annotate_ptx.annotate(found, report.pipelines),
+        problem=known.reason,
+    )
+
+
+def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
+    """Read SASS; its source locations come from the PTX, if the capture has it."""
+    functions = _ptx_functions(capture)
+    known = {each.line: each.locations for one in functions for each in one.instructions}
+    sections = [sass_source.trace(each, known) for each in sass.parse(text).sections]
+    section = kernel_named(sections, report.kernel)
+    if section is None:
+        return Analysis(chains=_chains(sections), problem=_no_kernel(report))
+    registers = _known(report.pressure.sass, section) or sass_pressure.analyze(section)
+    original = _original(functions, report)
+    return Analysis(
+        chains=_chains(sections),
+        live=_live_by_line(section, registers),
+        loops=_sass_loops(section, original),
+        marks=annotate_sass.annotate(section, report.pipelines, original),
+        problem=f"not known: {registers.reason}" if registers.reason else "",
+    )
+
+
+def _read_amdgcn(text: str, report: Report, capture: Capture) -> Analysis:
+    program = amdgcn.parse(text)
+    kernel = kernel_named(program.kernels, report.kernel)
+    if kernel is None:
+        return Analysis(chains=_chains(program.functions), problem=_no_kernel(report))
+    found = loops.find(kernel)
+    known = _known(report.pressure.amdgcn, kernel) or pressure.analyze(kernel, found.cfg)
+    return Analysis(
+        chains=_chains(program.functions),
+        live=_live_by_line(kernel, known),
+        loops=_loop_ranges(found),
+        marks=annotate_amdgcn.annotate(kernel, found, report.pipelines),
+        problem=known.reason,
+    )
+
+
+_READERS: dict[str, _Reader] = {
+    "source": _read_source,
+    "ttir": _read_ttir,
+    "ttgir": _read_ttgir,
+    "llir": _read_llir,
+    "ptx": _read_ptx,
+    "sass": _read_sass,
+    "amdgcn": _read_amdgcn,
+}
+
+
+def _chains(functions: Sequence[Function[Instruction]]) -> Iterable[tuple[int, int, Chain]]:
+    for function in functions:
+        for each in function.instructions:
+            yield each.line, each.end_line, each.locations
+
+
+def _no_kernel(report: Report) -> str:
+    return f"there is no kernel named {report.kernel} in it"
+
+
+def _ptx_functions(capture: Capture) -> Sequence[ptx.Function]:
+    stage = capture.stages.get("ptx")
+    return ptx.parse(stage.text()).functions if stage is not None else ()
+
+
+def _original(functions: Sequence[ptx.Function], report: Report) -> PtxAnnotations:
+    """Return the annotations of the PTX, empty if it does not have the kernel."""
+    kernel = kernel_named([each for each in functions if each.kind != "func"], report.kernel)
+    if kernel is None:
+        return PtxAnnotations()
+    found = analyze_loops(kernel, cfg.build(kernel))
+    return annotate_ptx.annotate_original(found, report.pipelines)
+
+
+def _known(registers: StagePressure | None, kernel: Function[Instruction]) -> StagePressure | None:
+    """Return the report's register pressure if it has the curve of this text."""
+    fits = registers is not None and len(registers.curve) == len(kernel.instructions)
+    return registers if fits else None
+
+
+def _live_by_line(kernel: Function[Instruction], registers: StagePressure) -> dict[int, int] | None:
+    """Return the registers live on each line: the most, where several instructions share one."""
+    if registers.peak is None:
+        return None
+    live: dict[int, int] = {}
+    for instruction, count in zip(kernel.instructions, registers.curve, strict=True):
+        live[instruction.line] = max(count, live.get(instruction.line, 0))
+    return live
+
+
+def _loop_ranges(found: Loops[Instruction]) -> list[LoopRange]:
+    """Return the ranges of a function's loops, outer ones before those inside."""
+    return [
+        _loop_range(found, index, user_frame(found.locations(index)))
+        for index in range(len(found.forest.loops))
+    ]
+
+
+def _loop_range(found: Loops[Instruction], index: int, source: SourceLocation | None) -> LoopRange:
+    """Return a loop's range: compilers rotate loops, so some lines may precede the header."""
+    lines = [line for each in found.body(index) for line in (each.line, each.end_line)]
+    header = found.header(index).line
+    return LoopRange(
+        first=min(header, *lines),
+        last=max(header, *lines),
+        depth=found.forest.loops[index].depth,
+        source=source,
+    )
+
+
+def _sass_loops(section: sass.Section, original: PtxAnnotations) -> list[LoopRange]:
+    """Return the ranges of a section's loops; their source is that of the PTX's loops."""
+    flow = sass_cfg.build(section)
+    if flow.unknown or not flow.blocks:
+        return []
+    found = loops.find(section, flow)
+    ranges = []
+    for index, number in enumerate(match_loops(found, original.loops)):
+        source = None
+        if original.loops is not None and number is not None:
+            source = user_frame(original.loops.locations(number))
+        ranges.append(_loop_range(found, index, source))
+    return ranges
