@@ -12,6 +12,7 @@ from irlens.render.view.nodes import (
     Curve,
     Place,
     Row,
+    Run,
     Segment,
     Staircase,
     Strip,
@@ -129,5 +130,9 @@ def _segment(buffer: SharedBuffer) -> Segment:
         kind="barrier" if buffer.purpose == "barrier" else "buffer",
         place=nearest(buffer.source, "ttgir", buffer.line),
         copies=max(buffer.copies, 1),
+        alive=text(
+            Run(f"ttgir:{buffer.line}", place=Place("ttgir", buffer.line, in_stage=True)),
+            f" to {buffer.last_line}",
+        ),
         note="" if buffer.at_peak else "not alive at the peak",
     )

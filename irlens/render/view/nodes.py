@@ -5,7 +5,7 @@ is good, bad or unknown says so with a ``Tone``. Text is *untrusted and unescape
 a node escapes it for its medium.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -66,10 +66,12 @@ class Phrases(msgspec.Struct, frozen=True):
         items: At least one.
         stands_for: Key of the section that shows the same in full: a medium that shows that
             section leaves these out.
+        separator: What stands between two of them.
     """
 
     items: tuple[Text, ...]
     stands_for: str = ""
+    separator: str = " · "
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -91,12 +93,12 @@ class Fact(msgspec.Struct, frozen=True):
 
     Attributes:
         title: "Occupancy".
-        value: "100 %".
+        value: "100 %"; "strong" runs are the figure, the others its unit.
         lines: Details, each on a line of its own; the first stands beside the value where there
             is room.
         tone: The verdict on the whole.
         stands_for: As of ``Phrases``.
-        code: The line of Python it is about; empty if unknown.
+        short: A shorter title for narrow media; empty if the title is short itself.
     """
 
     title: str
@@ -104,7 +106,7 @@ class Fact(msgspec.Struct, frozen=True):
     lines: tuple[Phrases, ...] = ()
     tone: Tone = "neutral"
     stands_for: str = ""
-    code: str = ""
+    short: str = ""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -395,6 +397,7 @@ class Segment(msgspec.Struct, frozen=True):
         amount: Bytes; 0 where it takes no room of its own.
         kind: How to draw it.
         copies: How many equal cells it is made of.
+        alive: Where its contents are needed: "ttgir:60 to 128"; may be empty.
         note: "not alive at the peak"; may be empty.
     """
 
@@ -403,6 +406,7 @@ class Segment(msgspec.Struct, frozen=True):
     kind: Literal["buffer", "barrier", "scratch"]
     place: Place | None = None
     copies: int = 1
+    alive: Text = ()
     note: str = ""
 
 
@@ -489,6 +493,24 @@ def text(*parts: str | Run) -> Text:
     """Return runs and plain strings as one text; empty strings are left out."""
     runs = (Run(part) if isinstance(part, str) else part for part in parts)
     return tuple(run for run in runs if run.text)
+
+
+def phrases(*items: str | Run | Text, stands_for: str = "", separator: str = " · ") -> Phrases:
+    """Return phrases; empty ones are left out."""
+    texts = (item if isinstance(item, tuple) else text(item) for item in items)
+    return Phrases(tuple(each for each in texts if each), stands_for, separator)
+
+
+def table(
+    columns: Iterable[Column], rows: Iterable[Iterable[str | Run | Cell]], name: str = ""
+) -> Table:
+    """Return a table of plain rows."""
+    return Table(tuple(columns), tuple(Row(tuple(map(cell, row))) for row in rows), name)
+
+
+def cell(content: str | Run | Cell) -> Cell:
+    """Return a cell of a table."""
+    return text(content) if isinstance(content, str | Run) else content
 
 
 def plain(content: Sequence[Run]) -> str:

@@ -1,0 +1,51 @@
+"""Where the output will be seen, and how much of it."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:  # most runs write one kind of thing
+    from irlens.model.code import CodeComparison
+    from irlens.model.listing import Listing
+    from irlens.model.rule import Rule
+
+Detail: TypeAlias = Literal["pressure", "pipelines", "memory", "mix"]
+DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix")
+
+
+def _not_located(_file: str, _lines: "Mapping[int, str]") -> None:
+    """Locates no file: there is no source tree."""
+
+
+def _not_explained(_code: str) -> None:
+    """Explains no code: there are no rules."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """Options of the output.
+
+    Attributes:
+        width: Columns, for formats that wrap.
+        color: Whether ANSI colours may be used.
+        details: Sections to show in full, for formats that otherwise sum up.
+        rows: Most rows of a table, the rest counted; ``None`` for all.
+        listings: The stages' text of each report, for formats that show code: as many as there
+            are reports, or none.
+        side_by_side: Whether compared code stands beside each other, where a format can.
+        code: The stages' text of a compared pair, for formats that show code.
+        locate: For formats that code hosts read: the path of a Python file relative to the
+            sources' root, given its base name and the known text of its lines; ``None`` if it is
+            not found.
+        explain: For the same: the rule of a finding's code; ``None`` if there is none.
+    """
+
+    width: int = 80
+    color: bool = False
+    details: frozenset[Detail] = frozenset()
+    rows: int | None = None
+    listings: "tuple[Listing, ...]" = ()
+    side_by_side: bool = False
+    code: "tuple[CodeComparison, ...]" = ()
+    locate: "Callable[[str, Mapping[int, str]], str | None]" = _not_located
+    explain: "Callable[[str], Rule | None]" = _not_explained

@@ -1,0 +1,370 @@
+"""The parts of a report in full: occupancy, pipelines, pressure, spills, memory, instructions."""
+
+from collections.abc import Iterator
+from typing import get_args
+
+from irlens.model.capture import stage_rank
+from irlens.model.memory import LoopLoad, SharedMemory
+from irlens.model.pressure import StagePressure
+from irlens.model.report import InstructionMix, LimitName, Occupancy, Pipeline, Report
+from irlens.model.spills import SpillSite
+from irlens.model.text import count, percent, plural, size
+from irlens.model.words import (
+    Words,
+    describe_cover,
+    describe_depth,
+    describe_prefetch,
+    describe_tile,
+    describe_waves,
+    describe_way,
+)
+from irlens.render.view.drawings import (
+    STAGES,
+    memory_strip,
+    nearest,
+    place_of,
+    pressure_curve,
+    staircase,
+)
+from irlens.render.view.nodes import (
+    Bar,
+    Cell,
+    Column,
+    Items,
+    Node,
+    Place,
+    Run,
+    Section,
+    Sentence,
+    Table,
+    Text,
+    Tone,
+    phrases,
+    table,
+    text,
+)
+from irlens.render.view.timeline import timeline
+
+_NUMBER = Column(numbers=True)
+
+
+def details(report: Report) -> Iterator[Section]:
+    """Yield every part of a report in full, the most asked for first."""
+    words = Words(report)
+    if report.occupancy is not None:
+        yield _occupancy(report.occupancy, words)
+    for pipeline in report.pipelines:
+        yield _pipeline(pipeline, report, words)
+    if report.loads:
+        yield _loads(report)
+    for stage in STAGES:
+        pressure = getattr(report.pressure, stage)
+        if pressure is not None:
+            yield _pressure(stage, pressure, report)
+    if report.spills:
+        yield _spills(report.spills)
+    if (memory := _memory(report, words)) is not None:
+        yield memory
+    for mix in report.mix:
+        yield _mix(mix)
+
+
+def limits(occupancy: Occupancy, words: Words) -> list[tuple[LimitName, int]]:
+    """Return how many CTAs each resource alone would allow, the tightest first."""
+    names: tuple[LimitName, ...] = get_args(LimitName)
+    known = ((name, getattr(occupancy.limits, name)) for name in names)
+    return sorted(((n, limit) for n, limit in known if limit is not None), key=lambda one: one[1])
+
+
+def _occupancy(occupancy: Occupancy, words: Words) -> Section:
+    """What limits it, what would change it, and how many CTAs fit with more or less."""
+    allowed = limits(occupancy, words)
+    most = max([1, *(limit for _, limit in allowed)])
+    rows: list[list[str | Run | Cell]] = []
+    for name, limit in allowed:
+        limiting = name in occupancy.limited_by
+        tone: Tone = "warn" if limiting else "neutral"
+        note = Run("limits", tone) if limiting else ""
+        rows.append([words.resource(name), count(limit), Bar(limit / most, tone), note])
+    columns = (Column("allowed by"), Column(f"{words.block}s", numbers=True), Column(), Column())
+    children: list[Node] = [table(columns, rows, "limits of occupancy")]
+    if occupancy.next_step:
+        steps = tuple(text(words.step(step, occupancy)) for step in occupancy.next_step)
+        children.append(Items(steps, label="What would change it"))
+    if waves := describe_waves(occupancy):
+        children.append(phrases(*(Run(each, "dim") for each in waves)))
+    children += [
+        staircase(curve, words, blocks=occupancy.blocks_per_sm) for curve in occupancy.curves
+    ]
+    return Section(
+        title="Occupancy",
+        children=tuple(children),
+        key="occupancy",
+        aside=text(f"{words.block}s per {words.sm}"),
+        detail="occupancy",
+        wide=True,
+    )
+
+
+def pipeline_tone(pipeline: Pipeline) -> Tone:
+    """Return the verdict on a pipeline; one stage that was asked for is no failure."""
+    if pipeline.verdict == "not pipelined" and pipeline.requested_stages == 1:
+        return "neutral"
+    if pipeline.verdict == "unknown":
+        return "unknown"
+    return "good" if pipeline.verdict == "pipelined" else "warn"
+
+
+def pipeline_depth(pipeline: Pipeline) -> Run:
+    """Return "4 of 4 stages ✓", or the verdict where the depth is unknown."""
+    depth, tone = describe_depth(pipeline), pipeline_tone(pipeline)
+    if depth is None:
+        return Run(pipeline.verdict, tone)
+    sign = {"good": " ✓", "warn": " ✗"}.get(tone, "")
+    return Run(f"{depth}{sign}", tone)
+
+
+def _pipeline(pipeline: Pipeline, report: Report, words: Words) -> Section:
+    """A pipeline with its timeline and every figure of it."""
+    place = nearest(pipeline.source, pipeline.stage, pipeline.line)
+    told = [*describe_prefetch(pipeline), *words.traffic(pipeline), describe_cover(pipeline)]
+    children: list[Node | None] = [
+        phrases(
+            text(f"{pipeline.kind or 'loads'} ", pipeline_depth(pipeline)),
+            Run(report.code.get(pipeline.place, ""), "code"),
+        ),
+        timeline(pipeline),
+        phrases(*(Run(each, "dim") for each in told)) if any(told) else None,
+        Sentence(pipeline.reason, "dim") if pipeline.reason else None,
+        Section("all figures", (_figures(pipeline),), key="figures", folded=True),
+    ]
+    return Section(
+        title="Pipeline",
+        children=tuple(child for child in children if child is not None),
+        key="pipelines",
+        aside=text(Run(str(place), place=place)),
+        detail="pipelines",
+    )
+
+
+#: Said above the figures; the others are absent unless warps are specialized.
+_NOT_FIGURES = frozenset({"stage", "line", "loop", "source", "kind", "verdict", "reason"})
+_OF_WARP_GROUPS = frozenset({"warp_group", "stages_at_most"})
+
+
+def _figures(pipeline: Pipeline) -> Table:
+    place = Place(pipeline.stage, pipeline.line, in_stage=True)
+    rows: list[list[str | Run | Cell]] = [["read in", Run(str(place), place=place)]]
+    for name in pipeline.__struct_fields__:
+        value = getattr(pipeline, name)
+        if name in _NOT_FIGURES or (value is None and name in _OF_WARP_GROUPS):
+            continue
+        shown = count(value) if isinstance(value, int) else str(value)
+        known = shown if value is not None else Run("unknown", "unknown")
+        rows.append([name.replace("_", " "), known])
+    return table((Column(), _NUMBER), rows, "figures of the pipeline")
+
+
+def _loads(report: Report) -> Section:
+    columns = (
+        Column("load"), Column("tile"), Column(), Column("per iteration", numbers=True),
+        Column("per access", numbers=True), Column(),
+    )  # fmt: skip
+    return Section(
+        title="Loads in loops",
+        children=(table(columns, map(_load, report.loads), "loads in loops"),),
+        key="loads",
+        aside=text("as the ttgir has them"),
+        detail="pipelines",
+        wide=True,
+    )
+
+
+def _load(load: LoopLoad) -> list[str | Run | Cell]:
+    place = nearest(load.source, "ttgir", load.line)
+    amount, access, copies = (
+        load.bytes_per_iteration, load.widest_access_bytes, load.buffer_copies,
+    )  # fmt: skip
+    return [
+        Run(str(place), place=place),
+        Run(describe_tile(load), "code"),
+        Run(describe_way(load), "warn" if load.state == "in place" else "good"),
+        Run("unknown", "unknown") if amount is None else size(amount),
+        "" if access is None else f"≤ {access} B",
+        load.reason if copies is None else f"into {plural(copies, 'buffer')}",
+    ]
+
+
+def _pressure(stage: str, pressure: StagePressure, report: Report) -> Section:
+    virtual = ", virtual" if stage == "ptx" else ""
+    return Section(
+        title=f"Register pressure in {stage}",
+        children=tuple(_pressure_parts(stage, pressure, report)),
+        key="pressure",
+        aside=text(f"live 32-bit registers per thread{virtual}"),
+        detail="pressure",
+    )
+
+
+def _pressure_parts(stage: str, pressure: StagePressure, report: Report) -> Iterator[Node]:
+    if pressure.peak is None:
+        yield Sentence(f"{stage} unknown: {pressure.reason}", "unknown")
+        return
+    if (curve := pressure_curve(stage, pressure, report)) is not None:
+        yield curve
+    predicates = pressure.predicates
+    yield phrases(
+        text(f"at most {count(pressure.peak)} live", *at(place_of(pressure.source))),
+        plural(predicates, "predicate") if predicates else "",
+    )
+    if pressure.lines:
+        yield Section("by line of Python", (_by_line(pressure, report),), "lines", folded=True)
+    if pressure.live:
+        yield Section("what is live at the peak", (_live(pressure),), "live", folded=True)
+
+
+def at(place: Place | None) -> tuple[Run, ...]:
+    """Return " at softmax.py:48"; nothing for no place."""
+    return () if place is None else (Run(" at "), Run(str(place), place=place))
+
+
+def _by_line(pressure: StagePressure, report: Report) -> Table:
+    most = max(each.peak for each in pressure.lines)
+    columns = (
+        Column("line"), Column("instructions", numbers=True), Column("live", numbers=True),
+        Column(), Column(code=True),
+    )  # fmt: skip
+    rows: list[list[str | Run | Cell]] = []
+    for line in pressure.lines:
+        tone: Tone = "warn" if line.peak == most else "neutral"
+        rows.append([
+            Run(str(line.source), place=place_of(line.source)),
+            count(line.instructions),
+            Run(count(line.peak), tone),
+            Bar(line.peak / max(most, 1), tone),
+            Run(report.code.get(str(line.source), ""), "code"),
+        ])  # fmt: skip
+    return table(columns, rows, "pressure by line")
+
+
+def _live(pressure: StagePressure) -> Table:
+    most = max(group.registers for group in pressure.live)
+    columns = (Column("computed by"), Column("registers", numbers=True), Column())
+    rows: list[list[str | Run | Cell]] = [
+        [
+            Run(str(group.source or "no source"), place=place_of(group.source)),
+            count(group.registers),
+            Bar(group.registers / max(most, 1)),
+        ]
+        for group in pressure.live
+    ]
+    return table(columns, rows, "live at the peak")
+
+
+def _spills(sites: list[SpillSite]) -> Section:
+    """Spills and reloads by line of Python, the deepest loops first."""
+    groups: dict[tuple[int, Place, str, str], list[SpillSite]] = {}
+    for site in sites:
+        place = nearest(site.source, site.stage, site.line)
+        groups.setdefault((-site.loop_depth, place, site.kind, site.place), []).append(site)
+    rows: list[list[str | Run | Cell]] = []
+    order = sorted(groups.items(), key=lambda item: (item[0][0], str(item[0][1]), *item[0][2:]))
+    for (depth, place, kind, where), members in order:
+        sizes = [site.bytes for site in members]
+        known = sum(each for each in sizes if each is not None)
+        rows.append([
+            Run(str(place), place=place),
+            Run(plural(len(members), kind), "warn" if depth else "neutral"),
+            size(known) if None not in sizes else Run("unknown size", "unknown"),
+            where,
+            f"in {plural(-depth, 'loop')}" if depth else "outside of loops",
+        ])  # fmt: skip
+    columns = (Column("line"), Column(), _NUMBER, Column("of"), Column())
+    return Section(
+        title="Spills",
+        children=(table(columns, rows, "spills by line"),),
+        key="spills",
+        aside=text(f"{plural(len(sites), 'instruction')} in {sites[0].stage}"),
+        detail="pressure",
+    )
+
+
+def _memory(report: Report, words: Words) -> Section | None:
+    memory = report.memory
+    title = "LDS" if words.shared == "LDS" else "Shared memory"
+    if memory is None or memory.total_bytes is None:
+        reason = memory.reason if memory else report.unknown.get("memory", "")
+        unknown = Sentence(f"unknown: {reason}".removesuffix(": "), "unknown")
+        return Section(title, (unknown,), key="memory", detail="memory")
+    return Section(
+        title=title,
+        children=tuple(_memory_parts(memory)),
+        key="memory",
+        aside=text(f"{size(memory.total_bytes)} dynamic per {words.cta}"),
+        detail="memory",
+    )
+
+
+def _memory_parts(memory: SharedMemory) -> Iterator[Node]:
+    if (strip := memory_strip(memory)) is not None:
+        yield strip
+    if memory.scratch and memory.remainder_bytes:
+        places = [nearest(use.source, "ttgir", use.line) for use in memory.scratch]
+        uses = tuple(
+            text(Run(use.operation, "code"), *at(place))
+            for use, place in zip(memory.scratch, places, strict=True)
+        )
+        yield Items(uses, label="Scratch may belong to")
+    if memory.reason:
+        yield Sentence(memory.reason, "dim")
+
+
+def _mix(mix: InstructionMix) -> Section:
+    most = max([1, *mix.classes.values(), *mix.unknown.values()])
+    rows: list[list[str | Run | Cell]] = []
+    for name, number, unknown in by_class(mix):
+        tone: Tone = "warn" if unknown else "neutral"
+        share = percent(number / max(mix.total, 1))
+        label: Text = text(name, Run(" unknown opcode", "warn")) if unknown else text(name)
+        rows.append([label, count(number), share, Bar(number / most, tone)])
+    columns = (Column("class"), _NUMBER, _NUMBER, Column())
+    return Section(
+        title=f"Instructions in {mix.stage}",
+        children=(table(columns, rows, f"instruction mix of {mix.stage}"),),
+        key="mix",
+        aside=text(f"{plural(mix.total, 'instruction')}, each counted once"),
+        detail="mix",
+    )
+
+
+def by_class(mix: InstructionMix) -> list[tuple[str, int, bool]]:
+    """Return classes with their counts, the largest first, then opcodes of unknown class."""
+    ordered = sorted(mix.classes.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        *((name, number, False) for name, number in ordered),
+        *((name, number, True) for name, number in sorted(mix.unknown.items())),
+    ]
+
+
+def sources(report: Report) -> Section:
+    """Return the artifacts, where figures were read, and why others are unknown."""
+    ordered = sorted(report.stages.items(), key=lambda item: stage_rank(item[0]))
+    sizes: list[list[str | Run | Cell]] = [
+        [name, "" if each.lines is None else count(each.lines), count(each.bytes),
+         Run(each.sha256[:16], "code")]
+        for name, each in ordered
+    ]  # fmt: skip
+    columns = (
+        Column("artifact"), Column("lines", numbers=True), Column("bytes", numbers=True),
+        Column("sha256"),
+    )  # fmt: skip
+    artifacts = table(columns, sizes, "artifacts")
+    children: list[Node] = [artifacts]
+    for title, told in (("read in", report.sources), ("unknown because", report.unknown)):
+        if told:
+            rows = ([Run(path, "code"), where] for path, where in sorted(told.items()))
+            children.append(table((Column("figure"), Column(title)), rows, title))
+    return Section(
+        "Artifacts and sources", tuple(children), key="sources", detail="sources", folded=True,
+        wide=True,
+    )  # fmt: skip

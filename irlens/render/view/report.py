@@ -1,0 +1,474 @@
+"""Reports as nodes: the verdict, the facts one asks for first, findings, then each part in full."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from irlens.model.capture import stage_rank
+from irlens.model.label import labels
+from irlens.model.listing import Listing
+from irlens.model.report import SEVERITIES, Finding, InstructionMix, Pipeline, Report
+from irlens.model.resources import Resources
+from irlens.model.text import count, percent, plural, size
+from irlens.model.words import (
+    Words,
+    depth_in_short,
+    describe_buffer,
+    describe_cover,
+    describe_depth,
+    describe_prefetch,
+    describe_run,
+    describe_tensor_memory,
+    describe_warp_groups,
+    describe_waves,
+)
+from irlens.render.view.details import (
+    at,
+    by_class,
+    details,
+    limits,
+    pipeline_depth,
+    pipeline_tone,
+    sources,
+)
+from irlens.render.view.drawings import nearest, place_of, pressure_stage
+from irlens.render.view.nodes import (
+    SEVERITY_TONES,
+    Code,
+    Column,
+    Fact,
+    Facts,
+    FindingItem,
+    Findings,
+    Headline,
+    Node,
+    Phrases,
+    Place,
+    Row,
+    Run,
+    Section,
+    Setting,
+    Settings,
+    Table,
+    Text,
+    Tone,
+    cell,
+    phrases,
+    text,
+)
+
+_CLASSES_SHOWN = 6
+_OVERVIEW = ("registers", "local B", "shared B", "occupancy", "stages")
+_UNKNOWN = Run("unknown", "unknown")
+
+
+def reports_view(reports: Sequence[Report], listings: Sequence[Listing] = ()) -> Section:
+    """Return one report, or several with a table of them first.
+
+    Args:
+        reports: At least one.
+        listings: The code of each, where a medium shows it; none at all otherwise.
+    """
+    code: Sequence[Listing | None] = listings or [None] * len(reports)
+    if len(reports) == 1:
+        return report_view(reports[0], code[0])
+    kernels = {report.kernel for report in reports}
+    title = plural(len(reports), "report")
+    names = labels_or_kernels(reports)
+    parts = [
+        Section(
+            name,
+            (report_view(report, listing),),
+            key=f"r{index}",
+            folded=True,
+        )
+        for index, (report, listing, name) in enumerate(zip(reports, code, names, strict=True))
+    ]
+    return Section(
+        title=f"{reports[0].kernel}: {title}" if len(kernels) == 1 else title,
+        children=(_overview(reports, names), *parts),
+        key="reports",
+    )
+
+
+def report_view(report: Report, listing: Listing | None = None) -> Section:
+    """Return one report."""
+    children: list[Node | None] = [
+        _settings(report),
+        _arguments(report),
+        Headline(tuple(glance(report)), tone=tone(report)),
+        facts(report),
+        pipeline_facts(report),
+        findings(report),
+        _run(report),
+        *details(report),
+        Code(report, listing) if listing is not None else None,
+        _origins(report),
+        sources(report),
+    ]
+    return Section(
+        title=report.kernel,
+        children=tuple(child for child in children if child is not None),
+        key="report",
+    )
+
+
+def report_name(report: Report) -> str:
+    """Return the kernel and the GPU: "softmax_kernel on sm_90"."""
+    target = report.target
+    return f"{report.kernel} on {target.arch}" if target else report.kernel
+
+
+def glance(report: Report) -> Iterator[str]:
+    """Yield what matters most, as phrases: "occupancy 100 %", "cp.async 4 of 4 stages"."""
+    occupancy = report.occupancy
+    if occupancy is not None:
+        share = f"occupancy {percent(occupancy.theoretical)}"
+        yield share if occupancy.launchable else "cannot launch"
+    for each in report.pipelines:
+        if (depth := describe_depth(each)) is not None:
+            yield f"{each.kind or 'loads'} {depth}"
+    if report.resources.local_bytes:
+        yield f"{size(report.resources.local_bytes)} local memory"
+    yield finding_counts(report.findings) or "no findings"
+
+
+def finding_counts(found: Iterable[Finding]) -> str:
+    """Return the findings by number: "1 warning, 2 notes"; "" if there are none."""
+    numbers = Counter(finding.severity for finding in found)
+    return ", ".join(plural(numbers[each], each) for each in SEVERITIES if numbers[each])
+
+
+def tone(report: Report) -> Tone:
+    """Return the verdict on a report as a whole."""
+    severities = {finding.severity for finding in report.findings}
+    if "error" in severities or (report.occupancy and not report.occupancy.launchable):
+        return "bad"
+    return "warn" if "warning" in severities else "good"
+
+
+def labels_or_kernels(reports: Sequence[Report]) -> list[str]:
+    """Return what sets each report apart, or its kernel's name if nothing does."""
+    named = zip(labels(reports), reports, strict=True)
+    return [label or report.kernel for label, report in named]
+
+
+def _overview(reports: Sequence[Report], names: Sequence[str]) -> Table:
+    """The figures one compares first, a row for each report."""
+    columns = (
+        Column(),
+        *(Column(title, numbers=True) for title in _OVERVIEW),
+        Column("findings"),
+    )
+    rows = tuple(
+        Row(
+            (
+                text(name),
+                *map(cell, _overview_figures(report)),
+                text(Run(finding_counts(report.findings) or "no findings", tone(report))),
+            ),
+            anchor=f"r{index}",
+        )
+        for index, (report, name) in enumerate(zip(reports, names, strict=True))
+    )
+    return Table(columns, rows, name="reports", noun="report")
+
+
+def _overview_figures(report: Report) -> list[str | Run]:
+    resources, occupancy = report.resources, report.occupancy
+    depths = (
+        depth_in_short(each.achieved_stages, each.stages_at_most, str(each.requested_stages or "?"))
+        for each in report.pipelines
+    )
+    fits: str | Run = _UNKNOWN
+    if occupancy is not None:
+        fits = percent(occupancy.theoretical)
+        fits = fits if occupancy.launchable else Run("cannot launch", "bad")
+    figures = (resources.registers, resources.local_bytes, resources.shared_dynamic_bytes)
+    shown = [_UNKNOWN if value is None else Run(count(value)) for value in figures]
+    return [*shown, fits, " ".join(filter(None, depths)) or "–"]
+
+
+def _settings(report: Report) -> Settings:
+    """The target, the options and constexprs, each once, and the compiler."""
+    config, target = report.config, report.target
+    told: list[tuple[str, object]] = []
+    if target is not None:
+        told.append(("", f"{target.arch} ({target.product})" if target.product else target.arch))
+    for name in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
+        value = getattr(config, name)
+        if value is not None and (name != "num_ctas" or value > 1):
+            told.append((name, value))
+    # Kernels often take num_stages as a constexpr too.
+    told += [
+        (name, value)
+        for name, value in config.constexprs.items()
+        if getattr(config, name, None) != value
+    ]
+    settings = [Setting(name, str(value)) for name, value in told]
+    if report.triton_version:
+        settings.append(Setting("Triton", report.triton_version, "dim"))
+    return Settings(tuple(settings), title="compiled with")
+
+
+def _arguments(report: Report) -> Settings | None:
+    config = report.config
+    told = [Setting(name, str(value), "dim") for name, value in config.args.items()]
+    if config.grid:
+        told.append(Setting("grid", " × ".join(map(count, config.grid)), "dim"))
+    return Settings(tuple(told), title="arguments", folded=True) if told else None
+
+
+def facts(report: Report) -> Facts:
+    """Return what the kernel takes and what that leaves room for."""
+    words = Words(report)
+    known = (
+        _occupancy(report, words),
+        _registers(report, words),
+        _warps(report),
+        _shared(report, words),
+        _tensor_memory(report, words),
+    )
+    return Facts(tuple(fact for fact in known if fact is not None))
+
+
+def _occupancy(report: Report, words: Words) -> Fact:
+    occupancy = report.occupancy
+    if occupancy is None:
+        return _unknown("Occupancy", report.unknown.get("occupancy", ""))
+    lines: list[Phrases] = []
+    if occupancy.launchable:
+        limiters = ", ".join(words.resource(name) for name in occupancy.limited_by)
+        lines.append(
+            phrases(
+                f"{plural(occupancy.blocks_per_sm, words.block)}/{words.sm}",
+                f"{occupancy.active_warps} of {plural(occupancy.max_warps, words.warp)}",
+                f"limited by {limiters}",
+            )
+        )
+    lines += [phrases(Run(words.refusal(each), "bad")) for each in occupancy.refusals]
+    allowed = [f"{words.resource(name)} {limit}" for name, limit in limits(occupancy, words)]
+    lines.append(
+        phrases(f"{words.block}s/{words.sm} allowed by", *allowed, stands_for="occupancy",
+                separator="   ")
+    )  # fmt: skip
+    lines += [
+        phrases(Run(words.step(step, occupancy), "dim"), stands_for="occupancy")
+        for step in occupancy.next_step
+    ]
+    if waves := describe_waves(occupancy):
+        lines.append(phrases(*waves, stands_for="occupancy"))
+    if occupancy.launchable:
+        return Fact("Occupancy", _strong(percent(occupancy.theoretical)), tuple(lines))
+    return Fact("Occupancy", text(Run("cannot launch", "bad")), tuple(lines), "bad")
+
+
+def _registers(report: Report, words: Words) -> Fact:
+    held = report.resources
+    if held.registers is None:
+        return _unknown("Registers", report.unknown.get("resources.registers", ""))
+    vector = "vector registers " if held.sgprs is not None else ""
+    value = (Run(count(held.registers), "strong"), Run(f" {vector}per {words.thread}"))
+    first = list(_register_kinds(held, words)) + [
+        Run(f"{count(amount)} {unit}", "warn" if amount else "neutral")
+        for amount, unit in _spilled(held)
+    ]
+    spilled = any((held.local_bytes, held.vgpr_spills, held.sgpr_spills))
+    lines = [phrases(*first)] if first else []
+    if (live := _live(report)) is not None:
+        lines.append(live)
+    return Fact("Registers", value, tuple(lines), "warn" if spilled else "neutral")
+
+
+def _register_kinds(held: Resources, words: Words) -> Iterator[Run]:
+    if held.agprs:
+        yield Run(f"{held.vgprs} VGPRs + {held.agprs} AGPRs")
+    if held.sgprs is not None:
+        yield Run(f"{held.sgprs} SGPRs per {words.warp}")
+
+
+def _spilled(held: Resources) -> Iterator[tuple[int, str]]:
+    """Yield what lies in memory of a thread's own, in the vendor's words for it."""
+    amd = held.sgprs is not None
+    known = (
+        (held.vgpr_spills, "VGPR spills"),
+        (held.sgpr_spills, "SGPR spills"),
+        (held.local_bytes, "B scratch" if amd else "B local"),
+        (None if amd else held.stack_bytes, "B stack"),
+    )
+    yield from ((amount, unit) for amount, unit in known if amount is not None)
+
+
+def _live(report: Report) -> Phrases | None:
+    """The most registers that hold a value at once, in the stage nearest to the machine."""
+    known = pressure_stage(report)
+    if known is None or known[1].peak is None:
+        return None
+    stage, pressure = known
+    code = report.code.get(str(pressure.source), "") if pressure.source else ""
+    place = at(place_of(pressure.source))
+    return phrases(
+        text(f"at most {count(pressure.peak or 0)} live in {stage}", *place), Run(code, "code")
+    )
+
+
+def _warps(report: Report) -> Fact | None:
+    groups = describe_warp_groups(report)
+    if not groups:
+        return None
+    return Fact("Warps", text(groups[0]), (phrases(*groups[1:]),) if groups[1:] else ())
+
+
+def _shared(report: Report, words: Words) -> Fact:
+    held, memory = report.resources, report.memory
+    title, short = ("LDS", "") if words.shared == "LDS" else ("Shared memory", "Shared")
+    if held.shared_dynamic_bytes is None:
+        return _unknown(title, report.unknown.get("resources.shared_dynamic_bytes", ""), short)
+    first = [f"dynamic, per {words.cta}"]
+    if held.shared_static_bytes:
+        first.append(f"+ {size(held.shared_static_bytes)} static")
+    if held.shared_reserved_bytes:
+        first.append(f"+ {size(held.shared_reserved_bytes)} reserved by the system")
+    lines = [phrases(*first)]
+    if memory is not None and memory.peak_bytes is not None and memory.buffers:
+        alive = [describe_buffer(buffer) for buffer in memory.buffers if buffer.at_peak]
+        if memory.remainder_bytes:
+            alive.append(f"{size(memory.remainder_bytes)} scratch")
+        signed = (f"{'+' if number else '='} {part}" for number, part in enumerate(alive))
+        lines.append(phrases(*signed, stands_for="memory", separator=" "))
+    value = _strong(size(held.shared_dynamic_bytes))
+    return Fact(title, value, tuple(line for line in lines if line.items), short=short)
+
+
+def _tensor_memory(report: Report, words: Words) -> Fact | None:
+    told = describe_tensor_memory(report)
+    if not told:
+        return None
+    if told == "unknown":
+        why = report.unknown["resources.tensor_memory_columns"]
+        return _unknown("Tensor memory", why, "Tensor mem")
+    columns, _, in_bytes = told.partition(", ")
+    line = phrases(in_bytes, f"per {words.cta}")
+    return Fact("Tensor memory", _strong(columns), (line,), short="Tensor mem")
+
+
+def pipeline_facts(report: Report) -> Facts | None:
+    """Return the pipelines' facts; ``None`` where there are no pipelines."""
+    words = Words(report)
+    known = tuple(_pipeline(pipeline, report, words) for pipeline in report.pipelines)
+    return Facts(known) if known else None
+
+
+def _pipeline(pipeline: Pipeline, report: Report, words: Words) -> Fact:
+    """How deep the pipeline is, how far it runs ahead, what it moves, and why no deeper."""
+    place = nearest(pipeline.source, pipeline.stage, pipeline.line)
+    kind = f"{pipeline.kind or 'loads'}"
+    lines = [
+        phrases(text(kind, *at(place)), *describe_prefetch(pipeline)),
+        phrases(Run(report.code.get(pipeline.place, ""), "code"), stands_for="pipelines"),
+        phrases(*words.traffic(pipeline), Run(describe_cover(pipeline), "dim"),
+                stands_for="pipelines"),
+        phrases(Run(pipeline.reason, "dim"), stands_for="pipelines"),
+    ]  # fmt: skip
+    return Fact(
+        title="Pipeline",
+        value=text(pipeline_depth(pipeline)),
+        lines=tuple(line for line in lines if line.items),
+        tone=pipeline_tone(pipeline),
+    )
+
+
+def findings(report: Report) -> Findings | None:
+    """Return the findings; ``None`` where there are none."""
+    if not report.findings:
+        return None
+    numbers = Counter(finding.severity for finding in report.findings)
+    summary: list[Run] = []
+    for severity in SEVERITIES:
+        if numbers[severity]:
+            summary.append(Run(", " if summary else ""))
+            summary.append(Run(plural(numbers[severity], severity), SEVERITY_TONES[severity]))
+    return Findings(
+        tuple(finding_item(each, report.code) for each in report.findings),
+        text(*summary),
+        explain=f"irlens explain {report.findings[0].code}",
+    )
+
+
+def finding_item(
+    finding: Finding, code: dict[str, str], state: str = "", state_tone: Tone = "neutral"
+) -> FindingItem:
+    """Return a finding; its line of code is looked up in ``code`` by "file:line"."""
+    place = place_of(finding.source)
+    if place is None and finding.stage and finding.line:
+        place = Place(finding.stage, finding.line, in_stage=True)
+    return FindingItem(
+        severity=finding.severity,
+        code=finding.code,
+        place=place,
+        line=code.get(str(finding.source), "") if finding.source else "",
+        message=finding.message,
+        hint=finding.hint,
+        state=state,
+        state_tone=state_tone,
+    )
+
+
+def _run(report: Report) -> Facts | None:
+    """Whether a launch gave the right result, and what the driver says."""
+    run = report.run
+    if run is None:
+        return None
+    tones: dict[bool | None, Tone] = {True: "good", False: "bad", None: "neutral"}
+    verdict = tones[run.matches_reference]
+    error = run.max_abs_error
+    answers = (
+        ("registers", run.registers), ("B local", run.local_bytes), ("blocks/SM", run.blocks_per_sm)
+    )  # fmt: skip
+    driver = [f"{count(value)} {unit}" for unit, value in answers if value is not None]
+    lines = [
+        phrases(run.device, "" if error is None else f"largest difference {error:.3g}"),
+        phrases(*(["driver reports", *driver] if driver else [])),
+    ]
+    value = text(Run(describe_run(run), verdict))
+    return Facts((Fact("Run", value, tuple(each for each in lines if each.items), verdict),))
+
+
+def _origins(report: Report) -> Facts:
+    """The mix in short, the artifacts and what is unknown, for media that show no more of them."""
+    known = [_mix(mix) for mix in report.mix]
+    ordered = sorted(report.stages.items(), key=lambda item: stage_rank(item[0]))
+    if ordered:
+        stages = [
+            f"{name} {size(each.bytes) if each.lines is None else plural(each.lines, 'line')}"
+            for name, each in ordered
+        ]
+        known.append(Fact("Stages", text(stages[0]), (phrases(*stages[1:]),), stands_for="sources"))
+    reasons: dict[str, list[str]] = {}
+    for path, reason in sorted(report.unknown.items()):
+        reasons.setdefault(reason, []).append(path.rsplit(".", 1)[-1].replace("_", " "))
+    known += [
+        Fact("" if index else "Unknown", text(Run(", ".join(names), "unknown")),
+             (phrases(Run(reason, "unknown")),), stands_for="sources")
+        for index, (reason, names) in enumerate(reasons.items())
+    ]  # fmt: skip
+    return Facts(tuple(known))
+
+
+def _mix(mix: InstructionMix) -> Fact:
+    classes = [(name, number) for name, number, unknown in by_class(mix) if not unknown]
+    told = [Run(f"{name} {count(number)}") for name, number in classes[:_CLASSES_SHOWN]]
+    if rest := sum(number for _, number in classes[_CLASSES_SHOWN:]):
+        told.append(Run(f"others {count(rest)}"))
+    if mix.unknown:
+        told.append(Run(f"unknown {count(sum(mix.unknown.values()))}", "warn"))
+    value = text(f"{mix.stage} {plural(mix.total, 'instruction')}")
+    return Fact("Mix", value, (phrases(*told),) if told else (), stands_for="mix")
+
+
+def _unknown(title: str, reason: str, short: str = "") -> Fact:
+    lines = (phrases(Run(reason, "dim")),) if reason else ()
+    return Fact(title, text(_UNKNOWN), lines, "unknown", short=short)
+
+
+def _strong(value: str) -> Text:
+    return text(Run(value, "strong"))
