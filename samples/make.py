@@ -37,7 +37,7 @@ from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
 from irlens.model.sweep import Sweep
-from irlens.render import DETAILS, Kind, View, extension, format_names, load_writer
+from irlens.render import DETAILS, Kind, Options, extension, format_names, render
 from irlens.render.json import schema
 from irlens.report import inspect
 from irlens.rules import find_rule
@@ -97,7 +97,7 @@ SWEEPS = {
 
 
 #: What the command line gives every format: what findings mean.
-EXPLAINED = View(explain=find_rule)
+EXPLAINED = Options(explain=find_rule)
 #: Schemas that are not called after their kind: one report's is not that of an array of them.
 _SCHEMAS: dict[str, str] = {"reports": "report"}
 
@@ -176,27 +176,27 @@ def generated() -> Iterator[tuple[str, str]]:
         yield f"{_SCHEMAS.get(kind, kind)}.schema.json", schema(kind)
     for name, report in reports().items():
         for form in format_names("reports"):
-            text = load_writer(form, "reports").render([report], EXPLAINED)
+            text = render(form, "reports", [report], EXPLAINED)
             yield f"reports/{name}.{extension(form)}", text
-        everything = View(details=frozenset(DETAILS))
-        text = load_writer("text", "reports").render([report], everything)
+        everything = Options(details=frozenset(DETAILS))
+        text = render("text", "reports", [report], everything)
         yield f"reports/{name}.all.txt", text
     for name, compared in comparisons().items():
         for form in format_names("comparisons"):
-            text = load_writer(form, "comparisons").render(compared, EXPLAINED)
+            text = render(form, "comparisons", compared, EXPLAINED)
             yield f"comparisons/{name}.{extension(form)}", text
     yield f"checks/{BASELINE_NAME}", written(baseline()).decode()
     for name, checked in checks().items():
         for form in format_names("check"):
-            text = load_writer(form, "check").render(checked, EXPLAINED)
+            text = render(form, "check", checked, EXPLAINED)
             yield f"checks/{name}.{extension(form)}", text
     for name, code in codes().items():
         for form in format_names("code"):
-            text = load_writer(form, "code").render(code, View())
+            text = render(form, "code", code, Options())
             yield f"code/{name}.{extension(form)}", text
     for name, sweep in sweeps().items():
         for form in format_names("sweep"):
-            text = load_writer(form, "sweep").render(sweep, EXPLAINED)
+            text = render(form, "sweep", sweep, EXPLAINED)
             yield f"sweeps/{name}.{extension(form)}", text
 
 

@@ -13,10 +13,10 @@ from irlens.diff.code.captures import compare_sets
 from irlens.diff.report.comparisons import match
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeComparisons
-from irlens.model.code_lines import summary
 from irlens.model.errors import IrlensError
-from irlens.model.moved import verdict
 from irlens.model.text import plural, printable_line
+from irlens.render.view.changes import verdict
+from irlens.render.view.code import code_summary
 from irlens.session.compilation import Compiler
 from irlens.session.reports import Session, report_of
 from irlens.session.subject import Configurations, is_compiled
@@ -91,7 +91,7 @@ def _show_differences(
     phrases = {pair.setting: verdict(pair) if pair.different else [] for pair in figures.pairs}
     for code in _compare_code(before, after, compared):
         if code.different:
-            phrases.setdefault(code.setting, []).append(f"{code.stage}: {summary(code)}")
+            phrases.setdefault(code.setting, []).append(f"{code.stage}: {code_summary(code)}")
     gone = len(figures.removed) + len(figures.unmatched_before)
     new = len(figures.added) + len(figures.unmatched_after)
     lines = [f"{name}: {', '.join(e)}".removeprefix(": ") for name, e in phrases.items() if e]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 
+from irlens import render as formats
 from irlens.cli import output
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
-from irlens.render import Detail, Kind, View, check_format, format_names, load_writer
+from irlens.render import Detail, Kind, Options, check_format, format_names, render
 
 if TYPE_CHECKING:  # help needs no record
     from irlens.model.code import CodeComparison
@@ -73,7 +74,7 @@ def writing_options(kind: Kind) -> Callable[[F], F]:
 
 def shows_code(kind: Kind, options: WritingOptions) -> bool:
     """Whether the selected format also shows the text of stages."""
-    return getattr(load_writer(options["form"], kind), "SHOWS_CODE", False)
+    return formats.shows_code(options["form"], kind)
 
 
 def write(
@@ -104,7 +105,7 @@ def write(
     """
     destination = options["destination"]
     color = destination is None and output.use_color()
-    view = View(
+    view = Options(
         width=output.columns() if side_by_side else output.width(),
         color=color,
         details=details,
@@ -116,9 +117,8 @@ def write(
         explain=_explain,
     )
     if options["summary"]:
-        markdown = load_writer("markdown", kind)
-        _append_to_summary(markdown.render(subject, View(details=details)))
-    written = load_writer(options["form"], kind).render(subject, view)
+        _append_to_summary(render("markdown", kind, subject, Options(details=details)))
+    written = render(options["form"], kind, subject, view)
     output.write(written, destination, paged=options["pager"])
 
 

@@ -1,97 +1,74 @@
-"""Formats: one folder each, finished records in, text out.
+"""Formats: finished records in, text out.
 
-A format is a folder here, without a leading underscore. Its package says ``EXTENSION``, the file
-name extension its output deserves; beside that it has one module for each kind of thing it can
-write, with ``render(subject, view)``:
-
-* ``reports``: reports of captures,
-* ``comparisons``: what moved between reports,
-* ``code``: what moved in the text of a stage,
-* ``check``: a baseline's and the budgets' verdict,
-* ``sweep``: a grid of configurations.
-
-Putting such a file here is all it takes for ``--format`` of the command to offer it.
+A format is a module (or package) here, with ``render(kind, subject, options)``, and its row in
+``FORMATS``. Formats for people print the presentation tree of ``irlens.render.view``; formats for
+programs write records.
 """
 
 import importlib
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.render.options import DETAILS, Detail, Options
 
-if TYPE_CHECKING:  # most runs write one kind of thing
-    from collections.abc import Callable, Mapping
+if TYPE_CHECKING:
+    from irlens.render.view.nodes import Section
 
-    from irlens.model.code import CodeComparison
-    from irlens.model.listing import Listing
-    from irlens.model.rule import Rule
+__all__ = [
+    "DETAILS", "FORMATS", "Detail", "Kind", "Options", "build_view", "check_format", "extension",
+    "format_names", "render", "shows_code",
+]  # fmt: skip
 
+#: What can be written: reports of captures, comparisons of reports, comparisons of a stage's text,
+#: a check, a sweep.
 Kind: TypeAlias = Literal["reports", "comparisons", "code", "check", "sweep"]
-Detail: TypeAlias = Literal["pressure", "pipelines", "memory", "mix"]
-DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix")
+_ALL: tuple[Kind, ...] = ("reports", "comparisons", "code", "check", "sweep")
+_WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
 
 
-def _nowhere(_file: str, _lines: "Mapping[int, str]") -> None:
-    """Without a source tree no file is anywhere."""
-
-
-def _unexplained(_code: str) -> None:
-    """Without the checks no code means anything."""
-
-
-class View(msgspec.Struct, frozen=True):
-    """Where the output will be seen, and how much of it.
+class Format(NamedTuple):
+    """A format of output.
 
     Attributes:
-        width: Columns, for formats that wrap.
-        color: Whether ANSI colours may be used.
-        details: What is to be shown in full, for formats that otherwise sum up.
-        rows: Most rows of a table, the rest counted; ``None`` for all.
-        listings: The stages' text of each report, for formats that show code: as many as there
-            are reports, or none.
-        side_by_side: Whether compared code is to stand beside each other, where a format can.
-        code: The stages' text of a compared pair, for formats that show code.
-        locate: For formats that code hosts read: where a Python file is, relative to the sources'
-            root, given its base name and what is known of its lines; ``None`` if nobody knows.
-        explain: For the same: what a finding's code means; ``None`` if nobody knows.
+        extension: Of its files, without the dot.
+        kinds: What it can write.
+        with_code: Kinds that it shows the stages' text of, too.
     """
 
-    width: int = 80
-    color: bool = False
-    details: frozenset[Detail] = frozenset()
-    rows: int | None = None
-    listings: "tuple[Listing, ...]" = ()
-    side_by_side: bool = False
-    code: "tuple[CodeComparison, ...]" = ()
-    locate: "Callable[[str, Mapping[int, str]], str | None]" = _nowhere
-    explain: "Callable[[str], Rule | None]" = _unexplained
+    extension: str
+    kinds: tuple[Kind, ...]
+    with_code: tuple[Kind, ...] = ()
 
 
-Subject = TypeVar("Subject", contravariant=True)
-
-
-class Writer(Protocol[Subject]):
-    """What a module of a format offers. ``SHOWS_CODE`` may say that it wants the view's code."""
-
-    def render(self, subject: Subject, view: View) -> str:
-        """Return the subject as text that ends in a newline."""
+#: By the name that ``--format`` takes, which is the module's.
+FORMATS: dict[str, Format] = {
+    "csv": Format("csv", _WITHOUT_CODE),
+    "github": Format("annotations", _WITHOUT_CODE),
+    "html": Format("html", _ALL, with_code=("reports", "comparisons")),
+    "json": Format("json", _ALL),
+    "markdown": Format("md", _ALL),
+    "sarif": Format("sarif", _WITHOUT_CODE),
+    "text": Format("txt", _ALL),
+}
 
 
 def format_names(kind: Kind = "reports") -> list[str]:
-    """Return the names of the formats that can write such a thing, without importing any."""
-    folders = Path(__path__[0]).iterdir()
-    return sorted(folder.name for folder in folders if (folder / f"{kind}.py").is_file())
+    """Return the names of the formats that can write a kind of result."""
+    return [name for name, form in FORMATS.items() if kind in form.kinds]
 
 
 def extension(name: str) -> str:
     """Return the file name extension of a format's output, without the dot."""
-    return cast(str, importlib.import_module(f"{__name__}.{name}").EXTENSION)
+    return FORMATS[name].extension
+
+
+def shows_code(name: str, kind: Kind) -> bool:
+    """Whether a format shows the stages' text of a kind of result."""
+    return kind in FORMATS[name].with_code
 
 
 def check_format(name: str, kind: Kind) -> None:
-    """Complain unless there is a format of this name that can write this.
+    """Raise an error unless a format exists and can write a kind of result.
 
     Raises:
         UnknownNameError: There is no such format.
@@ -100,17 +77,51 @@ def check_format(name: str, kind: Kind) -> None:
     known = format_names(kind)
     if name in known:
         return
-    if name in format_names():
+    if name in FORMATS:
         raise IrlensError(f"{name} cannot hold {kind}", hint=f"use one of {', '.join(known)}")
     raise UnknownNameError("format", name, known)
 
 
-def load_writer(name: str, kind: Kind) -> Writer[Any]:
-    """Return what writes such a thing in the format of that name.
+def render(name: str, kind: Kind, subject: Any, options: Options | None = None) -> str:
+    """Return a result in a format, ending in a newline.
+
+    Args:
+        name: The format.
+        kind: What ``subject`` is.
+        subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
+            ``Sweep``.
+        options: Where the output will be seen.
 
     Raises:
         UnknownNameError: There is no such format.
         IrlensError: It cannot write this.
     """
     check_format(name, kind)
-    return cast(Writer[Any], importlib.import_module(f"{__name__}.{name}.{kind}"))
+    module = importlib.import_module(f"{__name__}.{name}")
+    written: str = module.render(kind, subject, options or Options())
+    return written
+
+
+def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
+    """Return the presentation tree of a result."""
+    match kind:
+        case "reports":
+            from irlens.render.view.report import reports_view
+
+            return reports_view(subject, options.listings)
+        case "comparisons":
+            from irlens.render.view.comparison import comparisons_view
+
+            return comparisons_view(subject, options.code)
+        case "code":
+            from irlens.render.view.comparison import codes_view
+
+            return codes_view(subject)
+        case "check":
+            from irlens.render.view.check import check_view
+
+            return check_view(subject)
+        case "sweep":
+            from irlens.render.view.sweep import sweep_view
+
+            return sweep_view(subject, options.rows)

@@ -18,7 +18,7 @@ from irlens.compiler.sources.watcher import SourceWatcher
 from irlens.diff.code import captures as code_captures
 from irlens.diff.code import compare_code
 from irlens.model.code import CodeComparison
-from irlens.model.code_lines import summary
+from irlens.render.view.code import code_summary
 from irlens.session.reports import Session
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
@@ -121,7 +121,7 @@ def test_a_stage_that_is_shown_is_compared_once(monkeypatch: pytest.MonkeyPatch)
     assert ran.exception is None
     (moved,) = told
     assert (moved.stage, moved.different) == ("ptx", True)
-    assert f"ptx: {summary(moved)}\n" in ran.stderr
+    assert f"ptx: {code_summary(moved)}\n" in ran.stderr
     assert ran.stdout.count("@@ -") == len(moved.hunks)
 
 

@@ -14,7 +14,6 @@ from irlens.diff.report import compare
 from irlens.figures import compared
 from irlens.model.comparison import Comparison, Delta, FindingDelta, LoopDelta
 from irlens.model.memory import LoopLoad, SharedMemory
-from irlens.model.moved import rows, verdict
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import (
     Finding,
@@ -26,6 +25,7 @@ from irlens.model.report import (
 from irlens.model.resources import Resources
 from irlens.model.source import SourceLocation
 from irlens.model.warp_groups import WarpGroup
+from irlens.render.view.changes import changes, verdict
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
 
@@ -268,18 +268,18 @@ class TestWarpGroups:
         before = groups(("default", 4, 232), ("partition0", 1, 24))
         after = groups(("default", 4, 232), ("partition0", warps, registers))
         found = compare(replace(softmax, warp_groups=before), replace(softmax, warp_groups=after))
-        assert [(row.arrow, row.change) for row in rows(found) if row.moved] == [told]
+        assert [(row.arrow, row.change) for row in changes(found) if row.changed] == [told]
         assert verdict(found)[0] == told[0]
 
     def test_a_kernel_whose_warps_do_different_things_now(self, softmax: Report) -> None:
         after = replace(softmax, warp_groups=groups(("default", 4, 232), ("partition0", 1, None)))
-        assert [row.arrow for row in rows(compare(softmax, after)) if row.moved] == [
+        assert [row.arrow for row in changes(compare(softmax, after)) if row.changed] == [
             "warp groups none → default, partition0",
             "warps of default – → 4",
             "registers of default – → 232",
             "warps of partition0 – → 1",
         ]
-        (back,) = (row for row in rows(compare(after, softmax)) if row.name == "warp groups")
+        (back,) = (row for row in changes(compare(after, softmax)) if row.name == "warp groups")
         assert (back.before, back.after) == ("default, partition0", "none")
 
     def test_other_warps_that_run_a_loop(self, softmax: Report) -> None:
@@ -442,7 +442,7 @@ def test_amds_figures_are_told_in_amds_words(
     after = put(after, "occupancy.limited_by", ["shared_memory"])
     for figure in ("waves", "tail", "active_warps"):
         after = put(after, f"occupancy.{figure}", 0.5)
-    told = {row.name: row for row in rows(compare(before, after))}
+    told = {row.name: row for row in changes(compare(before, after))}
     assert f"workgroups per {multiprocessor}" in told
     assert told["limited by"].after == "LDS"
     assert "LDS" in told

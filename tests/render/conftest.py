@@ -1,7 +1,7 @@
 """Pages of the samples, and of captures that mean harm."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -13,14 +13,14 @@ from irlens.model.code import CodeComparison, CodeComparisons, CodeHunk, CodeRow
 from irlens.model.listing import Listing
 from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
-from irlens.render import View, load_writer
+from irlens.render import Options, render
 from irlens.report import inspect
 from irlens.report.annotations import list_capture
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
-REPORTS = load_writer("html", "reports")
-COMPARISONS = load_writer("html", "comparisons")
-CODE = load_writer("html", "code")
+REPORTS = partial(render, "html", "reports")
+COMPARISONS = partial(render, "html", "comparisons")
+CODE = partial(render, "html", "code")
 HOSTILE = (
     "<script>window.owned=1</script>", "</style><script>window.owned=1</script>",
     "</script><img src=x onerror=window.owned=1>", "\"onclick='window.owned=1'x=\"",
@@ -47,7 +47,7 @@ class Samples:
     def page(name: str) -> str:
         """Its page, with the code."""
         report, listing = Samples.find(name)
-        return REPORTS.render([report], View(listings=(listing,)))
+        return REPORTS([report], Options(listings=(listing,)))
 
 
 @pytest.fixture(scope="session")
@@ -122,10 +122,10 @@ def _pages(text: str) -> list[str]:
     )  # fmt: skip
     codes = CodeComparisons(schema=1, different=True, pairs=[code], missing=[text])
     return [
-        REPORTS.render([report], View(listings=(listing,))),
-        REPORTS.render([report, other], View()),
-        COMPARISONS.render(match([other], [report]), View()),
-        COMPARISONS.render(against_first([other, report]), View(code=(code,))),
-        COMPARISONS.render(against_first([other, report, other]), View()),
-        CODE.render(codes, View()),
+        REPORTS([report], Options(listings=(listing,))),
+        REPORTS([report, other], Options()),
+        COMPARISONS(match([other], [report]), Options()),
+        COMPARISONS(against_first([other, report]), Options(code=(code,))),
+        COMPARISONS(against_first([other, report, other]), Options()),
+        CODE(codes, Options()),
     ]

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from irlens.diff.report.comparisons import against_first, match
 from irlens.model.report import Report
-from irlens.render import DETAILS, View, format_names, load_writer
+from irlens.render import DETAILS, Options, format_names, render
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
-VIEWS = (View(width=20, details=frozenset(DETAILS)), View())
+VIEWS = (Options(width=20, details=frozenset(DETAILS)), Options())
 #: What is put in the place of something of that type.
 ODD: dict[type, tuple[object, ...]] = {
     int: (None, 0, -1, 1, 10**9, 10**30, -(10**30)),
@@ -59,9 +59,9 @@ def written(report: Report, whole: Report) -> None:
     compared = (match([whole], [report]), match([report], [whole]), against_first([whole, report]))
     for form in format_names("reports"):
         for view in VIEWS:
-            load_writer(form, "reports").render([whole, report], view)
+            render(form, "reports", [whole, report], view)
             for each in compared:
-                load_writer(form, "comparisons").render(each, view)
+                render(form, "comparisons", each, view)
 
 
 @settings(max_examples=150, deadline=None)

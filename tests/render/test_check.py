@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from irlens.model.check import BudgetFigure, Check, CheckedKernel, Problem
 from irlens.model.comparison import Delta
 from irlens.model.source import SourceLocation
-from irlens.render import View, load_writer
-from irlens.render._gate import budget_row
-from irlens.render.markdown._document import MOST_CHARACTERS, MOST_ROWS
+from irlens.render import Options, render
+from irlens.render.markdown import MOST_CHARACTERS, MOST_ROWS
+from irlens.render.view.check import budget_verdict
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 FAILED = msgspec.json.decode((SAMPLES / "checks" / "failed.json").read_bytes(), type=Check)
@@ -53,9 +53,9 @@ def many(count: int) -> Check:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_inert(name: str) -> None:
-    text = load_writer("text", "check").render(hostile(name), View(color=False))
+    text = render("text", "check", hostile(name), Options(color=False))
     assert not any(control in text for control in "\x1b\x07\r\u202e")
-    markdown = load_writer("markdown", "check").render(hostile(name), View())
+    markdown = render("markdown", "check", hostile(name), Options())
     assert not any(control in markdown for control in "\x1b\x07\r\u202e")
     for token in MarkdownIt("gfm-like").parse(markdown):
         if token.type == "html_block":
@@ -67,7 +67,7 @@ def test_hostile_names_stay_inert(name: str) -> None:
 
 
 def test_markdown_fits_a_comment() -> None:
-    markdown = load_writer("markdown", "check").render(many(1000), View())
+    markdown = render("markdown", "check", many(1000), Options())
     assert len(markdown) <= MOST_CHARACTERS
     rows = [token for token in MarkdownIt("gfm-like").parse(markdown) if token.type == "tr_open"]
     assert len(rows) == MOST_ROWS + 1
@@ -75,14 +75,14 @@ def test_markdown_fits_a_comment() -> None:
 
 
 def test_markdown_begins_with_the_verdict() -> None:
-    lines = load_writer("markdown", "check").render(FAILED, View()).splitlines()
+    lines = render("markdown", "check", FAILED, Options()).splitlines()
     assert lines[:3] == [
         "<!-- irlens:check -->", "", "**check failed: 1 of 4 configurations failed**",
     ]  # fmt: skip
 
 
 def test_what_fails_comes_before_what_is_told() -> None:
-    text = load_writer("markdown", "check").render(many(3), View())
+    text = render("markdown", "check", many(3), Options())
     marks = [line[2] for line in text.splitlines() if line.startswith(("| ✗", "| !"))]
     assert marks == sorted(marks, key="✗!".index)
     assert set(marks) == {"✗", "!"}
@@ -90,13 +90,14 @@ def test_what_fails_comes_before_what_is_told() -> None:
 
 def test_the_text_fits_its_width() -> None:
     for width in (80, 100, 120):
-        text = load_writer("text", "check").render(FAILED, View(width=width))
+        text = render("text", "check", FAILED, Options(width=width))
         assert max(map(len, text.splitlines())) <= width
 
 
 def test_colour_only_repeats_what_is_said() -> None:
-    writer = load_writer("text", "check")
-    plain, painted = (writer.render(FAILED, View(color=color)) for color in (False, True))
+    plain, painted = (
+        render("text", "check", FAILED, Options(color=color)) for color in (False, True)
+    )
     bare = re.sub(r"\x1b\[[\d;]*m", "", painted).splitlines()
     assert [line.rstrip() for line in bare] == plain.splitlines()
 
@@ -112,7 +113,7 @@ def test_csv_has_values_and_leaves_what_is_unknown_empty() -> None:
         ],
     )
     shown = replace(FAILED, kernels=[replace(kernel, budgets=[kernel.budgets[0], verdict])])
-    text = load_writer("csv", "check").render(shown, View())
+    text = render("csv", "check", shown, Options())
     rows = [row for row in csv.DictReader(io.StringIO(text)) if row["what"].startswith("budget")]
     assert [row["arch"] for row in rows] == ["sm_100", "sm_100"]
     assert [(row["figure"], row["before"], row["now"]) for row in rows] == [
@@ -122,10 +123,10 @@ def test_csv_has_values_and_leaves_what_is_unknown_empty() -> None:
 
 
 def test_a_budget_and_what_was_found_are_told_apart() -> None:
-    row = budget_row(FAILED.kernels[0].budgets[0])
-    assert row.sentence.startswith("occupancy >= 0.5: 50 % → 25 %")
+    found = budget_verdict(FAILED.kernels[0].budgets[0])
+    assert found.sentence.startswith("occupancy >= 0.5: 50 % → 25 %")
 
 
 def test_json_is_the_record() -> None:
-    text = load_writer("json", "check").render(FAILED, View())
+    text = render("json", "check", FAILED, Options())
     assert msgspec.json.decode(text, type=Check) == FAILED

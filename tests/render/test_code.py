@@ -5,7 +5,7 @@ from markdown_it import MarkdownIt
 from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons, CodeHunk, CodeRow
 from irlens.model.comparison import Side
 from irlens.model.config import Config
-from irlens.render import View, load_writer
+from irlens.render import Options, render
 
 HOSTILE = "\tx ``` </pre><script>alert(1)</script> \x1b[31m @someone\n``````\n<b>"
 
@@ -26,8 +26,8 @@ def comparisons(text: str, *, rows: int = 1) -> CodeComparisons:
     )
 
 
-def rendered(form: str, subject: CodeComparisons, view: View | None = None) -> str:
-    return load_writer(form, "code").render(subject, view or View())
+def rendered(form: str, subject: CodeComparisons, view: Options | None = None) -> str:
+    return render(form, "code", subject, view or Options())
 
 
 def test_hostile_text_is_inert_in_markdown() -> None:
@@ -43,7 +43,7 @@ def test_hostile_text_is_inert_in_markdown() -> None:
 
 
 def test_hostile_text_is_inert_in_a_terminal() -> None:
-    for view in (View(), View(side_by_side=True), View(color=True)):
+    for view in (Options(), Options(side_by_side=True), Options(color=True)):
         text = rendered("text", comparisons(HOSTILE), view)
         assert "\x1b[31m @" not in text
         assert "\\x1b[31m @" in text

@@ -1,5 +1,6 @@
 """Workflow commands, read back as GitHub's runner reads them."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -9,12 +10,12 @@ from hypothesis import strategies as st
 
 from irlens.model.report import Report, Severity
 from irlens.model.source import SourceLocation
-from irlens.render import View, load_writer
+from irlens.render import Options, render
 from irlens.rules import find_rule
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SOFTMAX = msgspec.json.decode((SAMPLES / "reports/softmax-t4.json").read_bytes(), type=Report)
-WRITER = load_writer("github", "reports")
+WRITER = partial(render, "github", "reports")
 
 
 def unescaped(text: str, *, is_property: bool) -> str:
@@ -35,8 +36,8 @@ def read(line: str) -> tuple[str, dict[str, str], str]:
 
 
 def test_a_finding_becomes_an_annotation() -> None:
-    view = View(explain=find_rule, locate=lambda file, _: f"src/{file}")
-    (line,) = WRITER.render([SOFTMAX], view).splitlines()
+    view = Options(explain=find_rule, locate=lambda file, _: f"src/{file}")
+    (line,) = WRITER([SOFTMAX], view).splitlines()
     command, properties, message = read(line)
     assert command == "warning"
     assert properties == {
@@ -56,7 +57,7 @@ def test_a_finding_becomes_an_annotation() -> None:
 def test_severities_have_their_commands(severity: Severity, command: str) -> None:
     found = msgspec.structs.replace(SOFTMAX.findings[0], severity=severity)
     report = msgspec.structs.replace(SOFTMAX, findings=[found])
-    assert read(WRITER.render([report], View()))[0] == command
+    assert read(WRITER([report], Options()))[0] == command
 
 
 def test_the_worst_stands_first_for_a_step_shows_ten() -> None:
@@ -65,13 +66,13 @@ def test_the_worst_stands_first_for_a_step_shows_ten() -> None:
         for severity in ("note", "error")
     )
     reports = [msgspec.structs.replace(SOFTMAX, findings=[each]) for each in (note, error)]
-    lines = WRITER.render(reports, View()).splitlines()
+    lines = WRITER(reports, Options()).splitlines()
     assert [read(line)[0] for line in lines] == ["error", "notice"]
 
 
 def test_nothing_to_say_is_no_command() -> None:
     report = msgspec.structs.replace(SOFTMAX, findings=[])
-    assert WRITER.render([report], View()) == "irlens: nothing to annotate\n"
+    assert WRITER([report], Options()) == "irlens: nothing to annotate\n"
 
 
 def test_a_check_that_fails_has_errors_at_the_lines_to_look_at() -> None:
@@ -102,7 +103,7 @@ def test_hostile_text_starts_no_command_of_its_own(text: str, hostile: str) -> N
         SOFTMAX.findings[0], message=bad, hint=bad, source=SourceLocation(bad, 3), code=bad
     )
     report = msgspec.structs.replace(SOFTMAX, kernel=bad, findings=[found])
-    written = WRITER.render([report], View())
+    written = WRITER([report], Options())
     assert written.count("\n") == 1
     assert "\r" not in written
     command, properties, message = read(written.rstrip("\n"))

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from html.parser import HTMLParser
 from typing import Protocol
 
@@ -17,12 +17,12 @@ from irlens.diff.report.comparisons import match
 from irlens.model.listing import Listing
 from irlens.model.report import Report
 from irlens.model.text import printable
-from irlens.render import View, load_writer
-from irlens.render.html._markup import Markup, escape, join, tag
-from irlens.render.html._tokens import MOST_COLOURED_LINES, coloured
+from irlens.render import Options, render
+from irlens.render.html.highlighting import MOST_COLOURED_LINES, coloured
+from irlens.render.html.markup import Markup, escape, join, tag
 
-REPORTS = load_writer("html", "reports")
-COMPARISONS = load_writer("html", "comparisons")
+REPORTS = partial(render, "html", "reports")
+COMPARISONS = partial(render, "html", "comparisons")
 BENIGN = "harmless"
 VOID = frozenset({"meta", "col", "br"})
 #: Python's parser closes what these hold by itself.
@@ -141,7 +141,7 @@ def test_all_of_the_text_is_there(name: str, samples: Samples) -> None:
 
 def test_the_same_report_gives_the_same_bytes(samples: Samples) -> None:
     report, listing = samples.find("softmax-t4")
-    again = REPORTS.render([report], View(listings=(listing,)))
+    again = REPORTS([report], Options(listings=(listing,)))
     assert again == samples.page("softmax-t4")
 
 
@@ -198,7 +198,7 @@ def test_a_page_says_that_a_stage_is_plain(samples: Samples) -> None:
             listing.stages["ptx"], text="ret;\n" * number, chain=[], live=[], marks=[], loops=[]
         )
         shown = replace(listing, stages={"ptx": ptx}, python={})
-        page = REPORTS.render([report], View(listings=(shown,)))
+        page = REPORTS([report], Options(listings=(shown,)))
         assert ("too long for colours" in page) == told
         assert page.count(">ret") == number
 
@@ -213,7 +213,7 @@ def test_attributes() -> None:
 
 def test_several_reports_do_not_share_ids(samples: Samples) -> None:
     one, two = samples.find("softmax-t4"), samples.find("softmax-h100")
-    page = Page(REPORTS.render([one[0], two[0]], View(listings=(one[1], two[1]))))
+    page = Page(REPORTS([one[0], two[0]], Options(listings=(one[1], two[1]))))
     ids = list(page.values("id"))
     assert len(ids) == len(set(ids))
     assert {href.removeprefix("#") for href in page.values("href")} <= set(ids)
@@ -225,6 +225,6 @@ def test_a_finding_that_changed_says_which_is_which(samples: Samples) -> None:
     (delta,) = found.pairs[0].findings
     assert delta.before is not None
     assert delta.after is not None
-    text = " ".join("".join(Page(COMPARISONS.render(found, View())).text).split())
+    text = " ".join("".join(Page(COMPARISONS(found, Options())).text).split())
     was, now = (text.index(each.message) for each in (delta.before, delta.after))
     assert text.rindex("was", 0, was) < was < text.index("now", was) < now

@@ -8,7 +8,7 @@ import pytest
 from irlens.diff.report.comparisons import match
 from irlens.model.pressure import Pressure
 from irlens.model.report import Report
-from irlens.render import View, load_writer
+from irlens.render import Options, render
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 SOFTMAX = msgspec.json.decode((REPORTS / "softmax-h100.json").read_bytes(), type=Report)
@@ -18,7 +18,7 @@ replace = msgspec.structs.replace
 def compared(form: str, before: list[Report], after: list[Report]) -> str:
     comparisons = match(before, after)
     assert not comparisons.different
-    return load_writer(form, "comparisons").render(comparisons, View(width=100))
+    return render(form, "comparisons", comparisons, Options(width=100))
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])

@@ -1,6 +1,7 @@
 """SARIF as OASIS's own schema has it, with places that code hosts take."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from irlens.diff.report.comparisons import against_first
 from irlens.model.comparison import Comparisons
 from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
-from irlens.render import View, load_writer
+from irlens.render import Options, render
 from irlens.rules import checks, find_rule
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +23,7 @@ SAMPLES = ROOT / "samples"
 OFFICIAL = json.loads((ROOT / "tests/data/sarif/sarif-2.1.0-rtm.5.json").read_text())
 VALIDATOR = jsonschema.Draft4Validator(OFFICIAL)
 SOFTMAX = msgspec.json.decode((SAMPLES / "reports/softmax-t4.json").read_bytes(), type=Report)
-WRITER = load_writer("sarif", "reports")
+WRITER = partial(render, "sarif", "reports")
 
 
 def results(text: str) -> list[dict[str, Any]]:
@@ -58,7 +59,7 @@ def test_the_samples_are_valid(path: Path) -> None:
 
 
 def test_a_finding_stands_at_its_line() -> None:
-    (found,) = results(WRITER.render([SOFTMAX], View(locate=lambda file, _: f"my kernels/{file}")))
+    (found,) = results(WRITER([SOFTMAX], Options(locate=lambda file, _: f"my kernels/{file}")))
     assert (found["ruleId"], found["level"]) == ("IRL203", "warning")
     place = found["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "my%20kernels/softmax.py", "uriBaseId": "%SRCROOT%"}
@@ -74,32 +75,32 @@ def test_files_are_looked_up_by_what_is_known_of_their_lines() -> None:
     def locate(file: str, lines: Any) -> None:
         asked.append((file, dict(lines)))
 
-    WRITER.render([SOFTMAX], View(locate=locate))
+    WRITER([SOFTMAX], Options(locate=locate))
     assert asked == [("softmax.py", {50: SOFTMAX.code["softmax.py:50"]})]
 
 
 def test_rules_are_documented_where_somebody_can() -> None:
-    def rules(view: View) -> list[dict[str, Any]]:
-        driver = json.loads(WRITER.render([SOFTMAX], view))["runs"][0]["tool"]["driver"]
+    def rules(view: Options) -> list[dict[str, Any]]:
+        driver = json.loads(WRITER([SOFTMAX], view))["runs"][0]["tool"]["driver"]
         found: list[dict[str, Any]] = driver["rules"]
         return found
 
-    (told,) = rules(View(explain=find_rule))
+    (told,) = rules(Options(explain=find_rule))
     assert told["name"] == "load-not-pipelined"
     assert told["help"]["markdown"].startswith("# IRL203")
     assert told["defaultConfiguration"] == {"level": "warning"}
-    (bare,) = rules(View())
+    (bare,) = rules(Options())
     assert bare == {"id": "IRL203", "help": {"text": SOFTMAX.findings[0].hint}}
 
 
 def test_every_check_can_be_a_rule() -> None:
     findings = [finding(code=check.CODE, severity=check.SEVERITY) for check in checks()]
-    found = results(WRITER.render([with_findings(*findings)], View(explain=find_rule)))
+    found = results(WRITER([with_findings(*findings)], Options(explain=find_rule)))
     assert len(found) == len(findings)
 
 
 def test_a_finding_without_a_line_is_about_the_file_or_the_stage() -> None:
-    found = results(WRITER.render([with_findings(finding(line=None))], View()))
+    found = results(WRITER([with_findings(finding(line=None))], Options()))
     place = found[0]["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "softmax.py", "uriBaseId": "%SRCROOT%"}}
     unknown = msgspec.structs.replace(
@@ -109,7 +110,7 @@ def test_a_finding_without_a_line_is_about_the_file_or_the_stage() -> None:
     unknown = msgspec.structs.replace(
         unknown, findings=[msgspec.structs.replace(unknown.findings[0], line=7)]
     )
-    (found,) = (results(WRITER.render([unknown], View())),)
+    (found,) = (results(WRITER([unknown], Options())),)
     place = found[0]["locations"][0]["physicalLocation"]
     assert place == {
         "artifactLocation": {"uri": "softmax_kernel.ptx"},
@@ -118,7 +119,7 @@ def test_a_finding_without_a_line_is_about_the_file_or_the_stage() -> None:
 
 
 def fingerprint(report: Report) -> str:
-    (found,) = results(WRITER.render([report], View()))
+    (found,) = results(WRITER([report], Options()))
     (value,) = found["partialFingerprints"].values()
     return str(value)
 
@@ -138,7 +139,7 @@ def test_what_is_the_same_in_several_configurations_is_said_once() -> None:
         msgspec.structs.replace(SOFTMAX, config=msgspec.structs.replace(config, num_warps=warps))
         for warps in (1, 2, 4, 8, 16)
     ]
-    (found,) = results(WRITER.render(reports, View()))
+    (found,) = results(WRITER(reports, Options()))
     assert len(found["properties"]["configurations"]) == 5
     assert "num_warps=4 and 2 more: the load" in found["message"]["text"]
 
@@ -149,7 +150,7 @@ def test_comparisons_say_what_is_new_and_what_is_gone() -> None:
 
     def states(*reports: Report) -> list[str]:
         compared: Comparisons = against_first(list(reports))
-        text = load_writer("sarif", "comparisons").render(compared, View())
+        text = render("sarif", "comparisons", compared, Options())
         return [found["baselineState"] for found in results(text)]
 
     assert states(clean, worse) == ["new"]
@@ -172,7 +173,7 @@ def test_hostile_text_is_inert(text: str, hostile: str) -> None:
     report = msgspec.structs.replace(
         report, findings=[msgspec.structs.replace(report.findings[0], source=source)]
     )
-    written = WRITER.render([report], View())
+    written = WRITER([report], Options())
     (found,) = results(written)
     assert "](" not in found["message"]["text"]
     assert not set(written) & {"\x1b", "\u202e", "\x7f"}

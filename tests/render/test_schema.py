@@ -9,7 +9,7 @@ import pytest
 
 from irlens.model.capture import Capture
 from irlens.model.report import Report
-from irlens.render import Kind, View, load_writer
+from irlens.render import Kind, Options, render
 from irlens.render.json import schema
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -29,7 +29,7 @@ def test_the_schemas_checked_in_are_current(kind: Kind) -> None:
 def test_reports_are_valid(h200_reports: list[tuple[Capture, Report]]) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(schema()))
     for _, report in h200_reports[:8]:
-        written = load_writer("json", "reports").render([report], View())
+        written = render("json", "reports", [report], Options())
         validator.validate(json.loads(written))
 
 

@@ -16,7 +16,7 @@ from irlens.model.sweep import (
     Timing,
     Trial,
 )
-from irlens.render import View, load_writer
+from irlens.render import Options, render
 
 H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
 SM_80 = Target(vendor="nvidia", arch="sm_80", warp_size=32)
@@ -73,8 +73,8 @@ def sweep(*trials: Trial, kernel: str = "fill", device: str | None = None) -> Sw
     )
 
 
-def text(found: Sweep, view: View | None = None) -> str:
-    return load_writer("text", "sweep").render(found, view or View())
+def text(found: Sweep, view: Options | None = None) -> str:
+    return render("text", "sweep", found, view or Options())
 
 
 def test_everything_has_its_place() -> None:
@@ -87,31 +87,32 @@ def test_everything_has_its_place() -> None:
         trial(64, target=SM_80), trial(512, target=SM_80),
     )  # fmt: skip
     assert text(found) == (
-        "fill   3 of 6 fit, 1 too big, 1 failed, 1 died with their worker\n"
-        "  3 left out by --where   no local memory\n"
-        "all with   num_warps=4\n"
+        "fill   num_warps 4\n"
+        "3 of 6 fit, 1 too big, 1 failed, 1 died with their worker\n"
+        "3 left out by --where · no local memory\n"
         "\n"
         "sm_90 (h100)   1 of 4 fit, 1 too big, 1 failed, 1 died with their worker\n"
-        "       occu-  regis-  shared\n"
-        "BLOCK  pancy    ters       B  stages  limited by\n"
-        "   64   50 %      64  32,768     3/4  registers, shared\n"
+        "BLOCK  occupancy  registers  shared B  stages  limited by\n"
+        "   64       50 %         64    32,768     3/4  registers, shared\n"
         "\n"
-        "Too big     shared memory: 300,000 bytes/CTA asked for, and h100 has 232,448\n"
-        "            BLOCK=512\n"
+        "Too big: 1 configuration\n"
+        "shared memory: 300,000 bytes/CTA asked for, and h100 has 232,448\n"
+        "  BLOCK=512\n"
         "\n"
-        "Failed      fill.py:3:1: no\n"
-        "                x = tl\n"
-        "                    ^\n"
-        "            BLOCK=48\n"
+        "Failed: 1 configuration\n"
+        "fill.py:3:1: no\n"
+        "        x = tl\n"
+        "            ^\n"
+        "  BLOCK=48\n"
         "\n"
-        "Died        worker died (signal 9, SIGKILL)\n"
-        "            BLOCK=96\n"
+        "Died: 1 configuration\n"
+        "worker died (signal 9, SIGKILL)\n"
+        "  BLOCK=96\n"
         "\n"
         "sm_80   2 of 2 fit\n"
-        "       occu-  regis-  shared\n"
-        "BLOCK  pancy    ters       B  stages  limited by\n"
-        "   64   50 %      64  32,768     3/4  registers, shared\n"
-        "  512   50 %      64  32,768     3/4  registers, shared\n"
+        "BLOCK  occupancy  registers  shared B  stages  limited by\n"
+        "   64       50 %         64    32,768     3/4  registers, shared\n"
+        "  512       50 %         64    32,768     3/4  registers, shared\n"
     )
 
 
@@ -123,13 +124,12 @@ def test_several_tritons_are_told_apart() -> None:
     died = msgspec.structs.replace(trial(64, "died", reason="no memory"), triton="3.4.0")
     found = sweep(older, newer, died)
     assert (
-        "        occu-  regis-  shared\n"
-        "Triton  pancy    ters       B  stages  limited by\n"
-        " 3.6.0   50 %      64  32,768     3/4  registers, shared\n"
-        " 3.9.0   50 %      64  32,768     3/4  registers, shared\n"
+        "Triton  occupancy  registers  shared B  stages  limited by\n"
+        " 3.6.0       50 %         64    32,768     3/4  registers, shared\n"
+        " 3.9.0       50 %         64    32,768     3/4  registers, shared\n"
     ) in text(found)
     assert "BLOCK=64" not in text(sweep(older, newer)).splitlines()[-1]
-    rows = csv.DictReader(io.StringIO(load_writer("csv", "sweep").render(found, View())))
+    rows = csv.DictReader(io.StringIO(render("csv", "sweep", found, Options())))
     assert [row["triton"] for row in rows] == ["3.6.0", "3.9.0", "3.4.0"]
 
 
@@ -141,9 +141,10 @@ def test_a_constexpr_that_is_called_like_the_compiler_is_told_apart() -> None:
         for version, value in (("3.6.0", 1), ("3.9.0", 2))
     ]  # fmt: skip
     told = text(sweep(*trials)).splitlines()
-    assert told[4].split()[:4] == ["Triton", "Triton", "triton", "pancy"]
-    assert told[5].split()[:3] == ["3.6.0", "1", "1"]
-    written = load_writer("csv", "sweep").render(sweep(*trials), View())
+    assert told[4].split()[0] == "setting"
+    assert told[5].split()[:3] == ["Triton", "Triton", "triton"]
+    assert told[6].split()[:3] == ["3.6.0", "1", "1"]
+    written = render("csv", "sweep", sweep(*trials), Options())
     row = next(csv.DictReader(io.StringIO(written)))
     assert (row["triton"], row["setting triton"], row["Triton"]) == ("3.6.0", "1", "1")
 
@@ -158,11 +159,11 @@ def test_local_memory_has_a_column_where_there_is_some() -> None:
 def test_as_many_stages_as_there_can_be(form: str) -> None:
     ring = {**FIGURES, "stages_achieved": None, "stages_at_most": 3}
     told = msgspec.structs.replace(trial(64), figures=ring)
-    shown = load_writer(form, "sweep").render(sweep(told), View(width=120))
+    shown = render(form, "sweep", sweep(told), Options(width=120))
     assert "≤3/4" in shown
     unknown = {**ring, "stages_at_most": None}
     told = msgspec.structs.replace(trial(64), figures=unknown)
-    assert "/4" not in load_writer(form, "sweep").render(sweep(told), View(width=120))
+    assert "/4" not in render(form, "sweep", sweep(told), Options(width=120))
 
 
 def test_times_and_what_they_go_with() -> None:
@@ -176,7 +177,7 @@ def test_times_and_what_they_go_with() -> None:
 
 def test_a_long_table_is_cut_and_counted() -> None:
     found = sweep(*(trial(block) for block in range(50)))
-    shown = text(found, View(rows=10))
+    shown = text(found, Options(rows=10))
     assert "… and 40 more configurations; --all shows them" in shown
     assert len(shown.splitlines()) < 20
     assert "more" not in text(found)
@@ -196,7 +197,7 @@ def test_hostile_names_are_inert(form: str) -> None:
         trial(HOSTILE), trial(64), trial(HOSTILE, "failed", reason=HOSTILE, hint=HOSTILE),
         kernel=HOSTILE, device=HOSTILE,
     )  # fmt: skip
-    shown = load_writer(form, "sweep").render(found, View())
+    shown = render(form, "sweep", found, Options())
     assert "\x1b" not in shown
     if form == "markdown":
         assert "<script>" not in shown
@@ -206,7 +207,7 @@ def test_hostile_names_are_inert(form: str) -> None:
 def test_no_field_of_a_spreadsheet_is_a_formula() -> None:
     for start in ("=1+1", "+1", "-1", "@SUM(A1)", " =1+1", "\t=1", "\r=1", "\n=1"):
         found = sweep(trial(start), trial(-1), kernel=start)
-        rows = list(csv.DictReader(io.StringIO(load_writer("csv", "sweep").render(found, View()))))
+        rows = list(csv.DictReader(io.StringIO(render("csv", "sweep", found, Options()))))
         assert rows[0]["kernel"].startswith(("'", "\\"))
         assert rows[0]["BLOCK"].startswith(("'", "\\"))
         assert rows[1]["BLOCK"] == "-1", "a number is one"
@@ -214,7 +215,7 @@ def test_no_field_of_a_spreadsheet_is_a_formula() -> None:
 
 def test_a_constexpr_that_is_called_like_a_figure_stays_apart() -> None:
     odd = msgspec.structs.replace(trial(64), settings={"registers": 7, "kernel": 8})
-    rows = csv.DictReader(io.StringIO(load_writer("csv", "sweep").render(sweep(odd), View())))
+    rows = csv.DictReader(io.StringIO(render("csv", "sweep", sweep(odd), Options())))
     (row,) = rows
     assert (row["registers"], row["setting registers"]) == ("64", "7")
     assert (row["kernel"], row["setting kernel"]) == ("fill", "8")
@@ -223,14 +224,14 @@ def test_a_constexpr_that_is_called_like_a_figure_stays_apart() -> None:
 def test_nothing_is_left() -> None:
     found = msgspec.structs.replace(sweep(trial(64)), trials=[], filtered=4)
     for form in ("text", "markdown", "csv", "json"):
-        assert load_writer(form, "sweep").render(found, View())
+        assert render(form, "sweep", found, Options())
     assert "0 of 0 fit" in text(found)
     assert "4 left out by --filter" in text(found)
 
 
 def test_the_vendor_s_words_for_what_limits() -> None:
     mi300x = Target(vendor="amd", arch="gfx942", warp_size=64, product="mi300x")
-    text = load_writer("text", "sweep").render(sweep(trial(64), trial(64, target=mi300x)), View())
+    text = render("text", "sweep", sweep(trial(64), trial(64, target=mi300x)), Options())
     nvidia, amd = text.split("gfx942")
     assert "registers, shared" in nvidia
     assert "registers, LDS" in amd

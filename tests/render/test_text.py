@@ -7,7 +7,7 @@ import msgspec
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import Pipeline, Report
 from irlens.model.warp_groups import WarpGroup
-from irlens.render import DETAILS, View, load_writer
+from irlens.render import DETAILS, Options, render
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
 SOFTMAX = msgspec.json.decode(SAMPLE.read_bytes(), type=Report)
@@ -36,14 +36,14 @@ IN_PLACE = Pipeline(
 
 
 def shown(report: Report) -> str:
-    return load_writer("text", "reports").render(
-        [report], View(width=80, color=False, details=frozenset(DETAILS))
+    return render(
+        "text", "reports", [report], Options(width=80, color=False, details=frozenset(DETAILS))
     )
 
 
 def test_loads_that_nothing_moves_ahead_have_no_mechanism() -> None:
     lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[IN_PLACE])).splitlines()
-    assert "            loads   1 stage ✗   0 iterations ahead" in lines
+    assert "Pipeline    1 stage ✗ · loads at amdgcn:7 · 0 iterations ahead" in lines
     assert max(map(len, lines)) <= 80
 
 
@@ -64,14 +64,14 @@ def test_warps_that_do_other_things_are_told_with_what_they_hold() -> None:
         "Warps       default 4 warps with 232 registers per thread · partition0 1 warp"
     )
     assert lines[told - 2].startswith("Registers")
-    assert "            tma   up to 4 stages ✓   run by partition0" in lines
-    assert "            tma   up to 4 of 4 stages ✓   run by partition0" in lines
-    markdown = load_writer("markdown", "reports").render([report], View())
-    assert "default 4 warps with 232 registers per thread, partition0 1 warp" in markdown
-    assert "| tma | up to 4 of 4 stages, pipelined |" in markdown
-    page = load_writer("html", "reports").render([report], View())
-    assert "default 4 warps with 232 registers per thread, partition0 1 warp" in page
-    assert "<b><small>up to </small>4<small> of 4 stages</small></b>" in page
+    assert "Pipeline    up to 4 stages ✓ · tma at amdgcn:7 · run by partition0" in lines
+    assert "Pipeline    up to 4 of 4 stages ✓ · tma at amdgcn:7 · run by partition0" in lines
+    markdown = render("markdown", "reports", [report], Options())
+    assert "| default 4 warps with 232 registers per thread | partition0 1 warp |" in markdown
+    assert "| up to 4 of 4 stages ✓ | tma at `amdgcn:7`, run by partition0 |" in markdown
+    page = render("html", "reports", [report], Options())
+    assert "default 4 warps with 232 registers per thread" in page
+    assert "<b>up to 4 of 4 stages ✓</b>" in page
 
 
 def test_that_threads_share_what_they_load_is_told() -> None:
@@ -85,7 +85,7 @@ def test_that_threads_share_what_they_load_is_told() -> None:
         pipeline = msgspec.structs.replace(row, bytes_repeated=repeated)
         report = msgspec.structs.replace(SOFTMAX, pipelines=[pipeline])
         for form in ("text", "markdown", "html"):
-            text = load_writer(form, "reports").render([report], View(width=100))
+            text = render(form, "reports", [report], Options(width=100))
             assert told in text
             assert (f"{told}, counting once what threads share" in text) == bool(repeated), form
 
@@ -93,7 +93,7 @@ def test_that_threads_share_what_they_load_is_told() -> None:
 def test_one_stage_that_was_asked_for_is_no_failure() -> None:
     asked = msgspec.structs.replace(IN_PLACE, requested_stages=1)
     lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[asked])).splitlines()
-    assert "            loads   1 of 1 stage   0 iterations ahead" in lines
+    assert "Pipeline    1 of 1 stage · loads at amdgcn:7 · 0 iterations ahead" in lines
 
 
 def test_a_grid_that_hardly_fills_the_gpu_is_not_rounded_to_none() -> None:

@@ -1,35 +1,317 @@
-"""What moved in the text of stages, as a page: the two sides beside each other."""
+"""Code: Python and the stages linked line by line, and the two sides of a stage.
 
-from irlens.model.code import CodeComparisons
-from irlens.model.code_lines import summary
-from irlens.model.text import count
-from irlens.render import View
-from irlens.render._code import left_out, title
-from irlens.render.html._markup import tag
-from irlens.render.html._page import document
-from irlens.render.html._parts import stated
-from irlens.render.html._sides import sides
+A stage may have a hundred thousand lines, so a line is one element and its numbers are attributes.
+Lines are in blocks, which a browser lays out only when they come into view.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from irlens.model.code import CodeHunk, Columns
+from irlens.model.listing import Listing, StageListing
+from irlens.model.report import Report
+from irlens.model.source import SourceLocation
+from irlens.model.text import count, plural
+from irlens.render.html.highlighting import coloured, has_colours
+from irlens.render.html.markup import Markup, escape, join, tag
+from irlens.render.view import nodes
+from irlens.render.view.code import hunk_place, pieces
+from irlens.render.view.drawings import STAGES
+
+_BLOCK = 100
+_HEATS = 10
+_DEEPEST = 4
+#: A page opens with the Python and the first of these.
+_OPENED = ("ptx", "amdgcn", "sass", "llir", "ttgir", "ttir")
+
+Line = tuple[str, int]
+Chain = tuple[Line, ...]
 
 
-def render(comparisons: CodeComparisons, view: View) -> str:
-    """Return a page of every stage that was compared."""
-    pairs = comparisons.pairs
-    differing = sum(pair.different for pair in pairs)
-    single = len(pairs) == 1
-    verdict = summary(pairs[0]) if single else f"{count(differing)} of {count(len(pairs))} differ"
-    # One capture's stages have one title.
-    titles = dict.fromkeys(map(title, pairs))
-    name = next(iter(titles)) if len(titles) == 1 else "code"
-    told = list(left_out(comparisons))
-    stages = (
-        sides(pair, pair.stage if len(titles) == 1 else f"{title(pair)}: {pair.stage}", opened=True)
-        for pair in pairs
+class Links:
+    """Anchors of the lines of one report's code on the page.
+
+    Args:
+        prefix: What the ids of this report begin with; there may be several on a page.
+        listing: The code that the page shows; ``None`` if it shows none.
+    """
+
+    def __init__(self, prefix: str, listing: Listing | None) -> None:
+        self._prefix = prefix
+        self._files = {name: index for index, name in enumerate(_files(listing))}
+        self._stages = {name: index for index, name in enumerate(listing.stages if listing else ())}
+
+    def file_id(self, name: str) -> str:
+        """Return the start of the ids of a Python file's lines."""
+        return f"{self._prefix}f{self._files[name]}-"
+
+    def stage_id(self, name: str) -> str:
+        """Return the start of the ids of a stage's lines."""
+        return f"{self._prefix}s{self._stages[name]}-"
+
+    def place(self, place: nodes.Place, text: str) -> Markup:
+        """Return the text of a place, linked if the place is on the page."""
+        known = self._stages if place.in_stage else self._files
+        shown = tag("code", text)
+        if place.name not in known or place.line is None:
+            return tag("code", text, class_="place")
+        start = self.stage_id(place.name) if place.in_stage else self.file_id(place.name)
+        return tag("a", shown, href=f"#{start}{place.line}", class_="place")
+
+
+def _files(listing: Listing | None) -> list[str]:
+    """Return the Python files that a page shows, the kernel's first.
+
+    These are the files that the stages' lines come from and the capture holds; if it holds none,
+    the kernel's alone, of which the line numbers are known.
+    """
+    if listing is None:
+        return []
+    lines: dict[str, int] = {}
+    for stage in listing.stages.values():
+        for chain in stage.chains:
+            for place in chain:
+                lines.setdefault(place.file, 0)
+            if chain:
+                lines[chain[-1].file] += 1
+    # The outermost function is the kernel.
+    ordered = sorted(lines, key=lambda name: (-lines[name], name))
+    return [name for name in ordered if name in listing.python] or ordered[:1]
+
+
+class _Chains:
+    """The chains of source lines, numbered, and which lines of Python they go through."""
+
+    def __init__(self, listing: Listing) -> None:
+        self._numbers: dict[Chain, int] = {}
+        shown = set(_files(listing))
+        self.first: dict[Line, list[int]] = {}
+        self.outer: dict[Line, list[int]] = {}
+        for stage in listing.stages.values():
+            for chain in stage.chains:
+                self._add(_chain(chain), shown)
+
+    def number(self, chain: Sequence[SourceLocation]) -> int:
+        """Return a chain's number."""
+        return self._numbers[_chain(chain)]
+
+    def _add(self, chain: Chain, shown: set[str]) -> None:
+        if chain in self._numbers:
+            return
+        number = self._numbers[chain] = len(self._numbers)
+        # The innermost line that the page has is the chain's own; those that called it follow.
+        lines = list(dict.fromkeys(line for line in chain if line[0] in shown))
+        for index, line in enumerate(lines):
+            chains = self.outer if index else self.first
+            chains.setdefault(line, []).append(number)
+
+
+def panes(node: nodes.Code, links: Links) -> Markup:
+    """Return a section with a pane for each Python file and each stage."""
+    report, listing = node.report, node.listing
+    chains = _Chains(listing)
+    opened = next((name for name in _OPENED if name in listing.stages), None)
+    python = [_python(name, report, listing, chains, links) for name in _files(listing)]
+    stages = [
+        _stage(stage, chains, links, opened=name == opened)
+        for name, stage in listing.stages.items()
+    ]
+    return tag(
+        "section",
+        tag("h2", "Code"),
+        _legend(),
+        tag("p", role="status", class_="selection", aria_live="polite"),
+        tag("div", *python, *stages, class_="panes"),
+        class_="code",
     )
-    body = tag(
-        "main",
-        tag("h1", tag("code", name)),
-        tag("p", stated("plain", verdict), class_="verdict"),
-        tag("ul", *(tag("li", each) for each in told)) if told else None,
-        tag("div", *stages, class_="code"),
+
+
+def _legend() -> Markup:
+    return tag(
+        "p",
+        tag("span", "12", class_="live h6"), " live 32-bit registers per thread, as a bar of the "
+        "stage's peak", tag("span", "copy", class_="mark"), " part of a software pipeline",
+        tag("span", "", class_="loop d1"), " in a loop",
+        class_="legend",
+    )  # fmt: skip
+
+
+def _python(name: str, report: Report, listing: Listing, chains: _Chains, links: Links) -> Markup:
+    text = listing.python.get(name)
+    if text is None:
+        known = sorted(number for file, number in (*chains.first, *chains.outer) if file == name)
+        lines = {number: Markup("") for number in known}
+    else:
+        lines = dict(enumerate(coloured(text, "python"), 1))
+    live, peak = _pressure(report, name)
+    marks = {
+        each.source.line: each.kind or "loop"
+        for each in report.pipelines
+        if each.source and each.source.file == name
+    }
+    prefix = links.file_id(name)
+    rows = (
+        _row(
+            prefix, number, line,
+            links=_linked(chains, (name, number)),
+            live=live.get(number, -1), peak=peak, mark=marks.get(number, ""),
+        )
+        for number, line in lines.items()
+    )  # fmt: skip
+    note = None if text is not None else "the capture does not hold this file"
+    return _pane(name, rows, plural(len(lines), "line"), note, kind="python", opened=True)
+
+
+def _linked(chains: _Chains, line: Line) -> str:
+    """The chains of a line, as attributes: k those that are its own, o those that it calls."""
+    own = " ".join(map(str, chains.first.get(line, ())))
+    outer = " ".join(map(str, chains.outer.get(line, ())))
+    return (f' data-k="{own}"' if own else "") + (f' data-o="{outer}"' if outer else "")
+
+
+def _pressure(report: Report, name: str) -> tuple[dict[int, int], int]:
+    """Peaks by line of a Python file, and the largest."""
+    for stage in STAGES:
+        pressure = getattr(report.pressure, stage)
+        if pressure is not None and pressure.peak:
+            lines = {e.source.line: e.peak for e in pressure.lines if e.source.file == name}
+            return lines, pressure.peak
+    return {}, 0
+
+
+def _stage(stage: StageListing, chains: _Chains, links: Links, *, opened: bool) -> Markup:
+    depths = _depths(stage)
+    marks = {mark.line: mark for mark in stage.marks}
+    numbers = [chains.number(chain) for chain in stage.chains]
+    prefix = links.stage_id(stage.stage)
+
+    def rows() -> Iterator[str]:
+        lines = coloured(stage.text, stage.stage)
+        for number, line in enumerate(lines, 1):
+            chain = stage.chain[number - 1] if number <= len(stage.chain) else -1
+            mark = marks.get(number)
+            yield _row(
+                prefix, number, line,
+                links=f" data-c={numbers[chain]}" if chain >= 0 else "",
+                live=stage.live[number - 1] if number <= len(stage.live) else -1,
+                peak=stage.peak or 0,
+                mark=mark.role if mark else "",
+                partners=mark.partners if mark else (),
+                depth=depths[number - 1],
+            )  # fmt: skip
+
+    summary = plural(len(stage.lines), "line")
+    if stage.peak is not None:
+        summary += f", at most {count(stage.peak)} live"
+    if not has_colours(stage.text):
+        summary += ", too long for colours"
+    # Without live registers and marks the gutter has only the number to hold.
+    kind = "stage" if stage.live or stage.marks else "stage bare"
+    note = "; ".join(filter(None, (stage.problem, stage.note))) or None
+    return _pane(stage.stage, rows(), summary, note, kind=kind, opened=opened)
+
+
+def _depths(stage: StageListing) -> list[int]:
+    """How many loops are around each line."""
+    depths = [0] * len(stage.lines)
+    for loop in stage.loops:
+        for index in range(loop.first - 1, min(loop.last, len(depths))):
+            depths[index] = max(depths[index], loop.depth)
+    return depths
+
+
+def _row(
+    prefix: str,
+    number: int,
+    line: Markup,
+    *,
+    links: str,
+    live: int,
+    peak: int,
+    mark: str,
+    partners: Sequence[int] = (),
+    depth: int = 0,
+) -> str:
+    """A line; everything but its code is numbers and words of ours."""
+    gutter = ""
+    if live >= 0 or mark:
+        heat = f" class=h{round(live / max(peak, 1) * _HEATS)} data-v={live}" if live >= 0 else ""
+        role = f' data-m="{escape(mark)}"' if mark else ""
+        gutter = f"<i{heat}{role}></i>"
+    if partners:
+        links += f' data-p="{" ".join(map(str, partners))}"'
+    loop = f" d{min(depth, _DEEPEST)}" if depth else ""
+    style = f'"l{loop}"' if loop else "l"
+    return f"<div class={style} id={prefix}{number} data-n={number}{links}>{gutter}{line}</div>"
+
+
+def _pane(
+    name: str, rows: Iterator[str], summary: str, note: str | None, *, kind: str, opened: bool
+) -> Markup:
+    blocks = (
+        # The style sheet knows the height of full blocks alone before they are laid out.
+        Markup(f"<div class={'b' if len(block) == _BLOCK else 'e'}>{''.join(block)}</div>")
+        for block in iter(lambda: list(islice(rows, _BLOCK)), [])
     )
-    return document(name, body)
+    return tag(
+        "details",
+        tag("summary", tag("b", name), " ", tag("small", summary)),
+        tag("p", note, class_="note") if note else None,
+        tag(
+            "div", join(blocks), class_="lines", tabindex=0, role="region", aria_label=name,
+            translate="no",
+        ),
+        class_=f"pane {kind}", open=opened, data_name=name,
+    )  # fmt: skip
+
+
+def _chain(chain: Sequence[SourceLocation]) -> Chain:
+    return tuple((place.file, place.line) for place in chain)
+
+
+def code_diff(node: nodes.CodeDiff) -> Markup:
+    """Return the two sides of a stage beside each other."""
+    comparison = node.comparison
+    title = join([tag("b", node.title), " ", tag("small", node.summary)])
+    if not comparison.different:
+        return tag("div", tag("p", title), class_="code")
+    head = tag(
+        "tr",
+        tag("th", comparison.before.label, colspan=2, scope="col"),
+        tag("th", comparison.after.label, colspan=2, scope="col"),
+    )
+    columns = tag("colgroup", *(tag("col", class_=name) for name in ("n", None, "n", None)))
+    hunks = (tag("tbody", *_rows(hunk)) for hunk in comparison.hunks)
+    whole = tag("table", columns, tag("thead", head), *hunks, class_="sides", translate="no")
+    fold = tag("details", tag("summary", title), whole, open=not node.folded)
+    return tag("div", fold, class_="code")
+
+
+def _rows(hunk: CodeHunk) -> Iterator[Markup]:
+    heading = " · ".join(filter(None, (hunk_place(hunk), hunk.heading)))
+    yield tag("tr", tag("td", heading, colspan=4), class_="heading")
+    for row in hunk.rows:
+        same = row.kind == "same"
+        gone, new = row.before is not None and not same, row.after is not None and not same
+        yield tag(
+            "tr",
+            *_cells(row.before_line, row.before, row.before_words, "−" if gone else "", "gone"),
+            *_cells(row.after_line, row.after, row.after_words, "+" if new else "", "new"),
+        )
+
+
+def _cells(
+    number: int | None, text: str | None, words: Sequence[Columns], sign: str, style: str
+) -> Sequence[Markup]:
+    """Return the number of a line and its text; a line that is absent is empty."""
+    class_ = style if sign else None
+    line = "" if number is None else f"{sign} {number}".strip()
+    numbered = f"n {class_}" if class_ else "n"
+    return tag("td", line, class_=numbered), tag("td", _marked(text, words), class_=class_)
+
+
+def _marked(text: str | None, words: Sequence[Columns]) -> Markup:
+    """Return the text with the words that differ marked."""
+    return join(
+        tag("mark", piece.text) if piece.changed else piece.text for piece in pieces(text, words)
+    )

@@ -1,5 +1,6 @@
 """The parts of a report in full: occupancy, pipelines, pressure, spills, memory, instructions."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import get_args
 
@@ -28,7 +29,7 @@ from irlens.render.view.drawings import (
 )
 from irlens.render.view.nodes import (
     Bar,
-    Cell,
+    Cells,
     Column,
     Items,
     Node,
@@ -80,7 +81,7 @@ def _occupancy(occupancy: Occupancy, words: Words) -> Section:
     """What limits it, what would change it, and how many CTAs fit with more or less."""
     allowed = limits(occupancy, words)
     most = max([1, *(limit for _, limit in allowed)])
-    rows: list[list[str | Run | Cell]] = []
+    rows: list[Cells] = []
     for name, limit in allowed:
         limiting = name in occupancy.limited_by
         tone: Tone = "warn" if limiting else "neutral"
@@ -154,7 +155,7 @@ _OF_WARP_GROUPS = frozenset({"warp_group", "stages_at_most"})
 
 def _figures(pipeline: Pipeline) -> Table:
     place = Place(pipeline.stage, pipeline.line, in_stage=True)
-    rows: list[list[str | Run | Cell]] = [["read in", Run(str(place), place=place)]]
+    rows: list[Cells] = [["read in", Run(str(place), place=place)]]
     for name in pipeline.__struct_fields__:
         value = getattr(pipeline, name)
         if name in _NOT_FIGURES or (value is None and name in _OF_WARP_GROUPS):
@@ -167,8 +168,7 @@ def _figures(pipeline: Pipeline) -> Table:
 
 def _loads(report: Report) -> Section:
     columns = (
-        Column("load"), Column("tile"), Column(), Column("per iteration", numbers=True),
-        Column("per access", numbers=True), Column(),
+        Column("load"), Column("tile"), Column(), Column("per iteration", numbers=True), Column(),
     )  # fmt: skip
     return Section(
         title="Loads in loops",
@@ -180,18 +180,21 @@ def _loads(report: Report) -> Section:
     )
 
 
-def _load(load: LoopLoad) -> list[str | Run | Cell]:
+def _load(load: LoopLoad) -> Cells:
     place = nearest(load.source, "ttgir", load.line)
     amount, access, copies = (
         load.bytes_per_iteration, load.widest_access_bytes, load.buffer_copies,
     )  # fmt: skip
+    more = (
+        "" if access is None else f"at most {access} B per access",
+        load.reason if copies is None else f"into {plural(copies, 'buffer')}",
+    )
     return [
         Run(str(place), place=place),
         Run(describe_tile(load), "code"),
         Run(describe_way(load), "warn" if load.state == "in place" else "good"),
         Run("unknown", "unknown") if amount is None else size(amount),
-        "" if access is None else f"≤ {access} B",
-        load.reason if copies is None else f"into {plural(copies, 'buffer')}",
+        ", ".join(filter(None, more)),
     ]
 
 
@@ -234,7 +237,7 @@ def _by_line(pressure: StagePressure, report: Report) -> Table:
         Column("line"), Column("instructions", numbers=True), Column("live", numbers=True),
         Column(), Column(code=True),
     )  # fmt: skip
-    rows: list[list[str | Run | Cell]] = []
+    rows: list[Cells] = []
     for line in pressure.lines:
         tone: Tone = "warn" if line.peak == most else "neutral"
         rows.append([
@@ -250,7 +253,7 @@ def _by_line(pressure: StagePressure, report: Report) -> Table:
 def _live(pressure: StagePressure) -> Table:
     most = max(group.registers for group in pressure.live)
     columns = (Column("computed by"), Column("registers", numbers=True), Column())
-    rows: list[list[str | Run | Cell]] = [
+    rows: list[Cells] = [
         [
             Run(str(group.source or "no source"), place=place_of(group.source)),
             count(group.registers),
@@ -267,7 +270,7 @@ def _spills(sites: list[SpillSite]) -> Section:
     for site in sites:
         place = nearest(site.source, site.stage, site.line)
         groups.setdefault((-site.loop_depth, place, site.kind, site.place), []).append(site)
-    rows: list[list[str | Run | Cell]] = []
+    rows: list[Cells] = []
     order = sorted(groups.items(), key=lambda item: (item[0][0], str(item[0][1]), *item[0][2:]))
     for (depth, place, kind, where), members in order:
         sizes = [site.bytes for site in members]
@@ -309,19 +312,21 @@ def _memory_parts(memory: SharedMemory) -> Iterator[Node]:
     if (strip := memory_strip(memory)) is not None:
         yield strip
     if memory.scratch and memory.remainder_bytes:
-        places = [nearest(use.source, "ttgir", use.line) for use in memory.scratch]
-        uses = tuple(
-            text(Run(use.operation, "code"), *at(place))
-            for use, place in zip(memory.scratch, places, strict=True)
+        uses = Counter(
+            (use.operation, nearest(use.source, "ttgir", use.line)) for use in memory.scratch
         )
-        yield Items(uses, label="Scratch may belong to")
+        items = tuple(
+            text(Run(operation, "code"), *at(place), f" ({number} times)" if number > 1 else "")
+            for (operation, place), number in uses.items()
+        )
+        yield Items(items, label="Scratch may belong to")
     if memory.reason:
         yield Sentence(memory.reason, "dim")
 
 
 def _mix(mix: InstructionMix) -> Section:
     most = max([1, *mix.classes.values(), *mix.unknown.values()])
-    rows: list[list[str | Run | Cell]] = []
+    rows: list[Cells] = []
     for name, number, unknown in by_class(mix):
         tone: Tone = "warn" if unknown else "neutral"
         share = percent(number / max(mix.total, 1))
@@ -349,7 +354,7 @@ def by_class(mix: InstructionMix) -> list[tuple[str, int, bool]]:
 def sources(report: Report) -> Section:
     """Return the artifacts, where figures were read, and why others are unknown."""
     ordered = sorted(report.stages.items(), key=lambda item: stage_rank(item[0]))
-    sizes: list[list[str | Run | Cell]] = [
+    sizes: list[Cells] = [
         [name, "" if each.lines is None else count(each.lines), count(each.bytes),
          Run(each.sha256[:16], "code")]
         for name, each in ordered
@@ -362,7 +367,7 @@ def sources(report: Report) -> Section:
     children: list[Node] = [artifacts]
     for title, told in (("read in", report.sources), ("unknown because", report.unknown)):
         if told:
-            rows = ([Run(path, "code"), where] for path, where in sorted(told.items()))
+            rows: list[Cells] = [[Run(path, "code"), why] for path, why in sorted(told.items())]
             children.append(table((Column("figure"), Column(title)), rows, title))
     return Section(
         "Artifacts and sources", tuple(children), key="sources", detail="sources", folded=True,

@@ -35,16 +35,16 @@ class Place(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Base name of a Python file, or a stage's name.
-        line: 1-based line.
+        line: 1-based line; ``None`` for the file as a whole.
         in_stage: Whether ``name`` is a stage.
     """
 
     name: str
-    line: int
+    line: int | None
     in_stage: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}:{self.line}"
+        return self.name if self.line is None else f"{self.name}:{self.line}"
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -168,7 +168,7 @@ class Row(msgspec.Struct, frozen=True):
     Attributes:
         cells: As many as the table has columns.
         tone: "strong" for a row that matters most, "dim" for one that did not change.
-        note: A sentence that belongs to the row; may be empty.
+        note: A sentence about the row as a whole; may be empty.
         anchor: Key of the section that the row's first cell leads to; may be empty.
     """
 
@@ -188,6 +188,8 @@ class Table(msgspec.Struct, frozen=True):
         shown: How many rows a medium with little room shows; ``None`` for all.
         sortable: Whether an interactive medium should let the reader sort and filter it.
         noun: What to call a row: "configuration".
+        more: Appended where rows are left out: "; --all shows them".
+        stands_for: As of ``Phrases``.
     """
 
     columns: tuple[Column, ...]
@@ -196,13 +198,24 @@ class Table(msgspec.Struct, frozen=True):
     shown: int | None = None
     sortable: bool = False
     noun: str = "row"
+    more: str = ""
+    stands_for: str = ""
 
 
 class Items(msgspec.Struct, frozen=True):
-    """A list; ``label`` stands before it."""
+    """A list.
+
+    Attributes:
+        items: Its items.
+        label: Stands before it; may be empty.
+        tone: Of the label.
+        code: Lines of code under the label; may be empty.
+    """
 
     items: tuple[Text, ...]
     label: str = ""
+    tone: Tone = "dim"
+    code: str = ""
 
 
 class FindingItem(msgspec.Struct, frozen=True):
@@ -240,11 +253,19 @@ class FindingItem(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """Findings, the most severe first; ``summary`` counts them: "1 warning", "2 notes"."""
+    """Findings, the most severe first.
+
+    Attributes:
+        findings: At least one.
+        summary: Counts them: "1 warning, 2 notes".
+        explain: A command that explains more; may be empty.
+        title: What to call them.
+    """
 
     findings: tuple[FindingItem, ...]
     summary: Text
     explain: str = ""
+    title: str = "Findings"
 
 
 class Phase(msgspec.Struct, frozen=True):
@@ -470,6 +491,7 @@ class Section(msgspec.Struct, frozen=True):
         detail: Name of the option that asks a medium with little room for it; empty where it is
             always shown.
         folded: Whether an interactive medium folds it at first.
+        full: Whether a comment leaves it to the folded text of the whole.
         wide: Whether it takes the whole width.
     """
 
@@ -480,12 +502,19 @@ class Section(msgspec.Struct, frozen=True):
     tone: Tone = "neutral"
     detail: str = ""
     folded: bool = False
+    full: bool = False
     wide: bool = False
 
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a fold around a whole report or comparison of a document of several."""
+        return self.folded and len(self.children) == 1 and isinstance(self.children[0], Section)
 
+
+Drawing: TypeAlias = Timeline | Staircase | Curve | Strip | Scatter
 Node: TypeAlias = (
-    Section | Headline | Settings | Facts | Phrases | Sentence | Items | Table | Findings | Timeline
-    | Staircase | Curve | Strip | Scatter | Code | CodeDiff
+    Section | Headline | Settings | Facts | Phrases | Sentence | Items | Table | Findings | Code
+    | CodeDiff | Drawing
 )  # fmt: skip
 
 
@@ -501,9 +530,11 @@ def phrases(*items: str | Run | Text, stands_for: str = "", separator: str = " Â
     return Phrases(tuple(each for each in texts if each), stands_for, separator)
 
 
-def table(
-    columns: Iterable[Column], rows: Iterable[Iterable[str | Run | Cell]], name: str = ""
-) -> Table:
+#: The cells of a row before they are texts.
+Cells: TypeAlias = list[str | Run | Cell]
+
+
+def table(columns: Iterable[Column], rows: Iterable[Cells], name: str = "") -> Table:
     """Return a table of plain rows."""
     return Table(tuple(columns), tuple(Row(tuple(map(cell, row))) for row in rows), name)
 

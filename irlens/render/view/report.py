@@ -164,7 +164,7 @@ def _overview(reports: Sequence[Report], names: Sequence[str]) -> Table:
             (
                 text(name),
                 *map(cell, _overview_figures(report)),
-                text(Run(finding_counts(report.findings) or "no findings", tone(report))),
+                text(Run(finding_counts(report.findings) or "none", tone(report))),
             ),
             anchor=f"r{index}",
         )
@@ -323,7 +323,7 @@ def _shared(report: Report, words: Words) -> Fact:
     title, short = ("LDS", "") if words.shared == "LDS" else ("Shared memory", "Shared")
     if held.shared_dynamic_bytes is None:
         return _unknown(title, report.unknown.get("resources.shared_dynamic_bytes", ""), short)
-    first = [f"dynamic, per {words.cta}"]
+    first = []
     if held.shared_static_bytes:
         first.append(f"+ {size(held.shared_static_bytes)} static")
     if held.shared_reserved_bytes:
@@ -335,7 +335,7 @@ def _shared(report: Report, words: Words) -> Fact:
             alive.append(f"{size(memory.remainder_bytes)} scratch")
         signed = (f"{'+' if number else '='} {part}" for number, part in enumerate(alive))
         lines.append(phrases(*signed, stands_for="memory", separator=" "))
-    value = _strong(size(held.shared_dynamic_bytes))
+    value = text(Run(size(held.shared_dynamic_bytes), "strong"), f" per {words.cta}")
     return Fact(title, value, tuple(line for line in lines if line.items), short=short)
 
 

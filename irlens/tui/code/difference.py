@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from irlens.model.code import CodeComparison, CodeHunk, Columns, RowKind
-from irlens.model.code_lines import drawn, pieces, place
 from irlens.model.text import printable_line
+from irlens.render.view.code import drawn, hunk_place, pieces
 from irlens.tui.code.highlighting import HighlightedLines
 from irlens.tui.code.text import width
 
@@ -35,7 +35,7 @@ class Half(NamedTuple):
         """What of the drawn line differs in meaning."""
         column = 0
         for piece in pieces(self.source, self.words):
-            if piece.moved:
+            if piece.changed:
                 yield column, column + len(piece.text)
             column += len(piece.text)
 
@@ -108,7 +108,7 @@ class Difference:
         return "".join(f"{line.text}\n" for line in self.unified)
 
     def _add(self, number: int, hunk: CodeHunk) -> None:
-        heading = printable_line(hunk.heading), place(hunk)
+        heading = printable_line(hunk.heading), hunk_place(hunk)
         head = DiffLine("@", number, None, None, heading)
         self.split.append(head)
         self.unified.append(head)

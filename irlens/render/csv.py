@@ -1,0 +1,243 @@
+"""Comma-separated values, a line for each result (RFC 4180): for spreadsheets and data frames.
+
+Numbers are plain, without units and separators; what is unknown is empty.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from irlens.figures import SWEEP_FIGURES
+from irlens.model.check import Check, CheckedKernel
+from irlens.model.comparison import Comparison, Comparisons, Delta, Side
+from irlens.model.report import Report
+from irlens.model.sweep import Sweep, Timing, Trial
+from irlens.model.text import printable_line
+from irlens.model.words import depth_in_short
+from irlens.render import Kind, Options
+from irlens.render.view.changes import finding_state
+
+Field: TypeAlias = bool | int | float | str | None
+
+#: A spreadsheet takes a field that begins so for a formula, which can call out of it (CWE-1236).
+_FORMULA = ("=", "+", "-", "@")
+
+
+_COMPARISONS = ("kernel", "before", "after", "what", "place", "figure", "unit", "value before",
+                "value after", "change", "weight")  # fmt: skip
+_CHECK = ("kernel", "arch", "configuration", "what", "fails", "verdict", "figure", "before", "now",
+          "place", "reason")  # fmt: skip
+
+
+def render(kind: Kind, subject: Any, options: Options) -> str:
+    """Return a line for each report, change, verdict or configuration."""
+    match kind:
+        case "comparisons":
+            return _written(_comparison_rows(subject), _COMPARISONS)
+        case "check":
+            return _written(_check_rows(subject), _CHECK)
+        case "sweep":
+            return _written(_trial_row(trial, subject) for trial in subject.trials)
+        case _:
+            return _written(map(_report_row, subject))
+
+
+def _written(rows: Iterable[Mapping[str, Field]], titles: Sequence[str] = ()) -> str:
+    """Return the rows under their titles.
+
+    Text is made safe to show; text that a spreadsheet would run is led by an apostrophe.
+
+    Args:
+        rows: The fields of each by title; missing ones are empty.
+        titles: The first columns, present even if no row has them; others follow in the order of
+            their first use.
+    """
+    known = list(rows)
+    columns = list(dict.fromkeys([*titles, *(title for row in known for title in row)]))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(_safe, columns))
+    writer.writerows([_safe(row.get(title)) for title in columns] for row in known)
+    return text.getvalue()
+
+
+def _safe(field: Field) -> Field:
+    if not isinstance(field, str):
+        return field
+    text = printable_line(field)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def _report_row(report: Report) -> dict[str, Field]:
+    occupancy, resources = report.occupancy, report.resources
+    pipelines = [
+        f"{each.kind or 'none'} {deep}"
+        for each in report.pipelines
+        if (
+            deep := depth_in_short(
+                each.achieved_stages, each.stages_at_most, str(each.requested_stages or "")
+            )
+        )
+    ]
+    return {
+        **_configuration(report),
+        "occupancy": occupancy.theoretical if occupancy else None,
+        "launchable": occupancy.launchable if occupancy else None,
+        "blocks_per_sm": occupancy.blocks_per_sm if occupancy else None,
+        "limited_by": " ".join(occupancy.limited_by) if occupancy else None,
+        **{name: getattr(resources, name) for name in resources.__struct_fields__},
+        "pipelines": "; ".join(pipelines),
+        "findings": " ".join(finding.code for finding in report.findings),
+    }
+
+
+def _configuration(report: Report) -> dict[str, Field]:
+    """What was compiled. A constexpr may be called like an option: its title says what it is."""
+    config, target = report.config, report.target
+    return {
+        "kernel": report.kernel,
+        "arch": target.arch if target is not None else None,
+        "product": target.product if target is not None else None,
+        "triton_version": report.triton_version,
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+        "num_ctas": config.num_ctas,
+        "maxnreg": config.maxnreg,
+        **{f"arg {name}": value for name, value in config.args.items()},
+        **{f"constexpr {name}": value for name, value in config.constexprs.items()},
+    }
+
+
+def _comparison_rows(comparisons: Comparisons) -> Iterator[dict[str, Field]]:
+    """Yield what changed in each pair, and what has no counterpart."""
+    for pair in comparisons.pairs:
+        yield from _pair(pair)
+    for what, sides in (
+        ("added", [*comparisons.added, *comparisons.unmatched_after]),
+        ("removed", [*comparisons.removed, *comparisons.unmatched_before]),
+    ):
+        yield from (_alone(side, what) for side in sides)
+
+
+def _pair(pair: Comparison) -> Iterator[dict[str, Field]]:
+    sides = {"kernel": pair.after.kernel, "before": pair.before.label, "after": pair.after.label}
+    for delta in pair.figures:
+        if delta.moved:
+            yield {**sides, "what": "kernel", "place": "", **_figure(delta)}
+    for loop in pair.loops:
+        place = str(loop.source or "")
+        if loop.presence != "both":
+            yield {**sides, "what": loop.what, "place": place, "figure": loop.presence}
+        for delta in loop.deltas:
+            if delta.moved:
+                yield {**sides, "what": loop.what, "place": place, **_figure(delta)}
+    for found in pair.findings:
+        finding = found.after or found.before
+        if finding is not None:
+            place = str(finding.source or "")
+            yield {**sides, "what": f"finding {finding.code}", "place": place,
+                   "figure": finding_state(found)}  # fmt: skip
+
+
+def _figure(delta: Delta) -> dict[str, Field]:
+    return {
+        "figure": delta.path,
+        "unit": delta.unit,
+        "value before": delta.before,
+        "value after": delta.after,
+        "change": delta.change,
+        "weight": delta.weight,
+    }
+
+
+def _alone(side: Side, what: str) -> dict[str, Field]:
+    return {"kernel": side.kernel, "before": side.label, "what": what}
+
+
+def _check_rows(check: Check) -> Iterator[dict[str, Field]]:
+    """Yield what changed, every budget, and what is wrong beside the kernels."""
+    for kernel in check.kernels:
+        yield from _kernel(kernel)
+    for problem in check.problems:
+        yield {
+            "what": "problem",
+            "fails": problem.fails,
+            "verdict": problem.kind,
+            "place": f"{problem.file or ''}:{problem.line}" if problem.line else problem.file,
+            "reason": problem.message,
+        }
+
+
+def _kernel(kernel: CheckedKernel) -> Iterator[dict[str, Field]]:
+    target = kernel.side.target
+    named: dict[str, Field] = {
+        "kernel": kernel.side.kernel,
+        "arch": target.arch if target is not None else None,
+        "configuration": kernel.side.label,
+    }
+    for moved in kernel.movements:
+        yield {
+            **named,
+            "what": "movement",
+            "fails": moved.fails,
+            "verdict": moved.judgement,
+            "figure": moved.delta.path,
+            "before": moved.delta.before,
+            "now": moved.delta.after,
+            "place": str(moved.source or ""),
+            "reason": moved.reason,
+        }
+    for budget in kernel.budgets:
+        figures = {each.path: each for each in budget.figures}
+        yield {
+            **named,
+            "what": f"budget {budget.expression}",
+            "fails": budget.fails,
+            "verdict": budget.state,
+            "figure": "; ".join(figures),
+            "before": _joined(each.before for each in figures.values()),
+            "now": _joined(each.value for each in figures.values()),
+            "place": budget.place,
+            "reason": budget.reason,
+        }
+    for finding in kernel.findings:
+        yield {
+            **named,
+            "what": f"finding {finding.code}",
+            "fails": False,
+            "verdict": finding.severity,
+            "place": str(finding.source or ""),
+            "reason": finding.message,
+        }
+
+
+def _joined(fields: Iterable[Field]) -> Field:
+    """Return several fields as one: "4; 8"; a single one is unchanged."""
+    known = list(fields)
+    if len(known) == 1:
+        return known[0]
+    return "; ".join("" if field is None else str(field) for field in known)
+
+
+def _trial_row(trial: Trial, sweep: Sweep) -> dict[str, Field]:
+    row: dict[str, Field] = {
+        "kernel": sweep.kernel,
+        "arch": trial.target.arch,
+        "product": trial.target.product,
+        "triton": trial.triton or trial.triton_version,
+    }
+    chosen = {name: None for each in sweep.trials for name in (*each.settings, *each.args)}
+    # A constexpr may have the name of a column.
+    ours = {*row, "outcome", "reason", "limited_by", *SWEEP_FIGURES}
+    for name in chosen:
+        title = f"setting {name}" if name in ours else name
+        row[title] = trial.settings.get(name, trial.args.get(name))
+    row["outcome"] = trial.outcome
+    for name in Timing.__struct_fields__ if sweep.device is not None else ():
+        row[name] = getattr(trial.timing, name, None)
+    for name in SWEEP_FIGURES:
+        row[name] = (trial.figures or {}).get(name)
+    row["limited_by"] = " ".join(trial.limited_by)
+    row["reason"] = trial.reason
+    return row

@@ -1,0 +1,280 @@
+"""Drawings as SVG: timelines, staircases, curves, strips and scatter plots."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from irlens.render.html.markup import Content, Markup, join, number, tag
+from irlens.render.view import nodes
+
+_TICKS = 5
+#: A curve has no more points than this.
+_MOST_POINTS = 480
+#: Pixels between two numbers at the steps of a staircase, and beside the kernel's point.
+_ROOM, _ROOM_OF_POINT = {True: 42, False: 20}, 16
+#: Of a timeline: width of an iteration, height of a row, margins.
+_COLUMN, _ROW, _LEFT, _TOP = 70, 17, 62, 22
+#: Of a strip: width, height, height of the bar, pixels that a character of a label takes.
+_WIDTH, _HEIGHT, _BAR, _CHARACTER = 420, 42, 22, 6.4
+_MOST_COPIES = 16
+_PERCENTS = (0, 25, 50, 75, 100)
+
+
+def draw(node: nodes.Drawing) -> Markup | None:
+    """Return a drawing; nothing for a strip whose sizes are unknown."""
+    match node:
+        case nodes.Timeline():
+            return _timeline(node)
+        case nodes.Staircase():
+            return _staircase(node)
+        case nodes.Curve():
+            return _curve(node)
+        case nodes.Strip():
+            return _strip(node) if node.drawn else None
+        case nodes.Scatter():
+            return _scatter(node)
+
+
+def _timeline(timeline: nodes.Timeline) -> Markup:
+    """A row for each tile: its flight, then its use."""
+    rows = len(timeline.tiles) + (timeline.in_flight is not None)
+    width = _LEFT + _COLUMN * (timeline.iterations - timeline.start) + 8
+    bottom = _TOP + _ROW * rows
+
+    def x(position: float) -> float:
+        return _LEFT + _COLUMN * (position - timeline.start)
+
+    drawn: list[Content] = []
+    for phase in timeline.phases:
+        if phase.name != "steady state":
+            span = x(phase.end) - x(phase.start)
+            drawn.append(rectangle(x(phase.start), 4, span, bottom - 2, class_="prologue"))
+            if phase.name == "prologue":
+                drawn.append(label(x(phase.start) + span / 2, 15, phase.name, class_="column"))
+    for index in range(timeline.iterations):
+        drawn.append(line(x(index), 4, x(index), bottom + 2, class_="grid"))
+        drawn.append(label(x(index + 0.5), 15, f"iteration {index}", class_="column"))
+    for row, tile in enumerate(timeline.tiles):
+        y = _TOP + _ROW * row + 2
+        flight = x(tile.used) - x(tile.issued)
+        used = (x(tile.done) - x(tile.used)) or 1
+        drawn += [
+            label(_LEFT - 8, y + 10, tile.name, class_="end"),
+            rectangle(x(tile.issued), y + 2, flight, _ROW - 8, class_="flight"),
+            rectangle(x(tile.used) + 1, y, used, _ROW - 4, class_="compute"),
+        ]
+    if timeline.in_flight is not None:
+        y = _TOP + _ROW * (rows - 1) + 12
+        drawn.append(label(_LEFT - 8, y, "in flight", class_="end"))
+        groups = str(timeline.in_flight)
+        drawn += [label(x(index + 0.4), y, groups) for index in range(timeline.steady)]
+    keys = tag(
+        "figcaption",
+        tag("span", f"in flight since the {timeline.issued.removesuffix(' issued')} was issued",
+            class_="key flight"), " ",
+        tag("span", timeline.used, class_="key compute"),
+    )  # fmt: skip
+    return tag("figure", svg(width, bottom + 6, timeline.described, *drawn), keys)
+
+
+def _staircase(stairs: nodes.Staircase) -> Markup:
+    frame = Frame(right=stairs.last, top=stairs.top)
+    ticks = binary_ticks if stairs.binary else whole_ticks
+    corners: list[tuple[float, float]] = []
+    labels: list[Markup] = []
+    free = 0.0
+    for start, end, blocks in stairs.spans():
+        corners += [(frame.x(start), frame.y(blocks)), (frame.x(end), frame.y(blocks))]
+        near = frame.x(end) - frame.x(stairs.at) < _ROOM_OF_POINT
+        at_point = start <= stairs.at < end and near
+        if end != stairs.last and frame.x(end) >= free and not at_point:
+            text = f"{end - 1:,}"
+            labels.append(label(frame.x(end), frame.y(blocks) - 4, text, class_="step"))
+            free = frame.x(end) + _ROOM[stairs.binary]
+    x, y = frame.x(stairs.at), frame.y(stairs.blocks)
+    return frame.svg(
+        f"{stairs.title}; the kernel is at {stairs.here}",
+        frame.axes(ticks(stairs.last), whole_ticks(stairs.top), stairs.unit),
+        *_filled(corners, frame),
+        *labels,
+        line(x, frame.y(0), x, y, class_="drop"),
+        dot(x, y, class_="point"),
+        # A staircase falls to the right: its upper right corner has the most room.
+        label(frame.x(frame.right), frame.y(frame.top) + 12, stairs.here, class_="told end"),
+    )
+
+
+def _filled(points: Sequence[tuple[float, float]], frame: "Frame") -> list[Markup]:
+    """A line through points, and the area under it."""
+    area = [(points[0][0], frame.y(0)), *points, (points[-1][0], frame.y(0))]
+    return [path(area, class_="area", closed=True), path(points, class_="curve")]
+
+
+def _curve(curve: nodes.Curve) -> Markup:
+    last = len(curve.values) - 1
+    top = max(curve.peak, curve.level or 0)
+    frame = Frame(right=last, top=top)
+    points = [(frame.x(index), frame.y(value)) for index, value in curve.thinned(_MOST_POINTS)]
+    shown: list[Content] = list(_filled(points, frame))
+    if curve.level is not None:
+        level = frame.y(curve.level)
+        shown += [
+            line(frame.x(0), level, frame.x(frame.right), level, class_="level"),
+            label(frame.x(0) + 4, level - 4, curve.level_name, class_="start step"),
+        ]
+    late = curve.at > len(curve.values) * 0.6
+    x, y = frame.x(curve.at), frame.y(max(curve.values))
+    shown += [
+        dot(x, y, class_="point"),
+        label(x + (-9 if late else 9), max(y - 5, 12), f"{curve.peak:,} {curve.unit}",
+              class_="told end" if late else "told start"),
+    ]  # fmt: skip
+    return frame.svg(
+        curve.described, frame.axes(whole_ticks(last), whole_ticks(top), curve.over), *shown
+    )
+
+
+def _strip(strip: nodes.Strip) -> Markup:
+    """A bar of the whole, cut into its segments, each with a cell for each of its copies."""
+    scale = (_WIDTH - 2) / strip.total
+    x, drawn = 1.0, []
+    for segment in strip.segments:
+        if not segment.amount:
+            continue
+        width = segment.amount * scale
+        copies = segment.copies if segment.copies <= _MOST_COPIES else 1
+        cell = width / copies
+        drawn += [
+            rectangle(x + cell * index, 1, cell - 1, _BAR, tag("title", segment.name),
+                      class_=segment.kind)
+            for index in range(copies)
+        ]  # fmt: skip
+        name = "scratch" if segment.kind == "scratch" else segment.name
+        if len(name) * _CHARACTER < width:
+            drawn.append(label(x + width / 2, _HEIGHT - 4, name))
+        x += width
+    return svg(_WIDTH, _HEIGHT, strip.described, *drawn)
+
+
+def _scatter(scatter: nodes.Scatter) -> Markup:
+    right = max(point.x for point in scatter.points) * 1.05
+    frame = Frame(right=right, top=1, width=640, margins=(46, 18, 16, 34))
+    drawn = (
+        tag("g", tag("title", each.name), dot(frame.x(each.x), frame.y(each.y), class_="point"))
+        for each in scatter.points
+    )
+    shares: list[tuple[float, str]] = [(each / 100, f"{each} %") for each in _PERCENTS]
+    axes = frame.axes(whole_ticks(int(right)), shares, scatter.over)
+    caption = tag("figcaption", scatter.described)
+    return tag("figure", frame.svg(scatter.described, axes, *drawn), caption, class_="scatter")
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """A frame with axes, in units of the data.
+
+    Attributes:
+        right: The largest x.
+        top: The largest y; both axes begin at 0.
+        width: Of all, in pixels.
+        height: Of all, in pixels.
+        margins: Pixels at the left, right, top and bottom.
+    """
+
+    right: float
+    top: float
+    width: int = 420
+    height: int = 190
+    margins: tuple[int, int, int, int] = (34, 18, 16, 34)
+
+    def x(self, value: float) -> float:
+        """Return where a value is, in pixels from the left."""
+        left, right, _, _ = self.margins
+        return left + value / max(self.right, 1) * (self.width - left - right)
+
+    def y(self, value: float) -> float:
+        """Return where a value is, in pixels from the top."""
+        _, _, top, bottom = self.margins
+        return self.height - bottom - value / max(self.top, 1) * (self.height - top - bottom)
+
+    def axes(
+        self, x_ticks: Sequence[tuple[float, str]], y_ticks: Sequence[tuple[float, str]], title: str
+    ) -> Markup:
+        """Return lines and numbers of both axes, and what x is."""
+        left, bottom = self.x(0), self.y(0)
+        lines = [
+            join(
+                [
+                    line(left, self.y(value), self.x(self.right), self.y(value), class_="grid"),
+                    label(left - 6, self.y(value) + 4, text, class_="end"),
+                ]
+            )
+            for value, text in y_ticks
+        ]
+        lines += [label(self.x(value), bottom + 15, text) for value, text in x_ticks]
+        lines.append(label((left + self.x(self.right)) / 2, self.height - 3, title, class_="title"))
+        return join(lines)
+
+    def svg(self, described: str, *content: Content) -> Markup:
+        """Return the chart; ``described`` is what it shows, for whoever does not see it."""
+        return svg(self.width, self.height, described, *content)
+
+
+def svg(width: float, height: float, described: str, *content: Content) -> Markup:
+    """Return a picture that scales with its place."""
+    box = f"0 0 {number(width)} {number(height)}"
+    return tag("svg", *content, viewBox=box, role="img", aria_label=described, class_="chart")
+
+
+def path(points: Sequence[tuple[float, float]], *, class_: str, closed: bool = False) -> Markup:
+    """Return a line through points given in pixels."""
+    told = "L".join(f"{number(x)} {number(y)}" for x, y in points)
+    return tag("path", d=f"M{told}{'Z' if closed else ''}", class_=class_)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, *, class_: str) -> Markup:
+    """Return a straight line."""
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def rectangle(
+    x: float, y: float, width: float, height: float, *content: Content, class_: str
+) -> Markup:
+    """Return a rectangle; its content is a title, if anything."""
+    return tag(
+        "rect", *content, x=x, y=y, width=max(width, 0.0), height=height, rx=2, class_=class_
+    )
+
+
+def dot(x: float, y: float, *, class_: str) -> Markup:
+    """Return a point."""
+    return tag("circle", cx=x, cy=y, r=4.5, class_=class_)
+
+
+def label(x: float, y: float, text: str, *, class_: str | None = None) -> Markup:
+    """Return a word, in the middle of x unless its class says "start" or "end"."""
+    return tag("text", text, x=x, y=y, class_=class_)
+
+
+def bar(share: float, *, tone: str = "plain") -> Markup:
+    """Return a bar for the cell of a table: ``share`` (0..1) of its full width."""
+    filled = rectangle(0, 0, 100 * min(max(share, 0), 1), 10, class_=f"bar {tone}")
+    return tag(
+        "svg", filled, viewBox="0 0 100 10", preserveAspectRatio="none", class_="inline",
+        aria_hidden="true",
+    )  # fmt: skip
+
+
+def whole_ticks(most: int) -> list[tuple[float, str]]:
+    """Return a few whole numbers from 0 up to at most ``most``, with their texts."""
+    step = 1
+    while most / step > _TICKS:
+        step *= 5 if str(step)[0] == "2" else 2
+    return [(value, f"{value:,}") for value in range(0, most + 1, step)]
+
+
+def binary_ticks(most: int) -> list[tuple[float, str]]:
+    """Return a few numbers of bytes, in KiB."""
+    step = 1024
+    while most / step > _TICKS:
+        step *= 2
+    return [(value, f"{value // 1024} KiB" if value else "0") for value in range(0, most + 1, step)]

@@ -1,0 +1,93 @@
+"""The text of a stage as markup, a line at a time, in colours that the style sheet names."""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from pygments.token import (
+    Comment,
+    Keyword,
+    Literal,
+    Name,
+    Number,
+    String,
+    Token,
+    _TokenType,
+)
+
+from irlens.isa.highlight import lexer_for
+from irlens.model.text import printable
+from irlens.render.html.markup import Markup, escape
+
+#: Longer texts are shown plain: their colours would be most of a file that a browser can hardly
+#: hold any more.
+MOST_COLOURED_LINES = 40_000
+
+#: By the kind of word, or the nearest kind above it, the style sheet's class.
+_CLASSES: dict[_TokenType, str] = {
+    Token: "",
+    Comment: "c",
+    Keyword: "k",
+    Keyword.Declaration: "d",
+    Keyword.Type: "t",
+    Name.Builtin: "k",
+    Name.Class: "f",
+    Name.Decorator: "d",
+    Name.Function: "f",
+    Name.Label: "f",
+    Name.Variable: "v",
+    Literal: "n",
+    Number: "n",
+    String: "s",
+}
+
+
+def coloured(text: str, stage: str) -> list[Markup]:
+    """Return the lines of a text; a line break at its end ends the last one.
+
+    Args:
+        text: Any text.
+        stage: What it is, as ``lexer_for`` has it: "ptx", "python".
+    """
+    shown = printable(text).removesuffix("\n")
+    if not has_colours(text):
+        return [escape(line) for line in shown.split("\n")]
+    words = ((_class(kind), value) for kind, value in lexer_for(stage).get_tokens(shown))
+    found = [Markup("".join(line)) for line in _lines(words)]
+    # A lexer drops a byte order mark, and nothing else.
+    return found if text else []
+
+
+def has_colours(text: str) -> bool:
+    """Whether a text is short enough to be coloured."""
+    return text.removesuffix("\n").count("\n") < MOST_COLOURED_LINES
+
+
+def _lines(words: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
+    """Cut words at line breaks; neighbours of one class become one element."""
+    line: list[str] = []
+    style, run = "", ""
+    for kind, value in words:
+        if kind != style and value.strip():
+            line.append(_element(style, run))
+            style, run = kind, ""
+        head, *rest = value.split("\n")
+        run += head
+        for text in rest:
+            line.append(_element(style, run))
+            yield line
+            line, run = [], text
+    line.append(_element(style, run))
+    yield line
+
+
+def _element(style: str, text: str) -> str:
+    if not style or not text:
+        return escape(text)
+    words = text.rstrip(" ")
+    return f"<span class={style}>{escape(words)}</span>{text[len(words) :]}"
+
+
+@cache
+def _class(kind: _TokenType) -> str:
+    found = _CLASSES.get(kind)
+    return found if found is not None else _class(kind.parent) if kind.parent else ""

@@ -1,0 +1,281 @@
+"""Nodes as HTML: headlines, tiles, cards, tables and folds."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from irlens.render.html.charts import bar, draw
+from irlens.render.html.code import Links, code_diff, panes
+from irlens.render.html.markup import Content, Markup, join, tag
+from irlens.render.view import nodes
+from irlens.render.view.nodes import SIGNS, Run, Text, Tone
+
+#: The style sheet's class of each tone.
+_CLASSES: dict[Tone, str] = {
+    "neutral": "plain", "strong": "strong", "dim": "dim", "accent": "plain", "code": "plain",
+    "good": "good", "better": "good", "warn": "warn", "worse": "warn", "unknown": "warn",
+    "bad": "bad",
+}  # fmt: skip
+_DOT = "\N{NO-BREAK SPACE}· "
+#: Sections with a heading of their own; the others are cards.
+_UNBOXED = frozenset({"target", "code"})
+
+
+def write(tree: nodes.Section) -> Markup:
+    """Return the content of the page."""
+    many = any(isinstance(child, nodes.Section) and child.is_part for child in tree.children)
+    return tag("main", *_Writer(tree, "").document(tree), class_="many" if many else None)
+
+
+class _Writer:
+    """Writes the nodes of one report or comparison, whose places may be on the page.
+
+    Args:
+        tree: The report's section.
+        prefix: What the ids of this report begin with; there may be several on a page.
+    """
+
+    def __init__(self, tree: nodes.Section, prefix: str) -> None:
+        code = next((child for child in tree.children if isinstance(child, nodes.Code)), None)
+        self._links = Links(prefix, code.listing if code else None)
+        self._prefix = prefix
+        self._shown = frozenset(_keys(tree))
+
+    def document(self, tree: nodes.Section) -> Iterator[Markup | None]:
+        """Yield the title and everything below it; neighbouring cards share a grid."""
+        if tree.title:
+            yield tag("h1", tag("code", tree.title))
+        for are_cards, group in groupby(tree.children, _is_card):
+            written = [self.node(node) for node in group]
+            if are_cards:
+                yield tag("div", *written, class_="cards")
+            else:
+                yield from written
+
+    def node(self, node: nodes.Node) -> Markup | None:
+        """Return a node; nothing where the page shows the same in full elsewhere."""
+        match node:
+            case nodes.Section():
+                return self._section(node)
+            case nodes.Facts():
+                return self._facts(node)
+            case nodes.Items():
+                label = tag("h4", node.label) if node.label else None
+                items = (tag("li", self._runs(item)) for item in node.items)
+                code = tag("pre", node.code) if node.code else None
+                return join([label, code, tag("ul", *items)])
+            case nodes.Table():
+                return None if node.stands_for in self._shown else self._table(node)
+            case nodes.Findings():
+                return tag("ul", *map(self._finding, node.findings), class_="findings")
+            case nodes.Code():
+                return panes(node, self._links)
+            case nodes.CodeDiff():
+                return code_diff(node)
+            case nodes.Headline() | nodes.Settings() | nodes.Phrases() | nodes.Sentence():
+                return self._line(node)
+            case _:
+                return self._figure(node)
+
+    def _figure(self, node: nodes.Drawing) -> Markup | None:
+        """A drawing with its figures as a table."""
+        match node:
+            case nodes.Strip():
+                return join([draw(node), self._strip(node)])
+            case nodes.Staircase():
+                numbers = _fold("the steps as numbers", self._table(node.numbers))
+                return tag("figure", tag("figcaption", node.title), draw(node), numbers)
+            case _:
+                return draw(node)
+
+    def _line(
+        self, node: nodes.Headline | nodes.Settings | nodes.Phrases | nodes.Sentence
+    ) -> Markup | None:
+        match node:
+            case nodes.Headline():
+                verdict = _stated(node.tone, join(node.phrases, between=_DOT))
+                return tag("p", verdict, class_="verdict")
+            case nodes.Settings():
+                return _settings(node)
+            case nodes.Sentence():
+                label = tag("b", f"{node.label}: ") if node.label else None
+                return tag("p", label, node.text, class_="note" if node.tone == "dim" else None)
+            case nodes.Phrases():
+                if node.stands_for in self._shown or not node.items:
+                    return None
+                return tag("p", join(map(self._runs, node.items), between=_DOT))
+
+    def _section(self, section: nodes.Section) -> Markup:
+        if section.is_part and isinstance(part := section.children[0], nodes.Section):
+            prefix = f"{section.key}-"
+            content = _Writer(part, prefix).document(part)
+            return _fold(tag("b", section.title), tag("article", *content, id=prefix))
+        aside = tag("small", self._runs(section.aside)) if section.aside else None
+        title: list[Content] = [section.title, " " if aside else None, aside]
+        content = self._children(section)
+        if section.key in _UNBOXED:
+            style = section.key if section.key == "code" else None
+            return tag("section", tag("h2", *title), *content, class_=style)
+        if section.folded:
+            fold = _fold(join(title), *content)
+            return tag("section", fold, class_="card wide") if section.wide else fold
+        style = "card wide" if section.wide else "card"
+        return tag("section", tag("h3", *title), *content, class_=style)
+
+    def _children(self, section: nodes.Section) -> Iterator[Markup | None]:
+        """Yield what a section holds; neighbouring staircases stand side by side."""
+        for stairs, group in groupby(section.children, lambda n: isinstance(n, nodes.Staircase)):
+            written = [self.node(node) for node in group]
+            if stairs:
+                yield tag("div", *written, class_="side-by-side")
+            else:
+                yield from written
+
+    def _facts(self, node: nodes.Facts) -> Markup | None:
+        facts = [fact for fact in node.facts if fact.stands_for not in self._shown]
+        return tag("dl", *map(self._tile, facts), class_="tiles") if facts else None
+
+    def _tile(self, fact: nodes.Fact) -> Markup:
+        value = join(
+            run.text if run.tone != "neutral" else tag("small", run.text) for run in fact.value
+        )
+        lines = [line for line in fact.lines if line.stands_for not in self._shown]
+        notes = [tag("span", self._runs(item)) for line in lines for item in line.items]
+        return tag(
+            "div",
+            tag("dt", fact.title),
+            tag("dd", tag("b", value), *notes),
+            class_=f"tile {_CLASSES[fact.tone]}",
+        )
+
+    def _table(self, table: nodes.Table) -> Markup:
+        """A table, in a box that scrolls where the screen is too narrow."""
+        kept = [
+            index
+            for index, column in enumerate(table.columns)
+            if column.title or any(row.cells[index] for row in table.rows)
+        ]
+        columns = [table.columns[index] for index in kept]
+        styles = ["r" if column.numbers else None for column in columns]
+        titles = (
+            tag("th", column.title, scope="col", class_=style)
+            for column, style in zip(columns, styles, strict=True)
+        )
+        head = tag("thead", tag("tr", *titles)) if any(c.title for c in columns) else None
+        rows = (self._row(row, [row.cells[index] for index in kept], styles) for row in table.rows)
+        caption = tag("caption", table.name, class_="unseen") if table.name else None
+        whole = tag(
+            "table", caption, head, tag("tbody", *rows),
+            class_="figures sortable" if table.sortable else "figures",
+        )  # fmt: skip
+        return tag("div", whole, class_="scroll")
+
+    def _row(
+        self, row: nodes.Row, cells: Sequence[nodes.Cell], styles: Sequence[str | None]
+    ) -> Markup:
+        written: list[Content] = [self._cell(cell) for cell in cells]
+        if row.anchor and written:
+            written[0] = tag("a", written[0], href=f"#{row.anchor}-")
+        if row.note:
+            first = next((i for i, cell in enumerate(cells) if i or len(cells) == 1), 0)
+            written[first] = join([written[first], " ", tag("small", row.note)])
+        names = ["th", *["td"] * (len(written) - 1)]
+        style = {"strong": "moved", "dim": "still"}.get(row.tone)
+        return tag(
+            "tr",
+            *(
+                tag(name, cell, scope="row" if name == "th" else None, class_=kind)
+                for name, cell, kind in zip(names, written, styles, strict=True)
+            ),
+            class_=style,
+        )
+
+    def _cell(self, cell: nodes.Cell) -> Markup:
+        if isinstance(cell, nodes.Bar):
+            return bar(cell.share, tone=_CLASSES[cell.tone])
+        return self._runs(cell)
+
+    def _runs(self, content: Text) -> Markup:
+        return join(map(self._run, content))
+
+    def _run(self, run: Run) -> Content:
+        if run.place is not None:
+            return self._links.place(run.place, run.text)
+        if run.tone == "code":
+            return tag("code", run.text, class_="line")
+        if run.tone in ("neutral", "accent"):
+            return run.text
+        if run.tone == "strong":
+            return tag("b", run.text)
+        return tag("span", run.text, class_=f"state {_CLASSES[run.tone]}")
+
+    def _finding(self, finding: nodes.FindingItem) -> Markup:
+        place = finding.place
+        state = _badge(finding.state_tone, finding.state) if finding.state else None
+        return tag(
+            "li",
+            tag(
+                "p", state, " " if state else None, _badge(finding.tone, finding.severity), " ",
+                tag("code", finding.code, class_="rule"), " ",
+                self._links.place(place, str(place)) if place is not None else None, " ",
+                tag("code", finding.line, class_="line") if finding.line else None,
+            ),
+            tag("p", finding.message),
+            tag("p", finding.hint, class_="hint") if finding.hint else None,
+            class_=_CLASSES[finding.tone],
+        )  # fmt: skip
+
+    def _strip(self, strip: nodes.Strip) -> Markup:
+        """The segments of a strip, as a table."""
+        rows = tuple(
+            nodes.Row(
+                (
+                    nodes.text(segment.name),
+                    nodes.text(Run(str(segment.place), place=segment.place))
+                    if segment.place
+                    else (),
+                    segment.alive,
+                    nodes.text(Run(segment.note, "dim")),
+                )
+            )
+            for segment in strip.segments
+        )
+        titles = ("buffer", "allocated for", "alive in", "")
+        return self._table(nodes.Table(tuple(map(nodes.Column, titles)), rows))
+
+
+def _keys(section: nodes.Section) -> Iterator[str]:
+    for child in section.children:
+        if isinstance(child, nodes.Section):
+            yield child.key
+            yield from _keys(child)
+
+
+def _is_card(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Section) and not node.is_part and node.key not in _UNBOXED
+
+
+def _fold(summary: Content, *content: Content) -> Markup:
+    """Return something that a click unfolds, without scripts too."""
+    return tag("details", tag("summary", summary), *content)
+
+
+def _stated(tone: Tone, content: Content) -> Markup:
+    """Return text with its verdict as colour and sign."""
+    sign = SIGNS.get(tone)
+    mark = tag("i", sign, aria_hidden="true") if sign else None
+    return tag("span", mark, content, class_=f"state {_CLASSES[tone]}")
+
+
+def _badge(tone: Tone, word: str) -> Markup:
+    return tag("span", word, class_=f"badge {_CLASSES[tone]}")
+
+
+def _settings(node: nodes.Settings) -> Markup:
+    """Names with their values, side by side."""
+    items = (
+        tag("li", tag("span", each.name) if each.name else None, " " if each.name else None,
+            each.value)
+        for each in node.settings
+    )  # fmt: skip
+    chips = tag("ul", *items, class_="chips")
+    return _fold(node.title, chips) if node.folded else chips

@@ -1,0 +1,105 @@
+"""JSON: the public interface, exactly the records of ``irlens.model``."""
+
+import inspect
+import re
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from irlens.figures import FIGURES, SWEEP_FIGURES, owner
+from irlens.render import Kind, Options
+
+
+def render(kind: Kind, subject: Any, options: Options) -> str:
+    """Return the record as JSON; of several reports an array, of a single one an object."""
+    if kind == "reports":
+        return to_json(subject[0] if len(subject) == 1 else list(subject))
+    return to_json(subject)
+
+
+def to_json(document: object) -> str:
+    """Return a record, or a list of them, as JSON: sorted keys, indented by two spaces."""
+    encoded = msgspec.json.encode(document, order="sorted")
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+
+
+def schema(kind: Kind = "reports") -> str:
+    """Return the JSON Schema (draft 2020-12) of a kind of result, generated from the records.
+
+    Args:
+        kind: The kind; of "reports" it is one report's, of which several are written as an array.
+    """
+    described = msgspec.json.schema(_record(kind))
+    for name, definition in described.get("$defs", {}).items():
+        _describe(name, definition)
+    described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return to_json(described)
+
+
+def _describe(record: str, definition: dict[str, Any]) -> None:
+    """Give each property its own description: a figure its row's, others their attribute's."""
+    text = inspect.cleandoc(definition.get("description", ""))
+    summary, _, attributes = text.partition("\n\nAttributes:\n")
+    described = {
+        name: re.sub(r"\s+", " ", meaning).strip()
+        for name, meaning in re.findall(r"(?m)^    (\w+): (.*(?:\n     .*)*)", attributes)
+    }
+    described |= _figures_of(record)
+    if summary:
+        definition["description"] = re.sub(r"(?<!\n)\n(?!\n)", " ", summary)
+    for name, meaning in described.items():
+        if name in definition.get("properties", {}):
+            definition["properties"][name]["description"] = meaning
+    if record == "Trial":
+        _describe_sweep_figures(definition["properties"]["figures"])
+
+
+def _figures_of(record: str) -> dict[str, str]:
+    """Return the documentation of a record's figures, but of fields that several stages have."""
+    held = [(owner(figure), figure.documentation) for figure in FIGURES]
+    rows = [(one[1].name, text) for one, text in held if one and one[0].__name__ == record]
+    times = Counter(name for name, _ in rows)
+    return {name: text for name, text in rows if times[name] == 1}
+
+
+def _describe_sweep_figures(definition: dict[str, Any]) -> None:
+    """Name the figures of a sweep's configuration; all of them are always there."""
+    values = next(each for each in definition["anyOf"] if each.get("type") == "object")
+    del values["additionalProperties"]
+    values["properties"] = {
+        name: {
+            "anyOf": [
+                {"type": "number" if figure.unit in ("ratio", "factor") else "integer"},
+                {"type": "null"},
+            ],
+            "description": figure.documentation,
+        }
+        for name, figure in SWEEP_FIGURES.items()
+    }
+    values["required"] = sorted(SWEEP_FIGURES)
+
+
+def _record(kind: Kind) -> type[msgspec.Struct]:
+    """The record that JSON of a kind is."""
+    match kind:
+        case "comparisons":
+            from irlens.model.comparison import Comparisons
+
+            return Comparisons
+        case "code":
+            from irlens.model.code import CodeComparisons
+
+            return CodeComparisons
+        case "check":
+            from irlens.model.check import Check
+
+            return Check
+        case "sweep":
+            from irlens.model.sweep import Sweep
+
+            return Sweep
+        case "reports":
+            from irlens.model.report import Report
+
+            return Report

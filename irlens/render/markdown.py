@@ -1,0 +1,320 @@
+"""Markdown for a comment on a pull request: the verdict, a table, and the rest folded.
+
+The document stays inert and short enough for a comment. Names, paths and text out of captures are
+untrusted. A word that any Markdown dialect, or a code host's own additions (mentions, references,
+links), might take for more than a word is written as code with character references, which none
+of them reads further.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from irlens.model.text import plural, printable_line
+from irlens.render import Kind, Options, build_view
+from irlens.render.text import write as write_text
+from irlens.render.view import nodes
+from irlens.render.view.code import hunk_place, unified
+
+#: Columns of the folded text: comments are narrow, and scroll sideways.
+FOLDED_WIDTH = 100
+_FOLD = "all of it"
+#: The hidden first line names the command.
+_COMMANDS: dict[Kind, str] = {
+    "reports": "inspect", "comparisons": "diff", "code": "diff-code", "check": "check",
+    "sweep": "sweep",
+}  # fmt: skip
+#: A code host's limit for a comment is 65,536 characters.
+MOST_CHARACTERS = 65_000
+MOST_ROWS = 50
+_MOST_OF_A_TEXT = 400
+#: Kept free for counting what is left out.
+_RESERVE = 200
+
+# A dot between letters might be the name of a host: "softmax.py" is a link to some.
+_LETTER = r"[A-Za-z0-9,;:=+/()'%?→−×·–✓✗…-]"
+_PLAIN = re.compile(rf"(?:{_LETTER}(?!//)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|(?<=[0-9])\.(?=[0-9]))*")
+_BACKTICKS = re.compile(r"`+")
+_CODE = re.compile(r"[A-Za-z0-9_.,:=+/()\[\]→ -]*")
+
+
+def render(kind: Kind, subject: Any, options: Options) -> str:
+    """Return what matters most, and each report or comparison as folded text."""
+    tree = build_view(kind, subject, replace(options, rows=None))
+    document = Document(_COMMANDS[kind])
+    _top(document, tree)
+    parts = [child for child in tree.children if isinstance(child, nodes.Section) and child.is_part]
+    if kind == "code":
+        return document.text()
+    folded = Options(width=FOLDED_WIDTH, details=options.details, rows=None)
+    for part in parts or [tree]:
+        if kind != "comparisons" or subject.different or len(parts) > 0:
+            document.folded(part.title or _FOLD, write_text(part, folded))
+    return document.text()
+
+
+def _top(document: "Document", tree: nodes.Section) -> None:
+    """Add the title with the verdict, then everything that is not folded."""
+    title = f"**{escape(tree.title)}**" if tree.title else ""
+    children = list(tree.children)
+    headline = next((child for child in children if isinstance(child, nodes.Headline)), None)
+    if headline is not None:
+        children.remove(headline)
+        verdict = escape(", ".join(headline.phrases))
+        title = f"{title}: {verdict}" if title else f"**{verdict}**"
+    document.paragraph(title)
+    facts = [fact for child in children if isinstance(child, nodes.Facts) for fact in child.facts]
+    rows = [_fact(fact) for fact in facts if not fact.stands_for]
+    table_done = False
+    for child in children:
+        if isinstance(child, nodes.Facts):
+            if not table_done and rows:
+                document.table(["", "", ""], rows, right=(1,))
+            table_done = True
+        else:
+            _node(document, child)
+
+
+def _fact(fact: nodes.Fact) -> list[str]:
+    """A row: title, value, and the details that stand beside it."""
+    lines = [line for line in fact.lines if not line.stands_for]
+    items = [item for line in lines for item in line.items if item[0].tone != "code"]
+    beside = ", ".join(map(_runs, items))
+    return [escape(fact.title), _runs(fact.value), beside]
+
+
+def _node(document: "Document", node: nodes.Node) -> None:
+    match node:
+        case nodes.Section():
+            _section(document, node)
+        case nodes.Settings() if not node.folded:
+            settings = (f"{each.name} {each.value}".strip() for each in node.settings)
+            document.paragraph(" · ".join(map(escape, settings)))
+        case nodes.Phrases() if not node.stands_for:
+            document.paragraph(" · ".join(map(_runs, node.items)))
+        case nodes.Sentence():
+            label = f"{escape(node.label)}: " if node.label else ""
+            document.paragraph(label + escape(node.text))
+        case nodes.Items():
+            label = f"{escape(node.label)}: " if node.label else ""
+            document.bullets(label + _runs(item) for item in node.items)
+        case nodes.Table():
+            _table(document, node)
+        case nodes.Findings():
+            document.bullets(map(_finding, node.findings))
+        case nodes.CodeDiff():
+            document.paragraph(f"**{escape(node.title)}**: {escape(node.summary)}")
+            if node.comparison.different:
+                document.folded_diff(node.title, list(_diff_lines(node)))
+        case _:
+            pass  # drawings, and what stands for sections: the folded text has them
+
+
+def _section(document: "Document", section: nodes.Section) -> None:
+    if section.detail or section.folded or section.full:
+        return
+    aside = f": {_runs(section.aside)}" if section.aside else ""
+    document.paragraph(f"**{escape(section.title)}**{aside}")
+    for child in section.children:
+        _node(document, child)
+
+
+def _table(document: "Document", table: nodes.Table) -> None:
+    noted = any(row.note for row in table.rows)
+    kept = [
+        index
+        for index, column in enumerate(table.columns)
+        if (column.title or any(row.cells[index] for row in table.rows)) and not column.code
+    ]
+    columns = [table.columns[index] for index in kept]
+    header = [escape(column.title) for column in columns] + [""] * noted
+    rows = []
+    for row in table.rows:
+        cells = [_cell(row.cells[index]) for index in kept]
+        rows.append(cells + [escape(row.note)] * noted)
+    right = [index for index, column in enumerate(columns) if column.numbers]
+    document.table(header, rows, right=right)
+
+
+def _cell(cell: nodes.Cell) -> str:
+    return "" if isinstance(cell, nodes.Bar) else _runs(cell)
+
+
+def _runs(content: nodes.Text) -> str:
+    """Return runs as Markdown; places and code as code."""
+    parts = []
+    for run in content:
+        bare = run.text.strip()
+        if not bare:
+            parts.append(run.text)
+            continue
+        lead, trail = " " * run.text.startswith(" "), " " * run.text.endswith(" ")
+        shown = code(bare) if run.tone == "code" or run.place is not None else escape(bare)
+        parts.append(f"{lead}{shown}{trail}")
+    return "".join(parts)
+
+
+def _finding(finding: nodes.FindingItem) -> str:
+    state = f"{finding.state}: " if finding.state else ""
+    place = ""
+    if finding.place is not None and not finding.names_place:
+        place = f"{code(str(finding.place))}: "
+    return f"{state}{finding.severity} {code(finding.code)} {place}{escape(finding.message)}"
+
+
+def _diff_lines(node: nodes.CodeDiff) -> Iterator[str]:
+    for hunk in node.comparison.hunks:
+        yield printable_line(f"@@ {hunk_place(hunk)} @@ {hunk.heading}".rstrip())
+        for line in unified(hunk, underline=True):
+            # An underline is no line of the diff.
+            mark = " " if line.mark == "~" else line.mark
+            yield f"{mark} {line.text}".rstrip()
+
+
+def escape(text: str) -> str:
+    """Return a sentence as Markdown without any markup."""
+    return " ".join(_word(word) for word in _shortened(text).split())
+
+
+def _word(word: str) -> str:
+    core = word.removeprefix("(").rstrip(".,;:)")
+    if core in ("~", "!") or _PLAIN.fullmatch(core):
+        return word
+    return word.replace(core, code(core), 1)
+
+
+def code(text: str) -> str:
+    """Return a name as code."""
+    shown = _shortened(text)
+    if _CODE.fullmatch(shown) and shown.strip():
+        return f"`{shown}`"
+    return f"<code>{_references(shown)}</code>"
+
+
+def _shortened(text: str) -> str:
+    shown = printable_line(text)
+    return shown if len(shown) <= _MOST_OF_A_TEXT else shown[: _MOST_OF_A_TEXT - 1] + "…"
+
+
+def _references(text: str) -> str:
+    """Every character that is not a letter, a digit or a space as a character reference."""
+    return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in text)
+
+
+class Document:
+    """Collects blocks; ``text`` is the finished document.
+
+    Args:
+        kind: Names the hidden first line, by which a bot finds its own comment again.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._blocks = [f"<!-- irlens:{kind} -->"]
+        self._room = MOST_CHARACTERS - _RESERVE - len(self._blocks[0])
+        self._rows = MOST_ROWS
+        self._left_out = 0
+
+    def paragraph(self, text: str) -> None:
+        """Add a paragraph of Markdown."""
+        self._add(text)
+
+    def bullets(self, items: Iterable[str]) -> None:
+        """Add a list; each item is Markdown."""
+        self._add_lines([f"- {item}" for item in items], "item")
+
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int]
+    ) -> None:
+        """Add a table of Markdown cells.
+
+        Args:
+            header: One title per column.
+            rows: As many cells each.
+            right: Columns that are aligned to the right: numbers.
+        """
+        if not rows:
+            return
+        ruler = ("---:" if column in right else "---" for column in range(len(header)))
+        head = [_row(header), f"|{'|'.join(ruler)}|"]
+        shown = rows[: self._rows]
+        self._rows -= len(shown)
+        self._add_lines([_row(row) for row in shown], "row", head=head, beyond=len(rows))
+
+    def folded(self, summary: str, text: str) -> None:
+        """Add plain text in a fold, its line breaks kept."""
+        escaped = [_entities(line) for line in text.rstrip("\n").split("\n")]
+        title = _references(_shortened(summary))
+        head = [f"<details><summary><code>{title}</code></summary>", "", "<pre>"]
+        self._add_lines(escaped, "line", head=head, tail=["</pre>", "</details>"])
+
+    def folded_diff(self, summary: str, lines: Sequence[str]) -> None:
+        """Add a unified diff in a fold, coloured as code hosts do.
+
+        Args:
+            summary: Title of the fold.
+            lines: Lines of the diff, safe to show.
+        """
+        # A fence longer than any in the text is the one that ends it.
+        longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
+        fence = "`" * max(longest + 1, 3)
+        title = _references(_shortened(summary))
+        head = [f"<details><summary><code>{title}</code></summary>", "", f"{fence}diff"]
+        self._add_lines(lines, "line", head=head, tail=[fence, "", "</details>"])
+
+    def text(self) -> str:
+        """Return the document, ending in one newline."""
+        blocks = list(self._blocks)
+        if self._left_out:
+            blocks.append(
+                f"… and {plural(self._left_out, 'more section')} left out for lack of room"
+            )
+        return "\n\n".join(blocks) + "\n"
+
+    def _add(self, block: str) -> None:
+        if len(block) + 2 > self._room:
+            self._left_out += 1
+            return
+        self._blocks.append(block)
+        self._room -= len(block) + 2
+
+    def _add_lines(
+        self,
+        lines: Sequence[str],
+        noun: str,
+        *,
+        head: Sequence[str] = (),
+        tail: Sequence[str] = (),
+        beyond: int = 0,
+    ) -> None:
+        """Add the lines that fit, and count the rest.
+
+        Args:
+            lines: The lines.
+            noun: What to call one of them.
+            head: Lines before them.
+            tail: Lines after them.
+            beyond: How many there are in all, if more than ``lines``.
+        """
+        room = self._room - sum(len(line) + 1 for line in (*head, *tail)) - _RESERVE
+        fitting = 0
+        while fitting < len(lines) and len(lines[fitting]) < room:
+            room -= len(lines[fitting]) + 1
+            fitting += 1
+        missing = max(len(lines), beyond) - fitting
+        if fitting:
+            self._add("\n".join([*head, *lines[:fitting], *tail]))
+            if missing:
+                self._add(f"… and {missing:,} more {noun}{'' if missing == 1 else 's'}")
+        elif missing:
+            self._left_out += 1
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _entities(line: str) -> str:
+    return html.escape(line, quote=False)

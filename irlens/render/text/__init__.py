@@ -1,3 +1,0 @@
-"""Text for people, in a terminal."""
-
-EXTENSION = "txt"

@@ -1,0 +1,271 @@
+"""Changes in words and units: what every view of a comparison or a check shows."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from irlens import figures
+from irlens.figures import Scope
+from irlens.model.code import CodeComparison
+from irlens.model.comparison import (
+    WEIGHTS,
+    Comparison,
+    Comparisons,
+    Delta,
+    FindingDelta,
+    LoopDelta,
+    Side,
+    Weight,
+)
+from irlens.model.config import Vendor
+from irlens.model.text import count, plural
+from irlens.render.view.nodes import Tone
+
+_IN_VERDICT = 3
+#: In the verdict even though they decide nothing by themselves.
+_FOREMOST = frozenset({"resources.registers", "resources.shared_dynamic_bytes"})
+_TONES: dict[figures.ChangeVerdict, Tone] = {
+    "better": "better", "worse": "worse", "neutral": "neutral", "unknown": "unknown",
+}  # fmt: skip
+
+
+class Change(NamedTuple):
+    """A figure on both sides, written out.
+
+    Attributes:
+        path: Where the report has it.
+        name: Its title: "shared memory".
+        before: With its unit; "–" where it is unknown.
+        after: The same.
+        change: With sign and unit; "~" where it did not change, empty where it is no number.
+        weight: How much it matters.
+        changed: Whether the sides differ.
+        tone: Whether that is better or worse for the kernel.
+    """
+
+    path: str
+    name: str
+    before: str
+    after: str
+    change: str
+    weight: Weight
+    changed: bool
+    tone: Tone
+
+    @property
+    def arrow(self) -> str:
+        """Return "shared memory 4,128 B → 12,320 B"."""
+        return f"{self.name} {self.before} → {self.after}"
+
+
+def change_of(
+    delta: Delta, sides: Sequence[Side] = (), scope: Scope = "report", suffix: str = ""
+) -> Change:
+    """Return a figure on both sides, in the terms of the sides' vendor.
+
+    Args:
+        delta: The figure.
+        sides: Whose it is.
+        scope: The record that its path starts from.
+        suffix: Appended to its title.
+    """
+    vendor = _vendor(sides)
+    figure = figures.get(delta.path, scope)
+    before, after = (
+        figures.format_value(value, delta.unit) if figure is None else figure.format(value, vendor)
+        for value in (delta.before, delta.after)
+    )
+    verdict = figure and figures.better_or_worse(figure, delta.before, delta.after)
+    return Change(
+        path=delta.path,
+        name=figure_title(delta.path, sides, scope) + suffix,
+        before=before,
+        after=after,
+        change=figures.format_change(delta.before, delta.after, delta.unit),
+        weight=delta.weight,
+        changed=delta.moved,
+        tone=_TONES[verdict or "neutral"],
+    )
+
+
+def figure_title(path: str, sides: Sequence[Side] = (), scope: Scope = "report") -> str:
+    """Return a figure's title, in AMD's terms where all sides are AMD's."""
+    multiprocessors = sorted({side.multiprocessor or "CU" for side in sides})
+    return figures.title(
+        path,
+        scope=scope,
+        vendor=_vendor(sides),
+        multiprocessor=" or ".join(multiprocessors) or "CU",
+    )
+
+
+def _vendor(sides: Sequence[Side]) -> Vendor | None:
+    vendors = {side.target.vendor if side.target else None for side in sides}
+    return next(iter(vendors)) if len(vendors) == 1 else None
+
+
+def changes(comparison: Comparison) -> list[Change]:
+    """Return every figure of both sides and of their pipelines: what matters most first."""
+    both = (comparison.before, comparison.after)
+    of_loops = [
+        change_of(delta, both, "pipeline", _which(loop, comparison.loops))
+        for loop in comparison.loops
+        if loop.what == "pipeline" and loop.presence == "both"
+        for delta in loop.deltas
+    ]
+    return _weightiest_first([*of_loops, *(change_of(delta, both) for delta in comparison.figures)])
+
+
+def main_changes(comparison: Comparison) -> list[Change]:
+    """Return the figures that matter, and those a reader always wants to see."""
+    return [each for each in changes(comparison) if each.weight != "little"]
+
+
+def minor_changes(comparison: Comparison) -> list[Change]:
+    """Return the figures that changed and matter little."""
+    return [each for each in changes(comparison) if each.weight == "little" and each.changed]
+
+
+def load_changes(comparison: Comparison) -> list[tuple[str, list[Change]]]:
+    """Return the changes of each load that both sides have, by its place."""
+    both = (comparison.before, comparison.after)
+    return [
+        (
+            str(loop.source or "no source"),
+            _weightiest_first([change_of(delta, both, "load") for delta in loop.deltas]),
+        )
+        for loop in comparison.loops
+        if loop.what == "load" and loop.presence == "both"
+    ]
+
+
+def one_sided(comparison: Comparison) -> list[str]:
+    """Return the loops that one side lacks: "appeared: cp.async at softmax.py:48, 2 stages"."""
+    phrases = []
+    for loop in comparison.loops:
+        if loop.presence == "both":
+            continue
+        stages = next((each for each in loop.deltas if each.path == "achieved_stages"), None)
+        value = None
+        if stages is not None:
+            value = stages.after if loop.presence == "appeared" else stages.before
+        depth = f", {plural(value, 'stage')}" if isinstance(value, int) else ""
+        place = loop.source or "no source"
+        phrases.append(f"{loop.presence}: {loop.kind or 'loop'} at {place}{depth}")
+    return phrases
+
+
+def verdict(comparison: Comparison) -> list[str]:
+    """Return a comparison as phrases: "stages achieved 2 → 4", "occupancy unchanged"."""
+    if not comparison.different:
+        return ["no difference"]
+    changed = [each for each in main_changes(comparison) if each.changed]
+    if not changed:
+        changed = [
+            each._replace(name=f"{each.name} of the load at {place}")
+            for place, of_load in load_changes(comparison)
+            for each in of_load
+            if each.weight != "little"
+        ]
+    foremost = [
+        each
+        for each in changed
+        if (each.weight == "much" or each.path in _FOREMOST)
+        and figures.UNKNOWN not in (each.before, each.after)
+    ]
+    phrases = [each.arrow for each in (foremost or changed)[:_IN_VERDICT]]
+    phrases += one_sided(comparison)[:_IN_VERDICT]
+    if any(each.path == "occupancy.theoretical" and not each.moved for each in comparison.figures):
+        phrases.append("occupancy unchanged")
+    states = Counter(finding_state(each) for each in comparison.findings)
+    phrases += [
+        f"{plural(states[state], 'finding')} {state}"
+        for state in ("new", "gone", "changed")
+        if states[state]
+    ]
+    return phrases if changed or states else [*phrases, "only minor figures changed"]
+
+
+def about_registers(comparison: Comparison) -> str:
+    """Return what allocated and live registers say together; "" where that is nothing."""
+    known = {each.path: each for each in comparison.figures}
+    allocated, live = known.get("resources.registers"), known.get("pressure.sass.peak")
+    if allocated is None or not allocated.change or allocated.change < 0:
+        return ""
+    if live is None or live.change is None or live.change > 0:
+        return ""
+    more = change_of(allocated).change
+    return f"{more} allocated per thread, but no more are live at once: {change_of(live).after}"
+
+
+def finding_state(finding: FindingDelta) -> str:
+    """Return "new", "gone" or "changed"."""
+    if finding.before is None:
+        return "new"
+    return "gone" if finding.after is None else "changed"
+
+
+def title(pair: Comparison | CodeComparison) -> str:
+    """Return the kernel and the GPU: "softmax_kernel on sm_90"; its setting where needed.
+
+    Where the sides differ in either, both are named.
+    """
+    kernels = dict.fromkeys((pair.before.kernel, pair.after.kernel))
+    targets = dict.fromkeys(_arch(side) for side in (pair.before, pair.after))
+    setting = f", {pair.setting}" if pair.setting else ""
+    return f"{' → '.join(kernels)} on {' → '.join(targets)}{setting}"
+
+
+def sides(pair: Comparison | CodeComparison) -> str:
+    """Return what was requested: "num_stages=2 → num_stages=4"; "" where the title says it."""
+    both = (pair.before, pair.after)
+    if all(side.label in ("before", "after", side.kernel, _arch(side)) for side in both):
+        return ""
+    return f"{pair.before.label} → {pair.after.label}"
+
+
+def describe(side: Side) -> str:
+    """Return a side that stands alone: "softmax_kernel on sm_90, num_stages=4"."""
+    label = side.label.removeprefix(_arch(side)).strip()
+    named = label not in ("", "before", "after")
+    return f"{side.kernel} on {_arch(side)}" + (f", {label}" if named else "")
+
+
+def _arch(side: Side) -> str:
+    return side.target.arch if side.target else "an unknown target"
+
+
+def summary(comparisons: Comparisons) -> str:
+    """Return many comparisons in a line: "2 of 7 differ, 1 added"."""
+    different = sum(pair.different for pair in comparisons.pairs)
+    phrases = [f"{count(different)} of {count(len(comparisons.pairs))} differ"]
+    partly = sum(bool(pair.not_compared) and not pair.different for pair in comparisons.pairs)
+    if partly:
+        phrases.append(f"{count(partly)} compared in part")
+    phrases += [f"{count(len(alone))} {what}" for what, alone in unpaired(comparisons)]
+    return ", ".join(phrases)
+
+
+def unpaired(comparisons: Comparisons) -> list[tuple[str, Sequence[Side]]]:
+    """Return the sides without a counterpart, by what to call them."""
+    known = (
+        ("added", comparisons.added),
+        ("removed", comparisons.removed),
+        ("unmatched before", comparisons.unmatched_before),
+        ("unmatched after", comparisons.unmatched_after),
+    )
+    return [(what, alone) for what, alone in known if alone]
+
+
+def _weightiest_first(rows: Sequence[Change]) -> list[Change]:
+    return sorted(rows, key=lambda row: (not row.changed, WEIGHTS.index(row.weight)))
+
+
+def _which(loop: LoopDelta, loops: Sequence[LoopDelta]) -> str:
+    """Name a loop as far as that is needed to tell it from the others."""
+    place = f" {loop.source}" if loop.source else ""
+    pipelines = [each for each in loops if each.what == "pipeline"]
+    if len(pipelines) == 1:
+        return ""
+    alone = [each.source for each in pipelines].count(loop.source) == 1
+    return f",{place}" if place and alone else f", {loop.kind or 'loop'}{place}"

@@ -1,0 +1,284 @@
+"""Sweeps as nodes: how many configurations fit, a table for each target, and what is not in it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from irlens import figures
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
+from irlens.model.text import count, percent, plural
+from irlens.model.words import depth_in_short, limit_word
+from irlens.render.view.nodes import (
+    Column,
+    Headline,
+    Items,
+    Node,
+    Point,
+    Row,
+    Scatter,
+    Section,
+    Sentence,
+    Setting,
+    Settings,
+    Table,
+    Text,
+    text,
+)
+
+#: Outcomes that are no row of the table.
+_APART = {"does not fit": "Too big", "failed": "Failed", "died": "Died"}
+_COUNTED = {
+    "unknown": "with unknown occupancy",
+    "does not fit": "too big",
+    "failed": "failed",
+    "died": "died with their worker",
+}
+_TRITON = "Triton"
+_MORE = "; --all shows them"
+
+
+def sweep_view(sweep: Sweep, rows: int | None = None) -> Section:
+    """Return a sweep.
+
+    Args:
+        sweep: The sweep.
+        rows: Most configurations of each table and list in a medium with little room.
+    """
+    return Section(sweep.kernel, tuple(_sweep(sweep, rows)), key="sweep")
+
+
+def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
+    if shared := _common(sweep):
+        yield Settings(tuple(Setting(name, str(value)) for name, value in shared.items()))
+    yield Headline((sweep_verdict(sweep.trials), *_left_out(sweep), *_remark(sweep)))
+    if sweep.device is not None:
+        correlations = tuple(map(text, _correlations(sweep)))
+        children = (Sentence(_measured(sweep)), Items(correlations))
+        yield Section("Times", children, key="times", wide=True)
+    for target in sweep.targets:
+        yield _target(sweep, target, rows)
+
+
+def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
+    trials = sweep.on(target)
+    shown = [trial for trial in trials if _in_table(trial)]
+    children: list[Node] = []
+    if (scatter := _scatter(shown)) is not None:
+        children.append(scatter)
+    if shown:
+        children.append(_table(sweep, shown, rows))
+    for outcome, title in _APART.items():
+        apart = [trial for trial in trials if trial.outcome == outcome]
+        if apart:
+            children.append(_apart(title, apart, sweep, rows))
+    name = f"{target.arch} ({target.product})" if target.product else target.arch
+    return Section(
+        name, tuple(children), key="target", aside=text(sweep_verdict(trials)), wide=True
+    )
+
+
+def _in_table(trial: Trial) -> bool:
+    """Whether a trial is a row of the table: it fits, or it is not known that it does not."""
+    return trial.outcome not in _APART
+
+
+def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
+    settings = _differing(sweep)
+    spills = not _no_local_memory(sweep)
+    columns = [
+        figure for figure in figures.SWEEP_COLUMNS if spills or figure.sweep != "local_bytes"
+    ]
+    heads = [
+        *(Column(name, numbers=True) for name in settings),
+        *([Column("ms", numbers=True)] if sweep.device is not None else []),
+        *(Column(figure.heading, numbers=True) for figure in columns),
+        Column("limited by"),
+    ]
+    rows = []
+    for trial in trials:
+        cells = [text(value) for value in _values(trial, settings)]
+        if sweep.device is not None:
+            cells.append(text(_time(trial)))
+        cells += [_figure(figure, trial) for figure in columns]
+        cells.append(text(_limits(trial)))
+        rows.append(Row(tuple(cells), note=trial.reason))
+    return Table(
+        tuple(heads), tuple(rows), "configurations", shown=shown, sortable=True,
+        noun="configuration",
+        more=_MORE,
+    )  # fmt: skip
+
+
+def _figure(figure: figures.Figure, trial: Trial) -> Text:
+    values = trial.figures or {}
+    if figure.sweep != "stages_achieved":
+        return text(figure.cell(values.get(figure.sweep)))
+    achieved, at_most = (
+        None if value is None else int(value)
+        for value in (values.get(figure.sweep), values.get("stages_at_most"))
+    )
+    requested = figure.cell(values.get("stages_requested"))
+    return text(depth_in_short(achieved, at_most, requested) or figures.UNKNOWN)
+
+
+def _time(trial: Trial) -> str:
+    return figures.UNKNOWN if trial.timing is None else f"{trial.timing.median_ms:.4g}"
+
+
+def _limits(trial: Trial) -> str:
+    words = (limit_word(each, trial.target.vendor) for each in trial.limited_by)
+    return ", ".join(each.removesuffix(" memory") for each in words) or figures.UNKNOWN
+
+
+def _apart(title: str, trials: Sequence[Trial], sweep: Sweep, rows: int | None) -> Section:
+    """Trials that are no row of the table, those together that share a reason."""
+    groups: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials[:rows]:
+        groups.setdefault((trial.reason, trial.hint), []).append(trial)
+    children: list[Node] = [
+        Items(
+            tuple(map(text, _described(group, sweep))),
+            label=reason,
+            tone="warn",
+            # What does not fit always has the same hint.
+            code="" if group[0].outcome == "does not fit" else hint,
+        )
+        for (reason, hint), group in groups.items()
+    ]
+    if rows is not None and len(trials) > rows:
+        left = plural(len(trials) - rows, "more configuration")
+        children.append(Sentence(f"… and {left}{_MORE}", "dim"))
+    counted = f"{title}: {plural(len(trials), 'configuration')}"
+    return Section(counted, tuple(children), key="apart", folded=True)
+
+
+def _described(group: Sequence[Trial], sweep: Sweep) -> list[str]:
+    """Return which trials a group is: "9 configurations, all with BLOCK=48", or each one's name.
+
+    The short form needs that no other trial of the target shares what these have in common.
+    """
+    if len(group) > 1:
+        first, *others = map(_chosen, group)
+        shared = {
+            name: first.get(name)
+            for name in _differing(sweep)
+            if all(other.get(name) == first.get(name) for other in others)
+        }
+        alike = [t for t in sweep.on(group[0].target) if shared.items() <= _chosen(t).items()]
+        if shared and len(alike) == len(group):
+            values = " ".join(f"{name}={value}" for name, value in shared.items())
+            return [f"{plural(len(group), 'configuration')}, all with {values}"]
+    return [trial.label or sweep.kernel for trial in group]
+
+
+def _scatter(trials: Sequence[Trial]) -> Scatter | None:
+    """Occupancy over registers, a point for the configurations that share both."""
+    points: dict[tuple[int, float], list[str]] = {}
+    for trial in trials:
+        known = trial.figures or {}
+        registers, occupancy = known.get("registers"), known.get("occupancy")
+        if registers is not None and occupancy is not None:
+            points.setdefault((int(registers), occupancy), []).append(trial.label)
+    if len(points) < 2:
+        return None
+    drawn = tuple(
+        Point(registers, occupancy, _point_name(registers, occupancy, labels))
+        for (registers, occupancy), labels in sorted(points.items())
+    )
+    described = f"occupancy by registers of {plural(len(trials), 'configuration')}"
+    return Scatter(described, drawn, "registers per thread")
+
+
+def _point_name(registers: int, occupancy: float, labels: Sequence[str]) -> str:
+    often = Counter(labels).items()
+    named = ", ".join(f"{label} ({number})" if number > 1 else label for label, number in often)
+    return f"{percent(occupancy)} with {registers} registers: {named}"
+
+
+def _no_local_memory(sweep: Sweep) -> bool:
+    """Whether no configuration in the tables uses local memory."""
+    known = [trial.figures for trial in sweep.trials if _in_table(trial)]
+    return all(each is not None and each["local_bytes"] == 0 for each in known)
+
+
+def sweep_verdict(trials: Sequence[Trial]) -> str:
+    """Return "12 of 20 fit, 6 too big, 2 failed"."""
+    outcomes = Counter(trial.outcome for trial in trials)
+    phrases = [f"{count(outcomes['fits'])} of {count(len(trials))} fit"]
+    phrases += [
+        f"{count(outcomes[outcome])} {_COUNTED[outcome]}"
+        for outcome in OUTCOMES
+        if outcome != "fits" and outcomes[outcome]
+    ]
+    return ", ".join(phrases)
+
+
+def _remark(sweep: Sweep) -> list[str]:
+    """Return what has no column because it is the same in each row."""
+    rows = any(map(_in_table, sweep.trials))
+    return ["no local memory"] if rows and _no_local_memory(sweep) else []
+
+
+def _left_out(sweep: Sweep) -> list[str]:
+    """Return what is not among the trials: "8 left out by --where"."""
+    return [
+        f"{count(number)} left out by {option}"
+        for number, option in ((sweep.excluded, "--where"), (sweep.filtered, "--filter"))
+        if number
+    ]
+
+
+def _differing(sweep: Sweep) -> list[str]:
+    """Return the settings and arguments, and the compiler, that differ between trials."""
+    each = [_chosen(trial) for trial in sweep.trials]
+    names = dict.fromkeys(name for chosen in each for name in chosen)
+    return [name for name in names if len({repr(chosen.get(name)) for chosen in each}) > 1]
+
+
+def _common(sweep: Sweep) -> dict[str, ConstexprValue]:
+    """Return what all trials share."""
+    if not sweep.trials:
+        return {}
+    apart = _differing(sweep)
+    first = _chosen(sweep.trials[0]).items()
+    return {name: value for name, value in first if name not in apart and value is not None}
+
+
+def _values(trial: Trial, names: Sequence[str]) -> list[str]:
+    chosen = _chosen(trial)
+    return [str(chosen[name]) if name in chosen else figures.UNKNOWN for name in names]
+
+
+def _chosen(trial: Trial) -> dict[str, ConstexprValue]:
+    chosen = {**trial.settings, **trial.args}
+    if trial.triton is None:
+        return chosen
+    # A constexpr may have that name, too.
+    users = {f"setting {name}" if name == _TRITON else name: chosen[name] for name in chosen}
+    return {_TRITON: trial.triton, **users}
+
+
+def _correlations(sweep: Sweep) -> list[str]:
+    """Return each figure's correlation with the time: "occupancy −0.52"."""
+    return [
+        f"{each.figure.replace('_', ' ')} {_rho(each.rho)}{_of(each, sweep)}"
+        for each in sweep.correlations
+        if each.rho is not None
+    ]
+
+
+def _rho(rho: float) -> str:
+    return f"{rho:+.2f}".replace("-", "−")
+
+
+def _of(correlation: Correlation, sweep: Sweep) -> str:
+    most = max(each.trials for each in sweep.correlations)
+    return f" (of {count(correlation.trials)})" if correlation.trials < most else ""
+
+
+def _measured(sweep: Sweep) -> str:
+    number = sum(trial.timing is not None for trial in sweep.trials)
+    return (
+        f"rank correlation with the time of {plural(number, 'configuration')} on {sweep.device} "
+        "(near 1: larger is slower, near −1: larger is faster)"
+    )
