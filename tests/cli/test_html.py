@@ -50,7 +50,7 @@ def test_with_live_registers_the_machine_code_has_sides_too(tmp_path: Path) -> N
 def test_a_saved_side_leaves_the_figures(tmp_path: Path) -> None:
     sides = (str(SAMPLES / "reports" / "softmax-t4.json"), str(CAPTURES / "softmax-h100"))
     page = written("diff", *sides, folder=tmp_path, code=Exit.DIFFERENCE)
-    assert "What moved" in page
+    assert "stages achieved" in page
     assert "ttg.async_copy_global_to_local" not in page
 
 

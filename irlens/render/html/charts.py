@@ -13,7 +13,7 @@ _MOST_POINTS = 480
 #: Pixels between two numbers at the steps of a staircase, and beside the kernel's point.
 _ROOM, _ROOM_OF_POINT = {True: 42, False: 20}, 16
 #: Of a timeline: width of an iteration, height of a row, margins.
-_COLUMN, _ROW, _LEFT, _TOP = 70, 17, 62, 22
+_COLUMN, _ROW, _LEFT, _TOP = 46, 17, 62, 22
 #: Of a strip: width, height, height of the bar, pixels that a character of a label takes.
 _WIDTH, _HEIGHT, _BAR, _CHARACTER = 420, 42, 22, 6.4
 _MOST_COPIES = 16
@@ -44,7 +44,7 @@ def _timeline(timeline: nodes.Timeline) -> Markup:
     def x(position: float) -> float:
         return _LEFT + _COLUMN * (position - timeline.start)
 
-    drawn: list[Content] = []
+    drawn: list[Content] = [label(_LEFT - 8, 15, "iteration", class_="end")]
     for phase in timeline.phases:
         if phase.name != "steady state":
             span = x(phase.end) - x(phase.start)
@@ -53,7 +53,7 @@ def _timeline(timeline: nodes.Timeline) -> Markup:
                 drawn.append(label(x(phase.start) + span / 2, 15, phase.name, class_="column"))
     for index in range(timeline.iterations):
         drawn.append(line(x(index), 4, x(index), bottom + 2, class_="grid"))
-        drawn.append(label(x(index + 0.5), 15, f"iteration {index}", class_="column"))
+        drawn.append(label(x(index + 0.5), 15, str(index), class_="column"))
     for row, tile in enumerate(timeline.tiles):
         y = _TOP + _ROW * row + 2
         flight = x(tile.used) - x(tile.issued)

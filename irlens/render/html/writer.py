@@ -44,12 +44,12 @@ class _Writer:
         """Yield the title and everything below it; neighbouring cards share a grid."""
         if tree.title:
             yield tag("h1", tag("code", tree.title))
-        for are_cards, group in groupby(tree.children, _is_card):
+        for kind, group in groupby(tree.children, _kind):
             written = [self.node(node) for node in group]
-            if are_cards:
-                yield tag("div", *written, class_="cards")
-            else:
+            if kind is None or not any(written):
                 yield from written
+            else:
+                yield tag("dl" if kind == "tiles" else "div", *written, class_=kind)
 
     def node(self, node: nodes.Node) -> Markup | None:
         """Return a node; nothing where the page shows the same in full elsewhere."""
@@ -122,17 +122,17 @@ class _Writer:
         return tag("section", tag("h3", *title), *content, class_=style)
 
     def _children(self, section: nodes.Section) -> Iterator[Markup | None]:
-        """Yield what a section holds; neighbouring staircases stand side by side."""
-        for stairs, group in groupby(section.children, lambda n: isinstance(n, nodes.Staircase)):
-            written = [self.node(node) for node in group]
-            if stairs:
-                yield tag("div", *written, class_="side-by-side")
-            else:
-                yield from written
+        """Yield what a section holds; staircases stand beside each other and the rest."""
+        stairs = [child for child in section.children if isinstance(child, nodes.Staircase)]
+        rest = (self.node(child) for child in section.children if child not in stairs)
+        if stairs:
+            yield tag("div", tag("div", *rest), *map(self.node, stairs), class_="side-by-side")
+        else:
+            yield from rest
 
     def _facts(self, node: nodes.Facts) -> Markup | None:
         facts = [fact for fact in node.facts if fact.stands_for not in self._shown]
-        return tag("dl", *map(self._tile, facts), class_="tiles") if facts else None
+        return join(map(self._tile, facts)) if facts else None
 
     def _tile(self, fact: nodes.Fact) -> Markup:
         value = join(
@@ -250,8 +250,12 @@ def _keys(section: nodes.Section) -> Iterator[str]:
             yield from _keys(child)
 
 
-def _is_card(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Section) and not node.is_part and node.key not in _UNBOXED
+def _kind(node: nodes.Node) -> str | None:
+    """The box that a node shares with its neighbours of the same kind."""
+    if isinstance(node, nodes.Facts):
+        return "tiles"
+    boxed = isinstance(node, nodes.Section) and not node.is_part and node.key not in _UNBOXED
+    return "cards" if boxed else None
 
 
 def _fold(summary: Content, *content: Content) -> Markup:

@@ -165,15 +165,18 @@ def _minor(pair: Comparison) -> Iterator[Node]:
 
 
 def _loads(pair: Comparison) -> Iterator[Node]:
-    loads = load_changes(pair)
-    if loads:
-        yield Facts(
-            tuple(
-                Fact("" if index else "Loads", text(place),
-                     (phrases(*(each.arrow for each in of_load)),), stands_for="loads")
-                for index, (place, of_load) in enumerate(loads)
-            )
-        )  # fmt: skip
+    loads = [(place, [each.arrow for each in of_load]) for place, of_load in load_changes(pair)]
+    if not loads:
+        return
+    yield Facts(
+        tuple(
+            Fact("" if index else "Loads", text(place), (phrases(*arrows),), stands_for="loads")
+            for index, (place, arrows) in enumerate(loads)
+        )
+    )
+    rows: list[Cells] = [[Run(place, "code"), ", ".join(arrows)] for place, arrows in loads]
+    moved = table((Column(), Column()), rows, "loads")
+    yield Section("Loads", (moved,), key="loads", detail="loads")
 
 
 def _findings(pair: Comparison) -> Findings:
