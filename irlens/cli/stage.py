@@ -2,20 +2,15 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
 from pathlib import Path
 
-from irlens.analyze.source_map import MAPPED, map_stage
 from irlens.cli import output
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.listing import LoopRange, PipelineMark, StageListing, role_word
 from irlens.model.report import Pipeline, Report
-from irlens.model.source import SourceLocation
-from irlens.model.text import printable, printable_line
+from irlens.model.text import printable
 
-#: How a comment begins in each stage's language, if not with ``//``.
-_COMMENT = {"llir": ";", "amdgcn": ";"}
 #: Marks instructions whose order the assembler serialised; the listing's note explains it.
 _SERIALIZED = "*"
 _MAX_PARTNERS = 2
@@ -80,6 +75,8 @@ def show(
         _show_annotated(captures, name, destination, paged=paged, interleave=interleave)
         return
     if interleave:
+        from irlens.cli.source import interleaved
+
         contents = [interleaved(capture, name).encode() for capture in captures]
     else:
         contents = [_content(capture, name) for capture in captures]
@@ -93,15 +90,6 @@ def show(
         )
     text = b"".join(contents).decode("utf-8", "replace")
     output.write(_for_terminal(text, name), None, paged=paged)
-
-
-def interleaved(capture: Capture, stage: str) -> str:
-    """Return a stage's text with the Python source as comments between the lines.
-
-    Raises:
-        IrlensError: See ``_with_source``.
-    """
-    return "\n".join(line for _, line in _with_source(capture, stage)) + "\n"
 
 
 def annotated(
@@ -122,11 +110,12 @@ def annotated(
     Raises:
         IrlensError: The capture lacks the stage, or it is not text.
     """
+    from irlens.cli.source import COMMENT, with_source
     from irlens.report.annotations import list_stage
 
     listing = list_stage(capture, stage, report)
     gutter = _Gutter(listing, report.pipelines)
-    comment = _COMMENT.get(stage, "//")
+    comment = COMMENT.get(stage, "//")
     yield gutter.head, ""
     for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
         yield gutter.blank, f"{comment} {note}"
@@ -134,7 +123,7 @@ def annotated(
         for number, line in enumerate(listing.lines, 1):
             yield gutter.cells(number), line
         return
-    for source_number, line in _with_source(capture, stage):
+    for source_number, line in with_source(capture, stage):
         yield gutter.blank if source_number is None else gutter.cells(source_number), line
 
 
@@ -182,52 +171,6 @@ def _for_terminal(text: str, name: str) -> str:
     from irlens.isa.highlight import ansi
 
     return ansi(escaped, name)
-
-
-def _with_source(capture: Capture, stage: str) -> Iterator[tuple[int | None, str]]:
-    """Yield a stage's lines with their numbers, and the Python between them without a number.
-
-    Raises:
-        IrlensError: The capture lacks the stage, or it has no source locations.
-    """
-    mapped = map_stage(capture, stage) if stage in MAPPED else None
-    if mapped is None:
-        present = (s for s in MAPPED if s in capture.stages or _has_sass(capture, s))
-        raise IrlensError(
-            f"{capture.kernel}: {stage} has no source locations to interleave",
-            hint=f"stages with source locations: {', '.join(present)}",
-        )
-    comment = _COMMENT.get(stage, "//")
-    caption = cache(partial(_caption, capture))
-    last = ""
-    for number, text in enumerate(mapped.text.splitlines(), 1):
-        if text.lstrip().startswith("//## File "):
-            continue  # the disassembler's own, less readable location comments
-        chain = mapped.chains.get(number)
-        # Captions are compared, not chains, which also differ in columns.
-        if chain is not None and caption(chain) != last:
-            last = caption(chain)
-            yield None, f"{comment} {last}"
-        yield number, text
-
-
-def _has_sass(capture: Capture, stage: str) -> bool:
-    return stage == "sass" and "cubin" in capture.stages
-
-
-def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
-    """Return "softmax.py:49  CODE  < FRAME": the user's line, and the frames inlined there."""
-    if not chain:
-        return "no source"
-    user = chain[-1]
-    inlined = "".join(f"  < {frame}" for frame in reversed(chain[:-1]))
-    return printable_line(f"{user}  {python_line(capture, user).strip()}{inlined}".rstrip())
-
-
-def python_line(capture: Capture, location: SourceLocation) -> str:
-    """Return a line of the capture's Python, "" if the capture does not hold it."""
-    lines = (capture.python(location.file) or "").splitlines()
-    return lines[location.line - 1] if 1 <= location.line <= len(lines) else ""
 
 
 class _Gutter:

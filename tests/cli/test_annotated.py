@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.cli.stage import annotated, interleaved
+from irlens.cli.source import interleaved
+from irlens.cli.stage import annotated
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 from irlens.report import inspect

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.cli.line import line_report
-from irlens.cli.stage import interleaved
+from irlens.cli.source import interleaved, line_report
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
 

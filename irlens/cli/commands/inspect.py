@@ -160,7 +160,7 @@ def _show_stage(
 def _show_line(
     place: str, options: _Options, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> None:
-    from irlens.cli.line import line_report
+    from irlens.cli.source import line_report
 
     color = options["destination"] is None and output.use_color()
     texts = [line_report(capture, place, color=color) for capture in captures]

@@ -1,15 +1,73 @@
-"""``--line N``: the code of one Python line at every stage."""
+"""Python source and code side by side: ``--line N`` and ``--interleave``."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
 import click
 
 from irlens.analyze.source_map import MAPPED, StageMap, map_stage
-from irlens.cli.stage import python_line
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
 from irlens.model.source import SourceLocation
 from irlens.model.text import plural, printable_line
+
+#: How a comment begins in each stage's language, if not with ``//``.
+COMMENT = {"llir": ";", "amdgcn": ";"}
+
+
+def interleaved(capture: Capture, stage: str) -> str:
+    """Return a stage's text with the Python source as comments between the lines.
+
+    Raises:
+        IrlensError: See ``with_source``.
+    """
+    return "\n".join(line for _, line in with_source(capture, stage)) + "\n"
+
+
+def with_source(capture: Capture, stage: str) -> Iterator[tuple[int | None, str]]:
+    """Yield a stage's lines with their numbers, and the Python between them without a number.
+
+    Raises:
+        IrlensError: The capture lacks the stage, or it has no source locations.
+    """
+    mapped = map_stage(capture, stage) if stage in MAPPED else None
+    if mapped is None:
+        present = (s for s in MAPPED if s in capture.stages or _has_sass(capture, s))
+        raise IrlensError(
+            f"{capture.kernel}: {stage} has no source locations to interleave",
+            hint=f"stages with source locations: {', '.join(present)}",
+        )
+    comment = COMMENT.get(stage, "//")
+    caption = cache(partial(_caption, capture))
+    last = ""
+    for number, text in enumerate(mapped.text.splitlines(), 1):
+        if text.lstrip().startswith("//## File "):
+            continue  # the disassembler's own, less readable location comments
+        chain = mapped.chains.get(number)
+        # Captions are compared, not chains, which also differ in columns.
+        if chain is not None and caption(chain) != last:
+            last = caption(chain)
+            yield None, f"{comment} {last}"
+        yield number, text
+
+
+def _has_sass(capture: Capture, stage: str) -> bool:
+    return stage == "sass" and "cubin" in capture.stages
+
+
+def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
+    """Return "softmax.py:49  CODE  < FRAME": the user's line, and the frames inlined there."""
+    if not chain:
+        return "no source"
+    user = chain[-1]
+    inlined = "".join(f"  < {frame}" for frame in reversed(chain[:-1]))
+    return printable_line(f"{user}  {_python_line(capture, user).strip()}{inlined}".rstrip())
+
+
+def _python_line(capture: Capture, location: SourceLocation) -> str:
+    """Return a line of the capture's Python, "" if the capture does not hold it."""
+    lines = (capture.python(location.file) or "").splitlines()
+    return lines[location.line - 1] if 1 <= location.line <= len(lines) else ""
 
 
 def line_report(capture: Capture, place: str, *, color: bool) -> str:
@@ -26,7 +84,7 @@ def line_report(capture: Capture, place: str, *, color: bool) -> str:
     location = _parse(capture, place)
     style = _Style(color)
     title = style.bold(str(location))
-    out = [f"{title}  {printable_line(python_line(capture, location).strip())}".rstrip()]
+    out = [f"{title}  {printable_line(_python_line(capture, location).strip())}".rstrip()]
     has_code = False
     for stage in MAPPED:
         mapped = map_stage(capture, stage) if stage != "source" else None
