@@ -1,7 +1,7 @@
-"""Reports that were made before: the same capture has the same report.
+"""Cache of reports on disk: an unchanged capture has an unchanged report.
 
-Analysing a capture takes a tenth of a second, most of it for loading the analyses. A report is
-kept under everything it depends on: each byte of the capture, and irlens itself.
+An analysis takes a tenth of a second, most of it to import the analyses. A report's key covers
+everything that it depends on: every byte of the capture, and irlens's own source.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ from irlens.artifacts import kept, store
 from irlens.model.capture import PYTHON_FOLDER, Capture
 from irlens.model.report import Report
 
-#: Reports kept; when there are more, the half goes that was not used for longest.
-_MOST = 2000
+#: Maximum number of cached reports; beyond it, the least recently used half is removed.
+_MAX_REPORTS = 2000
 _TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.json\.(?P<pid>\d+)\.tmp")
 
 
 def _name(path: Path) -> str | None:
-    """Return what a file among the reports is, ``None`` if it is none of them."""
+    """Return the key of a file in the reports' folder, ``None`` for an unrelated file."""
     temporary = _TEMPORARY.fullmatch(path.name)
     if temporary is not None:
         return kept.UNFINISHED if store.is_abandoned(path, int(temporary["pid"])) else None
@@ -32,47 +32,45 @@ def _name(path: Path) -> str | None:
 REPORTS = kept.Kind("reports", folder="reports", name=_name)
 
 
+def report_of(capture: Capture, make: Callable[[], Report], *, sass: bool = False) -> Report:
+    """Return a capture's report from the cache, or make and cache it.
+
+    Args:
+        capture: The capture.
+        make: Makes the report on a cache miss; only then are the analyses imported.
+        sass: Whether the report covers the machine code, too.
+
+    Raises:
+        ArtifactError: An artifact is gone, unreadable or broken.
+    """
+    report_key = key(capture, sass=sass)
+    report = recall(report_key)
+    if report is None:
+        report = make()
+        remember(report_key, report)
+    return report
+
+
 def key(capture: Capture, *, sass: bool) -> str:
-    """Return what the report of a capture is kept under.
+    """Return the key of a capture's report.
 
     Raises:
         ArtifactError: An artifact is gone or unreadable.
     """
     digest = hashlib.sha256()
     facts = (capture.kernel, capture.target, capture.config, capture.metadata, capture.manifest)
-    for piece in (program(), msgspec.json.encode((*facts, sass))):
-        digest.update(piece)
-    for name, stage in sorted(capture.stages.items()):
-        content = stage.read()
-        digest.update(f"{name} {len(content)} ".encode())
-        digest.update(content)
-    for name, content in _python(capture):
-        digest.update(f"{name} {len(content)} ".encode())
-        digest.update(content)
+    digest.update(program_digest())
+    digest.update(msgspec.json.encode((*facts, sass)))
+    stages = ((name, stage.read()) for name, stage in sorted(capture.stages.items()))
+    for files in (stages, _python(capture)):
+        for name, content in files:
+            digest.update(f"{name} {len(content)} ".encode())
+            digest.update(content)
     return digest.hexdigest()
 
 
-def report_of(capture: Capture, make: Callable[[], Report], *, sass: bool = False) -> Report:
-    """Return a capture's report, from memory if it was made before.
-
-    Args:
-        capture: The capture.
-        make: What makes the report if it was not. It is the caller's to load what that takes.
-        sass: Whether the report has the machine code's part, too.
-
-    Raises:
-        ArtifactError: An artifact is gone, unreadable or broken.
-    """
-    known_as = key(capture, sass=sass)
-    report = recall(known_as)
-    if report is None:
-        report = make()
-        keep(known_as, report)
-    return report
-
-
 def recall(key: str) -> Report | None:
-    """Return the report that is kept under a key, ``None`` if there is none."""
+    """Return the cached report of a key, ``None`` if there is none."""
     path = _path(key)
     try:
         report = msgspec.json.decode(path.read_bytes(), type=Report)
@@ -82,25 +80,21 @@ def recall(key: str) -> Report | None:
     return report
 
 
-def keep(key: str, report: Report) -> None:
-    """Keep a report. Where that is not possible it will be made again: no error is raised."""
+def remember(key: str, report: Report) -> None:
+    """Cache a report. A cache that cannot be written is no error."""
     path = _path(key)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(msgspec.json.encode(report))
         temporary.replace(path)
-        _thin(path.parent)
+        _evict(path.parent)
     except OSError:
         return
 
 
-def _path(key: str) -> Path:
-    return store.root() / REPORTS.folder / f"{key}.json"
-
-
-def program() -> bytes:
-    """Tell one irlens from another, an edited checkout from its last commit included."""
+def program_digest() -> bytes:
+    """Return a digest of irlens's own files by name, size and time of the last change."""
     digest = hashlib.sha256()
     folders = [Path(__file__).parents[1]]
     while folders:
@@ -109,13 +103,17 @@ def program() -> bytes:
                 if child.is_dir(follow_symlinks=False):
                     folders.append(Path(child.path))
                 elif child.name.endswith(".py"):
-                    found = child.stat()
-                    digest.update(f"{child.name} {found.st_size} {found.st_mtime_ns} ".encode())
+                    status = child.stat()
+                    digest.update(f"{child.name} {status.st_size} {status.st_mtime_ns} ".encode())
     return digest.digest()
 
 
+def _path(key: str) -> Path:
+    return store.root() / REPORTS.folder / f"{key}.json"
+
+
 def _python(capture: Capture) -> Iterator[tuple[str, bytes]]:
-    """The Python that a capture keeps: a report shows lines of it."""
+    """Yield the Python files of a capture, lines of which a report shows."""
     folder = capture.directory / PYTHON_FOLDER if capture.directory is not None else None
     if folder is None or not folder.is_dir():
         return
@@ -126,10 +124,10 @@ def _python(capture: Capture) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def _thin(folder: Path) -> None:
+def _evict(folder: Path) -> None:
     with os.scandir(folder) as children:
-        there = [child for child in children if child.name.endswith(".json")]
-    if len(there) > _MOST:
-        there.sort(key=lambda child: child.stat().st_mtime)
-        for child in there[: len(there) // 2]:
-            Path(child.path).unlink(missing_ok=True)
+        reports = [child for child in children if child.name.endswith(".json")]
+    if len(reports) > _MAX_REPORTS:
+        reports.sort(key=lambda report: report.stat().st_mtime)
+        for report in reports[: len(reports) // 2]:
+            Path(report.path).unlink(missing_ok=True)

@@ -49,7 +49,7 @@ class Journal:
     def __init__(self, plan: Plan, variants: Sequence[PlannedVariant]) -> None:
         key = store.digest(
             [
-                memo.program().hex(),
+                memo.program_digest().hex(),
                 plan.dependencies,
                 compiler_environment(),
                 [(each.request, each.triton) for each in variants],

@@ -1,4 +1,4 @@
-"""A kept report is given out for the same capture only."""
+"""The cache of reports: a report is recalled for an unchanged capture only."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ import pytest
 import irlens
 from irlens.artifacts import memo
 from irlens.model.capture import Capture
+from irlens.report import inspect
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
 
@@ -27,9 +28,9 @@ def read(folder: Path) -> Capture:
 
 def test_a_report_comes_back_as_it_was_kept(folder: Path) -> None:
     capture = read(folder)
-    report, key = irlens.inspect(capture), memo.key(capture, sass=False)
+    report, key = inspect(capture), memo.key(capture, sass=False)
     assert memo.recall(key) is None
-    memo.keep(key, report)
+    memo.remember(key, report)
     assert memo.recall(memo.key(read(folder), sass=False)) == report
     assert memo.recall(memo.key(capture, sass=True)) is None
 
@@ -65,7 +66,7 @@ def test_what_is_recorded_of_a_capture_counts(
 def test_a_damaged_report_is_made_again(folder: Path, content: bytes) -> None:
     capture = read(folder)
     key = memo.key(capture, sass=False)
-    memo.keep(key, irlens.inspect(capture))
+    memo.remember(key, inspect(capture))
     (kept,) = (folder.parent / "store").rglob("*.json")
     kept.write_bytes(content)
     assert memo.recall(key) is None
@@ -74,16 +75,22 @@ def test_a_damaged_report_is_made_again(folder: Path, content: bytes) -> None:
 def test_a_store_that_cannot_be_written_is_no_error(folder: Path) -> None:
     (folder.parent / "store").write_text("a file")
     capture = read(folder)
-    memo.keep(memo.key(capture, sass=False), irlens.inspect(capture))
+    memo.remember(memo.key(capture, sass=False), inspect(capture))
 
 
 def test_the_older_half_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memo, "_MOST", 3)
-    report = irlens.inspect(read(folder))
+    monkeypatch.setattr(memo, "_MAX_REPORTS", 3)
+    report = inspect(read(folder))
     kept = folder.parent / "store" / "reports"
     for name in "abc":
-        memo.keep(name, report)
+        memo.remember(name, report)
         os.utime(kept / f"{name}.json", (0, 0))  # clocks of file systems are coarse
-    memo.keep("d", report)
+    memo.remember("d", report)
     assert len(list(kept.iterdir())) == 2
     assert memo.recall("d") == report
+
+
+def test_the_library_takes_the_cache_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = irlens.inspect(read(folder))
+    monkeypatch.setattr("irlens.report.inspect", None)
+    assert irlens.inspect(read(folder)) == report
