@@ -1,8 +1,8 @@
-"""Shared memory buffers of a ttgir: which values point into them, and how long they are needed.
+"""Shared memory buffers of a ttgir: the values that point into them, and their live ranges.
 
-This follows what Triton's allocator goes by (``lib/Analysis/Alias.cpp`` and ``resolveLiveness`` in
+This follows the rules of Triton's allocator (``lib/Analysis/Alias.cpp`` and ``resolveLiveness`` in
 ``lib/Analysis/Allocation.cpp``): a buffer is needed from its ``ttg.local_alloc`` to the last use of
-any descriptor of it, through the whole of a loop that uses it and does not allocate it, and through
+any descriptor of it, through the whole of a loop that uses but does not allocate it, and through
 the whole of a ``ttg.warp_specialize``, whose regions run at the same time.
 """
 
@@ -92,7 +92,7 @@ class Buffers:
         self.ranges[allocation] = (first, max(last, end))
 
     def _yield(self, operation: Operation) -> None:
-        """Let the results of the operation around point where the yielded values do."""
+        """Make the results of the enclosing operation point where the yielded values do."""
         if operation.parent is None:
             return
         for number, value in enumerate(self._values.operands[operation.index]):
@@ -101,7 +101,7 @@ class Buffers:
                 self._pointing[result] = self.behind(result) | behind
 
     def _pass_on(self, operation: Operation) -> None:
-        """Let descriptors among the results point where the operands do."""
+        """Make descriptors among the results point where the operands do."""
         types = _result_types(operation)
         count = sum(results for _, results in operation.results)
         given = self._values.operands[operation.index]
@@ -114,7 +114,7 @@ class Buffers:
                 self._pointing[value] = self.behind(carried[number]) if one_to_one else everything
 
     def _enter(self, operation: Operation) -> None:
-        """Let block arguments point where the values bound to them do."""
+        """Make block arguments point where the values bound to them do."""
         given = self._values.operands[operation.index]
         for region, contents in enumerate(operation.regions):
             arguments = [argument for block in contents.blocks for argument in block.arguments]

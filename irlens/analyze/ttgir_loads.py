@@ -1,10 +1,10 @@
 """Reads of global memory in the loops of a ttgir: which run ahead, and why others do not.
 
-The pipeliner leaves the first iterations of what it moves ahead in front of the loop, with the
-place in the source that they had: a read that also stands there, in the block that holds the loop,
-runs ahead by as many iterations as it stands there times. What is loaded to registers shows it in
-the loop as well, which yields it until it is used. Producers of a warp-specialised loop run
-ahead without that, as far as their buffer has room.
+The pipeliner peels the first iterations of the reads that it moves ahead, and leaves them in front
+of the loop with their source location: a read that also stands there n times, in the block that
+holds the loop, runs ahead by n iterations. A load to registers also shows it in the loop, which
+yields the value until it is used. Producers of a warp-specialized loop run ahead without peeling,
+as far as their buffer has room.
 """
 
 import re
@@ -16,46 +16,22 @@ import msgspec
 
 from irlens.analyze.mlir_loops import Chain, Loop, find_loops, user_line
 from irlens.analyze.ttgir_buffers import Buffers
-from irlens.analyze.ttgir_carried import Carried
 from irlens.analyze.ttgir_refusals import LoopBody, refusal
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.copies import BULK_COPIES, COPIES, DOTS, LOADS
 from irlens.isa.mlir.layouts import layout_of
 from irlens.isa.mlir.types import Shaped, cta_parts, element_bits, layout_elements, read_shaped
-from irlens.isa.mlir.values import Values
+from irlens.isa.mlir.values import Value, Values
 from irlens.model.memory import LoadState, LoopLoad
 
-# "amdgpu" became "amdg" in Triton 3.6.
-_TO_REGISTERS = frozenset(
-    {"tt.load", "tt.descriptor_load", "amdg.buffer_load", "amdgpu.buffer_load"}
-)
-_THREADS_TO_SHARED = frozenset(
-    {
-        "ttg.async_copy_global_to_local",
-        "amdg.buffer_load_to_local",
-        "amdgpu.buffer_load_to_local",
-    }
-)
-_BULK_TO_SHARED = frozenset(
-    {
-        "ttng.async_tma_copy_global_to_local",
-        "ttng.async_tma_gather",
-        "amdg.async_tdm_copy_global_to_local",
-    }
-)
-_READS = _TO_REGISTERS | _THREADS_TO_SHARED | _BULK_TO_SHARED
-_PRODUCTS = frozenset(
-    {
-        "tt.dot",
-        "tt.dot_scaled",
-        "ttng.tc_gen5_mma",
-        "ttng.tc_gen5_mma_scaled",
-        "ttng.warp_group_dot",
-    }
-)
-#: What uses the tile in a buffer.
-_USES = _PRODUCTS | {"ttg.local_load"}
+_BULK_TO_SHARED = BULK_COPIES | {"amdg.async_tdm_copy_global_to_local"}
+_READS = LOADS | COPIES | _BULK_TO_SHARED
+#: Operations that use the tile in a buffer.
+_USES = DOTS | {"ttg.local_load"}
 _POINTER = re.compile(r"!tt\.ptr<([^,<>]+)(?:, \d+)?>")
 _WIDEST_ACCESS = 16  # bytes: 128-bit loads and copies are the widest that one thread issues
+#: No pipeline is as deep as this.
+_MOST_ITERATIONS = 64
 
 OWN_ITERATION = "no copy of it stands before the loop: every iteration waits for its own"
 
@@ -65,7 +41,7 @@ def find(module: Module, num_stages: int | None) -> tuple[LoopLoad, ...]:
 
     Args:
         module: A ttgir.
-        num_stages: The kernel-wide number of stages, for the reasons; ``None`` if unknown.
+        num_stages: The kernel-wide number of stages; ``None`` if unknown.
     """
     return tuple(_Finder(module, num_stages).loads())
 
@@ -84,20 +60,20 @@ class _Finder:
         self._num_stages = num_stages
         self._values = Values(module)
         self._buffers = Buffers(module, self._values)
-        self._carried = Carried(module, self._values)
+        self._carried = _CarriedValues(module, self._values)
         self._loops: dict[int, Loop] = find_loops(module)
         self._bodies: dict[int, LoopBody] = {}
-        self._products = tuple(module.named(*_PRODUCTS))
+        self._products = tuple(module.named(*DOTS))
 
     def loads(self) -> Iterator[LoopLoad]:
         reads = self._named(_READS)
         ahead, prologues = _prologues(reads)
         peeled, _ = _prologues(self._named(_USES))
         for read in reads:
-            # What stands in an outer loop as the prologue of an inner one is no read of its own.
+            # The prologue of an inner loop, inside an outer one, is not a read of its own.
             if read.loop is not None and read.operation.index not in prologues:
-                twins, alike = ahead[read.operation.index]
-                yield self._load(read, read.loop, twins, alike, peeled)
+                copies, alike = ahead[read.operation.index]
+                yield self._load(read, read.loop, copies, alike, peeled)
 
     def _named(self, names: frozenset[str]) -> list[_Read]:
         reads = []
@@ -117,25 +93,25 @@ class _Finder:
 
     def _load(
         self,
-        found: _Read,
+        placed: _Read,
         loop: Operation,
-        twins: int,
+        peeled_copies: int,
         alike: int,
         peeled: dict[int, tuple[int, int]],
     ) -> LoopLoad:
-        read = found.operation
+        read = placed.operation
         tile = _tile(read)
         buffer = self._buffer(read, tile)
         copies = None if buffer is None else self._buffers.copies(buffer)
         # The copy before the loop may have become one with an equal load of an earlier loop.
-        carried = self._carried.iterations(read, loop) if read.name in _TO_REGISTERS else 0
-        if not twins and carried:
-            twins, alike = carried, 1
-        ahead = twins > 0 or (found.concurrent and copies is not None and copies > 1)
+        carried = self._carried.iterations(read, loop) if read.name in LOADS else 0
+        if not peeled_copies and carried:
+            peeled_copies, alike = carried, 1
+        ahead = peeled_copies > 0 or (placed.concurrent and copies is not None and copies > 1)
         widest = _widest_access(self._module, read, tile)
         state: LoadState = "in place"
         if ahead:
-            state = "registers" if read.name in _TO_REGISTERS else "asynchronous"
+            state = "registers" if read.name in LOADS else "asynchronous"
         return LoopLoad(
             operation=read.name,
             line=read.span.line,
@@ -143,7 +119,9 @@ class _Finder:
             loop_line=loop.span.line,
             loop_source=user_line(loop),
             state=state,
-            iterations_ahead=_iterations(twins, alike, ahead, self._used(buffer, loop, peeled)),
+            iterations_ahead=_iterations(
+                peeled_copies, alike, ahead, self._used(buffer, loop, peeled)
+            ),
             shape=tile.shape,
             element=tile.element,
             bytes_per_iteration=_bytes(self._module, tile),
@@ -156,7 +134,7 @@ class _Finder:
     def _used(
         self, buffer: int | None, loop: Operation, peeled: dict[int, tuple[int, int]]
     ) -> Fraction:
-        """Return how many iterations a loop multiplies before it begins, with what a buffer holds.
+        """Return how many iterations' tiles of a buffer are multiplied before a loop begins.
 
         A tile may be read into registers before that, for the first iteration of the loop itself.
         """
@@ -170,13 +148,13 @@ class _Finder:
         return min(most(self._buffers.users[buffer]), most(self._products))
 
     def _buffer(self, read: Operation, tile: Shaped) -> int | None:
-        """Return the allocation that a copy fills; its barrier is no buffer of its element."""
-        if read.name in _TO_REGISTERS:
+        """Return the allocation that a copy fills, and not that of its barrier."""
+        if read.name in LOADS:
             return None
-        found = set[int]()
+        allocations = set[int]()
         for value in self._values.operands[read.index]:
-            found |= self._buffers.behind(value)
-        fitting = [index for index in found if self._element(index) == tile.element]
+            allocations |= self._buffers.behind(value)
+        fitting = [index for index in allocations if self._element(index) == tile.element]
         return fitting[0] if len(fitting) == 1 else None
 
     def _element(self, allocation: int) -> str | None:
@@ -185,7 +163,7 @@ class _Finder:
         return descriptor.element if descriptor else None
 
     def _reason(self, read: Operation, loop: Operation, widest: int | None) -> str:
-        if read.name not in _TO_REGISTERS:
+        if read.name not in LOADS:
             return OWN_ITERATION
         if loop.index not in self._bodies:
             self._bodies[loop.index] = LoopBody.read(self._module, self._values, loop)
@@ -200,12 +178,12 @@ class _Finder:
 
 
 def _prologues(reads: list[_Read]) -> tuple[dict[int, tuple[int, int]], set[int]]:
-    """Find what stands of each loop's reads in front of the loop.
+    """Find the reads that were peeled off each loop.
 
     Returns:
-        For each read in a loop how many like it stand before and how many in the loop, and the
-        indices of those before. Loops in a row may have all places in common (an unrolled loop
-        around them): each has what stands between it and the one before.
+        For each read in a loop the number of like reads before and in the loop, and the indices
+        of those before. Consecutive loops may have all places in common (an unrolled loop around
+        them): each has the reads between it and the previous one.
     """
     places: dict[tuple[str, int | None, Chain], list[int]] = {}
     alike: dict[tuple[str, int, Chain], list[int]] = {}
@@ -229,19 +207,19 @@ def _prologues(reads: list[_Read]) -> tuple[dict[int, tuple[int, int]], set[int]
     return ahead, prologues
 
 
-def _iterations(twins: int, alike: int, ahead: bool, used: Fraction) -> int | None:
-    """Return how many iterations ahead ``twins`` reads are of a loop that has ``alike``.
+def _iterations(peeled_copies: int, alike: int, ahead: bool, used: Fraction) -> int | None:
+    """Return how many iterations ahead a read runs; ``None`` if unknown.
 
     Args:
-        twins: Such reads before the loop.
-        alike: Such reads in it.
+        peeled_copies: Like reads before the loop.
+        alike: Like reads in it.
         ahead: Whether it is known to run ahead at all.
-        used: The iterations whose tiles are used before the loop, too.
+        used: Iterations whose tiles are used before the loop.
     """
     if not ahead:
         return 0
-    distance = Fraction(twins, alike) - used
-    return int(distance) if twins and distance.denominator == 1 else None
+    distance = Fraction(peeled_copies, alike) - used
+    return int(distance) if peeled_copies and distance.denominator == 1 else None
 
 
 def _tile(read: Operation) -> Shaped:
@@ -261,7 +239,7 @@ def _bytes(module: Module, tile: Shaped) -> int | None:
 
 
 def _widest_access(module: Module, read: Operation, tile: Shaped) -> int | None:
-    """Return how many consecutive bytes a thread's layout and the known contiguity leave it."""
+    """Return the consecutive bytes of a thread, bounded by layout and known contiguity."""
     bits = element_bits(tile.element)
     if read.name in _BULK_TO_SHARED or bits is None or bits < 8:
         return None
@@ -275,10 +253,54 @@ def _widest_access(module: Module, read: Operation, tile: Shaped) -> int | None:
 
 def _threads_hold(read: Operation, tile: Shaped) -> Shaped:
     """Return the tensor whose layout says what each thread reads."""
-    if read.name in _TO_REGISTERS:
+    if read.name in LOADS:
         return tile
     # A copy has a tensor of pointers, or of offsets: !tt.ptr<f16>[tensor<128x64xi32, #blocked>].
     for written in (*read.operand_types, *read.words):
         if written.startswith("tensor<") and (shaped := read_shaped(written)):
             return shaped
     return Shaped((), "", ())
+
+
+class _CarriedValues:
+    """Follows results of loads that a loop carries from iteration to iteration.
+
+    Args:
+        module: A ttgir.
+        values: Its values.
+    """
+
+    def __init__(self, module: Module, values: Values) -> None:
+        self._module = module
+        self._uses: dict[Value, list[tuple[int, int]]] = {}
+        for index, operands in enumerate(values.operands):
+            for position, value in enumerate(operands):
+                if value is not None:
+                    self._uses.setdefault(value, []).append((index, position))
+
+    def iterations(self, load: Operation, loop: Operation) -> int:
+        """Return the iterations from a load to the first use of its value.
+
+        0 where the value is used in its own iteration, or never.
+
+        Args:
+            load: An operation with one result.
+            loop: The innermost loop around it.
+        """
+        if loop.name != "scf.for" or load.parent != loop.index:
+            return 0
+        held, seen = {Value(load.index, 0)}, set[Value]()
+        for iteration in range(_MOST_ITERATIONS):
+            seen |= held
+            uses = [use for value in held for use in self._uses.get(value, ())]
+            if any(not self._is_yield(index, loop) for index, _ in uses):
+                return iteration
+            # Argument 0 of the body is the induction variable.
+            held = {Value(loop.index, position + 1, 0) for _, position in uses} - seen
+            if not held:
+                return 0
+        return 0
+
+    def _is_yield(self, index: int, loop: Operation) -> bool:
+        operation = self._module.operations[index]
+        return operation.name == "scf.yield" and operation.parent == loop.index

@@ -1,9 +1,8 @@
-"""Why a load stays in its loop: the pipeliner's conditions, as far as a ttgir shows them.
+"""Why the pipeliner refused a load: its conditions, as far as a ttgir shows them.
 
 The conditions are those of ``lib/Dialect/TritonGPU/Transforms/Pipeliner/AssignLatencies.cpp``
-(``preCondition``, ``isSmallLoad`` or ``canBeConvertedToAsyncLoad``, ``loadOpsToIndirectionLevel``).
-They are looked at in the order in which they exclude a load for certain; the last answer is that
-the ttgir does not show it.
+(``preCondition``, ``isSmallLoad`` or ``canBeConvertedToAsyncLoad``, ``loadOpsToIndirectionLevel``),
+tested in the order in which they exclude a load for certain. If none does, the reason is unknown.
 """
 
 from collections.abc import Iterable
@@ -12,19 +11,11 @@ import msgspec
 
 from irlens.analyze.mlir_loops import LOADS, Loop
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.copies import DOTS
 from irlens.isa.mlir.layouts import blocked, layout_of
 from irlens.isa.mlir.types import element_bits, read_shaped
 from irlens.isa.mlir.values import Value, Values
 
-_DOTS = frozenset(
-    {
-        "tt.dot",
-        "tt.dot_scaled",
-        "ttng.warp_group_dot",
-        "ttng.tc_gen5_mma",
-        "ttng.tc_gen5_mma_scaled",
-    }
-)
 #: The smallest cp.async copies 4 bytes (PTX ISA, cp.async: cp-size).
 _SMALLEST_COPY = 4
 #: cp.async came with compute capability 8.0 (PTX ISA, cp.async: Target ISA Notes).
@@ -51,15 +42,15 @@ UNKNOWN = "the ttgir does not show why"
 
 
 class LoopBody(msgspec.Struct, frozen=True):
-    """What the loads of a loop are for.
+    """How the loads of a loop are used; all operations are those directly in its body.
 
     Attributes:
-        has_dot: Whether a dot stands directly in the body.
-        to_dot: Operations directly in the body that lead, or by way of shared memory may lead, to
-            an operand A or B of such a dot.
-        to_load: Operations directly in the body that lead to the address or mask of a load.
-        transposed: Operations directly in the body whose narrow elements go to shared memory
-            with another dimension contiguous than they have in registers.
+        has_dot: Whether there is a dot.
+        to_dot: Operations that an operand A or B of such a dot depends on, or may depend on
+            through shared memory.
+        to_load: Operations that the address or mask of a load depends on.
+        transposed: Operations whose narrow elements go to shared memory with another dimension
+            contiguous than in registers.
     """
 
     has_dot: bool
@@ -72,9 +63,9 @@ class LoopBody(msgspec.Struct, frozen=True):
         """Follow the operands in a loop's body backwards."""
         blocks = [block for region in loop.regions for block in region.blocks]
         body = [module.operations[index] for block in blocks for index in block.operations]
-        dots = [operation for operation in body if operation.name in _DOTS]
+        dots = [operation for operation in body if operation.name in DOTS]
         loads = [operation for operation in body if operation.name in LOADS]
-        # What is stored to shared memory may be what a dot reads from there.
+        # A dot may read from shared memory what is stored there.
         stores = [operation for operation in body if operation.name == "ttg.local_store"]
         factors = [value for dot in dots for value in _factors(values, dot)]
         factors += (value for store in stores for value in values.operands[store.index])
@@ -102,13 +93,13 @@ def refusal(
     num_stages: int | None,
     widest_access: int | None,
 ) -> str:
-    """Say why a load was not pipelined.
+    """Return why a load was not pipelined.
 
     Args:
         module: A ttgir.
-        load: A load that stands in a loop and is not ahead of its use.
+        load: A load in a loop that does not run ahead of its use.
         loop: The innermost loop around it.
-        body: What the loop's loads are for.
+        body: How the loop's loads are used.
         num_stages: The kernel-wide number of stages; ``None`` if unknown.
         widest_access: Consecutive bytes of one thread at most; ``None`` if unknown.
     """
@@ -132,7 +123,7 @@ def refusal(
 
 
 def _of_the_load(load: Operation, body: LoopBody, stages: int | None, widest: int | None) -> str:
-    """Say why a load was left out in a loop that is pipelined; the width is that of NVIDIA."""
+    """Return why a load was refused in a loop that is pipelined; ``widest`` is for NVIDIA."""
     if not any("tensor<" in written for written in (*load.operand_types, *load.result_types)):
         return SCALAR
     if widest is not None and widest < _SMALLEST_COPY:
@@ -171,7 +162,7 @@ def _transposes(module: Module, allocation: Operation) -> bool:
 
 
 def _factors(values: Values, dot: Operation) -> list[Value | None]:
-    """Return what a dot multiplies: its operands without the accumulator."""
+    """Return the operands of a dot without the accumulator."""
     operands = list(values.operands[dot.index])
     accumulator = len(operands) - 1 if dot.name == "tt.dot_scaled" else 2
     return operands[:accumulator] + operands[accumulator + 1 :]
@@ -181,15 +172,15 @@ def _backwards(
     module: Module, values: Values, loop: Operation, start: Iterable[Value | None]
 ) -> frozenset[int]:
     """Return the operations of a loop's body that values are computed from."""
-    found: set[int] = set()
-    waiting = list(start)
-    while waiting:
-        value = waiting.pop()
-        if value is None or value.region is not None or value.operation in found:
+    sources: set[int] = set()
+    pending = list(start)
+    while pending:
+        value = pending.pop()
+        if value is None or value.region is not None or value.operation in sources:
             continue
         operation = module.operations[value.operation]
         if operation.parent == loop.index:
-            found.add(operation.index)
+            sources.add(operation.index)
             for user in (operation, *module.body(operation)):
-                waiting += values.operands[user.index]
-    return frozenset(found)
+                pending += values.operands[user.index]
+    return frozenset(sources)

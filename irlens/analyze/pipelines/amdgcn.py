@@ -13,8 +13,7 @@ from fractions import Fraction
 import msgspec
 
 from irlens.analyze.mlir_loops import find_loops, user_line
-from irlens.analyze.pipelines.amdgcn_loops import KernelLoops
-from irlens.analyze.pipelines.amdgcn_trace import Ahead, LoopTrace, Queue
+from irlens.analyze.pipelines.amdgcn_trace import Ahead, KernelLoops, LoopTrace, Queue
 from irlens.analyze.pipelines.distinct_bytes import (
     Place,
     SourceBytes,

@@ -1,7 +1,8 @@
-"""Integers of a PTX program that do not depend on the thread, the arguments or memory.
+"""Constant propagation through the integer instructions of a PTX program.
 
-A ring of buffers is walked by an index that starts at a constant and wraps at one: with the
-constants known, so is the buffer that every iteration uses.
+Only values that do not depend on the thread, the arguments or memory are known. That suffices for
+a ring of buffers: its index starts at a constant and wraps at one, so the buffer that every
+iteration uses is known.
 """
 
 import operator
@@ -11,7 +12,7 @@ from irlens.isa.ptx import Address, Function, Immediate, Instruction, Operand, R
 from irlens.isa.ptx.operands import Negated, Pair
 from irlens.isa.ptx.registers import access
 
-#: What is known of registers: their values, unsigned; predicates are 0 or 1.
+#: Known values of registers, unsigned; predicates are 0 or 1.
 Values = dict[str, int]
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
@@ -41,21 +42,20 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
     "sub": operator.sub,
     "xor": operator.xor,
 }
-#: Address that a variable is taken to have: which one does not matter, only that no two variables
-#: come close to each other.
+#: Distance between the addresses that variables are given; only that they are far apart matters.
 _SPACING = 1 << 24
 _MOST_VARIABLES = 200
 
 
 def depended_on(function: Function, operands: Iterable[Operand]) -> frozenset[int]:
-    """Return the instructions from whose results the value of some operands can come."""
+    """Return the instructions that the value of some operands can depend on (a program slice)."""
     writers: dict[str, list[int]] = {}
     reads: dict[int, tuple[str, ...]] = {}
     for index, instruction in enumerate(function.instructions):
-        found = access(instruction)
-        if found is not None:
-            reads[index] = found.reads
-            for name in found.writes:
+        accessed = access(instruction)
+        if accessed is not None:
+            reads[index] = accessed.reads
+            for name in accessed.writes:
                 writers.setdefault(name, []).append(index)
     pending = [name for name in map(_register, operands) if name is not None]
     seen, slice_ = set(pending), set[int]()
@@ -74,7 +74,7 @@ def _register(operand: Operand) -> str | None:
 
 
 def _ambiguous(function: Function) -> frozenset[str]:
-    """Names of registers, without their numbers, that more than one scope declares."""
+    """Return names of registers, without their numbers, that more than one scope declares."""
     scopes: dict[str, set[int]] = {}
     for group in function.registers:
         scopes.setdefault(_stem(group.name), set()).add(group.scope)
@@ -88,10 +88,10 @@ def _stem(name: str) -> str:
 class Evaluator:
     """Evaluates integer instructions as far as their operands are known.
 
-    A name that means different registers in different ``{ }`` is not followed.
+    Names that different ``{ }`` scopes declare again are not evaluated.
 
     Args:
-        function: Where the instructions stand.
+        function: The function of the instructions.
     """
 
     def __init__(self, function: Function) -> None:
@@ -99,16 +99,16 @@ class Evaluator:
         self._variables: dict[str, int] = {}
 
     def address(self, operand: Operand, values: Mapping[str, int]) -> int | None:
-        """Value of ``[base+offset]``, or of a register or name that holds an address."""
+        """Return the value of ``[base+offset]``, or of a register or name with an address."""
         if not isinstance(operand, Address):
             return self._value(operand, values)
         base = self._value(operand.base, values)
         return None if base is None else base + operand.offset & 0xFFFF_FFFF
 
     def execute(self, instruction: Instruction, values: Values) -> None:
-        """Bring what is known up to date behind an instruction."""
-        found = access(instruction)
-        written = found.writes if found is not None else ()
+        """Update the known values with the effect of an instruction."""
+        accessed = access(instruction)
+        written = accessed.writes if accessed is not None else ()
         result = self._result(instruction, values) if len(written) == 1 else None
         for name in written:
             changed = values.get(name) != result
@@ -166,7 +166,7 @@ class Evaluator:
 
 
 def _type(kind: str) -> tuple[int | None, bool]:
-    """Width in bits of an integer type, ``None`` for any other, and whether it is signed."""
+    """Return the width in bits of an integer type, else ``None``, and whether it is signed."""
     if kind[:1] in ("b", "u", "s") and kind[1:] in ("8", "16", "32", "64"):
         return int(kind[1:]), kind[0] == "s"
     return None, False
@@ -178,7 +178,7 @@ def _wrap(value: int, width: int, signed: bool) -> int:
 
 
 def _convert(instruction: Instruction, inputs: list[int]) -> int | None:
-    """``cvt`` between integers; ``cvta``, since the windows of state spaces only shift values."""
+    """Evaluate ``cvt`` between integers, and ``cvta``, whose windows only shift addresses."""
     if len(inputs) != 1:
         return None
     if instruction.opcode == "cvta":
@@ -199,7 +199,7 @@ def _compared(modifiers: tuple[str, ...], inputs: list[int]) -> int | None:
 
 
 def _compute(opcode: str, modifiers: tuple[str, ...], width: int, inputs: list[int]) -> int | None:
-    """Result of an instruction, not yet cut to its width; ``None`` where it is not known here."""
+    """Return the result of an instruction before truncation; ``None`` if it is not evaluated."""
     if "cc" in modifiers or "sat" in modifiers:
         return None
     match inputs:

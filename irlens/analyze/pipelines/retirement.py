@@ -1,7 +1,7 @@
-"""Which wait retires which commit: groups followed one by one along all paths.
+"""Retirement: the waits that retire each commit group, along all paths.
 
-``groups`` counts them, which is enough for a verdict. Here each keeps its identity: the state at
-a point is the list of the groups that are outstanding, oldest first, for each way to get there.
+``commit_groups`` counts groups, which is enough for a verdict. Here each keeps its identity: the
+state at a point is the list of outstanding groups, oldest first, for each path to the point.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +12,8 @@ import msgspec
 from irlens.analyze.graph import Successors
 from irlens.isa.events import Commit, Copy, Event, Wait
 
-#: Groups outstanding, and lists of them at one point, beyond which nothing is told: groups that
-#: pile up, and paths that multiply, are no pipeline's.
+#: Outstanding groups, and lists of them at one point, beyond which the analysis gives up: in a
+#: pipeline groups do not pile up, and paths do not multiply.
 _MOST_OUTSTANDING = 64
 _MOST_LISTS = 64
 
@@ -21,12 +21,12 @@ _MOST_LISTS = 64
 Pair: TypeAlias = tuple[int, int]
 
 
-class Retiring(msgspec.Struct, frozen=True):
-    """What closes and retires what, on some path, by the events' offsets in the text.
+class Retirement(msgspec.Struct, frozen=True):
+    """Pairs of events on some path, by their offsets in the text.
 
     Attributes:
-        closed: Copies, each with a commit that takes it up. Of ``wait_all``, which commits and
-            waits, that is the wait.
+        closed: Copies, each with a commit that collects it; for ``wait_all``, which commits and
+            waits, with the wait.
         retired: Commits, each with a wait that retires its group.
     """
 
@@ -35,7 +35,7 @@ class Retiring(msgspec.Struct, frozen=True):
 
 
 class _State(msgspec.Struct, frozen=True):
-    """What may be at a point: copies not committed yet, and lists of groups not waited for."""
+    """The possible states at a point: uncommitted copies, and lists of outstanding groups."""
 
     pending: frozenset[int]
     lists: frozenset[tuple[int, ...]]
@@ -44,7 +44,7 @@ class _State(msgspec.Struct, frozen=True):
         return _State(self.pending | other.pending, self.lists | other.lists)
 
 
-def follow(successors: Successors, events: Mapping[int, Sequence[Event]]) -> Retiring:
+def follow(successors: Successors, events: Mapping[int, Sequence[Event]]) -> Retirement:
     """Follow the groups of a function from its first block.
 
     Args:
@@ -52,30 +52,29 @@ def follow(successors: Successors, events: Mapping[int, Sequence[Event]]) -> Ret
         events: The events of each block that has any.
 
     Returns:
-        Nothing retired where groups pile up, or where the ways to a point are too many to be told
-        apart.
+        Nothing is retired where groups pile up, or where there are too many paths to a point.
     """
     start = _State(frozenset(), frozenset({()}))
     if not any(events.values()):
-        return Retiring()
-    found = _flow(successors, events, start)
-    if found is None:  # what closes what needs no lists
-        found = _flow(successors, events, _State(frozenset(), frozenset()))
-    return Retiring(frozenset(found.closed), frozenset(found.retired)) if found else Retiring()
+        return Retirement()
+    pairs = _flow(successors, events, start)
+    if pairs is None:  # closing needs no lists
+        pairs = _flow(successors, events, _State(frozenset(), frozenset()))
+    return Retirement(frozenset(pairs.closed), frozenset(pairs.retired)) if pairs else Retirement()
 
 
 def _flow(
     successors: Successors, events: Mapping[int, Sequence[Event]], start: _State
-) -> "_Found | None":
-    """Go along all paths; ``None`` where lists become too many or too long."""
-    found = _Found()
+) -> "_Pairs | None":
+    """Follow all paths; ``None`` where lists become too many or too long."""
+    pairs = _Pairs()
     entries = {0: start}
-    waiting = [0]
-    while waiting:
-        block = waiting.pop()
+    pending = [0]
+    while pending:
+        block = pending.pop()
         state = entries[block]
         for event in events.get(block, ()):
-            state = found.step(state, event)
+            state = pairs.step(state, event)
         longest = max(map(len, state.lists), default=0)
         if len(state.lists) > _MOST_LISTS or longest > _MOST_OUTSTANDING:
             return None
@@ -84,19 +83,19 @@ def _flow(
             joined = state if known is None else known.join(state)
             if joined != known:
                 entries[target] = joined
-                waiting.append(target)
-    return found
+                pending.append(target)
+    return pairs
 
 
-class _Found:
-    """Goes through events, and takes down what ends what."""
+class _Pairs:
+    """Steps through events, and records the pairs."""
 
     def __init__(self) -> None:
         self.closed: set[Pair] = set()
         self.retired: set[Pair] = set()
 
     def step(self, state: _State, event: Event) -> _State:
-        """Return what may be behind an event."""
+        """Return the state after an event."""
         match event:
             case Copy(at=at):
                 return _State(state.pending | {at}, state.lists)

@@ -1,9 +1,9 @@
-"""Warp specialization: which warps run which part of a kernel.
+"""Warp specialization: the warps that run each part of a kernel.
 
-The kernel's own warps run all but the partitions of ``ttg.warp_specialize``. Further warps, filled
-up to whole warp groups of four, wait in a loop: each reads from a byte of shared memory which
-partition is its own, by number, runs it and waits again. Where the kernel says so each warp group
-takes or gives away registers before, with ``setmaxnreg`` (Triton,
+The kernel's default warps run everything but the partitions of ``ttg.warp_specialize``. Further
+warps, padded to whole warp groups of four, wait in a dispatch loop: each reads the number of its
+partition from a byte of shared memory, runs the partition and waits again. Before that, each warp
+group may take or give away registers with ``setmaxnreg`` (Triton,
 ``lib/Conversion/TritonGPUToLLVM/WarpSpecializeUtility.cpp``; PTX ISA, ``setmaxnreg``).
 """
 
@@ -22,7 +22,7 @@ WARP_SIZE = 32
 _SPECIALIZE = "ttg.warp_specialize"
 #: Warps of a warp group (PTX ISA, ``wgmma``): the partitions' warps fill whole ones.
 _WARPS_PER_GROUP = 4
-#: What leads from reading the number of a partition to its code.
+#: Opcodes between reading the number of a partition and its code.
 _DISPATCHING = frozenset({"add", "and", "bra", "brx", "cvt", "mov", "setp", "sub"})
 
 NO_PTX = "which warps run the ttgir's partitions is read from ptx alone"
@@ -33,13 +33,13 @@ NOT_FOUND = "where the warps of a partition enter it is not seen in the ptx"
 
 
 class Specialization(msgspec.Struct, frozen=True):
-    """What is known of a warp-specialized kernel.
+    """The warp groups of a warp-specialized kernel.
 
     Attributes:
-        groups: The default warps first, then the partitions in order; empty if not known.
-        of_block: By basic block of the PTX which of them runs it. A block that several of them run
-            is in none, nor is one of which it is not known.
-        reason: Why the groups are not known; empty if they are.
+        groups: The default warps first, then the partitions in order; empty if unknown.
+        of_block: By basic block of the PTX the only group that runs it; blocks of several groups,
+            or of unknown ones, are left out.
+        reason: Why the groups are unknown; empty if they are known.
     """
 
     groups: tuple[WarpGroup, ...] = ()
@@ -48,20 +48,20 @@ class Specialization(msgspec.Struct, frozen=True):
 
 
 def is_specialized(ttgir: Module) -> bool:
-    """Whether not all warps of a kernel do the same."""
+    """Whether a kernel has partitions for different warps."""
     return any(_partitions(each) for each in ttgir.named(_SPECIALIZE))
 
 
 def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization | None:
-    """Find out who runs what.
+    """Find the warp groups of a kernel and their blocks.
 
     Args:
         function: The kernel in PTX.
         cfg: Its control flow.
-        ttgir: The kernel in ttgir, if there is any.
+        ttgir: The kernel in ttgir, if available.
 
     Returns:
-        ``None`` of a kernel whose warps all do the same.
+        ``None`` for a kernel whose warps all do the same.
     """
     if ttgir is None:
         dispatch = _Dispatch.find(function, cfg)
@@ -97,7 +97,7 @@ def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization |
 
 
 def _partitions(operation: Operation) -> list[int]:
-    """Warps of each partition: its head has "partition0", "num_warps" and the number."""
+    """Return the warps of each partition: its head has "partition0", "num_warps", the number."""
     words = operation.words
     return [
         int(words[at + 2])
@@ -107,7 +107,7 @@ def _partitions(operation: Operation) -> list[int]:
 
 
 def _alone(parts: list[list[int]]) -> dict[int, int]:
-    """By block the only part that has it."""
+    """Return for each block of a single part that part."""
     holders: dict[int, set[int]] = {}
     for number, part in enumerate(parts):
         for block in part:
@@ -116,7 +116,7 @@ def _alone(parts: list[list[int]]) -> dict[int, int]:
 
 
 class _Dispatch:
-    """The loop in which warps wait for the number of their partition.
+    """The dispatch loop, in which warps wait for the number of their partition.
 
     Args:
         function: The kernel.
@@ -124,7 +124,7 @@ class _Dispatch:
         at: The instruction that reads the number.
         block: The block that it is in.
         header: The loop's.
-        barrier: The number of the barrier at which the warps meet.
+        barrier: The number of the barrier at which the warps wait.
     """
 
     def __init__(
@@ -157,11 +157,11 @@ class _Dispatch:
 
     @property
     def is_named(self) -> bool:
-        """Whether its barrier is another one than that which all of a CTA's warps use."""
+        """Whether its barrier is not the one that all warps of a CTA use."""
         return self._barrier != 0
 
     def entry(self, number: int) -> int | None:
-        """Return the block in which a partition begins; ``None`` if that is not seen."""
+        """Return the block in which a partition begins; ``None`` if unknown."""
         read = self._function.instructions[self._at].operands[0]
         values: Values = {read.name: number} if isinstance(read, Register) else {}
         block, start = self._block, self._at + 1
@@ -178,7 +178,7 @@ class _Dispatch:
         return None
 
     def _following(self, block: int, values: Values) -> int | None:
-        """Return where the end of a block leads, if what it depends on is known."""
+        """Return the successor of a block, if the condition of its branch is known."""
         targets, extent = self._cfg.successors[block], self._cfg.ranges[block]
         last = self._function.instructions[extent[-1]] if extent else None
         if last is not None and last.opcode == "brx":
@@ -204,7 +204,7 @@ class _Dispatch:
         return starts.get(label.position) if label is not None else None
 
     def reached(self, start: int) -> list[int]:
-        """Return the blocks from one on that are reached without waiting for a number."""
+        """Return the blocks reachable from one without passing the dispatch loop."""
         found, waiting = {start}, [start]
         while waiting:
             for target in self._cfg.successors[waiting.pop()]:
@@ -214,11 +214,11 @@ class _Dispatch:
         return sorted(found)
 
     def registers(self, start: int, part: list[int]) -> int | None:
-        """Return what a part's first ``setmaxnreg`` sets.
+        """Return the register count of a part's first ``setmaxnreg``.
 
         Args:
-            start: Where it begins. The default warps let the others begin at the barrier, and
-                only what follows that counts.
+            start: Its first block. The default warps release the others at the barrier; only what
+                follows counts.
             part: Its blocks.
         """
         begun = start != 0
@@ -233,7 +233,7 @@ class _Dispatch:
 
 
 def _barrier(instruction: Instruction, before: int | None) -> int | None:
-    """Return the number of the barrier that all warps wait at, ``before`` if it is none."""
+    """Return the number of the barrier that an instruction waits at; ``before`` if it does not."""
     waits = instruction.opcode in ("bar", "barrier") and instruction.modifiers[:1] == ("sync",)
     match instruction.operands:
         case (Immediate(value=int() as number),) if waits:
