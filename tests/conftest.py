@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import irlens
-from irlens.artifacts import memo
+from irlens.artifacts import report_cache
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 from irlens.report import inspect
@@ -66,7 +66,7 @@ def h200_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def h200_reports(_private_store: None, h200_cache: Path) -> list[tuple[Capture, Report]]:
     """The captures of that cache, each with its report, which is made once in a session."""
     captures = irlens.load(h200_cache)
-    return [(each, memo.report_of(each, partial(inspect, each))) for each in captures]
+    return [(each, report_cache.report_of(each, partial(inspect, each))) for each in captures]
 
 
 @pytest.fixture(scope="session")

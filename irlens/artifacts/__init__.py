@@ -1,1 +1,1 @@
-"""What lies on disk: Triton cache entries, captures, single artifacts, the vendor's tools."""
+"""Artifacts on disk: Triton cache entries, captures, GPU binaries, and the vendor's tools."""

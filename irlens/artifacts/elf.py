@@ -1,8 +1,8 @@
-"""The container of GPU binaries: 64-bit little-endian ELF, as cubins and AMD code objects are.
+"""Reads 64-bit little-endian ELF, the container of cubins and AMD code objects.
 
-Source: System V gABI, chapters 4 and 5. Only sections, symbols and notes are read. The reader is
-irlens's own because its input is untrusted: every offset is checked before it is followed, and a
-broken file is an ``ArtifactError`` and nothing else.
+Source: System V gABI, chapters 4 and 5. Only sections, symbols and notes are read. irlens has its
+own reader because the input is untrusted: every offset is checked before it is followed, and a
+broken file raises ``ArtifactError`` and nothing else.
 """
 
 import struct
@@ -46,11 +46,11 @@ class Symbol(msgspec.Struct, frozen=True):
     """An entry of a symbol table.
 
     Attributes:
-        index: Its place in the table.
+        index: Its index in the table.
         kind: ``STT_*``, such as ``STT_FUNC``.
-        other: ``st_other`` as it stands, with the bits that vendors put there.
-        section: Index of the section it is defined in.
-        value: Its offset in the section, or its address in what is linked (AMD code objects).
+        other: ``st_other``, with the vendor's bits.
+        section: Index of the section that defines it.
+        value: Its offset in the section, or its address in a linked file (AMD code objects).
         size: Bytes.
     """
 
@@ -64,7 +64,7 @@ class Symbol(msgspec.Struct, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """A note: who defined it, which one it is, and what it says."""
+    """A note: its owner, type and content."""
 
     owner: str
     type: int
@@ -72,7 +72,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Elf(msgspec.Struct, frozen=True):
-    """An ELF file whose header and section table are sound."""
+    """An ELF file with a valid header and section table."""
 
     os_abi: int
     machine: int
@@ -81,7 +81,7 @@ class Elf(msgspec.Struct, frozen=True):
     data: bytes
 
     def content(self, section: Section) -> bytes:
-        """Return a section's bytes; none for a section that takes no room in the file.
+        """Return a section's bytes; none for a section without data in the file.
 
         Raises:
             ArtifactError: It reaches past the end of the file.
@@ -164,8 +164,8 @@ def read(data: bytes) -> Elf:
 class _Strings:
     """A string table.
 
-    Names may overlap, so that a small hostile file could spell out gigabytes; what is handed out
-    is limited to a few times what the table holds.
+    Names may overlap, so a small hostile file could expand to gigabytes: the total length of all
+    names is limited to a few times the size of the table.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -193,7 +193,7 @@ def _slice(data: bytes, offset: int, size: int, what: str) -> bytes:
 
 
 def _aligned(size: int) -> int:
-    """Round up to the four bytes that notes are padded to."""
+    """Round up to four bytes, the padding of notes."""
     return (size + 3) & ~3
 
 

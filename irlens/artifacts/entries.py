@@ -1,11 +1,11 @@
-"""A directory that holds a compiled kernel: an *entry* of a Triton cache, or a capture.
+"""Reads a directory with a compiled kernel: an *entry* of a Triton cache, or a capture.
 
-It has ``NAME.ttir``, ``NAME.ttgir``, ... and Triton's metadata ``NAME.json``; ``irlens.json``
-beside them makes it a capture. Only the JSON files are opened; the artifacts are read when somebody
-asks a ``Stage`` for them.
+It holds ``NAME.ttir``, ``NAME.ttgir``, ... and Triton's metadata ``NAME.json``; an ``irlens.json``
+makes it a capture. Only the JSON files are opened; a ``Stage`` reads its artifact on demand.
 """
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +13,6 @@ from typing import TypeVar
 
 import msgspec
 
-from irlens.artifacts.reading import read
-from irlens.artifacts.ttgir_head import asked_warps
 from irlens.model.capture import (
     MANIFEST_NAME,
     STAGE_ORDER,
@@ -29,9 +27,15 @@ from irlens.model.errors import ArtifactError
 
 T = TypeVar("T")
 
+#: The hint for a path that leads to nothing.
+RIGHT_PATH = (
+    "name a kernel (FILE.py:KERNEL), a Triton cache (such as ~/.triton/cache), one of its entries, "
+    "or a single artifact: NAME.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco"
+)
+
 
 class Broken(msgspec.Struct, frozen=True):
-    """An entry that cannot be read: where it lies, and what is wrong with it in one line."""
+    """An entry that cannot be read: its path, and the reason in one line."""
 
     path: Path
     reason: str
@@ -46,7 +50,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 def list_files(directory: Path) -> Listing:
-    """List a directory; the artifacts by the name they share and by stage.
+    """List a directory, artifacts by the name that they share and by stage.
 
     Raises:
         OSError: It cannot be listed.
@@ -55,7 +59,7 @@ def list_files(directory: Path) -> Listing:
     files, directories = set(), []
     with os.scandir(directory) as children:
         for child in children:
-            # Hidden ones are being written: irlens's workspaces, and Triton's ``tmp.pid_...``.
+            # Files still being written: irlens's workspaces, and Triton's ``tmp.pid_...``.
             if child.name.startswith((".", "tmp.pid_")):
                 continue
             if child.is_dir(follow_symlinks=False):
@@ -97,7 +101,7 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
 
 
 def _is_file(child: os.DirEntry[str]) -> bool:
-    """Whether it is a file that can be opened: a link may lead nowhere, or round in a circle."""
+    """Whether a child is a file that can be opened: a link may be dangling or cyclic."""
     try:
         return child.is_file()
     except OSError:
@@ -134,12 +138,12 @@ def _config(
     metadata: Metadata | None, manifest: Manifest | None, stages: dict[str, Stage]
 ) -> Config:
     warps = metadata.num_warps if metadata else None
-    # Of a warp-specialized kernel the metadata counts the warps of its partitions, too.
-    asked = asked_warps(stages["ttgir"]) if "ttgir" in stages else None
-    # Gluon is no ttir and pipelines nothing by itself; the metadata has the option's default.
+    # For a warp-specialized kernel the metadata includes the warps of its partitions.
+    requested = requested_warps(stages["ttgir"]) if "ttgir" in stages else None
+    # Gluon has no ttir and pipelines nothing by itself; its metadata has the option's default.
     pipelined = "ttir" in stages or "ttgir" not in stages
     return Config(
-        num_warps=warps if asked is None else asked,
+        num_warps=warps if requested is None else requested,
         num_stages=metadata.num_stages if metadata and pipelined else None,
         num_ctas=metadata.num_ctas if metadata else None,
         maxnreg=metadata.maxnreg if metadata else None,
@@ -163,11 +167,54 @@ def _decode(path: Path, record: type[T]) -> T:
     """Decode a JSON file.
 
     Raises:
-        ArtifactError: It cannot be read, or is not such a record.
+        ArtifactError: It cannot be read, or does not match the record.
     """
     try:
-        return msgspec.json.decode(read(path), type=record)
+        return msgspec.json.decode(read_file(path), type=record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ArtifactError(
             f"{path.name} is broken: {error}", hint="delete the entry; Triton will compile it anew"
         ) from error
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        ArtifactError: It cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> ArtifactError:
+    """Return the error for a file or directory that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return ArtifactError(f"there is no {path}", hint=RIGHT_PATH)
+    return ArtifactError(f"cannot read {path}: {error.strerror}", hint=RIGHT_PATH)
+
+
+def module_number(name: str, text: str) -> int | None:
+    """Return an integer attribute of a ttgir module ("num-warps"); ``None`` if it is missing."""
+    found = re.search(rf'"ttg\.{name}" = (\d+) : i32', text)
+    return int(found[1]) if found else None
+
+
+def requested_warps(ttgir: Stage) -> int | None:
+    """Return the requested warps per CTA, without those of the kernel's partitions.
+
+    Reads the head of the file only.
+
+    Returns:
+        ``None`` if the file cannot be read or does not say.
+    """
+    if ttgir.path is None:
+        return None
+    try:
+        with ttgir.path.open("rb") as lines:
+            head = next((line for line in lines if line.startswith(b"module")), b"")
+    except OSError:  # reading the whole artifact reports it
+        return None
+    return module_number("num-warps", head.decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""AMD's machine code files (hsaco): what each kernel needs, by its metadata and its descriptor.
+"""Reads AMD's machine code files (hsaco): the resources in metadata and kernel descriptors.
 
 Source: LLVM's User Guide for AMDGPU Backend, "Code Object Metadata" and "Kernel Descriptor".
 """
@@ -8,7 +8,7 @@ import struct
 import msgspec
 
 from irlens.artifacts import elf
-from irlens.artifacts.sniff import code_object_metadata, target_arch
+from irlens.artifacts.identify import code_object_metadata, target_arch
 from irlens.model.errors import ArtifactError
 
 _DESCRIPTOR_BYTES = 64
@@ -18,7 +18,7 @@ _RSRC3_AT = 44
 
 
 class _KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
-    """A kernel in the metadata note; optional fields are those that some targets omit."""
+    """A kernel in the metadata note; some targets omit the optional fields."""
 
     name: str
     symbol: str
@@ -43,36 +43,36 @@ class _Note(msgspec.Struct, frozen=True):
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
-    """One kernel of a code object. ``None`` is "the file does not say".
+    """One kernel of a code object. ``None`` means that the file does not say.
 
     Attributes:
         name: The kernel's name.
-        registers: 32-bit vector registers that a lane needs, before the hardware's granularity
+        registers: 32-bit vector registers per lane, before rounding to the hardware's granularity
             (``.vgpr_count``). LLVM counts both kinds: where they share one file (gfx90a, gfx942,
-            gfx950) it is the VGPRs, rounded up to 4 if there are AGPRs behind them, plus the
-            AGPRs; where AGPRs have a file of their own (gfx908) it is the larger of the two.
-        register_granules: Granules of vector registers that a lane is allocated, as the
-            descriptor has it (GRANULATED_WORKITEM_VGPR_COUNT, plus one); how large a granule is
-            depends on the architecture. They can hold far more than ``registers``: where
-            ``waves_per_eu`` caps the waves, LLVM allocates what keeps further ones out.
-        vgprs: Architectural vector registers per lane. Where a kernel has AGPRs in the same file
-            this is where they begin: the exact count, which only the assembly has as
-            ``; NumVgprs``, may be up to 3 lower. ``None`` where AGPRs of a separate file outnumber
-            them, which hides their count.
+            gfx950) it is the VGPRs, rounded up to 4 if AGPRs follow, plus the AGPRs; where AGPRs
+            have a file of their own (gfx908) it is the larger of the two.
+        register_granules: Granules of vector registers allocated per lane, from the descriptor
+            (GRANULATED_WORKITEM_VGPR_COUNT, plus one); the size of a granule depends on the
+            architecture. They can hold far more than ``registers``: where ``waves_per_eu`` limits
+            the waves, LLVM allocates enough to keep further ones out.
+        vgprs: Architectural vector registers per lane. If a kernel has AGPRs in the same file,
+            they begin here: the exact count, which only the assembly has as ``; NumVgprs``, may
+            be up to 3 lower. ``None`` where AGPRs of a separate file outnumber them, which hides
+            their count.
         agprs: Accumulation registers per lane; ``None`` on targets that have none.
         sgprs: Scalar registers per wave, VCC and the like included.
         vgpr_spills: Vector registers spilled, counted by stores; ``sgpr_spills`` likewise.
-        lds_bytes: Local data share per workgroup that is fixed in the binary. Triton allocates
-            its own at launch, so that this is 0: see ``shared`` in its metadata.
+        lds_bytes: Static local data share per workgroup. It is 0 for Triton, which allocates LDS
+            at launch: see ``shared`` in its metadata.
         scratch_bytes: Private memory per lane: spills and arrays, callees included.
-        dynamic_stack: Whether it may need more scratch than that at run time.
+        dynamic_stack: Whether the kernel may need more scratch at run time.
         code_bytes: Machine code, without padding.
         kernarg_bytes: Arguments, hidden ones included.
         wavefront_size: Lanes per wave.
-        max_workgroup_size: Lanes per workgroup that a launch may have.
-        required_workgroup_size: Lanes in x, y, z that a launch must have.
+        max_workgroup_size: Maximum lanes per workgroup.
+        required_workgroup_size: Lanes in x, y, z that a launch must use.
         workgroup_processor_mode: Whether a workgroup may spread over both CUs of a WGP
-            (gfx10 and up); ``None`` on targets that have no such mode.
+            (gfx10 and up); ``None`` on targets without that mode.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Hsaco(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         target: The full target, "amdgcn-amd-amdhsa--gfx90a:sramecc+"; ``None`` in version 3.
-        arch: The architecture in it, "gfx90a".
+        arch: Its architecture, "gfx90a".
         kernels: In the file's order.
     """
 
@@ -109,7 +109,7 @@ class Hsaco(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(data: bytes) -> Hsaco:
-    """Read what an AMD code object says of its kernels.
+    """Read the kernels of an AMD code object.
 
     Raises:
         ArtifactError: Not an AMD code object, or a broken one.
@@ -156,7 +156,7 @@ def _kernel(file: elf.Elf, symbols: dict[str, elf.Symbol], note: _KernelNote) ->
 
 
 def _vgprs(note: _KernelNote, accumulation_offset: int | None) -> int | None:
-    """Take the architectural registers out of a count that may include AGPRs."""
+    """Return the architectural registers in a count that may include AGPRs."""
     if not note.agpr_count:
         return note.vgpr_count
     if accumulation_offset is None:
@@ -180,7 +180,7 @@ def _descriptor(file: elf.Elf, symbol: elf.Symbol | None) -> bytes | None:
 
 
 def _register_granules(descriptor: bytes | None) -> int | None:
-    """Return how many granules of vector registers a lane gets (COMPUTE_PGM_RSRC1, bits 5:0)."""
+    """Return the granules of vector registers per lane (COMPUTE_PGM_RSRC1, bits 5:0)."""
     if descriptor is None:
         return None
     (rsrc1,) = _RSRC.unpack_from(descriptor, _RSRC1_AT)

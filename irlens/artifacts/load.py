@@ -1,7 +1,7 @@
-"""Loading what a path leads to: Triton caches, captures, and single artifacts.
+"""Loads the captures at a path: Triton caches, captures, and single artifacts.
 
-Entries are found at any place up to a few levels below the directory that is asked for, so that one
-cache entry, a Triton cache, TorchInductor's tree of caches and irlens's store are all read alike.
+Entries are found up to a few levels below a directory, so that one cache entry, a Triton cache,
+TorchInductor's tree of caches and irlens's store are all read alike.
 """
 
 import stat
@@ -10,13 +10,19 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.artifacts.entries import Broken, list_files, read_entry
-from irlens.artifacts.reading import RIGHT_PATH, read, unreadable
+from irlens.artifacts.entries import (
+    RIGHT_PATH,
+    Broken,
+    list_files,
+    read_entry,
+    read_file,
+    unreadable,
+)
 from irlens.model.capture import MANIFEST_NAME, STAGE_ORDER, Capture, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError
 
-#: Levels below the directory asked for. TorchInductor nests its Triton caches three deep; a limit
+#: Levels below the given directory. TorchInductor nests its Triton caches three deep; a limit
 #: keeps a mistaken ``irlens inspect /`` from walking the whole disk.
 MAX_DEPTH = 5
 
@@ -26,10 +32,10 @@ _UNKNOWN_CONFIG = Config(
 
 
 def load(path: Path) -> Iterator[Capture | Broken]:
-    """Yield every capture that a path leads to, in the order of their paths.
+    """Yield every capture at a path, in the order of their paths.
 
-    A broken entry is yielded as ``Broken`` in its place, so that one of them neither hides the
-    others nor gets lost.
+    A broken entry is yielded as ``Broken`` in its place, so that it neither hides the others nor
+    gets lost.
 
     Args:
         path: A directory, an artifact (an unknown extension is decided by content), or an
@@ -37,7 +43,7 @@ def load(path: Path) -> Iterator[Capture | Broken]:
 
     Raises:
         ArtifactError: While iterating: there is nothing at the path, it cannot be read, or
-            nothing in it was left by Triton.
+            it holds nothing that Triton wrote.
     """
     mode = _mode(path)
     if stat.S_ISDIR(mode):
@@ -49,15 +55,15 @@ def load(path: Path) -> Iterator[Capture | Broken]:
     else:
         extension = path.suffix.removeprefix(".")
         stage = extension if extension in STAGE_ORDER else None
-        yield from _captures(read(path), path=path, name=path.stem, stage=stage)
+        yield from _captures(read_file(path), path=path, name=path.stem, stage=stage)
 
 
 def load_bytes(content: bytes, *, name: str) -> Iterator[Capture]:
-    """Yield the captures in an artifact that is already read, one for each kernel in it.
+    """Yield the captures in the bytes of an artifact, one per kernel.
 
     Args:
         content: Any artifact.
-        name: What to call it, in errors and where it names no kernel itself.
+        name: Its name in errors, and its kernel's if it names none itself.
 
     Raises:
         ArtifactError: While iterating: it is not an artifact, or a broken one.
@@ -68,8 +74,8 @@ def load_bytes(content: bytes, *, name: str) -> Iterator[Capture]:
 def _captures(
     content: bytes, *, path: Path | None, name: str, stage: str | None
 ) -> Iterator[Capture]:
-    """Yield a capture for each kernel of one artifact; ``stage`` is what its extension says."""
-    from irlens.artifacts.sniff import identify  # a cache is read without it, and sooner
+    """Yield a capture for each kernel of an artifact; its extension gives ``stage``."""
+    from irlens.artifacts.identify import identify  # reading a cache is faster without it
 
     if not content.strip():
         raise ArtifactError(f"{path or name} is empty", hint=RIGHT_PATH)
@@ -95,16 +101,16 @@ def _captures(
 
 
 def _load_directory(top: Path) -> Iterator[Capture | Broken]:
-    found = False
+    is_empty = True
     for each in _walk(top):
-        found = True
+        is_empty = False
         yield each
-    if not found:
+    if is_empty:
         raise ArtifactError(f"{top} holds nothing that Triton left", hint=RIGHT_PATH)
 
 
 def _load_json(path: Path) -> Iterator[Capture | Broken]:
-    """Yield what a JSON file stands for: its own capture, or all that it is the manifest of."""
+    """Yield the capture of a metadata file, or all captures of a manifest."""
     try:
         listing = list_files(path.parent)
     except OSError as error:
@@ -121,7 +127,7 @@ def _load_json(path: Path) -> Iterator[Capture | Broken]:
 
 
 def _stem(found: Capture | Broken) -> str:
-    """The name that an entry's files share, which Triton cuts at 150 characters."""
+    """Return the name that an entry's files share, which Triton cuts at 150 characters."""
     if isinstance(found, Broken):
         return found.path.name.removesuffix(".json")
     stage = next(iter(found.stages.values()))

@@ -1,6 +1,6 @@
-"""Locks between irlens processes: those that use something of the store, and one that cleans it.
+"""Locks between the irlens processes that use the store and one that cleans it.
 
-They are ``flock``'s: the kernel lets go of them when the last process that has the file open ends,
+They are ``flock`` locks: the kernel releases them when the last process with the file open ends,
 however it ends.
 """
 
@@ -9,48 +9,48 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: What is shared until the process ends: descriptors by file.
+#: Descriptors of the files that are locked until the process ends.
 _held: dict[Path, int] = {}
 
 
 def share(file: int) -> None:
-    """Keep ``irlens cache clean`` from what an open file stands for, until it is closed.
+    """Lock an open file against ``irlens cache clean``, until it is closed.
 
     Raises:
         OSError: The file system has no locks.
     """
-    import fcntl  # not on Windows, where captures can be read all the same
+    import fcntl  # missing on Windows, where captures can still be read
 
     fcntl.flock(file, fcntl.LOCK_SH)
 
 
 def hold(lock: Path) -> int | None:
-    """Share a file until this process ends.
+    """Take a shared lock on a file until this process ends.
 
     Returns:
-        Its descriptor, ``None`` where it cannot be shared.
+        Its descriptor, ``None`` if it cannot be locked.
     """
     try:
         while not _is_held(lock):
             _held[lock] = os.open(lock, os.O_RDONLY)
             share(_held[lock])
     except OSError:
-        return None  # what this process may not open, or lock, others will hardly clean
+        return None  # a file that this process cannot open or lock, others will hardly clean
     return _held[lock]
 
 
 def _is_held(lock: Path) -> bool:
-    """Whether what is held is what is there: it may have been removed and made anew."""
+    """Whether the locked file is still the one at that path: it may have been replaced."""
     held = _held.get(lock)
     return held is not None and os.path.samestat(os.fstat(held), lock.stat())
 
 
 @contextmanager
 def alone(lock: Path) -> Iterator[bool]:
-    """Hold a file against those who ``share`` it, and yield whether that was possible at once.
+    """Try to take an exclusive lock on a file, and yield whether that succeeded.
 
     Args:
-        lock: The file. Where there is none, nobody shares it.
+        lock: The file. If it does not exist, nobody shares it.
     """
     import fcntl
 

@@ -1,9 +1,8 @@
-"""Where captures are kept, and how they get there whole.
+"""The store of captures on disk, written atomically.
 
-A directory of the store is either complete or absent. Whatever takes time happens in a
-workspace, a hidden directory beside the destination and so in the same file system; the last
-step is one ``rename``. A process that is killed leaves its workspace behind and nothing else,
-and ``clean`` of a later run removes it.
+A directory of the store is either complete or absent. Slow work happens in a workspace, a hidden
+directory beside the destination and so in the same file system; the last step is one ``rename``.
+A killed process leaves nothing but its workspace behind, which ``clean`` of a later run removes.
 """
 
 import errno
@@ -28,18 +27,18 @@ ROOT_VARIABLE = "IRLENS_CACHE_DIR"
 CAPTURES = "captures"
 
 #: A workspace younger than this, in seconds, is left alone even if its process seems to be gone:
-#: process ids mean nothing across the machines or containers that may share a directory.
+#: process ids mean nothing across machines or containers that share a directory.
 STALE_AFTER = 3600.0
 
 _WORKSPACE = re.compile(r"\.irlens-tmp-(?P<pid>\d+)-[0-9a-f]+")
 
 
 def root() -> Path:
-    """Return where irlens keeps what it stores: ``$IRLENS_CACHE_DIR``, or the user's cache."""
+    """Return the store's directory: ``$IRLENS_CACHE_DIR``, or the user's cache directory."""
     chosen = os.environ.get(ROOT_VARIABLE)
     if chosen:
         return Path(chosen).expanduser().absolute()
-    import platformdirs  # it takes a while to load, and is not needed where the variable is set
+    import platformdirs  # slow to load, and not needed if the variable is set
 
     return platformdirs.user_cache_path("irlens")
 
@@ -57,21 +56,21 @@ def digest(request: object) -> str:
 
 
 def path_for(key: str) -> Path:
-    """Return where the capture of ``key`` lies, or will lie."""
+    """Return the path of the capture of ``key``, whether it exists or not."""
     return captures() / key
 
 
 @contextmanager
 def workspace(destination: Path) -> Iterator[Path]:
-    """Make a private directory beside ``destination``, and remove what is left in it at the end.
+    """Make a private directory beside ``destination``, and remove it at the end.
 
     Args:
-        destination: Where the result will be published. Missing parents are made.
+        destination: Where the result will be published. Missing parents are created.
 
     Raises:
         ArtifactError: The directory cannot be made.
     """
-    # Names are equally long: what is compiled from a file in there holds its path.
+    # Names have equal length: code compiled from a file in the workspace contains its path.
     path = destination.parent / f".irlens-tmp-{os.getpid():08}-{os.urandom(8).hex()}"
     try:
         path.mkdir(parents=True)
@@ -84,19 +83,19 @@ def workspace(destination: Path) -> Iterator[Path]:
 
 
 def captures() -> Path:
-    """Return where captures are kept."""
+    """Return the directory of the captures."""
     return root() / CAPTURES
 
 
 def captures_lock() -> Path:
-    """Return the file that whoever uses the store's captures shares."""
+    """Return the file that every user of the store's captures locks."""
     return root() / f"{CAPTURES}.lock"
 
 
 def hold() -> None:
-    """Keep the store's captures from being cleaned away as long as this process lives.
+    """Protect the store's captures from being cleaned as long as this process lives.
 
-    Their artifacts are read when somebody asks for them, which may be hours after they were found.
+    Their artifacts are read on demand, which may be hours after they were listed.
     """
     lock = captures_lock()
     with suppress(OSError):  # then captures will not be stored either
@@ -106,30 +105,27 @@ def hold() -> None:
 
 
 def touch(path: Path) -> None:
-    """Write down that something of the store was used now."""
+    """Mark an item of the store as used now."""
     with suppress(OSError):
         os.utime(path)
 
 
 def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
-    """Move a finished capture to its place, in one step.
+    """Move a finished capture to its destination, atomically.
 
-    Whoever publishes the same destination at the same time succeeds too, and one complete
-    capture remains.
+    Concurrent publishers of one destination all succeed, and one complete capture remains.
 
     Args:
         build: The capture's directory, best inside a ``workspace``: from another file system it
-            is copied there first. It is gone afterwards.
-        destination: Where it goes: a path that does not exist, an empty directory, or an older
-            capture.
-        replace: What becomes of an older capture there: kept (and ``build`` thrown away), or
-            replaced.
+            is copied there first. It is removed afterwards.
+        destination: A path that does not exist, an empty directory, or an older capture.
+        replace: Whether to replace an older capture; otherwise it stays and ``build`` is removed.
 
     Returns:
-        Whether ``build`` went there, and not another's capture is kept.
+        Whether ``build`` was moved there.
 
     Raises:
-        ArtifactError: The place cannot be written, or holds something that is not a capture.
+        ArtifactError: The destination cannot be written, or holds something else than a capture.
     """
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -149,14 +145,14 @@ def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
 
 
 def clean(directory: Path, *, min_age: float = STALE_AFTER) -> int:
-    """Remove the workspaces in ``directory`` that killed processes left behind.
+    """Remove the workspaces of killed processes in ``directory``.
 
     Args:
         directory: The parent of published captures, such as ``path_for(key).parent``.
         min_age: Seconds since the workspace was last written to.
 
     Returns:
-        How many were removed.
+        The number of removed workspaces.
     """
     try:
         paths = list(directory.iterdir())
@@ -171,23 +167,23 @@ def clean(directory: Path, *, min_age: float = STALE_AFTER) -> int:
 
 
 def is_left_behind(path: Path, *, min_age: float = STALE_AFTER) -> bool:
-    """Whether a path is the workspace of a process that was killed; see ``clean``."""
+    """Whether a path is the workspace of a killed process; see ``clean``."""
     match = _WORKSPACE.fullmatch(path.name)
     return match is not None and is_abandoned(path, int(match["pid"]), min_age=min_age)
 
 
 def is_abandoned(path: Path, pid: int, *, min_age: float = STALE_AFTER) -> bool:
-    """Whether what a process was writing is still there and the process is not."""
+    """Whether a process's unfinished output exists, but the process does not."""
     return is_old(path, min_age=min_age) and not _alive(pid)
 
 
 def is_old(path: Path, *, min_age: float = STALE_AFTER) -> bool:
-    """Whether a path is there and was not written to for so long, in seconds."""
+    """Whether a path exists and was last written to at least ``min_age`` seconds ago."""
     return _age(path) >= min_age
 
 
 def _move(build: Path, destination: Path, *, replace: bool) -> bool:
-    """Rename ``build`` to ``destination``; see ``publish`` for what may stand there."""
+    """Rename ``build`` to ``destination``; see ``publish`` for what may be there."""
     while True:
         try:
             build.rename(destination)
@@ -198,15 +194,15 @@ def _move(build: Path, destination: Path, *, replace: bool) -> bool:
         there = _identity(destination)
         if not holds_captures(destination):
             if there is None or there != _identity(destination):
-                continue  # another publisher moves an old one aside, or its own there, right now
+                continue  # another publisher is moving a capture away or in right now
             raise ArtifactError(
                 f"{destination} exists and is not a capture",
                 hint="name a directory that does not exist yet, or an empty one",
             )
         if not replace:
             return False
-        # A directory cannot be renamed over another that has files in it, so the old one steps
-        # aside first. Between the two renames a reader finds nothing, which is a miss, never half.
+        # A directory cannot be renamed over one with files in it, so the old one moves aside first.
+        # Between the two renames a reader finds nothing, never half a capture.
         with workspace(destination) as aside:
             try:
                 destination.rename(aside / "old")
@@ -215,7 +211,7 @@ def _move(build: Path, destination: Path, *, replace: bool) -> bool:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Tell what stands at a path from what may stand there a moment later."""
+    """Return the device and inode at a path, which tell a replaced file apart."""
     try:
         found = path.stat()
     except OSError:
@@ -243,7 +239,7 @@ def _age(path: Path) -> float:
 
 
 def _alive(pid: int) -> bool:
-    """Whether a process with this id runs here (as anybody's)."""
+    """Whether a process with this id runs on this machine, as any user."""
     try:
         os.kill(pid, 0)
     except PermissionError:
@@ -254,7 +250,7 @@ def _alive(pid: int) -> bool:
 
 
 def _unwritable(path: Path, error: OSError) -> ArtifactError:
-    """Say that ``path`` cannot be written, and what to do."""
+    """Return the error for a path that cannot be written."""
     return ArtifactError(
         f"cannot write {path}: {error.strerror}",
         hint=f"set {ROOT_VARIABLE} to a directory that can be written, or name another output",

@@ -1,6 +1,6 @@
-"""The vendor's tools (nvdisasm, cuobjdump, ptxas), and what they say, kept.
+"""Runs NVIDIA's tools (nvdisasm, cuobjdump, ptxas), and caches disassemblies.
 
-The Triton wheel carries them; they are run from its directory without importing Triton.
+The Triton wheel contains them; they are run from its directory without importing Triton.
 """
 
 import gzip
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from irlens.artifacts import kept, store
+from irlens.artifacts import inventory, store
 from irlens.model.errors import ToolError
 
 #: Seconds. A cubin of 2 MB (59,000 instructions) takes nvdisasm one.
@@ -29,17 +29,17 @@ _TEMPORARY = re.compile(r"\.\w{8}\.tmp")
 
 
 def _name(path: Path) -> str | None:
-    """Return what a file among the answers is, ``None`` if it is none of them."""
+    """Return the name of a cached disassembly, ``None`` for any other file."""
     if _TEMPORARY.fullmatch(path.name):
-        return kept.UNFINISHED if store.is_old(path) else None
-    return kept.keyed(path, ".gz")
+        return inventory.UNFINISHED if store.is_old(path) else None
+    return inventory.key_of(path, ".gz")
 
 
-DISASSEMBLY = kept.Kind("disassembly", folder="sass", name=_name)
+DISASSEMBLY = inventory.Kind("disassembly", folder="sass", name=_name)
 
 
 def find(name: str) -> Path:
-    """Return the path of a tool: the installed Triton's own, or else the first on ``PATH``.
+    """Return the path of a tool: the installed Triton's, or else the first on ``PATH``.
 
     Raises:
         ToolError: It is in neither place.
@@ -58,10 +58,10 @@ def find(name: str) -> Path:
 
 
 def version(tool: Path) -> str:
-    """Return what a tool says of its own version: the last line of ``--version``.
+    """Return a tool's version: the last line of ``--version``.
 
     Raises:
-        ToolError: It cannot be run, fails, or says nothing.
+        ToolError: It cannot be run, fails, or prints nothing.
     """
     lines = run(tool, ["--version"]).strip().splitlines()
     if not lines:
@@ -74,12 +74,12 @@ def version(tool: Path) -> str:
 def run(
     tool: Path, arguments: Sequence[str], *, directory: Path | None = None, timeout: float = TIMEOUT
 ) -> str:
-    """Run a tool without a shell and with nothing on its standard input.
+    """Run a tool without a shell and with an empty standard input.
 
     Args:
         tool: The executable.
         arguments: Its arguments.
-        directory: Where it runs; irlens's own working directory if not given.
+        directory: Its working directory; irlens's own by default.
         timeout: Seconds after which it is killed.
 
     Returns:
@@ -116,23 +116,23 @@ def run(
 def disassemble(cubin: bytes) -> str:
     """Return the machine code of a cubin as nvdisasm prints it, with source lines.
 
-    The answer is kept under irlens's cache directory, by content and tool version, since the
-    tool needs 0.3 s even for a small kernel.
+    The output is cached in irlens's store, by content and tool version: the tool needs 0.3 s even
+    for a small kernel.
 
     Raises:
         ToolError: nvdisasm is missing or refuses the cubin.
     """
     tool = find("nvdisasm")
-    made_by = "\0".join((version(tool), *_DISASSEMBLE)).encode()
-    key = hashlib.sha256(hashlib.sha256(cubin).digest() + made_by).hexdigest()
+    maker = "\0".join((version(tool), *_DISASSEMBLE)).encode()
+    key = hashlib.sha256(hashlib.sha256(cubin).digest() + maker).hexdigest()
     path = store.root() / DISASSEMBLY.folder / f"{key}.gz"
-    text = _read_kept(path)
+    text = _read_cached(path)
     if text is None:
         with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
-            # A relative name, so that no temporary directory shows in what the tool says.
+            # A relative name keeps the temporary directory out of the tool's output.
             Path(directory, "kernel.cubin").write_bytes(cubin)
             text = run(tool, [*_DISASSEMBLE, "kernel.cubin"], directory=Path(directory))
-        _keep(path, text)
+        _write_cached(path, text)
     return text
 
 
@@ -143,25 +143,25 @@ def _triton_directories() -> list[Path]:
 
 
 def _complaint(stderr: bytes, stdout: bytes, code: int) -> str:
-    """The line in which a tool says what went wrong; its warnings come before it."""
+    """Return the line with a tool's error message; warnings precede it."""
     lines = (stderr or stdout).decode("utf-8", "replace").strip().splitlines()
-    telling = [line for line in lines if "fatal" in line or "error" in line]
-    if telling or lines:
-        return (telling or lines)[-1].strip()
+    errors = [line for line in lines if "fatal" in line or "error" in line]
+    if errors or lines:
+        return (errors or lines)[-1].strip()
     return f"killed by signal {-code}" if code < 0 else f"exit status {code}, and no message"
 
 
-def _read_kept(path: Path) -> str | None:
+def _read_cached(path: Path) -> str | None:
     try:
         text = gzip.decompress(path.read_bytes()).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
-        return None  # absent, unreadable or damaged: it is made again, and replaced
+        return None  # absent, unreadable or damaged: it is made again and replaced
     store.touch(path)
-    return text or None  # gzip takes an empty file for an empty text
+    return text or None  # gzip decompresses an empty file to an empty text
 
 
-def _keep(path: Path, text: str) -> None:
-    """Store an answer whole or not at all. A cache that cannot be written costs time only."""
+def _write_cached(path: Path, text: str) -> None:
+    """Write a cache file atomically. A cache that cannot be written only costs time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)

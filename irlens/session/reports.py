@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from irlens.artifacts import memo
+from irlens.artifacts import report_cache
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Report
@@ -52,7 +52,7 @@ def report_of(capture: Capture, *, sass: bool = False) -> Report:
 
         return inspect(capture, sass=sass)
 
-    return memo.report_of(capture, make, sass=sass)
+    return report_cache.report_of(capture, make, sass=sass)
 
 
 class Session:

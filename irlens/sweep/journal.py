@@ -14,7 +14,7 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from irlens.artifacts import kept, locks, memo, store
+from irlens.artifacts import inventory, locks, report_cache, store
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.request import compiler_environment
 from irlens.model.sweep import Timing
@@ -49,7 +49,7 @@ class Journal:
     def __init__(self, plan: Plan, variants: Sequence[PlannedVariant]) -> None:
         key = store.digest(
             [
-                memo.program_digest().hex(),
+                report_cache.program_digest().hex(),
                 plan.dependencies,
                 compiler_environment(),
                 [(each.request, each.triton) for each in variants],
@@ -129,10 +129,10 @@ class Journal:
             self._file = None
 
 
-SWEEPS = kept.Kind(
+SWEEPS = inventory.Kind(
     "sweeps",
     folder="sweeps",
-    name=lambda path: kept.keyed(path, ".jsonl"),
+    name=lambda path: inventory.key_of(path, ".jsonl"),
     guard=locks.alone,
 )
 

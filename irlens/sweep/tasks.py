@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from irlens.artifacts import memo
+from irlens.artifacts import report_cache
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.compile_request import measure
 from irlens.compiler.planning import Plan, plan
@@ -175,7 +175,7 @@ def _compile(request: Request) -> Result:
         return from_error(error)
     if len(captures) != 1:
         return from_error(CaptureError(f"{len(captures)} configurations instead of one"))
-    return from_report(memo.report_of(captures[0], lambda: inspect(captures[0])))
+    return from_report(report_cache.report_of(captures[0], lambda: inspect(captures[0])))
 
 
 def from_error(error: IrlensError) -> Result:

@@ -14,7 +14,7 @@ from irlens.cli.output import ListFormat, format_option, table, write_json
 from irlens.model.text import count, plural, rounded_size
 
 if TYPE_CHECKING:  # help needs none of it
-    from irlens.artifacts.kept import Kept, Kind
+    from irlens.artifacts.inventory import Kind, StoredItem
 
 _HELP = """Show what irlens keeps on disk, and how large it is.
 
@@ -122,9 +122,9 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
     """Show the cache, unless a subcommand is given."""
     if ctx.invoked_subcommand is not None:
         return Exit.OK
-    from irlens.artifacts import kept, store
+    from irlens.artifacts import inventory, store
 
-    usage = [(kind, kept.survey(kind)) for kind in _kinds()]
+    usage = [(kind, inventory.list_items(kind)) for kind in _kinds()]
     everything = [item for _, items in usage for item in items]
     if form == "json":
         kinds = [
@@ -179,35 +179,35 @@ def clean(age: int, dry_run: bool, form: ListFormat, **options: Unpack[_KindOpti
 
 def _kinds() -> "Sequence[Kind]":
     """Return the kinds, the largest first; those whose folder is a link are reported."""
-    from irlens.artifacts import kept, store
-    from irlens.artifacts.memo import REPORTS
+    from irlens.artifacts import inventory, store
+    from irlens.artifacts.report_cache import REPORTS
     from irlens.artifacts.tools import DISASSEMBLY
     from irlens.compiler.toolchains.environments import ENVIRONMENTS
     from irlens.sweep.journal import SWEEPS
 
-    kinds = (ENVIRONMENTS, kept.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS)
+    kinds = (ENVIRONMENTS, inventory.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS)
     for kind in kinds:
-        if kept.is_link(kind):
+        if inventory.is_link(kind):
             output.note(f"{store.root() / kind.folder} is a link: its target is left alone")
     return kinds
 
 
 def _remove(kind: "Kind", before: float | None, *, dry_run: bool) -> _KindRemoval:
     """Remove the items of a kind that were last used before a time."""
-    from irlens.artifacts import kept
+    from irlens.artifacts import inventory
 
-    removed, in_use = list["Kept"](), 0
-    for item in kept.survey(kind):
+    removed, in_use = list["StoredItem"](), 0
+    for item in inventory.list_items(kind):
         if before is not None and item.used >= before:
             continue
-        if kept.is_used(kind, item):
+        if inventory.is_used(kind, item):
             in_use += 1
-        elif dry_run or kept.remove(kind, item):
+        elif dry_run or inventory.remove(kind, item):
             removed.append(item)
     return _KindRemoval(kind.title, len(removed), _bytes(removed), in_use)
 
 
-def _usage_table(usage: "Sequence[tuple[Kind, Sequence[Kept]]]") -> str:
+def _usage_table(usage: "Sequence[tuple[Kind, Sequence[StoredItem]]]") -> str:
     from irlens.artifacts import store
 
     now = time.time()
@@ -222,7 +222,7 @@ def _usage_table(usage: "Sequence[tuple[Kind, Sequence[Kept]]]") -> str:
     return f"{store.root()}\n\n{table(header, rows, right={1, 2})}"
 
 
-def _row(title: str, number: str, items: "Sequence[Kept]", now: float) -> tuple[str, ...]:
+def _row(title: str, number: str, items: "Sequence[StoredItem]", now: float) -> tuple[str, ...]:
     unused = _duration(now - min(item.used for item in items)) if items else ""
     return title, number, rounded_size(_bytes(items)), unused
 
@@ -247,10 +247,10 @@ def _duration(seconds: float) -> str:
     return "less than 2 hours"
 
 
-def _item(item: "Kept") -> _Item:
+def _item(item: "StoredItem") -> _Item:
     used = datetime.fromtimestamp(int(item.used), UTC)
     return _Item(item.name, item.bytes, used.isoformat().replace("+00:00", "Z"))
 
 
-def _bytes(items: "Sequence[Kept]") -> int:
+def _bytes(items: "Sequence[StoredItem]") -> int:
     return sum(item.bytes for item in items)

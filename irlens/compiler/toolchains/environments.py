@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import locks, store
-from irlens.artifacts.kept import Kind
+from irlens.artifacts.inventory import Kind
 from irlens.compiler.toolchains import interpreters
 from irlens.compiler.toolchains.interpreters import Interpreter
 from irlens.compiler.toolchains.versions import OLDEST_TRITON, installed_triton, is_too_old

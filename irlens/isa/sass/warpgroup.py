@@ -17,7 +17,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.artifacts import elf
-from irlens.artifacts.sniff import cubin_arch, cubin_entries
+from irlens.artifacts.identify import cubin_arch, cubin_entries
 from irlens.model.errors import ArtifactError
 
 _BYTES = 16

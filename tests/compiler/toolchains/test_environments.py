@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from irlens.artifacts import locks
-from irlens.artifacts.kept import is_used, remove, survey
+from irlens.artifacts.inventory import is_used, list_items, remove
 from irlens.compiler import Request, capture_entries, is_stored
 from irlens.compiler.toolchains import environments, interpreters
 from irlens.compiler.toolchains.interpreters import examine
@@ -211,12 +211,12 @@ def test_what_was_found_stays_as_long_as_the_process(
 def test_what_was_cleaned_away_is_made_anew(installed: list[str], private_store: Path) -> None:
     environments.find_interpreter(VERSION)
     let_go()
-    (found,) = survey(environments.ENVIRONMENTS)
+    (found,) = list_items(environments.ENVIRONMENTS)
     assert remove(environments.ENVIRONMENTS, found)
     again = environments.find_interpreter(VERSION)
     assert installed == ["venv", f"triton=={VERSION}"] * 2
     assert again is not None
-    (found,) = survey(environments.ENVIRONMENTS)
+    (found,) = list_items(environments.ENVIRONMENTS)
     assert is_used(environments.ENVIRONMENTS, found), "the new one is held"
 
 

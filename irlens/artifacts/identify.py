@@ -1,4 +1,4 @@
-"""What an artifact says of itself: which stage it is, of which kernels, for which GPU."""
+"""Identifies an artifact by its content: its stage, its kernels and its target GPU."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
-from irlens import gpus as arch
+from irlens import gpus
 from irlens.artifacts import elf
-from irlens.artifacts.ttgir_head import module_number
+from irlens.artifacts.entries import module_number
 from irlens.model.capture import BINARY_STAGES
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, UnknownNameError
@@ -18,8 +18,8 @@ T = TypeVar("T")
 NT_AMDGPU_METADATA = 32
 _CUDA_ENTRY = 0x10  # in st_other
 
-# A line that only this stage has. The order matters: an LLVM module may quote assembly, and
-# ttgir is ttir with a layout on every tensor.
+# Lines that only one stage has. The order matters: an LLVM module may quote assembly, and ttgir is
+# ttir with a layout on every tensor.
 _STAGE_MARKS = {
     "amdgcn": re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"', re.MULTILINE),
     "ptx": re.compile(r"^[ \t]*\.target[ \t]+sm_\d", re.MULTILINE),
@@ -52,13 +52,13 @@ _LLVM_CPU = re.compile(r'"target-cpu"="(gfx\w+)"')
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """What an artifact says of itself.
+    """What an artifact states about itself.
 
     Attributes:
         stage: "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn" or "hsaco".
-        kernels: Names of the kernels in it, in its order.
-        target: What it was compiled for; ``None`` where it does not say.
-        num_warps: Warps per CTA, where the artifact states Triton's number (ttgir).
+        kernels: Names of its kernels, in its order.
+        target: The GPU it was compiled for; ``None`` if it does not say.
+        num_warps: Warps per CTA, if the artifact states Triton's number (ttgir).
         num_ctas: CTAs per cluster, likewise.
     """
 
@@ -80,17 +80,17 @@ class _NamedKernels(msgspec.Struct, frozen=True):
 
 
 def identify(content: bytes, stage: str | None = None) -> Identity | None:
-    """Read an artifact's own account of itself.
+    """Identify an artifact.
 
     Args:
         content: The artifact.
-        stage: What it is, if that is known; otherwise the content decides.
+        stage: Its stage, if known; otherwise the content decides.
 
     Returns:
         ``None`` if it is none of the stages.
 
     Raises:
-        ArtifactError: It is an ELF file, or is said to be one, and is broken.
+        ArtifactError: A broken ELF file, or no ELF file where ``stage`` is binary.
     """
     if content.startswith(elf.MAGIC) or stage in BINARY_STAGES:
         return _identify_binary(content)
@@ -128,7 +128,7 @@ def cubin_arch(file: elf.Elf) -> str | None:
 
 
 def cubin_entries(file: elf.Elf) -> Iterator[elf.Symbol]:
-    """Yield the symbols of a cubin's kernels; device functions lack the mark of an entry.
+    """Yield the symbols of a cubin's kernels; device functions lack the entry flag.
 
     Raises:
         ArtifactError: The symbol table is broken.
@@ -144,7 +144,7 @@ def code_object_metadata(file: elf.Elf, record: type[T]) -> T:
     Source: User Guide for AMDGPU Backend, "Code Object V3 and Above Metadata".
 
     Raises:
-        ArtifactError: There is none, or it lacks what ``record`` must have.
+        ArtifactError: There is none, or it lacks a required field of ``record``.
     """
     for note in file.notes():
         if note.owner == "AMDGPU" and note.type == NT_AMDGPU_METADATA:
@@ -203,8 +203,8 @@ def _text_target(stage: str, text: str) -> Target | None:
                 return Target(vendor="nvidia", arch=f"sm_{found[2]}", warp_size=32)
             return _amd(found[2], module_number("threads-per-warp", text))
         case "llir":
-            # The architecture of NVIDIA's is not in the module; AMD's moved from every function's
-            # attributes to the triple in Triton 3.9.
+            # The module does not state NVIDIA's architecture. AMD's moved from the attributes of
+            # every function to the triple in Triton 3.9.
             if triple := _LLVM_TRIPLE.search(text):
                 return _amd(f"gfx{triple[1]}{triple[2]}", None)
             cpu = _LLVM_CPU.search(text)
@@ -213,10 +213,10 @@ def _text_target(stage: str, text: str) -> Target | None:
 
 
 def _amd(name: str, wave: int | None) -> Target | None:
-    """The target of that name; an artifact that omits the wave's size means the usual one."""
+    """Return an AMD target; the wavefront size defaults to the architecture's."""
     if wave is None:
         try:
-            wave = arch.by_arch(name).arch.warp_size
+            wave = gpus.by_arch(name).arch.warp_size
         except UnknownNameError:
             return None
     return Target(vendor="amd", arch=name, warp_size=wave)

@@ -1,8 +1,8 @@
-"""What irlens keeps on disk, kind by kind: how much it is, and how to be rid of it.
+"""The inventory of irlens's store on disk: its items by kind, their size, and their removal.
 
-Only what irlens wrote is seen at all, known by its place, its name and what it is. No link is
-followed, neither into a folder nor out of one. What another irlens may be using is left alone, and
-what is removed is gone in one step: a directory is renamed before it is emptied.
+Only items that irlens wrote are listed, recognised by their folder, name and content. No link is
+followed, neither into a folder nor out of one. Items that another irlens may be using are left
+alone, and removal is atomic: a directory is renamed before it is emptied.
 """
 
 import os
@@ -18,18 +18,18 @@ from irlens.artifacts import locks, store
 from irlens.model.errors import ArtifactError
 
 _KEY = re.compile(r"[0-9a-f]{64}")
-#: The name of what was being written when its process was killed.
+#: The name of an item whose process was killed while writing it.
 UNFINISHED = "unfinished"
 _BLOCK = 512  # bytes; the unit of st_blocks, whatever the file system's own
 
 
-class Kept(msgspec.Struct, frozen=True):
-    """One thing that is kept.
+class StoredItem(msgspec.Struct, frozen=True):
+    """One file or directory of the store.
 
     Attributes:
-        path: Where it is: a file, or a directory with all that is in it.
-        name: What it is: "Triton 3.6.0", or the key that it is kept under.
-        bytes: What it takes on disk.
+        path: The file, or the directory with everything in it.
+        name: What a person calls it: "Triton 3.6.0", or its key.
+        bytes: Its size on disk.
         used: When it was made or last used, seconds since 1970.
     """
 
@@ -40,15 +40,15 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """A kind of things that are kept.
+    """A kind of items.
 
     Attributes:
-        title: What they are called: "captures".
+        title: The plural that a person reads: "captures".
         folder: Their folder in the store.
-        name: Says what a path in that folder is, ``None`` if it is none of them. The path is
-            neither a link nor a workspace.
-        stamp: Says which file's age is a thing's.
-        guard: Holds one against those who use it, and says whether that was possible.
+        name: Returns the name of the item at a path in that folder, ``None`` if it is no item of
+            this kind. The path is neither a link nor a workspace.
+        stamp: Returns the file whose age is the item's.
+        guard: Locks an item against its users, and yields whether that was possible.
     """
 
     title: str
@@ -58,8 +58,8 @@ class Kind(msgspec.Struct, frozen=True):
     guard: Callable[[Path], AbstractContextManager[bool]] = lambda _: nullcontext(True)
 
 
-def keyed(path: Path, suffix: str) -> str | None:
-    """Return the key that a file is kept under, ``None`` if it is no such file."""
+def key_of(path: Path, suffix: str) -> str | None:
+    """Return the key in the name of a file, ``None`` if it is no file of this kind."""
     key = path.name.removesuffix(suffix)
     is_one = path.name.endswith(suffix) and _KEY.fullmatch(key) and path.is_file()
     return key if is_one else None
@@ -78,28 +78,28 @@ CAPTURES = Kind(
 )
 
 
-def survey(kind: Kind) -> list[Kept]:
-    """Return everything of a kind, what was not used for longest first.
+def list_items(kind: Kind) -> list[StoredItem]:
+    """Return the items of a kind, least recently used first.
 
     Raises:
-        ArtifactError: The user may not look.
+        ArtifactError: The user may not read the folder.
     """
-    return sorted(_survey(kind), key=lambda each: (each.used, each.name))
+    return sorted(_items(kind), key=lambda each: (each.used, each.name))
 
 
 def is_link(kind: Kind) -> bool:
-    """Whether a kind's folder is a link, so that nothing in it is looked at."""
+    """Whether a kind's folder is a link, which is not followed."""
     return (store.root() / kind.folder).is_symlink()
 
 
-def is_used(kind: Kind, kept: Kept) -> bool:
-    """Whether another irlens may be using it."""
-    with kind.guard(kept.path) as free:
+def is_used(kind: Kind, item: StoredItem) -> bool:
+    """Whether another irlens may be using an item."""
+    with kind.guard(item.path) as free:
         return not free
 
 
-def remove(kind: Kind, kept: Kept) -> bool:
-    """Remove something, unless another irlens uses it or has used it since it was found.
+def remove(kind: Kind, item: StoredItem) -> bool:
+    """Remove an item, unless another irlens uses it or has used it since it was listed.
 
     Returns:
         Whether it was removed.
@@ -108,33 +108,33 @@ def remove(kind: Kind, kept: Kept) -> bool:
         ArtifactError: The user may not remove it.
     """
     try:
-        if kept.path.is_dir():
-            return _remove_directory(kind, kept)
-        with kind.guard(kept.path) as free:
-            if not free or _used(kind, kept.path) != kept.used:
+        if item.path.is_dir():
+            return _remove_directory(kind, item)
+        with kind.guard(item.path) as free:
+            if not free or _used(kind, item.path) != item.used:
                 return False
-            kept.path.unlink()
+            item.path.unlink()
             return True
     except FileNotFoundError:
-        return False  # another one has removed it
+        return False  # another process removed it
     except OSError as error:
         raise ArtifactError(
-            f"cannot remove {kept.path}: {error.strerror}", hint="it belongs to somebody else"
+            f"cannot remove {item.path}: {error.strerror}", hint="it belongs to somebody else"
         ) from error
 
 
-def _remove_directory(kind: Kind, kept: Kept) -> bool:
-    # The workspace is emptied after the guard has let go: that may take a while.
-    with store.workspace(kept.path) as aside, kind.guard(kept.path) as free:
-        if not free or _used(kind, kept.path) != kept.used:
+def _remove_directory(kind: Kind, item: StoredItem) -> bool:
+    # The workspace is emptied after the lock is released, since that may take a while.
+    with store.workspace(item.path) as aside, kind.guard(item.path) as free:
+        if not free or _used(kind, item.path) != item.used:
             return False
-        kept.path.rename(aside / "old")
+        item.path.rename(aside / "old")
     if aside.exists():
         raise ArtifactError(f"cannot remove all of {aside}", hint="something in it is protected")
     return True
 
 
-def _survey(kind: Kind) -> Iterator[Kept]:
+def _items(kind: Kind) -> Iterator[StoredItem]:
     folder = store.root() / kind.folder
     if folder.is_symlink():
         return
@@ -150,11 +150,11 @@ def _survey(kind: Kind) -> Iterator[Kept]:
         name = UNFINISHED if store.is_left_behind(path) else kind.name(path)
         used = _used(kind, path)
         if name is not None and used is not None:
-            yield Kept(path, name, _size(path), used)
+            yield StoredItem(path, name, _size(path), used)
 
 
 def _used(kind: Kind, path: Path) -> float | None:
-    """Return when something was made or last used; ``None`` if it is gone."""
+    """Return when an item was made or last used; ``None`` if it is gone."""
     for stamp in (kind.stamp(path), path):
         try:
             return stamp.lstat().st_mtime
@@ -164,7 +164,7 @@ def _used(kind: Kind, path: Path) -> float | None:
 
 
 def _size(path: Path) -> int:
-    """Return the bytes that something takes on disk; a file with several names takes them once."""
+    """Return an item's size on disk; a file with several names counts once."""
     sizes: dict[tuple[int, int], int] = {}
     pending = [path]
     while pending:
@@ -175,5 +175,5 @@ def _size(path: Path) -> int:
             if stat.S_ISDIR(found.st_mode):
                 pending += [Path(each.path) for each in os.scandir(current)]
         except OSError:
-            continue  # removed meanwhile, or not ours to read
+            continue  # removed meanwhile, or not readable
     return sum(sizes.values())

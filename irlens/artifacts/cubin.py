@@ -1,19 +1,26 @@
-"""Reads a cubin's sections into records."""
+"""Reads NVIDIA's machine code files (cubin): the resources that the assembler recorded.
+
+NVIDIA documents the tools and not the format. Section names, attribute codes and bit positions
+were checked against ``cuobjdump -elf``, ``cuobjdump -res-usage`` and ``ptxas -v`` of CUDA 12.8,
+12.9, 13.0, 13.1 and 13.4 for sm_50 to sm_121; the tests repeat that with the tools at hand.
+"""
 
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from enum import IntEnum
 from itertools import chain
 
+import msgspec
+
 from irlens.artifacts import elf
-from irlens.artifacts.cubin.records import Attribute, Code, Cubin, Kernel, Parameter
-from irlens.artifacts.sniff import cubin_arch, cubin_entries
+from irlens.artifacts.identify import cubin_arch, cubin_entries
 from irlens.model.errors import ArtifactError
 
 _OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and up, or CUDA 13)
 
-#: Shared memory that the system keeps for itself at the start of every block's, from sm_90 on.
-#: Such a file says so with a section of this name, and counts these bytes in the kernel's.
+#: Shared memory that the system reserves at the start of every block's, from sm_90 on. Such a file
+#: has a section of this name, and counts these bytes in the kernel's.
 _RESERVED_SECTION = ".nv.shared.reserved.0"
 _RESERVED_BYTES = 1024
 
@@ -21,11 +28,142 @@ _PAIR = struct.Struct("<II")
 _TRIPLE = struct.Struct("<III")
 _PARAM = struct.Struct("<IHHI")
 
+
+class Code(IntEnum):
+    """Known attributes of ``.nv.info``, by cuobjdump's ``EIATTR_`` names."""
+
+    MAX_THREADS = 0x05
+    PARAM_CBANK = 0x0A
+    REQNTID = 0x10
+    FRAME_SIZE = 0x11
+    MIN_STACK_SIZE = 0x12
+    KPARAM_INFO = 0x17
+    CBANK_PARAM_SIZE = 0x19
+    MAXREG_COUNT = 0x1B
+    EXIT_INSTR_OFFSETS = 0x1C
+    S2RCTAID_INSTR_OFFSETS = 0x1D
+    CRS_STACK_SIZE = 0x1E
+    MAX_STACK_SIZE = 0x23
+    COOP_GROUP_INSTR_OFFSETS = 0x28
+    COOP_GROUP_MASK_REGIDS = 0x29
+    REGCOUNT = 0x2F
+    INT_WARP_WIDE_INSTR_OFFSETS = 0x31
+    SW2861232_WAR = 0x35
+    SW_WAR = 0x36
+    CUDA_API_VERSION = 0x37
+    NUM_MBARRIERS = 0x38
+    MBARRIER_INSTR_OFFSETS = 0x39
+    CTA_PER_CLUSTER = 0x3D
+    EXPLICIT_CLUSTER = 0x3E
+    MAX_CLUSTER_RANK = 0x3F
+    RESERVED_SMEM_USED = 0x41
+    UNUSED_LOAD_BYTE_OFFSET = 0x44
+    KPARAM_INFO_V2 = 0x45
+    VRC_CTA_INIT_COUNT = 0x4A
+    NUM_BARRIERS = 0x4C
+    AT_ENTRY_FRAGMENTS = 0x4F
+    SPARSE_MMA_MASK = 0x50
+    TCGEN05_1CTA_USED = 0x51
+    TCGEN05_2CTA_USED = 0x52
+    ANNOTATIONS = 0x55
+    MERCURY_ISA_VERSION = 0x5F
+
+
+class Attribute(msgspec.Struct, frozen=True):
+    """One entry of ``.nv.info``: its code and its raw bytes."""
+
+    code: int
+    value: bytes
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A kernel parameter: its index in the signature, its offset and its size in bytes."""
+
+    ordinal: int
+    offset: int
+    size: int
+
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel of a cubin. ``None`` means that the file does not say.
+
+    Three sizes of per-thread memory are easily mixed up. The *frame* holds what the kernel's own
+    body keeps in memory: spilled registers and arrays that are indexed at run time. The *stack* is
+    the deepest frame of the kernel and its callees; the driver allocates that much *local* memory.
+    ptxas has not filled the separate ``.nv.local`` section since sm_20, so ``LOCAL`` of
+    ``cuobjdump -res-usage`` is 0 where the driver's "local size" is the stack.
+
+    Attributes:
+        name: The symbol, mangled if the source was C++.
+        registers: 32-bit registers per thread.
+        frame_bytes: Frame of the kernel's own body, per thread.
+        stack_bytes: Stack per thread, callees included; 0 where a recursion has no bound.
+        local_section_bytes: Size of the ``.nv.local`` section, per thread.
+        static_shared_bytes: Static shared memory per CTA, reserved bytes excluded.
+        reserved_shared_bytes: Shared memory per CTA that the file reserves for the system. A
+            kernel without shared memory reserves none, and neither does sm_8x, where only the
+            driver adds it.
+        constant_bytes: Size of each of the kernel's own constant banks, by bank number.
+        code_bytes: Machine code with its padding and its callees.
+        barriers: Named barriers per CTA: the highest one used, plus one.
+        mbarriers: Transaction barriers that the compiler counted.
+        required_threads: Threads per CTA in x, y, z that a launch must use (``.reqntid``).
+        max_threads: Maximum threads per CTA in x, y, z (``.maxntid``).
+        max_registers: The assembler's register limit, 255 if there was none.
+        cluster: CTAs per cluster in x, y, z (``.reqnctapercluster``).
+        parameter_bytes: Size of all parameters.
+        parameters: The parameters, in order.
+        toolkit: Version of the CUDA toolkit, "12.8".
+        attributes: Every attribute of the kernel's own section, in the file's order.
+    """
+
+    name: str
+    registers: int | None
+    frame_bytes: int | None
+    stack_bytes: int | None
+    local_section_bytes: int
+    static_shared_bytes: int
+    reserved_shared_bytes: int
+    constant_bytes: dict[int, int]
+    code_bytes: int
+    barriers: int
+    mbarriers: int | None
+    required_threads: tuple[int, int, int] | None
+    max_threads: tuple[int, int, int] | None
+    max_registers: int | None
+    cluster: tuple[int, int, int] | None
+    parameter_bytes: int | None
+    parameters: list[Parameter]
+    toolkit: str | None
+    attributes: list[Attribute]
+
+    @property
+    def local_bytes(self) -> int | None:
+        """Local memory per thread, as the driver and Triton's ``n_spills * 4`` count it."""
+        if self.stack_bytes is None:
+            return None
+        return self.stack_bytes + self.local_section_bytes
+
+
+class Cubin(msgspec.Struct, frozen=True, kw_only=True):
+    """A cubin.
+
+    Attributes:
+        arch: "sm_90", without a feature suffix; ``None`` for an unknown ABI.
+        kernels: In the order of their names.
+        unknown_attributes: Unknown attribute codes, with their counts.
+    """
+
+    arch: str | None
+    kernels: list[Kernel]
+    unknown_attributes: dict[int, int]
+
+
 _KNOWN = frozenset(Code)
 
 
 def read(data: bytes) -> Cubin:
-    """Read what a cubin says of its kernels.
+    """Read the kernels of a cubin.
 
     Raises:
         ArtifactError: Not a cubin, or a broken one.
@@ -73,11 +211,11 @@ def _kernel(
     *,
     old_abi: bool,
 ) -> Kernel:
-    """Put together what the file says of one kernel in several places."""
+    """Return one kernel from the sections and attributes that describe it."""
     text = sections.get(f".text.{name}")
     values = {attribute.code: attribute.value for attribute in attributes}
     shared = _size(sections, f".nv.shared.{name}")
-    # The bytes for the system are part of the kernel's section, if it has one.
+    # The reserved bytes are part of the kernel's section, if it has one.
     reserves = _RESERVED_SECTION in sections and shared >= _RESERVED_BYTES
     reserved = _RESERVED_BYTES if reserves else 0
     barriers = _number(values.get(Code.NUM_BARRIERS))
@@ -109,7 +247,7 @@ def _kernel(
 
 
 def _attributes(content: bytes, section: str) -> Iterator[Attribute]:
-    """Split an ``.nv.info`` section: a format, a code, and a value or the size of one."""
+    """Split an ``.nv.info`` section into entries: a format, a code, and a value or its size."""
     at = 0
     while at < len(content):
         if at + 4 > len(content):
@@ -118,7 +256,7 @@ def _attributes(content: bytes, section: str) -> Iterator[Attribute]:
         value = content[at + 2 : at + 4]
         at += 4
         match layout:
-            case 1:  # EIFMT_NVAL: that it is there says all
+            case 1:  # EIFMT_NVAL: a flag without a value
                 value = b""
             case 2:  # EIFMT_BVAL
                 value = value[:1]
@@ -136,7 +274,7 @@ def _attributes(content: bytes, section: str) -> Iterator[Attribute]:
 
 
 def _by_symbol(attributes: list[Attribute]) -> defaultdict[int, dict[int, int]]:
-    """Sort the attributes that all kernels share a section for: symbol index, then number."""
+    """Return the attributes of the shared section by symbol index and code."""
     found: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for attribute in attributes:
         if len(attribute.value) == _PAIR.size:
@@ -146,7 +284,7 @@ def _by_symbol(attributes: list[Attribute]) -> defaultdict[int, dict[int, int]]:
 
 
 def _parameters(attributes: list[Attribute]) -> Iterator[Parameter]:
-    """Decode the parameters; the second layout came with those beyond 4 KB (CUDA 12.1)."""
+    """Decode the parameters; the second layout came with parameters beyond 4 KB (CUDA 12.1)."""
     for attribute in attributes:
         if len(attribute.value) != _PARAM.size:
             continue
@@ -158,7 +296,7 @@ def _parameters(attributes: list[Attribute]) -> Iterator[Parameter]:
 
 
 def _constant_banks(file: elf.Elf) -> defaultdict[str, dict[int, int]]:
-    """Sizes of the sections ``.nv.constantBANK.KERNEL``, by kernel and bank."""
+    """Return the sizes of the sections ``.nv.constantBANK.KERNEL``, by kernel and bank."""
     found: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for section in file.sections:
         bank, _, kernel = section.name.removeprefix(".nv.constant").partition(".")
@@ -172,7 +310,7 @@ def _size(sections: dict[str, elf.Section], name: str) -> int:
 
 
 def _number(value: bytes | None) -> int | None:
-    """A value of one, two or four bytes."""
+    """Return a value of one, two or four bytes as a number."""
     if value is None or len(value) not in (1, 2, 4):
         return None
     return int.from_bytes(value, "little")

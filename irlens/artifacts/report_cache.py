@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.artifacts import kept, store
+from irlens.artifacts import inventory, store
 from irlens.model.capture import PYTHON_FOLDER, Capture
 from irlens.model.report import Report
 
@@ -25,11 +25,11 @@ def _name(path: Path) -> str | None:
     """Return the key of a file in the reports' folder, ``None`` for an unrelated file."""
     temporary = _TEMPORARY.fullmatch(path.name)
     if temporary is not None:
-        return kept.UNFINISHED if store.is_abandoned(path, int(temporary["pid"])) else None
-    return kept.keyed(path, ".json")
+        return inventory.UNFINISHED if store.is_abandoned(path, int(temporary["pid"])) else None
+    return inventory.key_of(path, ".json")
 
 
-REPORTS = kept.Kind("reports", folder="reports", name=_name)
+REPORTS = inventory.Kind("reports", folder="reports", name=_name)
 
 
 def report_of(capture: Capture, make: Callable[[], Report], *, sass: bool = False) -> Report:

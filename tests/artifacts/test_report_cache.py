@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.artifacts import memo
+from irlens.artifacts import report_cache
 from irlens.model.capture import Capture
 from irlens.report import inspect
 
@@ -28,21 +28,21 @@ def read(folder: Path) -> Capture:
 
 def test_a_report_comes_back_as_it_was_kept(folder: Path) -> None:
     capture = read(folder)
-    report, key = inspect(capture), memo.key(capture, sass=False)
-    assert memo.recall(key) is None
-    memo.remember(key, report)
-    assert memo.recall(memo.key(read(folder), sass=False)) == report
-    assert memo.recall(memo.key(capture, sass=True)) is None
+    report, key = inspect(capture), report_cache.key(capture, sass=False)
+    assert report_cache.recall(key) is None
+    report_cache.remember(key, report)
+    assert report_cache.recall(report_cache.key(read(folder), sass=False)) == report
+    assert report_cache.recall(report_cache.key(capture, sass=True)) is None
 
 
 @pytest.mark.parametrize(
     "changed", ["softmax_kernel.ptx", "softmax_kernel.cubin", "python/softmax.py"]
 )
 def test_one_byte_makes_another_capture(folder: Path, changed: str) -> None:
-    before = memo.key(read(folder), sass=False)
+    before = report_cache.key(read(folder), sass=False)
     content = (folder / changed).read_bytes()
     (folder / changed).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert memo.key(read(folder), sass=False) != before
+    assert report_cache.key(read(folder), sass=False) != before
 
 
 @pytest.mark.parametrize(
@@ -55,39 +55,39 @@ def test_one_byte_makes_another_capture(folder: Path, changed: str) -> None:
 def test_what_is_recorded_of_a_capture_counts(
     folder: Path, name: str, old: bytes, new: bytes
 ) -> None:
-    before = memo.key(read(folder), sass=False)
+    before = report_cache.key(read(folder), sass=False)
     content = (folder / name).read_bytes()
     assert old in content
     (folder / name).write_bytes(content.replace(old, new))
-    assert memo.key(read(folder), sass=False) != before
+    assert report_cache.key(read(folder), sass=False) != before
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"{}", b"\xff"])
 def test_a_damaged_report_is_made_again(folder: Path, content: bytes) -> None:
     capture = read(folder)
-    key = memo.key(capture, sass=False)
-    memo.remember(key, inspect(capture))
+    key = report_cache.key(capture, sass=False)
+    report_cache.remember(key, inspect(capture))
     (kept,) = (folder.parent / "store").rglob("*.json")
     kept.write_bytes(content)
-    assert memo.recall(key) is None
+    assert report_cache.recall(key) is None
 
 
 def test_a_store_that_cannot_be_written_is_no_error(folder: Path) -> None:
     (folder.parent / "store").write_text("a file")
     capture = read(folder)
-    memo.remember(memo.key(capture, sass=False), inspect(capture))
+    report_cache.remember(report_cache.key(capture, sass=False), inspect(capture))
 
 
 def test_the_older_half_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memo, "_MAX_REPORTS", 3)
+    monkeypatch.setattr(report_cache, "_MAX_REPORTS", 3)
     report = inspect(read(folder))
     kept = folder.parent / "store" / "reports"
     for name in "abc":
-        memo.remember(name, report)
+        report_cache.remember(name, report)
         os.utime(kept / f"{name}.json", (0, 0))  # clocks of file systems are coarse
-    memo.remember("d", report)
+    report_cache.remember("d", report)
     assert len(list(kept.iterdir())) == 2
-    assert memo.recall("d") == report
+    assert report_cache.recall("d") == report
 
 
 def test_the_library_takes_the_cache_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from irlens.artifacts import kept, store
-from irlens.artifacts.kept import CAPTURES, Kept, Kind, remove, survey
-from irlens.artifacts.memo import REPORTS
+from irlens.artifacts import inventory, store
+from irlens.artifacts.inventory import CAPTURES, Kind, StoredItem, list_items, remove
+from irlens.artifacts.report_cache import REPORTS
 from irlens.artifacts.tools import DISASSEMBLY
 from irlens.compiler.toolchains.environments import ENVIRONMENTS
 from irlens.model.capture import MANIFEST_NAME
@@ -71,29 +71,29 @@ def unused_for(path: Path, seconds: float) -> None:
 
 
 def all_of(kind: Kind) -> list[Path]:
-    return [each.path for each in survey(kind)]
+    return [each.path for each in list_items(kind)]
 
 
 def test_everything_is_found_and_measured_as_du_does(root: Path) -> None:
-    assert [survey(kind) for kind in KINDS] == [[]] * 5, "nothing is kept yet"
+    assert [list_items(kind) for kind in KINDS] == [[]] * 5, "nothing is kept yet"
     made = make_all(root)
     with (made["captures"] / "000" / "sparse").open("wb") as file:
         file.truncate(10_000_000)
     os.link(made["captures"] / "000" / "f.ptx", made["captures"] / "000" / "twice")
     for kind in KINDS:
-        (found,) = survey(kind)
+        (found,) = list_items(kind)
         assert found.path == made[kind.title]
         du = subprocess.run(
             ["du", "-s", "--block-size=1", found.path], capture_output=True, text=True, check=True
         )
         assert found.bytes == int(du.stdout.split()[0])
-    assert survey(ENVIRONMENTS)[0].name == "Triton 3.6.0 for cpython-311-x86_64-linux-gnu"
+    assert list_items(ENVIRONMENTS)[0].name == "Triton 3.6.0 for cpython-311-x86_64-linux-gnu"
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
 def test_what_is_removed_is_gone_and_nothing_else(kind: Kind, root: Path) -> None:
     made = make_all(root)
-    (found,) = survey(kind)
+    (found,) = list_items(kind)
     assert remove(kind, found)
     assert not made[kind.title].exists()
     assert [each.exists() for each in made.values()].count(True) == 4
@@ -130,10 +130,10 @@ def foreign(root: Path, outside: Path) -> list[Path]:
 
 def test_what_irlens_did_not_write_is_not_seen(root: Path, tmp_path: Path) -> None:
     theirs = foreign(root, tmp_path / "outside")
-    assert [survey(kind) for kind in KINDS] == [[]] * 5
+    assert [list_items(kind) for kind in KINDS] == [[]] * 5
     make_all(root)
     for kind in KINDS:
-        for each in survey(kind):
+        for each in list_items(kind):
             assert remove(kind, each)
     assert [path for path in theirs if not path.exists()] == []
 
@@ -142,10 +142,10 @@ def test_what_irlens_did_not_write_is_not_seen(root: Path, tmp_path: Path) -> No
 def test_a_folder_that_is_a_link_is_left_alone(kind: Kind, root: Path, tmp_path: Path) -> None:
     made = make_all(tmp_path / "elsewhere")
     root.mkdir()
-    assert not kept.is_link(kind)
+    assert not inventory.is_link(kind)
     (root / kind.folder).symlink_to(tmp_path / "elsewhere" / kind.folder)
-    assert kept.is_link(kind)
-    assert survey(kind) == []
+    assert inventory.is_link(kind)
+    assert list_items(kind) == []
     assert all(path.exists() for path in made.values())
 
 
@@ -158,7 +158,7 @@ def test_links_in_what_is_removed_are_not_followed(root: Path, tmp_path: Path) -
         (inside / "folder").symlink_to(theirs)
         (inside / "file").symlink_to(theirs / "file")
     for kind in (CAPTURES, ENVIRONMENTS):
-        (found,) = survey(kind)
+        (found,) = list_items(kind)
         assert remove(kind, found)
     assert (theirs / "file").exists()
 
@@ -167,10 +167,10 @@ def test_what_was_swapped_for_a_link_meanwhile_loses_the_link_alone(
     root: Path, tmp_path: Path
 ) -> None:
     capture = make_capture(root)
-    (found,) = survey(CAPTURES)
+    (found,) = list_items(CAPTURES)
     moved = Path(shutil.move(capture, tmp_path / "moved"))
     capture.symlink_to(moved)
-    remove(CAPTURES, Kept(capture, found.name, found.bytes, capture.lstat().st_mtime))
+    remove(CAPTURES, StoredItem(capture, found.name, found.bytes, capture.lstat().st_mtime))
     assert (moved / "000" / MANIFEST_NAME).exists()
 
 
@@ -186,7 +186,7 @@ def test_the_least_recently_used_comes_first(root: Path) -> None:
 def test_an_environment_was_used_when_its_mark_says_so(root: Path) -> None:
     path = make_environment(root)
     unused_for(path / "complete", 1_000_000)
-    (found,) = survey(ENVIRONMENTS)
+    (found,) = list_items(ENVIRONMENTS)
     assert time.time() - found.used == pytest.approx(1_000_000, abs=100)
 
 
@@ -194,7 +194,7 @@ def test_an_environment_was_used_when_its_mark_says_so(root: Path) -> None:
 def test_what_is_used_after_it_was_found_stays(kind: Kind, root: Path) -> None:
     path = make_all(root)[kind.title]
     unused_for(kind.stamp(path), 1000)
-    (found,) = survey(kind)
+    (found,) = list_items(kind)
     store.touch(kind.stamp(path))
     assert not remove(kind, found)
     assert path.exists()
@@ -240,15 +240,15 @@ def test_what_another_irlens_uses_stays_until_it_ends(
     kind: Kind, users: Callable[[Path], "subprocess.Popen[str]"], root: Path
 ) -> None:
     path = make_all(root)[kind.title]
-    (found,) = survey(kind)
+    (found,) = list_items(kind)
     one, two = users(path), users(path)
     for process in (one, two):
-        assert kept.is_used(kind, found)
+        assert inventory.is_used(kind, found)
         assert not remove(kind, found)
         assert path.exists()
         process.kill()
         process.communicate()
-    assert not kept.is_used(kind, found)
+    assert not inventory.is_used(kind, found)
     assert remove(kind, found)
     assert not path.exists()
 
@@ -257,15 +257,15 @@ def test_a_lock_that_cannot_be_opened_counts_as_held(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_capture(root)
-    (found,) = survey(CAPTURES)
+    (found,) = list_items(CAPTURES)
 
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", refuse)
-        assert kept.is_used(CAPTURES, found)
-    assert not kept.is_used(CAPTURES, found)
+        assert inventory.is_used(CAPTURES, found)
+    assert not inventory.is_used(CAPTURES, found)
 
 
 def test_what_a_killed_process_left_behind_is_found_when_it_is_old(root: Path) -> None:
@@ -280,16 +280,16 @@ def test_what_a_killed_process_left_behind_is_found_when_it_is_old(root: Path) -
     for kind, path in left.items():
         path.parent.mkdir(parents=True)
         path.mkdir() if path.name.startswith(".irlens") else path.touch()
-        assert survey(kind) == [], "it may still be at work"
+        assert list_items(kind) == [], "it may still be at work"
         unused_for(path, store.STALE_AFTER + 60)
-        (found,) = survey(kind)
-        assert (found.path, found.name) == (path, kept.UNFINISHED)
+        (found,) = list_items(kind)
+        assert (found.path, found.name) == (path, inventory.UNFINISHED)
         assert remove(kind, found)
         assert not path.exists()
     mine = root / "captures" / f".irlens-tmp-{os.getpid()}-0123abcd"
     mine.mkdir()
     unused_for(mine, store.STALE_AFTER + 60)
-    assert survey(CAPTURES) == [], "its process runs"
+    assert list_items(CAPTURES) == [], "its process runs"
 
 
 def test_what_may_not_be_removed_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,11 +301,11 @@ def test_what_may_not_be_removed_is_told(root: Path, monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patch:
         patch.setattr(Path, "iterdir", refuse)
         with pytest.raises(ArtifactError, match=r"cannot read .*reports: Permission denied"):
-            survey(REPORTS)
+            list_items(REPORTS)
     monkeypatch.setattr(Path, "unlink", refuse)
     monkeypatch.setattr(Path, "rename", refuse)
     for kind in (REPORTS, CAPTURES):
-        (found,) = survey(kind)
+        (found,) = list_items(kind)
         with pytest.raises(ArtifactError, match=r"cannot remove .*: Permission denied"):
             remove(kind, found)
         assert made[kind.title].exists()
@@ -313,7 +313,7 @@ def test_what_may_not_be_removed_is_told(root: Path, monkeypatch: pytest.MonkeyP
 
 def test_what_is_removed_only_in_part_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_capture(root)
-    (found,) = survey(CAPTURES)
+    (found,) = list_items(CAPTURES)
     monkeypatch.setattr(shutil, "rmtree", lambda path, ignore_errors: None)
     with pytest.raises(ArtifactError, match="cannot remove all of"):
         remove(CAPTURES, found)
