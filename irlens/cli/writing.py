@@ -11,6 +11,7 @@ import click
 
 from irlens import render as formats
 from irlens.cli import output
+from irlens.cli.options import KernelOptions
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
 from irlens.render import Detail, Kind, Options, check_format, format_names, render
@@ -40,6 +41,10 @@ class WritingOptions(TypedDict):
     summary: bool
     pager: bool
     source_root: Path
+
+
+class ReportOptions(KernelOptions, WritingOptions):
+    """Parameters of a command with ``kernel_options`` and ``writing_options``."""
 
 
 def writing_options(kind: Kind) -> Callable[[F], F]:

@@ -43,49 +43,13 @@ _UNITS = {"day": _SECONDS["d"], "hour": _SECONDS["h"]}
 _ITEMIZED = "environments"
 
 
-class _Item(msgspec.Struct, frozen=True):
-    """An item of the cache; ``last_used`` is UTC, ISO 8601."""
-
-    name: str
-    bytes: int
-    last_used: str
-
-
-class _KindUsage(msgspec.Struct, frozen=True):
-    """A kind with all of its items; bytes on disk."""
-
-    kind: str
-    number: int
-    bytes: int
-    entries: list[_Item]
-
-
-class _CacheUsage(msgspec.Struct, frozen=True):
-    """The content of the cache."""
-
-    root: str
-    number: int
-    bytes: int
-    kinds: list[_KindUsage]
-
-
-class _KindRemoval(msgspec.Struct, frozen=True):
+class _Removal(msgspec.Struct, frozen=True):
     """The removed items of a kind, with their bytes on disk, and the number in use."""
 
     kind: str
     removed: int
     bytes: int
     in_use: int
-
-
-class _Removal(msgspec.Struct, frozen=True):
-    """The items that were removed, or would be."""
-
-    root: str
-    dry_run: bool
-    removed: int
-    bytes: int
-    kinds: list[_KindRemoval]
 
 
 class _KindOptions(TypedDict):
@@ -128,10 +92,10 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
     everything = [item for _, items in usage for item in items]
     if form == "json":
         kinds = [
-            _KindUsage(kind.title, len(items), _bytes(items), [_item(each) for each in items])
+            {"kind": kind.title, **_size(items), "entries": [_item(each) for each in items]}
             for kind, items in usage
         ]
-        write_json(_CacheUsage(str(store.root()), len(everything), _bytes(everything), kinds))
+        write_json({"root": str(store.root()), **_size(everything), "kinds": kinds})
     else:
         output.write(_usage_table(usage), None, paged=True)
     return Exit.OK
@@ -163,17 +127,15 @@ def clean(age: int, dry_run: bool, form: ListFormat, **options: Unpack[_KindOpti
         for kind in _kinds()
         if not named or kind.title in named
     ]
-    removal = _Removal(
-        root=str(store.root()),
-        dry_run=dry_run,
-        removed=sum(each.removed for each in removals),
-        bytes=sum(each.bytes for each in removals),
-        kinds=removals,
-    )
     if form == "json":
-        write_json(removal)
+        total = {
+            "removed": sum(each.removed for each in removals),
+            "bytes": sum(each.bytes for each in removals),
+        }
+        root = str(store.root())
+        write_json({"root": root, "dry_run": dry_run, **total, "kinds": removals})
     else:
-        output.write(_removal_table(removal), None)
+        output.write(_removal_table(removals, dry_run=dry_run), None)
     return Exit.OK
 
 
@@ -192,7 +154,7 @@ def _kinds() -> "Sequence[Kind]":
     return kinds
 
 
-def _remove(kind: "Kind", before: float | None, *, dry_run: bool) -> _KindRemoval:
+def _remove(kind: "Kind", before: float | None, *, dry_run: bool) -> _Removal:
     """Remove the items of a kind that were last used before a time."""
     from irlens.artifacts import inventory
 
@@ -204,7 +166,7 @@ def _remove(kind: "Kind", before: float | None, *, dry_run: bool) -> _KindRemova
             in_use += 1
         elif dry_run or inventory.remove(kind, item):
             removed.append(item)
-    return _KindRemoval(kind.title, len(removed), _bytes(removed), in_use)
+    return _Removal(kind.title, len(removed), _bytes(removed), in_use)
 
 
 def _usage_table(usage: "Sequence[tuple[Kind, Sequence[StoredItem]]]") -> str:
@@ -227,15 +189,15 @@ def _row(title: str, number: str, items: "Sequence[StoredItem]", now: float) -> 
     return title, number, rounded_size(_bytes(items)), unused
 
 
-def _removal_table(removal: _Removal) -> str:
+def _removal_table(removals: Sequence[_Removal], *, dry_run: bool) -> str:
     rows = [
         (each.kind, count(each.removed), rounded_size(each.bytes), count(each.in_use))
-        for each in removal.kinds
+        for each in removals
         if each.removed or each.in_use
     ]
     if not rows:
         return "nothing to remove\n"
-    header = ("", "to remove" if removal.dry_run else "removed", "on disk", "kept: in use")
+    header = ("", "to remove" if dry_run else "removed", "on disk", "kept: in use")
     return table(header, rows, right={1, 2, 3})
 
 
@@ -247,9 +209,14 @@ def _duration(seconds: float) -> str:
     return "less than 2 hours"
 
 
-def _item(item: "StoredItem") -> _Item:
-    used = datetime.fromtimestamp(int(item.used), UTC)
-    return _Item(item.name, item.bytes, used.isoformat().replace("+00:00", "Z"))
+def _item(item: "StoredItem") -> dict[str, str | int]:
+    """Return an item for JSON; times are UTC, ISO 8601."""
+    used = datetime.fromtimestamp(int(item.used), UTC).isoformat().replace("+00:00", "Z")
+    return {"name": item.name, "bytes": item.bytes, "last_used": used}
+
+
+def _size(items: "Sequence[StoredItem]") -> dict[str, int]:
+    return {"number": len(items), "bytes": _bytes(items)}
 
 
 def _bytes(items: "Sequence[StoredItem]") -> int:

@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from irlens.cli import Exit, output
-from irlens.cli.options import KernelOptions, complete_kernels, kernel_options, selected
-from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.cli.options import complete_kernels, kernel_options, selected
+from irlens.cli.writing import ReportOptions, write, writing_options
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.session.subject import Configurations, is_compiled
 
@@ -53,10 +53,6 @@ irlens check ~/.triton/cache --format markdown
 """
 
 
-class _Options(KernelOptions, WritingOptions):
-    """Options shared with other commands."""
-
-
 @click.command(help=_HELP, short_help="Fail on regressions and broken budgets.")
 @click.argument("kernels", metavar="[KERNEL]...", nargs=-1, shell_complete=complete_kernels)
 @kernel_options
@@ -75,7 +71,7 @@ def command(
     update: bool,
     file: Path | None,
     strict: bool,
-    **options: Unpack[_Options],
+    **options: Unpack[ReportOptions],
 ) -> Exit:
     """Check the kernels of the command line or the project."""
     from irlens.check import check

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from irlens.cli import Exit, output
-from irlens.cli.options import KernelOptions, complete_kernels, kernel_options, selected
-from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
+from irlens.cli.options import complete_kernels, kernel_options, selected
+from irlens.cli.writing import ReportOptions, shows_code, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.render import check_format
 from irlens.session.subject import Configurations, is_compiled
@@ -48,10 +48,6 @@ _PAGE_STAGES = "ttir,ttgir,llir,ptx,amdgcn"
 _PAGE_STAGES_WITH_PRESSURE = f"{_PAGE_STAGES},sass"
 
 
-class _Options(KernelOptions, WritingOptions):
-    """Options shared with other commands."""
-
-
 @click.command(help=_HELP, short_help="Show what changed between two captures.")
 @click.argument("before", shell_complete=complete_kernels)
 @click.argument("after", required=False, shell_complete=complete_kernels)
@@ -76,7 +72,7 @@ def command(
     stage: str | None,
     side_by_side: bool,
     context: int,
-    **options: Unpack[_Options],
+    **options: Unpack[ReportOptions],
 ) -> Exit:
     """Compare two sides, or several with the first."""
     from irlens.session.reports import Session

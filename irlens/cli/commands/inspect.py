@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from irlens.cli import Exit, output
-from irlens.cli.options import KernelOptions, complete_kernels, kernel_options, selected
-from irlens.cli.writing import WritingOptions, shows_code, write, writing_options
+from irlens.cli.options import complete_kernels, kernel_options, selected
+from irlens.cli.writing import ReportOptions, shows_code, write, writing_options
 from irlens.render import DETAILS, Detail
 
 if TYPE_CHECKING:  # running the command loads them
@@ -49,10 +49,6 @@ _DETAIL_HELP: dict[Detail, str] = {
 }
 
 
-class _Options(KernelOptions, WritingOptions):
-    """Options shared with other commands."""
-
-
 @click.command(help=_HELP, short_help="Show what the compiler made of a kernel.")
 @click.argument("kernel", shell_complete=complete_kernels)
 @kernel_options
@@ -88,7 +84,7 @@ def command(
     details: tuple[Detail, ...],
     everything: bool,
     watch: bool,
-    **options: Unpack[_Options],
+    **options: Unpack[ReportOptions],
 ) -> Exit:
     """Inspect one kernel, in one or several configurations."""
     if stage is None:
@@ -132,7 +128,7 @@ def _show_stage(
     name: str,
     interleave: bool,
     annotate: bool,
-    options: _Options,
+    options: ReportOptions,
     before: "Sequence[Capture]",
     captures: "Sequence[Capture]",
 ) -> "CodeComparisons | None":
@@ -158,7 +154,7 @@ def _show_stage(
 
 
 def _show_line(
-    place: str, options: _Options, _: "Sequence[Capture]", captures: "Sequence[Capture]"
+    place: str, options: ReportOptions, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> None:
     from irlens.cli.source import line_report
 
@@ -170,7 +166,7 @@ def _show_line(
 def _show_reports(
     inspected: "Sequence[tuple[Capture | None, Report]]",
     details: frozenset[Detail],
-    options: _Options,
+    options: ReportOptions,
 ) -> None:
     listings = _listings(inspected) if shows_code("reports", options) else []
     reports = [report for _, report in inspected]
@@ -192,7 +188,7 @@ def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Lis
 
 
 def _refuse_report_options(
-    stage: str | None, place: str | None, details: Sequence[str], options: _Options
+    stage: str | None, place: str | None, details: Sequence[str], options: ReportOptions
 ) -> None:
     """Raise ``UsageError`` for options that have no effect on plain text."""
     option = "--stage" if stage is not None else "--line"

@@ -41,10 +41,6 @@ new MutationObserver((_, observer) => {
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-class _Options(KernelOptions):
-    """Options shared with other commands."""
-
-
 @click.command(help=_HELP, short_help="Browse a kernel interactively.")
 @click.argument("kernel", required=False, shell_complete=complete_kernels)
 @kernel_options
@@ -73,7 +69,7 @@ def command(
     serve: bool,
     host: str,
     port: int,
-    **options: Unpack[_Options],
+    **options: Unpack[KernelOptions],
 ) -> Exit:
     """Open the terminal user interface."""
     if keys:
