@@ -1,0 +1,92 @@
+"""The path from a subject to reports, which the command line, the TUI and the library share."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import irlens
+from irlens.compiler import Request
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, IrlensError
+from irlens.session.interactive import open_session
+from irlens.session.reports import Session
+from irlens.session.subject import Configurations, is_compiled
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+CAPTURE = SAMPLES / "captures" / "softmax-h100"
+
+
+class Notes:
+    """Collects the messages of a session."""
+
+    def __init__(self) -> None:
+        self.lasting: list[str] = []
+        self.transient: list[str] = []
+
+    def __call__(self, message: str, *, transient: bool = False) -> None:
+        (self.transient if transient else self.lasting).append(message)
+
+
+def test_every_interface_returns_the_same_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    (capture,) = irlens.load(CAPTURE)
+    report = irlens.inspect(capture)
+    monkeypatch.setattr("irlens.report.inspect", None)  # the others take the remembered report
+    assert Session().reports(str(CAPTURE), Configurations()) == [report]
+    interactive = open_session(str(CAPTURE), Configurations(), Session())
+    key = interactive.single()
+    assert key is not None
+    assert interactive.report(key) == report
+
+
+def test_a_broken_capture_is_reported_and_skipped(tmp_path: Path) -> None:
+    notes = Notes()
+    for name in ("intact", "broken"):
+        shutil.copytree(CAPTURE, tmp_path / name)
+    (tmp_path / "broken" / "softmax_kernel.cubin").write_bytes(b"no ELF")
+    reports = Session(notes).reports(str(tmp_path), Configurations())
+    assert [report.kernel for report in reports] == ["softmax_kernel"]
+    (note,) = notes.lasting
+    assert note.startswith(f"skipped {tmp_path / 'broken'}: ")
+    with pytest.raises(ArtifactError, match="broken: ") as caught:
+        Session().reports(str(tmp_path / "broken"), Configurations())
+    assert str(tmp_path / "broken") in caught.value.message
+
+
+def test_requests_are_every_combination_and_the_default_target_is_announced_once() -> None:
+    notes = Notes()
+    session = Session(notes)
+    configurations = Configurations(
+        settings=(("num_stages", ("2", "4")), ("BLOCK_SIZE", ("64", "128"))), run=False
+    )
+    for _ in range(2):
+        requests = list(session.requests("softmax", configurations))
+    assert [request.settings for request in requests] == [
+        {"num_stages": stages, "BLOCK_SIZE": size} for stages in (2, 4) for size in (64, 128)
+    ]
+    assert notes.lasting in ([], ["no GPU present and no --target: compiling for h100"])
+
+
+def test_a_session_compiles_what_the_store_lacks() -> None:
+    notes, compiled = Notes(), list[Request]()
+
+    def compile_(request: Request) -> list[Capture]:
+        compiled.append(request)
+        return list(irlens.load(CAPTURE))
+
+    configurations = Configurations(targets=("h100",), settings=(("num_stages", ("23",)),))
+    captures = Session(notes, compile_).captures("softmax", configurations)
+    assert [capture.kernel for capture in captures] == ["softmax_kernel"]
+    assert [request.settings for request in compiled] == [{"num_stages": 23}]
+    assert notes.transient == ["compiling softmax for h100 ..."]
+    assert notes.lasting == []
+
+
+def test_options_do_not_apply_to_compiled_subjects() -> None:
+    report = SAMPLES / "reports" / "softmax-h100.json"
+    for subject in (CAPTURE, report):
+        assert is_compiled(str(subject))
+        with pytest.raises(IrlensError, match="already compiled"):
+            Session().reports(str(subject), Configurations(targets=("h100",)))
+    with pytest.raises(IrlensError, match="saved report, which holds no code"):
+        Session().captures(str(report), Configurations())
