@@ -65,7 +65,7 @@ def findings_page() -> str:
     lines = ["# Findings", "", "`irlens explain CODE` prints the same in a terminal.", ""]
     lines += ["| code | name | severity | finding |", "|---|---|---|---|"]
     documents = []
-    for rule in rules.checks():
+    for rule in rules.all_rules():
         anchor = re.sub(r"[^\w-]+", "-", f"{rule.CODE} {rule.NAME} {rule.SEVERITY}".lower())
         summary = rules.summary(rule)
         lines.append(f"| [{rule.CODE}](#{anchor}) | {rule.NAME} | {rule.SEVERITY} | {summary} |")

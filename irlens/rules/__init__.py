@@ -1,11 +1,12 @@
 """Findings: one file each, with its code, its documentation and its logic.
 
-A check is a module of this folder, without a leading underscore, that has
+A rule is a module of this package, without a leading underscore, that has
 
 * ``CODE`` ("IRL" and three digits), ``NAME`` and ``SEVERITY``,
 * a docstring in Markdown: one line that says what is found, then what it means, an example and
   what to do; ``irlens explain`` prints it, and
-* ``find(facts)``: the function that looks for it, and stays silent where a fact is missing.
+* ``find(facts)``, which yields a ``Match`` for each place it applies to, and none where it lacks
+  a fact.
 
 The first digit of a code is the family: 1 resources and occupancy, 2 software pipelining,
 3 memory accesses, 4 computation, 5 launch.
@@ -18,80 +19,92 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Protocol, cast
 
+import msgspec
+
 from irlens.analyze.facts import Facts
-from irlens.model.errors import UnknownNameError
 from irlens.model.report import SEVERITIES, Finding, Severity
 from irlens.model.rule import Rule
+from irlens.model.source import SourceLocation
 
 
-class Check(Protocol):
-    """What a module in this folder offers."""
+class Match(msgspec.Struct, frozen=True, kw_only=True):
+    """A place that a rule applies to: a ``Finding`` without the rule's code and severity."""
+
+    message: str
+    hint: str
+    stage: str | None = None
+    line: int | None = None
+    source: SourceLocation | None = None
+
+
+class RuleModule(Protocol):
+    """The interface of a module in this package."""
 
     __name__: str
     CODE: str
     NAME: str
     SEVERITY: Severity
 
-    def find(self, facts: Facts) -> Iterator[Finding]:
-        """Yield what is found."""
+    def find(self, facts: Facts) -> Iterator[Match]:
+        """Yield the places that the rule applies to."""
 
 
 @cache
-def checks() -> tuple[Check, ...]:
-    """Return every check, by code."""
-    names = [found.name for found in pkgutil.iter_modules(__path__) if found.name[0] != "_"]
-    modules = [cast(Check, importlib.import_module(f"{__name__}.{name}")) for name in names]
-    return tuple(sorted(modules, key=lambda check: check.CODE))
+def all_rules() -> tuple[RuleModule, ...]:
+    """Return every rule, by code."""
+    names = [module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_"]
+    modules = [cast(RuleModule, importlib.import_module(f"{__name__}.{name}")) for name in names]
+    return tuple(sorted(modules, key=lambda rule: rule.CODE))
 
 
 def run(facts: Facts) -> list[Finding]:
-    """Return what all checks find: the most severe first, then by code and place.
+    """Return the findings of all rules: the most severe first, then by code and place.
 
-    What the copies of one loop have in common, where the compiler made several of it, is said
-    once, of the first.
+    Where the compiler made several copies of a loop, equal findings are reported once, for the
+    first copy.
     """
-    ranked = sorted((found for check in checks() for found in check.find(facts)), key=_rank)
+    ranked = sorted((each for rule in all_rules() for each in _findings(rule, facts)), key=_rank)
     first: dict[tuple[object, ...], Finding] = {}
-    for found in ranked:
-        first.setdefault((found.code, found.message, found.hint, found.source), found)
+    for finding in ranked:
+        first.setdefault((finding.code, finding.message, finding.hint, finding.source), finding)
     return list(first.values())
 
 
-def find_check(name: str) -> Check:
-    """Return the check of a code ("IRL201") or name, in any case.
-
-    Raises:
-        UnknownNameError: There is none.
-    """
-    for check in checks():
-        if name.lower() in (check.CODE.lower(), check.NAME):
-            return check
-    known = [known for check in checks() for known in (check.CODE, check.NAME)]
-    raise UnknownNameError("finding", name, known)
+def summary(rule: RuleModule) -> str:
+    """Return the first line of a rule's documentation: what it finds, in one sentence."""
+    return (inspect.getdoc(rule) or "").partition("\n")[0]
 
 
-def summary(check: Check) -> str:
-    """Return the first line of a check's documentation: what is found, in one sentence."""
-    return (inspect.getdoc(check) or "").partition("\n")[0]
-
-
-def documentation(check: Check) -> str:
-    """Return a check's documentation: Markdown, its title first, ending in a newline."""
-    return f"# {check.CODE} {check.NAME} ({check.SEVERITY})\n\n{inspect.getdoc(check)}\n"
+def documentation(rule: RuleModule) -> str:
+    """Return a rule's documentation: Markdown, its title first, ending in a newline."""
+    return f"# {rule.CODE} {rule.NAME} ({rule.SEVERITY})\n\n{inspect.getdoc(rule)}\n"
 
 
 def find_rule(code: str) -> Rule | None:
-    """Return what the findings of a code mean; ``None`` where no check has it."""
-    for check in checks():
-        if code == check.CODE:
+    """Return the record of the rule with a code; ``None`` if there is none."""
+    for rule in all_rules():
+        if code == rule.CODE:
             return Rule(
                 code=code,
-                name=check.NAME,
-                severity=check.SEVERITY,
-                summary=summary(check),
-                documentation=documentation(check),
+                name=rule.NAME,
+                severity=rule.SEVERITY,
+                summary=summary(rule),
+                documentation=documentation(rule),
             )
     return None
+
+
+def _findings(rule: RuleModule, facts: Facts) -> Iterator[Finding]:
+    for match in rule.find(facts):
+        yield Finding(
+            code=rule.CODE,
+            severity=rule.SEVERITY,
+            message=match.message,
+            hint=match.hint,
+            stage=match.stage,
+            line=match.line,
+            source=match.source,
+        )
 
 
 def _rank(finding: Finding) -> tuple[int, str, str, int, str, int, str]:

@@ -37,7 +37,8 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.layouts import blocked
 from irlens.isa.mlir.types import Shaped, element_bits, read_shaped
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL303"
 NAME = "bank-conflict"
@@ -46,7 +47,7 @@ SEVERITY: Severity = "warning"
 _TOLERATED = 4
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each line whose accesses to shared memory take several passes."""
     if facts.ttgir is None or facts.ptx is None:
         return
@@ -58,9 +59,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             continue
         reported.add(source)
         verb = "reads" if operation.name == "ttg.local_load" else "writes"
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=(
                 f"{source} {verb} shared memory with {passes:.0f}-way bank conflicts: a warp's"
                 f" request takes {passes:.0f} passes instead of one"

@@ -21,7 +21,8 @@ A matmul of fp16 tiles, 128 x 256 with 64 along K, and `num_stages=5` keeps four
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Refusal, Severity
+from irlens.model.report import Refusal, Severity
+from irlens.rules import Match
 
 CODE = "IRL101"
 NAME = "cannot-launch"
@@ -35,19 +36,14 @@ _REMEDY = {
 }
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield one finding for each limit that is exceeded."""
     if facts.gpu is None or facts.occupancy is None:
         return
     for refusal in facts.occupancy.refusals:
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=_message(refusal, facts),
             hint=_REMEDY.get(refusal.resource, "ask for less"),
-            stage=None,
-            line=None,
-            source=None,
         )
 
 

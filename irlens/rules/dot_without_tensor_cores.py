@@ -29,7 +29,8 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.layouts import layout_of
 from irlens.isa.mlir.types import Shaped, read_shaped
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL401"
 NAME = "dot-without-tensor-cores"
@@ -38,7 +39,7 @@ SEVERITY: Severity = "warning"
 _FALLBACK = "#ttg.blocked<"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each dot whose result has the layout of the fallback."""
     if facts.ttgir is None or facts.ttir is None:
         return
@@ -54,9 +55,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         if len(operands) < 2 or operands[0] is None or operands[1] is None:
             continue
         source = user_line(dot)
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=(
                 f"the dot at {source} of {_written(operands[0])} by {_written(operands[1])} does"
                 f" not use {facts.words.tensor_core}s"

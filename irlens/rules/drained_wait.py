@@ -28,15 +28,16 @@ Ask for one stage more, where shared memory allows it.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
 from irlens.model.text import plural
+from irlens.rules import Match
 
 CODE = "IRL202"
 NAME = "drained-wait"
 SEVERITY: Severity = "warning"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each pipelined loop whose wait leaves no copy in flight."""
     for pipeline in facts.pipelines:
         # Tensor-core groups (wgmma) are no copies: a wait for all of them may be the result's.
@@ -46,9 +47,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         stages = pipeline.achieved_stages
         if stages is None:
             continue
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=(
                 f"the loop at {pipeline.place} waits for all"
                 f" {_groups(pipeline.outstanding_at_wait)}:"

@@ -49,7 +49,8 @@ from irlens.analyze.ttgir_refusals import (
     UNKNOWN,
 )
 from irlens.model.memory import LoopLoad
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL203"
 NAME = "load-not-pipelined"
@@ -71,7 +72,7 @@ _HINTS = {
 _ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each load that stays in a loop of which stages were asked."""
     if facts.ttir is None or facts.ttgir is None:
         return
@@ -93,9 +94,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         if (str(load.source), reason) in reported:
             continue
         reported.add((str(load.source), reason))
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=(
                 f"the load at {load.source} is not pipelined, in a loop of {stages} stages:"
                 f" {reason}"

@@ -40,7 +40,8 @@ from irlens.analyze.addresses import Access, accesses, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.ptx_accesses import access_widths
 from irlens.isa.mlir import Module
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL301"
 NAME = "narrow-access"
@@ -72,7 +73,7 @@ class _Narrow(msgspec.Struct):
     mask: list[str]
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access that known multiples of 16 would widen."""
     if facts.ttir is None or facts.ptx is None or not facts.threads:
         return
@@ -117,16 +118,14 @@ def _find_blockers(module: Module, known: dict[str, int], narrow: dict[int, _Nar
                     break
 
 
-def _finding(facts: Facts, found: _Narrow) -> Finding:
+def _finding(facts: Facts, found: _Narrow) -> Match:
     blockers = [
         f"{_with_value(facts, name)} ({part})"
         for part, names in (("address", found.address), ("mask", found.mask))
         for name in names
     ]
     many = "are not known to be multiples" if len(blockers) > 1 else "is not known to be a multiple"
-    return Finding(
-        code=CODE,
-        severity=SEVERITY,
+    return Match(
         message=(
             f"the {found.access.direction} at {found.access.source} moves"
             f" {found.access.width(found.elements)} B per thread at a time and could move"

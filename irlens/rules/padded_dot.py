@@ -30,15 +30,16 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.layouts import fields, layout_of
 from irlens.isa.mlir.types import read_shaped
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
 from irlens.model.text import percent
+from irlens.rules import Match
 
 CODE = "IRL402"
 NAME = "padded-dot"
 SEVERITY: Severity = "warning"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each dot that is shorter or narrower than its instruction."""
     if facts.ttgir is None:
         return
@@ -53,9 +54,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             continue
         reported.add(dot.location)
         source = user_line(dot)
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=(
                 f"the dot at {source} is {m} x {n} and the {facts.words.tensor_core}'s instruction"
                 f" {rows} x {columns}: {percent(1 - used / (rows * columns))} of it is padding"

@@ -28,21 +28,20 @@ achieved is enough, ask for that one: it may be had with less shared memory.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL201"
 NAME = "pipeline-shallower"
 SEVERITY: Severity = "warning"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each loop whose copies run less far ahead than was asked for."""
     for pipeline in facts.pipelines:
         if pipeline.verdict != "shallower":
             continue
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=(
                 f"the loop at {pipeline.place} asked for {pipeline.requested_stages} stages and got"
                 f" {pipeline.achieved_stages}"

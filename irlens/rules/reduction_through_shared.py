@@ -28,8 +28,9 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.layouts import blocked
 from irlens.isa.mlir.types import element_bits, read_shaped
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
 from irlens.model.text import plural
+from irlens.rules import Match
 
 CODE = "IRL403"
 NAME = "reduction-through-shared"
@@ -38,7 +39,7 @@ SEVERITY: Severity = "note"
 _WIDEST_ACCESS = 16
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each line with a reduction that one warp could do."""
     if facts.ttgir is None:
         return
@@ -52,9 +53,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         if _is_exchange(reduce, elements):
             continue
         reported.add(source)
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=(
                 f"the reduction of {elements} elements at {source} goes through"
                 f" {words.shared_memory}: they are spread over {plural(warps, words.warp)}, and one"

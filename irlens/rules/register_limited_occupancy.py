@@ -28,8 +28,9 @@ and 3.7 make of one kernel (triton-lang/triton issue 11127).
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, NextStep, Severity
+from irlens.model.report import NextStep, Severity
 from irlens.model.text import percent
+from irlens.rules import Match
 
 CODE = "IRL102"
 NAME = "register-limited-occupancy"
@@ -39,7 +40,7 @@ _WORTHWHILE = 1.25
 _TAKES_ALL = "a warp-specialized kernel is compiled for all registers of an SM"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where fewer registers alone would raise the occupancy."""
     occupancy = facts.occupancy
     if occupancy is None or not occupancy.launchable or facts.gpu is None:
@@ -51,9 +52,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     if registers is None:
         return
     words = facts.words
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=(
             f"{registers} registers per {words.thread} limit occupancy to"
             f" {percent(occupancy.theoretical)}, {words.ctas(occupancy.blocks_per_sm)}"
@@ -63,9 +62,6 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"{-step.change} fewer admit {words.ctas(step.blocks_per_sm)}"
             f" ({percent(step.theoretical)}): {_remedy(facts, registers, step)}"
         ),
-        stage=None,
-        line=None,
-        source=None,
     )
 
 

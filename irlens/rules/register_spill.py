@@ -25,26 +25,22 @@ the 255 that there are.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL105"
 NAME = "register-spill"
 SEVERITY: Severity = "warning"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where registers were spilled for certain."""
     spilled = _spilled(facts)
     if spilled is None:
         return
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=f"{spilled} spilled to memory",
         hint="raise num_warps, or make the tile smaller",
-        stage=None,
-        line=None,
-        source=None,
     )
 
 

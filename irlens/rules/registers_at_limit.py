@@ -24,14 +24,15 @@ else.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL104"
 NAME = "registers-at-limit"
 SEVERITY: Severity = "note"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where the registers equal the lowest of the limits that are known."""
     registers = facts.resources.registers
     if registers is None or facts.gpu is None:
@@ -39,14 +40,9 @@ def find(facts: Facts) -> Iterator[Finding]:
     limit, whose = min(_limits(facts))
     if registers < limit or (_moves_registers(facts) and facts.resources.local_bytes == 0):
         return
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=f"{registers} registers per {facts.words.thread}: all that {whose}",
         hint="raise num_warps or make the tile smaller, so that nothing is spilled",
-        stage=None,
-        line=None,
-        source=None,
     )
 
 

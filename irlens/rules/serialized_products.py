@@ -40,24 +40,23 @@ from collections.abc import Iterable, Iterator
 from irlens.analyze.facts import Facts
 from irlens.isa.ptx import Function, Instruction
 from irlens.isa.ptx.registers import access
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
 from irlens.model.source import user_frame
+from irlens.rules import Match
 
 CODE = "IRL404"
 NAME = "serialized-products"
 SEVERITY: Severity = "warning"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield one finding for a kernel whose products ptxas serialized, at the first of them."""
     if facts.ptx is None or not facts.serialized:
         return
     products = [i for i in facts.ptx.instructions if i.name.startswith("wgmma.mma_async")]
     source = user_frame(products[0].locations)
     place = source or f"ptx:{products[0].line}"
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=(
             f"ptxas serialized the matrix products (wgmma), at {place} first: each is waited for"
             " before the next is issued"

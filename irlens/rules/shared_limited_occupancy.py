@@ -23,8 +23,9 @@ and reserves 1,024 for each. At 76,800 bytes it would fit three times.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
 from irlens.model.text import percent
+from irlens.rules import Match
 
 CODE = "IRL103"
 NAME = "shared-limited-occupancy"
@@ -33,7 +34,7 @@ SEVERITY: Severity = "note"
 _WORTHWHILE = 1.25
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where less shared memory alone would raise the occupancy."""
     occupancy, resources = facts.occupancy, facts.resources
     if occupancy is None or not occupancy.launchable or facts.gpu is None:
@@ -45,9 +46,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     words = facts.words
     used = resources.shared_dynamic_bytes + (resources.shared_static_bytes or 0)
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=(
             f"{used:,} B of {words.shared_memory} per {words.cta} limit occupancy to"
             f" {percent(occupancy.theoretical)}, {words.ctas(occupancy.blocks_per_sm)}"
@@ -57,7 +56,4 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"{-step.change:,} B less admit {words.ctas(step.blocks_per_sm)}"
             f" ({percent(step.theoretical)}): use fewer stages or smaller tiles"
         ),
-        stage=None,
-        line=None,
-        source=None,
     )

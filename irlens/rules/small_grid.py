@@ -22,14 +22,15 @@ from collections.abc import Iterator
 from math import prod
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL502"
 NAME = "small-grid"
 SEVERITY: Severity = "warning"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where SMs are left without a CTA."""
     if facts.gpu is None or facts.gpu.sm_count is None or facts.config.grid is None:
         return
@@ -38,12 +39,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     if idle <= 0:
         return
     multiprocessors = f"{facts.gpu.sm_count} {facts.gpu.arch.multiprocessor}s of {facts.gpu.name}"
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=f"{facts.words.ctas(ctas)} for {multiprocessors}: {idle} have nothing to do",
         hint="give each program less work: smaller tiles, or split what it loops over",
-        stage=None,
-        line=None,
-        source=None,
     )

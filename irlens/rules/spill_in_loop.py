@@ -26,25 +26,24 @@ from collections import Counter
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
 from irlens.model.source import SourceLocation
 from irlens.model.spills import SpillSite
+from irlens.rules import Match
 
 CODE = "IRL106"
 NAME = "spill-in-loop"
 SEVERITY: Severity = "warning"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where spilled registers are accessed inside a loop."""
     sites = [site for site in facts.spills or () if site.loop_depth and site.place == "memory"]
     if not sites or not _are_spills(facts):
         return
     kinds = Counter(site.kind for site in sites)
     deepest = max(sites, key=lambda site: site.loop_depth)
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=(
             f"{_count(kinds['load'], 'reload')} and {_count(kinds['store'], 'spill')} of registers"
             f" are inside loops{_most(sites)}"

@@ -25,14 +25,15 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.ptx_accesses import read_once
 from irlens.analyze.ttgir_refusals import NO_DOT
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL204"
 NAME = "stages-not-asked"
 SEVERITY: Severity = "note"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each loop whose loads nobody asked to pipeline."""
     stages = facts.config.num_stages
     if facts.ttgir is None or stages is None or stages < 2:
@@ -47,9 +48,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             continue
         reported.add(load.loop_source)
         place = load.loop_source or f"ttgir:{load.loop_line}"
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=(
                 f"the loop at {place} reads memory and is not pipelined: no dot uses its loads, and"
                 f" num_stages={stages} is only for loops with one"

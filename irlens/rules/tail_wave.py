@@ -26,8 +26,9 @@ from collections.abc import Iterator
 from math import ceil
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
 from irlens.model.text import percent
+from irlens.rules import Match
 
 CODE = "IRL501"
 NAME = "tail-wave"
@@ -36,7 +37,7 @@ SEVERITY: Severity = "note"
 _LOST = 1 / 8
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where an unfilled last wave wastes a good part of the launch."""
     occupancy = facts.occupancy
     if occupancy is None or occupancy.waves is None or occupancy.tail is None:
@@ -44,9 +45,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     waves = ceil(occupancy.waves)
     if waves < 2 or 1 - occupancy.waves / waves <= _LOST:
         return
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=(
             f"{occupancy.waves:.2f} {facts.words.wave}s: the last one fills"
             f" {percent(occupancy.tail)} of the GPU, and {percent(1 - occupancy.waves / waves)} of"
@@ -56,7 +55,4 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"choose tiles that make close to a whole number of {facts.words.wave}s, or a"
             " persistent kernel"
         ),
-        stage=None,
-        line=None,
-        source=None,
     )

@@ -23,14 +23,15 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.tensor_memory import allocations
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
+from irlens.rules import Match
 
 CODE = "IRL107"
 NAME = "tensor-memory-limited"
 SEVERITY: Severity = "note"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where not all resident CTAs can have their tensor memory at once."""
     occupancy, columns = facts.occupancy, facts.resources.tensor_memory_columns
     if occupancy is None or not occupancy.launchable or facts.gpu is None or not columns:
@@ -43,9 +44,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     words = facts.words
     allocated = allocations(facts.ptx) if facts.ptx is not None else []
-    yield Finding(
-        code=CODE,
-        severity=SEVERITY,
+    yield Match(
         message=(
             f"{columns} of {available} columns of tensor memory per {words.cta}: of the"
             f" {words.ctas(occupancy.blocks_per_sm)} that an {words.sm} holds {at_once} compute at"

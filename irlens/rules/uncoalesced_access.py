@@ -42,8 +42,9 @@ from irlens.analyze.strides import Axis
 from irlens.isa.mlir import Module
 from irlens.isa.mlir.layouts import Blocked, blocked
 from irlens.isa.mlir.types import read_shaped
-from irlens.model.report import Finding, Severity
+from irlens.model.report import Severity
 from irlens.model.source import SourceLocation
+from irlens.rules import Match
 
 CODE = "IRL302"
 NAME = "uncoalesced-access"
@@ -67,7 +68,7 @@ class _Tile(msgspec.Struct, frozen=True):
     axes: tuple[Axis, ...]
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access whose neighbouring threads are far apart."""
     if facts.ttir is None or facts.ttgir is None:
         return
@@ -84,9 +85,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             continue
         complaint, hint = found
         reported.add(place)
-        yield Finding(
-            code=CODE,
-            severity=SEVERITY,
+        yield Match(
             message=f"the {access.direction} at {access.source} is not coalesced: {complaint}",
             hint=hint,
             stage="ttir",

@@ -25,7 +25,7 @@ def explain(name: str) -> str:
 
 def _documents(name: str) -> Iterator[str]:
     """Yield the documentation of everything that has a name."""
-    for rule in rules.checks():
+    for rule in rules.all_rules():
         if name.lower() in (rule.CODE.lower(), rule.NAME):
             yield rules.documentation(rule)
     figure = figures.find(name)
@@ -52,7 +52,7 @@ def _figure_documentation(figure: Figure) -> str:
 
 def _names() -> Iterator[str]:
     """Yield every name that ``explain`` accepts, in its shortest form."""
-    for rule in rules.checks():
+    for rule in rules.all_rules():
         yield from (rule.CODE, rule.NAME)
     for figure in figures.FIGURES:
         yield from (figure_name(figure), *figures.names(figure))

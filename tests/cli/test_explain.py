@@ -15,8 +15,8 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(command, arguments, standalone_mode=False)
 
 
-@pytest.mark.parametrize("rule", rules.checks(), ids=lambda rule: rule.CODE)
-def test_explains_a_finding_by_code_and_by_name(rule: rules.Check) -> None:
+@pytest.mark.parametrize("rule", rules.all_rules(), ids=lambda rule: rule.CODE)
+def test_explains_a_finding_by_code_and_by_name(rule: rules.RuleModule) -> None:
     by_code = run(rule.CODE)
     assert by_code.exception is None
     assert by_code.output == rules.documentation(rule)
@@ -48,7 +48,7 @@ def test_explains_a_term_by_name(term: glossary.Term) -> None:
 def test_lists_everything_without_an_argument() -> None:
     findings, listed, terms = (block.splitlines() for block in run().output.split("\n\n"))
     assert findings[0].split() == ["code", "finding", "severity", "summary"]
-    assert [line.split()[0] for line in findings[1:]] == [rule.CODE for rule in rules.checks()]
+    assert [line.split()[0] for line in findings[1:]] == [rule.CODE for rule in rules.all_rules()]
     assert [line.split()[1] for line in listed[1:]] == [each.path for each in figures.FIGURES]
     names = " ".join(terms[1:]).split(", ")
     assert names == [glossary.normalize(term.name) for term in glossary.terms()]

@@ -16,7 +16,7 @@ from irlens.model.comparison import Comparisons
 from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
 from irlens.render import Options, render
-from irlens.rules import checks, find_rule
+from irlens.rules import all_rules, find_rule
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "samples"
@@ -94,7 +94,7 @@ def test_rules_are_documented_where_somebody_can() -> None:
 
 
 def test_every_check_can_be_a_rule() -> None:
-    findings = [finding(code=check.CODE, severity=check.SEVERITY) for check in checks()]
+    findings = [finding(code=check.CODE, severity=check.SEVERITY) for check in all_rules()]
     found = results(WRITER([with_findings(*findings)], Options(explain=find_rule)))
     assert len(found) == len(findings)
 

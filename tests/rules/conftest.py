@@ -1,4 +1,4 @@
-"""Compiles kernels that are made to show a finding, and lets the checks look at them."""
+"""Compiles kernels that are made to show a finding, and runs the rules on them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TypeAlias
 import pytest
 
 from irlens import gpus as arch
-from irlens import rules as checks
+from irlens import rules
 from irlens.analyze import ttgir_loads
 from irlens.analyze.facts import Facts
 from irlens.analyze.pipelines.wgmma import find_serialized
@@ -60,7 +60,7 @@ def look(facts_of: FactsOf) -> Look:
 
     def look(code: str, *args: object, **options: object) -> list[Finding]:
         return [
-            finding for finding in checks.run(facts_of(*args, **options)) if finding.code == code
+            finding for finding in rules.run(facts_of(*args, **options)) if finding.code == code
         ]
 
     return look

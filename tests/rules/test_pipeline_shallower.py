@@ -12,7 +12,7 @@ from irlens.isa.ptx import parse
 from irlens.model.config import Config
 from irlens.model.report import Finding
 from irlens.model.resources import Resources
-from irlens.rules import pipeline_shallower
+from irlens.rules import Match, pipeline_shallower
 
 CODE = "IRL201"
 
@@ -30,7 +30,7 @@ loop:
 """
 
 
-def look_at(wait: int) -> list[Finding]:
+def look_at(wait: int) -> list[Match]:
     (kernel,) = parse(BUFFERS.format(wait=wait)).kernels
     loops = analyze_loops(kernel, cfg.build(kernel))
     pipelines = cp_async.find(PtxKernel(loops=loops, threads_per_cta=128, requested=lambda _: 3))

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from irlens import rules as checks
+from irlens import rules
 from irlens.analyze.facts import Facts
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.isa import ptx
@@ -42,14 +42,14 @@ def test_shows_a_cap_on_registers(look: Look) -> None:
 
 def test_shows_what_else_ptxas_minds(facts_of: FactsOf) -> None:
     facts = replace(facts_of("dots.py", args=HALF), serialized=True)
-    (finding,) = (found for found in checks.run(facts) if found.code == CODE)
+    (finding,) = (found for found in rules.run(facts) if found.code == CODE)
     assert "constexprs" in finding.hint
     (calling,) = ptx.parse(
         ".version 8.0\n.target sm_90a\n.entry k()\n{ .reg .b32 %r<9>; .reg .b64 %rd<9>;"
         " wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1, %r2}, %rd1, %rd2, 1, 1, 1, 0, 0;"
         " call.uni vprintf, (%r1); ret; }\n"
     ).kernels
-    (finding,) = (f for f in checks.run(replace(facts, ptx=calling)) if f.code == CODE)
+    (finding,) = (f for f in rules.run(replace(facts, ptx=calling)) if f.code == CODE)
     assert "device_print" in finding.hint
     assert finding.message.startswith(
         "ptxas serialized the matrix products (wgmma), at ptx:4 first"

@@ -40,7 +40,7 @@ def _lists() -> Iterator[str]:
     from irlens.session.explain import figure_name
 
     findings = [
-        (rule.CODE, rule.NAME, rule.SEVERITY, rules.summary(rule)) for rule in rules.checks()
+        (rule.CODE, rule.NAME, rule.SEVERITY, rules.summary(rule)) for rule in rules.all_rules()
     ]
     yield output.table(("code", "finding", "severity", "summary"), findings, right=set())
     rows = [(figure_name(figure), figure.path) for figure in figures.FIGURES]
