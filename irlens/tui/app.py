@@ -1,4 +1,4 @@
-"""The app: which screen is shown, and what all of them can ask it for."""
+"""The app: owns the screens and the services, and moves between them."""
 
 import gc
 import os
@@ -16,39 +16,39 @@ from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable, printable_line
-from irlens.session.workbench import Entry, Setting, Workbench
-from irlens.tui import memory
-from irlens.tui.commands import KeyedActions
 from irlens.tui.drawing import cut
-from irlens.tui.following import Following
-from irlens.tui.keyboard import Acted, Keyboard
-from irlens.tui.postponed import Postponed
-from irlens.tui.recompiling import Recompiling
-from irlens.tui.screens import VIEWS, load_view
-from irlens.tui.screens.base import EntryScreen, Place
+from irlens.tui.help import KeyBindingCommands, help_text
+from irlens.tui.screens import load_view
+from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, EntryScreen
+from irlens.tui.services import preferences
+from irlens.tui.services.compilations import Compilations, DeferredResults
+from irlens.tui.services.context import Context, Place
+from irlens.tui.services.external_program import open_externally
+from irlens.tui.services.key_queue import KeyHandled, KeyQueue
+from irlens.tui.services.save_watcher import SaveWatcher
 from irlens.tui.themes import DEFAULTS, THEMES
-from irlens.tui.widgets.too_small import LEAST_HEIGHT, LEAST_WIDTH
+from irlens.session.workbench import Entry, Setting, Workbench
 
 if TYPE_CHECKING:
     from irlens.tui.screens.browser import BrowserScreen
 
-#: Columns and lines from which a screen has a class, so that it can lay itself out for them.
-_WIDTHS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (100, "-medium"), (180, "-wide")]
-_HEIGHTS = [(0, "-flat"), (LEAST_HEIGHT, "-short"), (32, "-tall")]
-#: Cells of a copied line that are told.
-_COPIED = 60
-#: The widest that a text over the screen becomes, and what of that is not for a fenced one's words.
-_READING, _AROUND_FENCE, _LEAST_ROOM = 100, 14, 20
+#: Columns and lines from which a screen has a CSS class.
+_WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (180, "-wide")]
+_HEIGHTS = [(0, "-flat"), (MIN_HEIGHT, "-short"), (32, "-tall")]
+#: Cells of copied text quoted in the notification.
+_COPIED_WIDTH = 60
+#: The widest text dialog, the cells around a fenced block in it, and the least for its text.
+_DIALOG_WIDTH, _AROUND_FENCE, _MIN_FENCE_WIDTH = 100, 14, 20
 
 
-class Lens(App[None]):
+class IrlensApp(App[None]):
     """irlens in a terminal.
 
     Args:
-        workbench: What answers every question.
-        entry: The entry to open at once; ``None`` lists all of them.
-        state: The file that remembers what the user chose; ``None`` remembers nothing.
-        keymap: Other keys, by the name of a binding.
+        workbench: Answers every question about captures.
+        entry: Key of the entry to open; ``None`` lists all entries.
+        state: The file that keeps the user's preferences; ``None`` keeps none.
+        keymap: The user's keys by binding id.
     """
 
     TITLE = "irlens"
@@ -60,7 +60,7 @@ class Lens(App[None]):
         Binding("q", "quit", "Quit", id="quit"),
         Binding("T", "next_theme", "Next theme", id="theme", show=False),
     ]
-    COMMANDS = App.COMMANDS | {KeyedActions}
+    COMMANDS = App.COMMANDS | {KeyBindingCommands}
 
     def __init__(
         self,
@@ -71,32 +71,35 @@ class Lens(App[None]):
         keymap: dict[str, str] | None = None,
     ) -> None:
         super().__init__()
-        self.workbench = workbench
-        self.remembered = memory.recall(state)
         self._first_entry = entry
-        self._browser: BrowserScreen | None = None
         self._state = state
+        self._browser: BrowserScreen | None = None
         self._views: dict[str, EntryScreen] = {}
         self._failure: Screen[object] | None = None
-        #: The view of an entry that was shown last, by its name.
-        self.view = VIEWS[0]
-        self.recompiling = Recompiling(self)
-        self.following = Following(self)
-        self.keyboard = Keyboard(self)
-        self.postponed = Postponed(self)
+        chosen = preferences.load(state)
+        self.context = Context(
+            workbench=workbench,
+            preferences=chosen,
+            navigator=self,
+            keys=KeyQueue(self),
+            compilations=Compilations(
+                self, workbench, self._show_compiled, self.show_failure, self._resume_watching
+            ),
+            deferred=DeferredResults(self),
+            save_watcher=SaveWatcher(self, workbench, chosen, self._recompile_saved),
+        )
         for theme in THEMES:
             self.register_theme(theme)
-        known = self.available_themes
-        self.theme = self.remembered.theme if self.remembered.theme in known else THEMES[0].name
+        self.theme = chosen.theme if chosen.theme in self.available_themes else THEMES[0].name
         self.set_keymap(keymap or {})
-        # What still moves when the next key is pressed would go on to where the last one led.
+        # An animation that still runs when the next key is pressed would override that key.
         self.animation_level = "none"
 
     def on_mount(self) -> None:
         """Show the first screen."""
         if not self.is_headless:
-            signal.signal(signal.SIGHUP, self._hung_up)
-        # Whoever starts the app may have stopped it meanwhile: nothing imported is garbage.
+            signal.signal(signal.SIGHUP, self._on_hangup)
+        # The caller may have disabled the collector: while importing there is no garbage.
         self.call_after_refresh(gc.enable)
         if self._first_entry is None:
             self.show_browser()
@@ -104,189 +107,207 @@ class Lens(App[None]):
             self.show_view("overview", self._first_entry)
 
     async def on_event(self, event: Event) -> None:
-        """Give a key to what it is meant for, when its turn has come."""
-        if not isinstance(event, Key) or event.is_forwarded or self.keyboard.repeats(event):
+        """Handle an event; a key in its turn, see ``irlens.tui.services.key_queue``."""
+        keys = self.context.keys
+        if not isinstance(event, Key) or event.is_forwarded:
             await super().on_event(event)
-        elif not self.keyboard.takes(event):
+        elif keys.accept(event):
             target = self.focused or self.screen
             await super().on_event(event)
-            acted = Acted(target)
-            if not target.post_message(acted):
-                self.keyboard.follow(acted)
+            if keys.is_turn_of(event):
+                handled = KeyHandled(target)
+                if not target.post_message(handled):
+                    keys.follow(handled)
 
-    def on_acted(self, event: Acted) -> None:
-        """Take notice that a key has come up to here, if nothing has stopped it."""
-        self.keyboard.follow(event)
+    def on_key_handled(self, event: KeyHandled) -> None:
+        """Note that a key has been handled by every widget on its way up."""
+        self.context.keys.follow(event)
 
     def on_unmount(self) -> None:
-        """Remember what the user chose, and leave nothing running."""
-        self._remember()
-        self.following.end()
-        self.workbench.cancel()
+        """Save the preferences and stop the services."""
+        self._save_preferences()
+        self.context.save_watcher.stop()
+        self.context.workbench.cancel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Yield what Textual offers by itself, but for what has a key here."""
+        """Yield Textual's own commands, except those that have a key here."""
         for command in super().get_system_commands(screen):
             if command.title not in ("Quit", "Keys"):
                 yield command
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return irlens's own colours for themes that do not have them."""
+        """Return irlens's own colours for themes that lack them."""
         return DEFAULTS
 
-    def copy(self, text: str) -> None:
-        """Copy text to the clipboard of the user's own terminal (OSC 52), also over ssh."""
-        self.copy_to_clipboard(text)
-        number = text.count("\n") + 1
-        told = plural(number, "line") if number > 1 else cut(printable_line(text.strip()), _COPIED)
-        self.notify(f"copied {told}", timeout=2, markup=False)
+    def action_next_theme(self) -> None:
+        """Switch to the next of irlens's own themes."""
+        names = [theme.name for theme in THEMES]
+        index = names.index(self.theme) + 1 if self.theme in names else 0
+        self.theme = names[index % len(names)]
+
+    def action_help(self) -> None:
+        """Explain the screen and list its keys."""
+        self.show_text(help_text(self.screen))
+
+    # Navigation, see ``irlens.tui.services.context.Navigator``.
 
     def show_browser(self) -> None:
         """Show the list of entries."""
         from irlens.tui.screens.browser import BrowserScreen
 
         if self._browser is None:
-            self._browser = BrowserScreen()
+            self._browser = BrowserScreen(self.context)
             self.install_screen(self._browser, "browser")
-        self.following.look_at(None)
-        self._show("browser")
+        self.context.save_watcher.watch(None)
+        self._switch_to("browser")
 
     def show_view(
-        self, name: str, key: str, at: Place | None = None, *, like: EntryScreen | None = None
+        self, name: str, key: str, at: Place | None = None, *, like: Screen[None] | None = None
     ) -> None:
-        """Show an entry.
-
-        Args:
-            name: Which view of it: one of ``irlens.tui.screens.VIEWS``.
-            key: The entry's.
-            at: Where to look.
-            like: The same view of another entry, to go on from.
-        """
-        self.view = name
-        self.following.look_at(key)
+        """Show a view of an entry."""
+        self.context.save_watcher.watch(key)
         installed = f"{name} {key}"
         others = [other for other, view in self._views.items() if view.key != key]
         if installed not in self._views:
-            self._views[installed] = load_view(name)(key, at)
-            if like is not None:
-                self._views[installed].resemble(like)
-            self.install_screen(self._views[installed], installed)
+            view = self._views[installed] = load_view(name)(self.context, key, at)
+            if isinstance(like, EntryScreen):
+                view.adopt_layout(like)
+            self.install_screen(view, installed)
         elif at is not None:
             self._views[installed].go_to(at)
-        self._show(installed)
-        # A view may hold megabytes of text: only those of the entry that is shown stay.
+        self._switch_to(installed)
+        # A view may hold megabytes of text: keep only those of the entry on show.
         for other in others:
             self.uninstall_screen(other)
             self._views.pop(other).remove()
 
-    def pick(self, key: str, then: Callable[[str], None]) -> None:
-        """Let the user pick another entry, of the same kernel if there is one.
+    def pick_entry(self, key: str, then: Callable[[str], None]) -> None:
+        """Let the user pick an entry to compare with."""
+        from irlens.tui.screens.entry_picker import EntryPicker
 
-        Args:
-            key: The entry that is not picked.
-            then: Receives the other's key.
-        """
-        from irlens.tui.screens.picking import Picking
-
-        def picked(other: str | None) -> None:
+        def on_picked(other: str | None) -> None:
             if other is not None:
                 then(other)
 
         known = self._browser.table.rows.entries if self._browser else {}
         listing = self._browser is None or self._browser.is_listing
-        self.push_screen(Picking(self.workbench, key, known, listing=listing), picked)
+        self.push_screen(EntryPicker(self.context, key, known, listing=listing), on_picked)
 
     def show_comparison(self, before: str, after: str) -> None:
-        """Show what moved from one entry to another, over the screen."""
-        from irlens.tui.screens.compare import Compare
+        """Show the differences between two entries, above the current screen."""
+        from irlens.tui.screens.compare import CompareScreen
 
-        self.push_screen(Compare(before, after))
+        self.push_screen(CompareScreen(self.context, before, after))
 
-    def show_form(self, key: str) -> None:
-        """Let the user choose how an entry's kernel is compiled again."""
-        from irlens.tui.screens.recompile import Recompile
+    def show_recompile_form(self, key: str) -> None:
+        """Ask for other settings of an entry, and compile it with them."""
+        from irlens.tui.screens.recompile_form import RecompileForm
 
-        bench = self.workbench
+        bench, compilations = self.context.workbench, self.context.compilations
 
-        def chosen(changes: dict[str, str] | None) -> None:
+        def on_chosen(changes: dict[str, str] | None) -> None:
             if changes is not None:
-                self.recompiling.start(key, changes)
+                compilations.start(key, changes)
 
-        def find() -> tuple[str, Sequence[Setting]]:
+        def find_settings() -> tuple[str, Sequence[Setting]]:
             return bench.kernel(key), bench.settings(key)
 
-        self.push_screen(Recompile(find, self.recompiling.last.get(key, {})), chosen)
+        changes = compilations.pending_changes.get(key, {})
+        self.push_screen(RecompileForm(self.context, find_settings, changes), on_chosen)
 
-    def show_compiled(self, origin: str, entry: Entry) -> None:
-        """Show what has been compiled, if the user still looks at what it was compiled from."""
-        if self._browser is not None:
-            self._browser.add_compiled(origin, entry)
-        self.postponed.do(lambda: self._show_compiled(origin, entry))
+    def show_text(self, markdown: str) -> None:
+        """Show Markdown above the current screen."""
+        from irlens.tui.screens.dialogs import TextDialog
 
-    def _show_compiled(self, origin: str, entry: Entry) -> None:
-        if isinstance(self.screen, EntryScreen) and self.screen.key == origin:
-            self.show_view(self.view, entry.key, like=self.screen)
-        else:
-            self.notify(f"compiled {printable_line(entry.kernel)}", timeout=3, markup=False)
+        self.push_screen(TextDialog(printable(markdown)))
 
-    def show_failure(self, what: str, error: IrlensError) -> None:
-        """Show at length what went wrong."""
-        # What is fenced is not broken by itself, and a compiler's lines have to stay lines.
-        room = max(min(self.size.width * 9 // 10, _READING) - _AROUND_FENCE, _LEAST_ROOM)
+    def show_error(self, error: IrlensError) -> None:
+        """Show an error and its hint in a notification."""
+        self.notify(printable(error.told("\n")), severity="error", timeout=10, markup=False)
+
+    def close_screen(self) -> None:
+        """Return to the screen below the current one."""
+        self.pop_screen()
+
+    def copy(self, text: str) -> None:
+        """Copy text to the clipboard of the user's terminal (OSC 52), over ssh as well."""
+        self.copy_to_clipboard(text)
+        lines = text.count("\n") + 1
+        quoted = cut(printable_line(text.strip()), _COPIED_WIDTH)
+        copied = plural(lines, "line") if lines > 1 else quoted
+        self.notify(f"copied {copied}", timeout=2, markup=False)
+
+    def open_externally(self, kind: str, *, name: str, text: str, line: int = 1) -> None:
+        """Open text in the user's editor or pager; show the error if that fails."""
+        try:
+            open_externally(self, kind, name=name, text=text, line=line)
+        except IrlensError as error:
+            self.show_error(error)
+
+    def is_open(self, screen: Screen[None]) -> bool:
+        """Return whether a screen is shown, or kept to be shown again."""
+        return screen in self.screen_stack or self.is_screen_installed(screen)
+
+    # Compilations.
+
+    def show_failure(self, title: str, error: IrlensError) -> None:
+        """Show an error at length."""
+        # Markdown does not wrap a fenced block, and a compiler's lines must stay lines.
+        width = max(
+            min(self.size.width * 9 // 10, _DIALOG_WIDTH) - _AROUND_FENCE, _MIN_FENCE_WIDTH
+        )
         lines = error.told("\n\n").split("\n")
-        said = "\n".join(textwrap.fill(line, room, drop_whitespace=False) for line in lines)
-        runs = re.findall("`+", said)
-        fence = "`" * max(3, *(len(run) + 1 for run in runs)) if runs else "```"
-        text = f"### {what}\n\n{fence}text\n{said}\n{fence}\n"
+        message = "\n".join(textwrap.fill(line, width, drop_whitespace=False) for line in lines)
+        fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", message))])
+        text = f"### {title}\n\n{fence}text\n{message}\n{fence}\n"
 
         def show() -> None:
             self.show_text(text)
             self._failure = self.screen
 
-        self.postponed.do(show)
+        self.context.deferred.show(show)
 
-    def close_failure(self) -> None:
-        """Put away what was shown of a failure, if it is still there."""
-        if self._failure is self.screen:
+    def _show_compiled(self, origin: str, entry: Entry) -> None:
+        if self._browser is not None:
+            self._browser.add_compiled(origin, entry)
+
+        def show() -> None:
+            """Show the entry if the user still looks at the one that it was compiled from."""
+            screen = self.screen
+            if isinstance(screen, EntryScreen) and screen.key == origin:
+                self.show_view(screen.VIEW, entry.key, like=screen)
+            else:
+                self.notify(f"compiled {printable_line(entry.kernel)}", timeout=3, markup=False)
+
+        self.context.deferred.show(show)
+
+    def _recompile_saved(self, key: str, file: str) -> bool:
+        """Compile an entry whose source was saved, unless a compilation runs."""
+        if self.context.compilations.running is not None:
+            return False
+        if self._failure is self.screen:  # it is about the source before this save
             self.pop_screen()
         self._failure = None
+        self.context.compilations.start_after_save(key, file)
+        return True
 
-    def show_text(self, markdown: str) -> None:
-        """Show a text over the screen."""
-        from irlens.tui.screens.reading import Reading
+    def _resume_watching(self) -> None:
+        self.context.save_watcher.resume()
 
-        self.push_screen(Reading(printable(markdown)))
+    def _on_hangup(self, *_: object) -> None:
+        """Save the preferences and exit at once when the terminal is gone.
 
-    def action_help(self) -> None:
-        """Say what the screen shows, and which keys it has."""
-        from irlens.tui.help import help_of
-
-        self.show_text(help_of(self.screen))
-
-    def tell_error(self, error: IrlensError) -> None:
-        """Say what went wrong."""
-        self.notify(printable(error.told("\n")), severity="error", timeout=10, markup=False)
-
-    def action_next_theme(self) -> None:
-        """Change to the next of irlens's own themes."""
-        names = [theme.name for theme in THEMES]
-        index = names.index(self.theme) + 1 if self.theme in names else 0
-        self.theme = names[index % len(names)]
-
-    def _hung_up(self, *_: object) -> None:
-        """Leave at once when the terminal is gone, and remember what was chosen.
-
-        To end in the usual way would wait for ever: for the thread that writes to the terminal.
+        A regular exit would wait forever for the thread that writes to the terminal.
         """
-        self._remember()
-        self.workbench.cancel()
+        self._save_preferences()
+        self.context.workbench.cancel()
         os._exit(128 + signal.SIGHUP)
 
-    def _remember(self) -> None:
-        self.remembered.theme = self.theme
-        memory.keep(self._state, self.remembered)
+    def _save_preferences(self) -> None:
+        self.context.preferences.theme = self.theme
+        preferences.save(self._state, self.context.preferences)
 
-    def _show(self, name: str) -> None:
+    def _switch_to(self, name: str) -> None:
         """Make a screen the only one above Textual's own blank one."""
         if len(self.screen_stack) > 1:
             self.switch_screen(name)

@@ -1,6 +1,6 @@
-"""Bars, curves and signs made of characters, and the colours of the theme that they take.
+"""Styles of the theme, and text laid out in rows of cells.
 
-A style is a name from the theme ("$warning"), so that a drawing follows the theme.
+A style is the name of a theme colour ("$warning"), so that drawings follow the theme.
 """
 
 import textwrap

@@ -1,12 +1,16 @@
-"""Colours: dark, light, and one of high contrast.
+"""Themes: dark, light and high contrast, and the contrast ratio of two colours.
 
-A colour never says anything alone: a sign or a word says it, too.
+Colour is never the only sign: a character or a word always accompanies it.
 """
 
+from textual.color import Color
 from textual.theme import Theme
 
-#: Colours of irlens's own, for themes that do not have them.
+#: irlens's own colours, for themes that lack them.
 DEFAULTS = {"dim": "#808080"}
+
+#: Minimum contrast ratios of text: WCAG 2.2, success criteria 1.4.3 (AA) and 1.4.6 (AAA).
+READABLE, WELL_READABLE = 4.5, 7.0
 
 DARK, LIGHT, CONTRAST = "irlens-dark", "irlens-light", "irlens-contrast"
 
@@ -107,3 +111,18 @@ THEMES = (
         },
     ),
 )
+
+
+def contrast_ratio(foreground: Color, background: Color) -> float:
+    """Return the contrast ratio of two opaque colours (WCAG 2.2): 1 if equal, 21 at most."""
+    lighter, darker = sorted((_luminance(foreground), _luminance(background)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    """Return the relative luminance, 0..1 (WCAG 2.2, "relative luminance")."""
+    red, green, blue = (
+        share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+        for share in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,50 +1,80 @@
-"""The comparison: two entries against each other, in figures and in any stage's text."""
+"""The comparison of two entries: their figures, and the code of any stage."""
 
+from functools import partial
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.style import Style
+from textual.widgets import Static
 
+from irlens.model.comparison import Comparison
+from irlens.model.errors import IrlensError
 from irlens.model.source import Span
-from irlens.model.text import printable_line
-from irlens.tui.screens.searching import SearchingScreen
-from irlens.tui.screens.sides import SidesScreen
-from irlens.tui.widgets.prompt import Prompt
-from irlens.tui.widgets.searched import SearchedText
+from irlens.model.text import count, printable_line
+from irlens.tui.code.difference import Difference
+from irlens.tui.drawing import DIM
+from irlens.tui.panels import deltas
+from irlens.tui.screens.base import IrlensScreen
+from irlens.tui.screens.stage_comparison import StageComparison
+from irlens.tui.services.context import Context
+from irlens.tui.widgets.code_view import CodeView
+from irlens.tui.widgets.diff_view import DiffView
+from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.key_bar import KeyBar
+from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets.prompt import Prompt, SearchPrompt
 
-#: Columns from which the sides stand beside each other, and lines from which all that moved is
+#: The first stage to show: the text nearest to the machine that every capture has, or for different
+#: vendors the last stage that they share.
+_FIRST_STAGES = ("ptx", "amdgcn", "ttgir")
+#: Columns from which the sides are shown side by side, and lines from which all differences are
 #: listed, unless the user has chosen.
 _WIDE, _TALL = 150, 32
 _YES_OR_NO = {True: "yes", False: "no"}
-#: What needs the code, and what leads elsewhere, by the names of bindings.
-_OF_CODE = frozenset(
+#: Bindings that need the code, bindings that choose a stage, and bindings that lead elsewhere.
+_NEEDS_CODE = frozenset(
     f"compare.{name}"
     for name in (
         "search", "next_match", "previous_match", "line", "copy", "editor", "pager", "open",
     )
 )  # fmt: skip
-_STAGES = frozenset({"compare.next_stage", "compare.previous_stage"})
+_STAGE_BINDINGS = frozenset({"compare.next_stage", "compare.previous_stage"})
 _ELSEWHERE = frozenset(
     f"compare.{name}" for name in ("back", "overview", "inspector", "pick", "swap")
 )
+#: Style metadata that names the stage a part of the text leads to.
+_STAGE = "stage"
 
 
-class Compare(SidesScreen, SearchingScreen):
-    """What moved from one entry to another."""
+class CompareScreen(IrlensScreen):
+    """The differences between two entries.
+
+    Args:
+        context: The services.
+        before: Key of the first entry.
+        after: Key of the second entry.
+
+    Attributes:
+        stage: The stage on show.
+        is_settled: Whether its differences are shown, or why there are none.
+    """
 
     HELP_TEXT = """\
-What moved from the first entry to the second. Above are the figures, pipelines and findings, what
-matters most first; below is the code of a stage. Only real changes are shown: names of values and
-registers, labels, source locations and addresses are no difference.
+The differences from the first entry to the second. Figures, pipelines and findings come first, the
+most important on top; below them is the code of a stage. Names of values and registers, labels,
+source locations and addresses are not compared.
 
-* `-` is only on the first side, `+` only on the second, `~` changed; what differs within such a
-  line is underlined.
-* A heading says which loop or function the lines below it are in, and their numbers.
-* `u` puts the sides beside each other, or under each other.
-* Beside a stage's name stands how many lines moved; `=` is none.
+* `-` marks lines of the first side, `+` lines of the second, `~` changed lines with the
+  difference underlined.
+* A heading names the loop or function of the lines below it, and their numbers.
+* `u` switches between side by side and unified.
+* The number beside a stage counts its differing lines; `=` means none.
 """
-    PROMPTS: ClassVar[frozenset[str]] = frozenset({"compare.search", "compare.line"})
+    PROMPT_BINDINGS = frozenset({"compare.search", "compare.line"})
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "cycle(1)", "Stage", id="compare.next_stage"),
         Binding("S", "cycle(-1)", "Previous stage", show=False, id="compare.previous_stage"),
@@ -58,74 +88,210 @@ registers, labels, source locations and addresses are no difference.
         Binding("N", "find(-1)", "Previous match", show=False, id="compare.previous_match"),
         Binding("colon", "line", "Go to line", show=False, id="compare.line"),
         Binding("y", "copy", "Copy the change", show=False, id="compare.copy"),
-        Binding("e", "outside('editor')", "Open in $EDITOR", show=False, id="compare.editor"),
-        Binding("v", "outside('pager')", "Open in $PAGER", show=False, id="compare.pager"),
+        Binding("e", "external('editor')", "Open in $EDITOR", show=False, id="compare.editor"),
+        Binding("v", "external('pager')", "Open in $PAGER", show=False, id="compare.pager"),
         Binding("1", "view('overview')", "Overview", show=False, id="compare.overview"),
         Binding("2", "view('inspector')", "Inspector", show=False, id="compare.inspector"),
         Binding("escape,b", "back", "Back", id="compare.back"),
     ]
 
+    def __init__(self, context: Context, before: str, after: str) -> None:
+        super().__init__(context)
+        self.before, self.after = before, after
+        self.stage = ""
+        self.is_settled = False
+        self._comparison = self._new_comparison()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the figures above the code."""
+        yield Heading()
+        with VerticalScroll(id="deltas", can_focus=False):
+            yield Panel("Changes", id="moved")
+        yield Static(id="stages")
+        yield DiffView()
+        yield SearchPrompt()
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Start to compare."""
+        self._begin()
+
     def on_resize(self) -> None:
-        """Use the room there is, as far as the user has not chosen."""
-        layout, size = self.lens.remembered.layout, self.app.size
-        self._split(layout.get("compare.split", _YES_OR_NO[size.width >= _WIDE]) == "yes")
-        self._detail(layout.get("compare.details", _YES_OR_NO[size.height >= _TALL]) == "yes")
+        """Use the available space, unless the user has chosen a layout."""
+        layout, size = self.context.preferences.layout, self.app.size
+        self._set_split(layout.get("compare.split", _YES_OR_NO[size.width >= _WIDE]) == "yes")
+        self._set_detailed(layout.get("compare.details", _YES_OR_NO[size.height >= _TALL]) == "yes")
 
-    def is_too_early(self, binding: str) -> bool:
-        """Return whether the code, or which stages there are, is still being found out."""
-        if self._is_seeking and binding in _OF_CODE - self.PROMPTS:
+    def defers(self, binding: str) -> bool:
+        """Return whether a binding needs the code, or the stages, which are still loading."""
+        if binding in _NEEDS_CODE - self.PROMPT_BINDINGS and self._prompt.is_pending(self.diff):
             return True
-        if binding in _STAGES:
+        if binding in _STAGE_BINDINGS:
             return not self.stages and not self.is_settled
-        is_of_code = binding in _OF_CODE or binding.startswith("diff.")
-        return is_of_code and not self.is_settled
+        needs_code = binding in _NEEDS_CODE or binding.startswith("diff.")
+        return needs_code and not self.is_settled
 
-    def leads_away(self, binding: str) -> bool:
-        """Return whether something else is to be shown than what is being compared."""
-        stages = bool(self.stages) and binding in _STAGES
-        return stages or binding in _ELSEWHERE or super().leads_away(binding)
+    def abandons_loading(self, binding: str) -> bool:
+        """Return whether a binding shows something else than what is being compared."""
+        chooses_stage = bool(self.stages) and binding in _STAGE_BINDINGS
+        return chooses_stage or binding in _ELSEWHERE or super().abandons_loading(binding)
+
+    @property
+    def diff(self) -> DiffView:
+        """The code."""
+        return self.query_one(DiffView)
+
+    @property
+    def stages(self) -> list[str]:
+        """The stages of both sides, once known."""
+        return self._comparison.stages
+
+    # Comparing.
+
+    def _new_comparison(self) -> StageComparison:
+        return StageComparison(
+            self.run_in_thread, self.bench, self.before, self.after, self._show_stages
+        )
+
+    def _begin(self) -> None:
+        """Compare the two entries."""
+        self._comparison.close()
+        self._comparison = comparison = self._new_comparison()
+        self.query_one(Heading).show(Content("comparing …"), Content(""))
+        self._wait("comparing …")
+        self.diff.focus()
+        compare = partial(self.bench.compare, self.before, self.after)
+        self.run_in_thread(compare, self._show_figures, self._on_error, group="figures")
+        self.run_in_thread(
+            comparison.common_stages, self._on_stages, self._on_error, group="stages"
+        )
+
+    def _show_figures(self, comparison: Comparison) -> None:
+        self.query_one(Panel).show(partial(deltas.draw, comparison))
+        kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
+        title = Content.assemble(
+            (printable_line(" → ".join(kernels)), "bold"), "  ", deltas.sides(comparison)
+        )
+        before, after = comparison.before.target, comparison.after.target
+        # Targets that differ are part of the title.
+        target = after.arch if after is not None and after == before else ""
+        self.query_one(Heading).show(title, Content(target))
+
+    def _on_error(self, error: IrlensError) -> None:
+        self.query_one(Heading).show(Content("these entries cannot be compared"))
+        self.context.navigator.show_error(error)
+        if not self.stages:
+            self._settle("nothing to compare")
+
+    def _on_stages(self, stages: list[str]) -> None:
+        self._comparison.stages = stages
+        remembered = self.context.preferences.layout.get("compare.stage", "")
+        wanted = (self.stage, remembered, *_FIRST_STAGES)
+        stage = next((name for name in wanted if name in stages), stages[-1] if stages else "")
+        if stage:
+            self.show_stage(stage)
+        else:
+            self._settle("the two sides have no stage in common")
+
+    def show_stage(self, stage: str) -> None:
+        """Show the differences in a stage as soon as they are known."""
+        self.stage = stage
+        self.diff.border_title = stage
+        self._show_stages()
+        self._wait(f"comparing {stage} …")
+        self._comparison.request(stage, self._show_code, self._on_code_error)
+
+    def _pick_stage(self, stage: str) -> None:
+        """Show a stage that the user asked for, and start with it next time."""
+        self.show_stage(stage)
+        self.context.preferences.layout["compare.stage"] = stage
+
+    def _show_code(self, stage: str, difference: Difference) -> None:
+        # The user may have left the stage and returned while it was compared.
+        if stage == self.stage and not self.is_settled:
+            lines = count(difference.comparison.after_lines)
+            identical = f"{stage} is identical on both sides ({lines} lines)"
+            self._settle(difference if difference.comparison.different else identical)
+
+    def _on_code_error(self, stage: str, error: IrlensError) -> None:
+        if stage == self.stage:
+            self._settle(error.message)
+
+    def _wait(self, note: str) -> None:
+        self.is_settled = False
+        self.diff.show_note(note)
+
+    def _settle(self, result: Difference | str) -> None:
+        """Show code, or say why there is none."""
+        if isinstance(result, str):
+            self.diff.show_note(result)
+        else:
+            self.diff.show(result)
+        self.is_settled = True
+        self.context.keys.resume()
+
+    def _show_stages(self) -> None:
+        """List the stages with the number of differing lines in each."""
+        names = []
+        for stage in self.stages:
+            lines = self._comparison.differing_lines.get(stage)
+            number = "" if lines is None else f" {count(lines)}" if lines else " ="
+            style = "bold reverse" if stage == self.stage else "" if lines else DIM
+            name = Content.styled(f" {stage}{number} ", style)
+            names.append(name.stylize(Style.from_meta({_STAGE: stage})))
+        self.query_one("#stages", Static).update(Content(" ").join(names))
+
+    @on(events.Click, "#stages")
+    def _on_stage_clicked(self, event: events.Click) -> None:
+        if stage := event.style.meta.get(_STAGE):
+            self._pick_stage(stage)
 
     # What is shown.
+
+    def action_scroll(self, rows: int) -> None:
+        """Scroll the figures by some rows."""
+        self.query_one("#deltas").scroll_relative(y=rows, animate=False, immediate=True)
 
     def action_cycle(self, step: int) -> None:
         """Show the next (-1: previous) stage."""
         if self.stages:
-            at = self.stages.index(self.stage) if self.stage in self.stages else -1
-            self.pick_stage(self.stages[(at + step) % len(self.stages)])
+            index = self.stages.index(self.stage) if self.stage in self.stages else -1
+            self._pick_stage(self.stages[(index + step) % len(self.stages)])
 
     def action_split(self) -> None:
-        """Put the sides beside each other, or under each other."""
-        self._split(not self.diff.split)
-        self.lens.remembered.layout["compare.split"] = _YES_OR_NO[self.diff.split]
+        """Switch between side by side and unified."""
+        self._set_split(not self.diff.split)
+        self.context.preferences.layout["compare.split"] = _YES_OR_NO[self.diff.split]
 
     def action_details(self) -> None:
-        """List everything that moved, or only the most important."""
-        self._detail(self.has_class("-brief"))
-        self.lens.remembered.layout["compare.details"] = _YES_OR_NO[not self.has_class("-brief")]
+        """List all differences of the figures, or only the most important ones."""
+        self._set_detailed(self.has_class("-brief"))
+        detailed = _YES_OR_NO[not self.has_class("-brief")]
+        self.context.preferences.layout["compare.details"] = detailed
 
     def action_swap(self) -> None:
-        """Exchange the sides."""
+        """Swap the sides."""
         self.before, self.after = self.after, self.before
-        self.begin()
+        self._begin()
 
     def action_pick(self) -> None:
-        """Compare the first side with something else."""
-        self.lens.pick(self.before, self._compare_with)
+        """Compare the first side with another entry."""
+        self.context.navigator.pick_entry(self.before, self._compare_with)
 
     def _compare_with(self, key: str) -> None:
         self.after = key
-        self.begin()
+        self._begin()
 
-    def _split(self, split: bool) -> None:
+    def _set_split(self, split: bool) -> None:
         if split != self.diff.split:
-            self.diff.turn(split=split)
+            self.diff.set_split(split=split)
 
-    def _detail(self, detailed: bool) -> None:
+    def _set_detailed(self, detailed: bool) -> None:
         self.set_class(not detailed, "-brief")
         if not detailed:
             self.query_one("#deltas", VerticalScroll).scroll_home(animate=False, immediate=True)
 
-    # Where to.
+    # Leaving.
 
     def action_open(self) -> None:
         """Show the line in the inspector, on the side that has it."""
@@ -133,57 +299,64 @@ registers, labels, source locations and addresses are no difference.
         side, half = (self.after, line.after) if line and line.after else (self.before, None)
         half = half or (line.before if line else None)
         at = Span(self.stage, half.number, half.number) if half else None
-        self.lens.pop_screen()
-        self.lens.show_view("inspector", side, at)
+        self.context.navigator.close_screen()
+        self.context.navigator.show_view("inspector", side, at)
 
     def action_view(self, name: str) -> None:
         """Show a view of the second side."""
-        self.lens.pop_screen()
-        self.lens.show_view(name, self.after)
+        self.context.navigator.close_screen()
+        self.context.navigator.show_view(name, self.after)
 
     def action_back(self) -> None:
-        """Return to where the comparison was asked for."""
-        self.lens.pop_screen()
-
-    # What is asked for at the prompt.
-
-    @property
-    def searched(self) -> SearchedText:
-        """The code."""
-        return self.diff
-
-    @property
-    def searched_name(self) -> str:
-        """What of it is searched."""
-        return f"what is shown of {self.stage}"
-
-    def action_line(self) -> None:
-        """Ask which line to go to."""
-        self._prompt.open("line", "line of the second side")
-
-    @on(Prompt.Submitted)
-    def _answered(self, event: Prompt.Submitted) -> None:
-        if self._prompt.purpose == "line":
-            self._prompt.close()
-            self._go_to_line(event.value.strip())
-
-    def _go_to_line(self, answer: str) -> None:
-        numbers = [line.after.number if line.after else 0 for line in self.diff.lines]
-        if not answer.isdecimal():
-            self.notify(f"{printable_line(answer) or 'nothing'} is no line", markup=False)
-        elif numbers:
-            wanted = int(answer)
-            self.diff.go_to(min(range(len(numbers)), key=lambda at: abs(numbers[at] - wanted)))
-
-    # What leaves the screen.
+        """Return to the screen below."""
+        self.context.navigator.close_screen()
 
     def action_copy(self) -> None:
-        """Copy the change at the cursor, as a unified diff."""
+        """Copy the change at the cursor as a unified diff."""
         line, difference = self.diff.current, self.diff.difference
         if line is not None and difference is not None:
-            self.lens.copy(difference.hunk_text(line.hunk))
+            self.context.navigator.copy(difference.hunk_text(line.hunk))
 
-    def action_outside(self, kind: str) -> None:
-        """Show the stage's changes in the user's own editor or pager."""
+    def action_external(self, kind: str) -> None:
+        """Open the stage's differences in the user's editor or pager."""
         if self.diff.difference is not None:
-            self.show_outside(kind, name=f"{self.stage}.diff", text=self.diff.difference.text)
+            text = self.diff.difference.text
+            self.context.navigator.open_externally(kind, name=f"{self.stage}.diff", text=text)
+
+    # The prompt.
+
+    @property
+    def _prompt(self) -> SearchPrompt:
+        return self.query_one(SearchPrompt)
+
+    @property
+    def _search_name(self) -> str:
+        return f"the differences in {self.stage}"
+
+    def action_search(self) -> None:
+        """Ask for text to search for."""
+        self._prompt.search(self.diff, self._search_name)
+
+    def action_find(self, step: int) -> None:
+        """Go to the next (-1: previous) match."""
+        self._prompt.find(self.diff, self._search_name, step)
+
+    @on(CodeView.Searched)
+    def _on_searched(self, event: CodeView.Searched) -> None:
+        self._prompt.on_searched(event.view)
+        self.context.keys.resume()
+
+    def action_line(self) -> None:
+        """Ask for a line to go to."""
+        self._prompt.open("line of the second side")
+
+    @on(Prompt.Submitted)
+    def _on_line_submitted(self, event: Prompt.Submitted) -> None:
+        self._prompt.close()
+        answer = event.value.strip()
+        numbers = [line.after.number if line.after else 0 for line in self.diff.lines]
+        if not answer.isdecimal():
+            self.notify(f"'{printable_line(answer)}' is not a line number", markup=False)
+        elif numbers:
+            line = int(answer)
+            self.diff.go_to(min(range(len(numbers)), key=lambda row: abs(numbers[row] - line)))

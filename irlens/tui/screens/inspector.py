@@ -1,62 +1,78 @@
-"""The inspector: Python and stages side by side, each pane at what another's cursor is at."""
+"""The inspector: Python and stages side by side, linked line by line."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
 from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from irlens.model.errors import IrlensError
 from irlens.model.listing import Occurrences
+from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.model.text import printable_line
-from irlens.tui.code.document import LANDMARKS, Document, following, other_line, partner_line
-from irlens.tui.code.search import Hit
+from irlens.tui.code import describing
+from irlens.tui.code.document import Document, following
+from irlens.tui.code.jumps import LANDMARKS, other, partner
 from irlens.tui.code.text import spans_of
-from irlens.tui.screens.base import Place
-from irlens.tui.screens.panes import PanesScreen
-from irlens.tui.screens.searching import SearchingScreen
-from irlens.tui.screens.trail import Position, Trail, position_of
-from irlens.tui.widgets.linked_pane import LinkedPane
-from irlens.tui.widgets.prompt import Prompt
-from irlens.tui.widgets.searched import SearchedText
+from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens.jump_history import JumpHistory, Position, position_of
+from irlens.tui.services.context import Context, Place
+from irlens.tui.widgets.code_pane import CodePane
+from irlens.tui.widgets.code_view import CodeView
+from irlens.tui.widgets.entry_panes import EntryContents, EntryPanes
+from irlens.tui.widgets.heading import Heading, report_title, view_tabs
+from irlens.tui.widgets.key_bar import KeyBar
+from irlens.tui.widgets.line_facts import LineFacts
+from irlens.tui.widgets.prompt import Prompt, SearchPrompt
 
-#: What needs the text, and what needs to know more of it, by the names of bindings.
-_OF_TEXT = frozenset(
+#: Bindings that need the text of the active pane, and bindings that need its annotations.
+_NEEDS_TEXT = frozenset(
     f"inspector.{name}"
     for name in (
         "definition", "next_use", "previous_use", "search", "next_match", "previous_match", "line",
         "copy", "copy_name", "editor", "pager",
     )
 )  # fmt: skip
-_OF_ANALYSIS = frozenset(
+_NEEDS_ANNOTATIONS = frozenset(
     f"inspector.{name}"
     for name in (
         "next_finding", "previous_finding", "peak", "next_loop", "previous_loop", "next_mark",
         "previous_mark", "partner", "next_place", "previous_place",
     )
 )  # fmt: skip
+_STAGE_BINDINGS = frozenset({"inspector.next_stage", "inspector.previous_stage"})
 
 
-class View(PanesScreen, SearchingScreen):
+class InspectorScreen(EntryScreen):
     """The text of an entry's stages beside its Python."""
 
+    VIEW = "inspector"
     HELP_TEXT = """\
-The cursor's line of Python is marked in every pane, and each of them comes to it: `▌`. `[` and `]`
-go through its places in a pane.
+Every pane marks the lines that belong to the cursor's line of Python with `▌` and scrolls to them.
+`[` and `]` go to the previous and the next of those places within a pane.
 
-Beside the code, from the left: findings (`✗` error, `▲` warning, `•` note), the line's number, its
-live registers as a bar (only the peak fills it), pipelined copies, loads and matrix products `↓`,
-commits `●` and waits `○` with a bracket around those that belong together, and a rail for every
-loop.
+The gutter shows, from the left: findings (`✗` error, `▲` warning, `•` note), line numbers, live
+registers as a bar (only the peak fills it), pipelined copies, loads and matrix products `↓`,
+commits `●` and waits `○` with a bracket around each group, and a rail along every loop.
 
-Of machine code, lines with nothing but debug information are left out; `i` shows them.
+Lines of assembly that hold only debug information are hidden; `i` shows them.
 """
-    PROMPTS: ClassVar[frozenset[str]] = frozenset({"inspector.search", "inspector.line"})
+    PROMPT_BINDINGS = frozenset({"inspector.search", "inspector.line"})
     LESS_IMPORTANT: ClassVar[tuple[str, ...]] = (
         "add_pane", "compare", "recompile", "use(1)", "jump('finding', 1)",
     )  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "cycle(1)", "Stage", id="inspector.next_stage"),
+        Binding("S", "cycle(-1)", "Previous stage", show=False, id="inspector.previous_stage"),
+        Binding("a", "add_pane", "Add pane", id="inspector.add"),
+        Binding("x", "close_pane", "Close pane", show=False, id="inspector.close"),
+        Binding("greater_than_sign", "widen(1)", "Wider", show=False, id="inspector.wider"),
+        Binding("less_than_sign", "widen(-1)", "Narrower", show=False, id="inspector.narrower"),
+        Binding("z", "zoom", "Zoom", show=False, id="inspector.zoom"),
+        Binding("i", "all_lines", "Lines without code", show=False, id="inspector.all_lines"),
         Binding("f", "jump('finding', 1)", "Finding", id="inspector.next_finding"),
         Binding("F", "jump('finding', -1)", "Previous finding", show=False,
                 id="inspector.previous_finding"),
@@ -77,194 +93,331 @@ Of machine code, lines with nothing but debug information are left out; `i` show
         Binding("d", "definition", "Definition", id="inspector.definition"),
         Binding("u", "use(1)", "Uses", id="inspector.next_use"),
         Binding("U", "use(-1)", "Previous use", show=False, id="inspector.previous_use"),
-        Binding("ctrl+o,alt+left", "back_in_jumps", "Back in jumps", show=False,
+        Binding("ctrl+o,alt+left", "back_in_jumps", "Jump back", show=False,
                 id="inspector.return"),
-        Binding("ctrl+n,alt+right", "forward_in_jumps", "Forward in jumps", show=False,
+        Binding("ctrl+n,alt+right", "forward_in_jumps", "Jump forward", show=False,
                 id="inspector.forward"),
         Binding("slash", "search", "Search", id="inspector.search"),
         Binding("n", "find(1)", "Next match", show=False, id="inspector.next_match"),
         Binding("N", "find(-1)", "Previous match", show=False, id="inspector.previous_match"),
         Binding("colon", "line", "Go to line", show=False, id="inspector.line"),
         Binding("y", "copy", "Copy", show=False, id="inspector.copy"),
-        Binding("e", "outside('editor')", "Open in $EDITOR", show=False, id="inspector.editor"),
-        Binding("v", "outside('pager')", "Open in $PAGER", show=False, id="inspector.pager"),
+        Binding("e", "external('editor')", "Open in $EDITOR", show=False, id="inspector.editor"),
+        Binding("v", "external('pager')", "Open in $PAGER", show=False, id="inspector.pager"),
         Binding("Y", "copy_name", "Copy the name", show=False, id="inspector.copy_name"),
     ]  # fmt: skip
 
-    def __init__(self, key: str, at: Place | None = None) -> None:
-        super().__init__(key, at)
-        self._trail = Trail()
+    def __init__(self, context: Context, key: str, at: Place | None = None) -> None:
+        super().__init__(context, key, at)
+        # Created here, since another entry's layout may be adopted before the screen is composed.
+        self.panes = EntryPanes(context, key)
+        self._history = JumpHistory()
+        self._is_laid_out = False
 
-    def is_too_early(self, binding: str) -> bool:
-        """Return whether the pane in use has no text yet, or not what is to be known of it."""
-        # Which pane is in use is told a little later than which has the focus.
-        pane = self.focused if isinstance(self.focused, LinkedPane) else self.linked.active
-        is_of_line = binding in (_OF_TEXT | _OF_ANALYSIS) - self.PROMPTS
-        if super().is_too_early(binding) or (is_of_line and self._is_seeking):
+    def compose(self) -> ComposeResult:
+        """Lay out the panes between the heading and the line facts."""
+        yield Heading()
+        yield self.panes
+        yield LineFacts()
+        yield SearchPrompt()
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Start to load."""
+        self._show_facts("loading …")
+        self.run_in_thread(
+            self.panes.read_contents, self._on_contents, self._on_error, group="contents"
+        )
+        # A large kernel's report takes a while; its text can be shown before.
+        report: Callable[[], Report] = lambda: self.bench.report(self.key)  # noqa: E731
+        self.run_in_thread(report, self._on_report, _ignore, group="report")
+
+    def go_to(self, at: Place) -> None:
+        """Open a position."""
+        self.at = at
+        self.panes.go_to(at)
+
+    def adopt_layout(self, other: EntryScreen) -> None:
+        """Start with the panes of another inspector, at the same line of Python."""
+        if isinstance(other, InspectorScreen):
+            self.at = other.panes.here
+            self.panes.adopt(other.panes.layout_of_panes)
+
+    def defers(self, binding: str) -> bool:
+        """Return whether the active pane lacks the text or the annotations a binding needs."""
+        if not self._is_laid_out and not self.abandons_loading(binding):
+            return True
+        # ``active`` is updated a little later than the focus.
+        pane = self.focused if isinstance(self.focused, CodePane) else self.panes.active
+        needs_line = binding in (_NEEDS_TEXT | _NEEDS_ANNOTATIONS) - self.PROMPT_BINDINGS
+        if needs_line and self._prompt.is_pending(self._active_view):
             return True
         if pane is None or pane.complete:
             return False
-        is_of_text = binding in _OF_TEXT or binding.startswith("code.")
-        return binding in _OF_ANALYSIS or (is_of_text and pane.document is None)
+        needs_text = binding in _NEEDS_TEXT or binding.startswith("code.")
+        return binding in _NEEDS_ANNOTATIONS or (needs_text and pane.document is None)
 
-    def leads_away(self, binding: str) -> bool:
-        """Return whether the matches that are looked for are not wanted any more."""
-        return binding == "code.unselect" or super().leads_away(binding)
+    def abandons_loading(self, binding: str) -> bool:
+        """Return whether a binding shows something else than what is loading."""
+        if super().abandons_loading(binding) or binding == "code.unselect":
+            return True
+        return self._is_laid_out and binding in _STAGE_BINDINGS
 
-    # Jumps, which remember where they came from.
+    # Loading.
+
+    def _on_contents(self, contents: EntryContents) -> None:
+        async def lay_out() -> None:
+            await self.panes.lay_out(contents, self.at)
+            self.app.call_later(self._on_laid_out)  # the focus moves as late
+
+        self.call_later(lay_out)
+
+    def _on_error(self, error: IrlensError) -> None:
+        self._show_facts(error.told("; "))
+        self._on_laid_out()
+
+    def _on_report(self, report: Report) -> None:
+        self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
+
+    def _on_laid_out(self) -> None:
+        self._is_laid_out = True
+        self.context.keys.resume()
+
+    @on(CodePane.Opened)
+    def _on_opened(self, event: CodePane.Opened) -> None:
+        self.panes.keep_document(event.pane)
+        self._update_facts()
+        self.context.keys.resume()
+
+    @on(CodePane.Moved)
+    def _on_moved(self, event: CodePane.Moved) -> None:
+        if event.pane is self.panes.active:
+            self.panes.link(event.pane)
+            self._update_facts()
+
+    def on_descendant_focus(self) -> None:
+        """Show the facts of the line in the focused pane."""
+        self._update_facts()
+
+    def _update_facts(self) -> None:
+        """Show what is known about the cursor's line."""
+        for pane, document in self._active():
+            facts = describing.facts(document, pane.line)
+            problem = document.listing.problem or pane.problem
+            self._show_facts(describing.chain(document, pane.line), facts or [problem])
+
+    def _show_facts(self, first: str, facts: Sequence[str] = ()) -> None:
+        self.query_one(LineFacts).show(first, facts)
+
+    # Panes.
+
+    def action_cycle(self, step: int) -> None:
+        """Show the next (-1: previous) stage in the pane."""
+        if not self.panes.cycle(step):
+            self.notify("no pane with a stage: press a to add one", severity="warning")
+
+    async def action_add_pane(self) -> None:
+        """Add a pane."""
+        if self.panes.has_room:
+            await self.panes.add_next()
+        else:
+            self.notify("no room for another pane: press x to close one", severity="warning")
+
+    async def action_close_pane(self) -> None:
+        """Close the active pane, unless it is the last one."""
+        pane = self.panes.active
+        if pane is not None and len(self.panes.panes) > 1:
+            await self.panes.close(pane)
+            self.panes.remember_layout()
+
+    def action_widen(self, step: int) -> None:
+        """Give the active pane a larger (negative: smaller) share of the width."""
+        if pane := self.panes.active:
+            pane.resize_by(step)
+
+    def action_zoom(self) -> None:
+        """Show the active pane alone, or all panes."""
+        self.panes.zoom(None if self.panes.is_zoomed else self.panes.active)
+
+    def action_all_lines(self) -> None:
+        """Show or hide the lines without code."""
+        if pane := self.panes.active:
+            pane.fold(not pane.folded)
+            pane.describe()
+
+    # Jumps; the jump history records where they start.
 
     def action_jump(self, landmark: str, step: int) -> None:
-        """Go to the next (-1: previous) of something."""
-        for pane, document in self._in_use():
+        """Go to the next (-1: previous) landmark."""
+        for pane, document in self._active():
             mark = LANDMARKS[landmark]
             line = following(mark.lines(document), pane.line, step)
-            self._jump(pane, line, f"{pane.showing} tells of no {mark.name}")
+            self._jump(pane, line, f"no {mark.name} in {pane.showing}")
 
     def action_partner(self) -> None:
         """Go from a commit to the wait that retires its group, and back."""
-        for pane, document in self._in_use():
-            missing = "nothing on this line belongs to a pipelined group; ) goes to the next"
+        for pane, document in self._active():
+            problem = "this line belongs to no pipelined group: press ) for the next one"
             if mark := document.mark(pane.line):
-                missing = f"what belongs to this {document.role(mark)} is not known"
-            self._jump(pane, partner_line(document, pane.line), missing)
+                problem = f"the other end of this {document.role(mark)} is unknown"
+            self._jump(pane, partner(document, pane.line), problem)
 
     def action_place(self, step: int) -> None:
         """Go to the next (-1: previous) run of lines that belong to the same line of Python."""
-        for pane, _ in self._in_use():
-            missing = f"{pane.showing} has no other place of this line of Python"
-            self._jump(pane, other_line(pane.places, pane.line, step), missing)
+        for pane, _ in self._active():
+            problem = f"no other place of this line of Python in {pane.showing}"
+            self._jump(pane, other(pane.places, pane.line, step), problem)
 
     def action_definition(self) -> None:
-        """Go to where the name under the cursor is defined."""
-        self._look_up("definition", lambda found: found.definitions, -1)
+        """Go to the definition of the name under the cursor."""
+        self._look_up("definition", lambda occurrences: occurrences.definitions, -1)
 
     def action_use(self, step: int) -> None:
         """Go to the next (-1: previous) use of the name under the cursor."""
-        self._look_up("use", lambda found: found.uses, step)
+        self._look_up("use", lambda occurrences: occurrences.uses, step)
 
     def action_back_in_jumps(self) -> None:
-        """Go back to where the last jump came from."""
-        self._follow(self._trail.back, "there is no jump to go back from")
+        """Return to where the last jump started."""
+        self._revisit(self._history.back, "no jump to go back from")
 
     def action_forward_in_jumps(self) -> None:
-        """Go to where the last step back came from."""
-        self._follow(self._trail.forward, "there is no jump to go forward to")
+        """Return to where the last step back started."""
+        self._revisit(self._history.forward, "no jump to go forward to")
 
-    def _follow(self, step: Callable[[Position], Position | None], missing: str) -> None:
-        for pane, _ in self._in_use():
+    def _revisit(self, step: Callable[[Position], Position | None], problem: str) -> None:
+        for pane, _ in self._active():
             position = step(position_of(pane))
             if position is None:
-                self._miss(missing)
+                self._warn(problem)
             else:
-                self.show(position.pane, position.showing, position.at)
-                self.linked.use(position.pane)
+                self.panes.show(position.pane, position.showing, position.at)
+                self.panes.activate(position.pane)
 
-    def _look_up(self, what: str, lines: Callable[[Occurrences], Sequence[int]], step: int) -> None:
-        for pane, document in self._in_use():
+    def _look_up(self, kind: str, lines: Callable[[Occurrences], Sequence[int]], step: int) -> None:
+        for pane, document in self._active():
             word = pane.word
             if not word:
-                self._miss("there is no name under the cursor")
+                self._warn("no name under the cursor")
             elif document.stage == "python":
-                self._miss("definitions and uses are known in stages, not in Python")
+                self._warn("definitions and uses are known in stages, not in Python")
             else:
-                call = partial(self.bench.occurrences, self.key, pane.showing, word, pane.line)
-                then = partial(self._looked_up, position_of(pane), what, lines, step)
-                self.ask(call, then, group="occurrences")
+                self.run_in_thread(
+                    partial(self.bench.occurrences, self.key, pane.showing, word, pane.line),
+                    partial(self._on_occurrences, position_of(pane), kind, lines, step),
+                    group="occurrences",
+                )
 
-    def _looked_up(
+    def _on_occurrences(
         self,
-        asked: Position,
-        what: str,
+        start: Position,
+        kind: str,
         lines: Callable[[Occurrences], Sequence[int]],
         step: int,
-        found: Occurrences,
+        occurrences: Occurrences,
     ) -> None:
-        pane, document = asked.pane, asked.pane.document
-        if document is None or pane is not self.linked.active or position_of(pane) != asked:
-            return  # the user has gone on
-        line = other_line(sorted(lines(found)), pane.line, step)
-        spans = spans_of(found.name, document.text.shown[line - 1], document.stage) if line else []
-        column = spans[0][0] if spans else None
-        known = found.definitions or found.uses
-        missing = f"has no other {what}" if known else "is no register, value or label"
-        self._jump(pane, line, f"{found.name} {missing}", column)
+        pane, document = start.pane, start.pane.document
+        if document is None or pane is not self.panes.active or position_of(pane) != start:
+            return  # the user has moved on
+        name = occurrences.name
+        line = other(sorted(lines(occurrences)), pane.line, step)
+        spans = spans_of(name, document.text.shown[line - 1], document.stage) if line else []
+        is_known = occurrences.definitions or occurrences.uses
+        problem = f"no other {kind} of {name}" if is_known else f"{name} is no register or label"
+        self._jump(pane, line, problem, spans[0][0] if spans else None)
 
     def _jump(
-        self, pane: LinkedPane, line: int | None, missing: str, column: int | None = None
+        self, pane: CodePane, line: int | None, problem: str, column: int | None = None
     ) -> None:
         if line is None:
-            self._miss(missing)
+            self._warn(problem)
             return
-        self._trail.leave(position_of(pane))
+        self._history.push(position_of(pane))
         pane.go_to(line, column)
 
-    def _miss(self, sentence: str) -> None:
-        # One is enough: they stand over what is told of the line.
+    def _warn(self, message: str) -> None:
+        # One at a time: notifications cover the line facts.
         self.app.clear_notifications()
-        self.notify(printable_line(sentence), severity="warning", timeout=3, markup=False)
+        self.notify(printable_line(message), severity="warning", timeout=3, markup=False)
 
-    def _in_use(self) -> Iterator[tuple[LinkedPane, Document]]:
-        """Yield the pane in use, if it shows a text."""
-        pane = self.linked.active
+    def _active(self) -> Iterator[tuple[CodePane, Document]]:
+        """Yield the active pane, if it shows a document."""
+        pane = self.panes.active
         if pane is not None and pane.document is not None:
             yield pane, pane.document
 
-    # What is asked for at the prompt.
+    # The prompt.
 
     @property
-    def searched(self) -> SearchedText | None:
-        """The pane in use."""
-        return next((pane for pane, _ in self._in_use()), None)
+    def _prompt(self) -> SearchPrompt:
+        return self.query_one(SearchPrompt)
 
     @property
-    def searched_name(self) -> str:
-        """What that shows."""
-        return self.linked.active.showing if self.linked.active else ""
+    def _active_view(self) -> CodePane | None:
+        return next((pane for pane, _ in self._active()), None)
 
-    def sought(self, text: SearchedText, start: Hit) -> None:
-        """Remember where a search came from."""
-        if isinstance(text, LinkedPane):
-            self._trail.leave(Position(text, text.showing, start))
+    def action_search(self) -> None:
+        """Ask for text to search for."""
+        for pane, _ in self._active():
+            self._prompt.search(pane, pane.showing)
+
+    def action_find(self, step: int) -> None:
+        """Go to the next (-1: previous) match."""
+        for pane, _ in self._active():
+            self._prompt.find(pane, pane.showing, step)
+
+    @on(CodeView.Searched)
+    def _on_searched(self, event: CodeView.Searched) -> None:
+        self._prompt.on_searched(event.view)
+        self.context.keys.resume()
+
+    @on(SearchPrompt.Jumped)
+    def _on_search_jumped(self, event: SearchPrompt.Jumped) -> None:
+        if isinstance(event.view, CodePane):
+            self._history.push(Position(event.view, event.view.showing, event.start))
 
     def action_line(self) -> None:
-        """Ask which line to go to."""
-        if any(self._in_use()):
-            self._prompt.open("line", "line, or file.py:line")
+        """Ask for a line to go to."""
+        if any(self._active()):
+            self._prompt.open("line, or file.py:line")
 
     @on(Prompt.Submitted)
-    def _answered(self, event: Prompt.Submitted) -> None:
-        if self._prompt.purpose == "line":
-            self._prompt.close()
-            for pane, _ in self._in_use():
-                self._go_to_line(pane, event.value.strip())
+    def _on_line_submitted(self, event: Prompt.Submitted) -> None:
+        self._prompt.close()
+        for pane, _ in self._active():
+            self._go_to_line(pane, event.value.strip())
 
-    def _go_to_line(self, pane: LinkedPane, answer: str) -> None:
+    def _go_to_line(self, pane: CodePane, answer: str) -> None:
         file, _, number = answer.rpartition(":")
-        if not number.isdecimal() or (file and file not in self.names):
-            self._miss(f"{answer or 'nothing'} is neither a line nor file.py:line")
+        if not number.isdecimal() or (file and file not in self.panes.contents.names):
+            self._warn(f"'{answer}' is not a line number or file.py:line")
         elif file:
             self.go_to(SourceLocation(file, int(number)))
         else:
             self._jump(pane, int(number), "")
 
-    # What leaves the screen.
+    # Copying and external programs.
 
     def action_copy(self) -> None:
         """Copy the selected lines, or the cursor's."""
-        for pane, _ in self._in_use():
-            self.lens.copy(pane.copied)
+        for pane, _ in self._active():
+            self.context.navigator.copy(pane.copied)
 
     def action_copy_name(self) -> None:
         """Copy the name under the cursor."""
-        for pane, _ in self._in_use():
+        for pane, _ in self._active():
             if word := pane.word:
-                self.lens.copy(word)
+                self.context.navigator.copy(word)
             else:
-                self._miss("there is no name under the cursor")
+                self._warn("no name under the cursor")
 
-    def action_outside(self, kind: str) -> None:
-        """Show the text in the user's own editor or pager, at the same line."""
-        for pane, document in self._in_use():
-            # The copy has a name of ours: that of the file is a stranger's.
+    def action_external(self, kind: str) -> None:
+        """Open the text in the user's editor or pager, at the cursor's line."""
+        for pane, document in self._active():
+            # A name of our own: the file's name is untrusted.
             name = f"kernel.{'py' if document.stage == 'python' else document.stage}"
-            self.show_outside(kind, name=name, text=document.listing.text, line=pane.line)
+            text = document.listing.text
+            self.context.navigator.open_externally(kind, name=name, text=text, line=pane.line)
+
+
+def _ignore(error: IrlensError) -> None:
+    """The panes need the report as well, and show the error."""

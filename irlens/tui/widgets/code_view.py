@@ -1,198 +1,155 @@
-"""A text drawn line by line as it is looked at, with gutters beside it and marks in it."""
+"""Base class of the views of code: lines drawn on demand in the colours of the theme."""
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
 from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from irlens.tui.code import gutters
-from irlens.tui.code.document import Document
-from irlens.tui.code.gutters import gutters_for
-from irlens.tui.code.highlighting import Highlight, HighlightedLines, Painter
-from irlens.tui.code.search import Hit
-from irlens.tui.code.text import cell_at, spans_of, word_at
-from irlens.tui.widgets.searched import SearchedText
-
-_LINES = ("cursor", "linked", "selected")
-_STYLES = (*gutters.STYLES, "link", "match")
-_UNDERLINED, _REVERSED = Style(underline=True), Style(reverse=True)
-_LINK_SIGN, _CURSOR_SIGN = "▌", "▶"
+from irlens.model.text import printable_line
+from irlens.tui.code import colours
+from irlens.tui.code.painting import Palette
+from irlens.tui.code.searching import Hit
+from irlens.tui.widgets.scrolling import VisibleRows, place_scrollbar
+from irlens.tui.widgets.text_search import TextSearch
 
 
-class CodeView(SearchedText):
-    """Shows a document; where its cursor is and what is marked is for others to say.
+class CodeView(ScrollView, can_focus=True):
+    """Code with a cursor and a search.
 
     Attributes:
-        document: What is shown, ``None`` where there is only a sentence to show.
-        line: 1-based line of the cursor.
-        column: Its column in the drawn line, from 0.
-        linked: Lines that belong to what another pane's cursor is at.
-        selected: The first and the last selected line.
-        folded: Whether lines without code are left out.
+        LINES: Kinds of lines with a style of their own.
+        STYLES: Styles of parts of a line, besides the syntax highlighting's.
+        search: The search in the code.
     """
 
-    LINES = _LINES
-    STYLES = _STYLES
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"code-view--{name}" for name in (*_LINES, *_STYLES)}
+    # Textual's selection tags every segment of every line; here whole lines are selected.
+    ALLOW_SELECT = False
+    LINES: ClassVar[tuple[str, ...]] = ("cursor",)
+    STYLES: ClassVar[tuple[str, ...]] = ("match", "line-number")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"code-view--{name}" for name in ("cursor", "match", "line-number", *colours.KINDS)
+    }
     DEFAULT_CSS = """
     CodeView {
-        & > .code-view--error { color: $error; text-style: bold; }
-        & > .code-view--warning { color: $warning; text-style: bold; }
-        & > .code-view--note { color: $primary; text-style: bold; }
-        & > .code-view--cool { color: $dim; }
-        & > .code-view--warm { color: $warning; }
-        & > .code-view--hot { color: $error; text-style: bold; }
-        & > .code-view--copy { color: $secondary; }
-        & > .code-view--commit { color: $success; }
-        & > .code-view--wait { color: $warning; }
-        & > .code-view--partner { text-style: reverse bold; }
-        & > .code-view--bracket { color: $dim; }
-        & > .code-view--loop { color: $accent 70%; }
-        & > .code-view--cursor-number { color: $foreground; text-style: bold; }
-        & > .code-view--linked { background: $primary 14%; }
-        & > .code-view--link { color: $primary; }
-        & > .code-view--selected { background: $primary 35%; }
+        background: $surface;
+        color: $foreground;
+        border: round $border-blurred;
+        border-title-color: $text-muted;
+        border-subtitle-color: $text-muted;
+        scrollbar-size: 0 1;
+        overflow: auto;
+        &:focus {
+            border: round $primary;
+            border-title-color: $primary;
+            border-title-style: bold;
+        }
+        & > .code-view--comment { color: $dim; }
+        & > .code-view--keyword { color: $primary; }
+        & > .code-view--type { color: $foreground 82%; }
+        & > .code-view--operation { color: $primary; }
+        & > .code-view--value { color: $secondary; }
+        & > .code-view--function { color: $accent; }
+        & > .code-view--label { color: $accent; text-style: bold; }
+        & > .code-view--number { color: $foreground 85%; }
+        & > .code-view--string { color: $success; }
+        & > .code-view--punctuation { color: $foreground 75%; }
+        & > .code-view--cursor { background: $foreground 10%; }
+        & > .code-view--line-number { color: $dim; }
+        & > .code-view--match { background: $warning; color: $background; }
     }
     """
 
+    class Searched(Message):
+        """A search has ended.
+
+        Attributes:
+            view: The view.
+        """
+
+        def __init__(self, view: "CodeView") -> None:
+            super().__init__()
+            self.view = view
+
     def __init__(self) -> None:
         super().__init__()
-        self.document: Document | None = None
-        self.line, self.column = 1, 0
-        self.linked: frozenset[int] = frozenset()
-        self.selected: tuple[int, int] | None = None
-        self.folded = True
-        self._highlighted: HighlightedLines | None = None
-        self._painter: Painter | None = None
-
-    def show(self, document: Document) -> None:
-        """Show a text, with the cursor at its beginning."""
-        self.document = document
-        self._highlighted = HighlightedLines(document.stage, document.text.shown)
-        self.line, self.column = 1, 0
-        self.linked, self.selected = frozenset(), None
-        self._lay_out()
-        self.scroll_to(0, 0, animate=False, immediate=True)
-
-    def show_note(self, note: str) -> None:
-        """Show a sentence instead of a text."""
-        self.document = self._highlighted = self._painter = None
-        super().show_note(note)
+        self.search = TextSearch(self, self, self._on_search_changed)
+        self.visible_rows = VisibleRows(self)
+        self._palettes: dict[str, Palette] = {}
+        self._note = ""
 
     @property
     def searched_lines(self) -> Iterable[tuple[int, str]]:
-        """The lines, those that are left out, too."""
-        return enumerate(self.document.text.shown if self.document else (), 1)
+        """Lines as drawn, by ascending number."""
+        raise NotImplementedError
 
     @property
     def position(self) -> Hit:
-        """The cursor's line and column."""
-        return self.line, self.column
+        """The cursor."""
+        raise NotImplementedError
 
-    @property
-    def copied(self) -> str:
-        """What is worth copying: the selected lines, or else the cursor's, as the file has them."""
-        first, last = self.selected or (self.line, self.line)
-        return "\n".join(self.document.text.lines[first - 1 : last]) if self.document else ""
+    def go_to_position(self, position: Hit) -> None:
+        """Move the cursor."""
+        raise NotImplementedError
 
-    @property
-    def line_text(self) -> str:
-        """The cursor's line as it is drawn."""
-        shown = self.document.text.shown if self.document else []
-        return shown[self.line - 1] if self.line <= len(shown) else ""
+    def cursor_positions(self, hits: list[Hit]) -> Sequence[Hit]:
+        """Return the positions of matches as the cursor takes them."""
+        return hits
 
-    @property
-    def word(self) -> str:
-        """The word under the cursor."""
-        stage = self.document.stage if self.document else ""
-        return word_at(self.line_text, self.column, stage)
+    def describe(self) -> None:
+        """Update the border's titles."""
+        raise NotImplementedError
 
-    @property
-    def _named(self) -> str:
-        """The word under the cursor, if it is a name: the same one is marked wherever it stands."""
-        word, lines = self.word, self._highlighted
-        names = lines is not None and lines.is_name(word, self.line - 1, self.column)
-        return word if names else ""
-
-    @property
-    def gutter_width(self) -> int:
-        """Cells beside the code."""
-        return self._painter.gutter_width + 1 if self._painter else 0
-
-    @property
-    def rows(self) -> Sequence[int]:
-        """The 1-based line in each row, from the text's first to its last."""
-        if self.document is None:
-            return ()
-        return self.document.code_lines if self.folded else range(1, len(self.document) + 1)
-
-    @property
-    def visible_lines(self) -> Sequence[int]:
-        """The 1-based lines that can be seen."""
-        top = round(self.scroll_y)
-        return self.rows[top : top + self.scrollable_content_region.height]
-
-    def row_of(self, line: int) -> int:
-        """Return the row, from 0, of a line or of the next one that has a row."""
-        return max(min(bisect_left(self.rows, line), len(self.rows) - 1), 0)
-
-    def render_line(self, y: int) -> Strip:
-        """Draw a row of the pane."""
-        scroll_x, scroll_y = self.scroll_offset
-        width, palette = self.scrollable_content_region.width, self.palette("")
-        if self._painter is None:
-            return self.note_line(y)
-        if scroll_y + y >= len(self.rows):
-            return Strip.blank(width, palette[""])
-        line = self.rows[scroll_y + y]
-        palette = self.palette(self._kind(line))
-        sign = _LINK_SIGN if line in self.linked else _CURSOR_SIGN if line == self.line else " "
-        beside = [*self._painter.gutter(line, self.line, palette), Segment(sign, palette["link"])]
-        code = Strip(self._painter.code(line, palette, self._highlights(line)))
-        room = max(width - self.gutter_width, 0)
-        return Strip([*beside, *code.crop_extend(scroll_x, scroll_x + room, palette[""])])
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Fit the gutters to the pane."""
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        if self.document is None or self._highlighted is None:
-            return
-        beside = gutters_for(self.document, self.scrollable_content_region.width)
-        self._painter = Painter(self._highlighted, beside)
-        # A cell past the end of the longest line, for the cursor.
-        columns = self.gutter_width + self.document.text.width + 1
-        self.virtual_size = Size(columns, len(self.rows))
+    def show_note(self, note: str) -> None:
+        """Show one sentence instead of code: that it is loading, or why there is none."""
+        self._note = printable_line(note)
+        self.virtual_size = Size(0, 0)
         self.refresh()
 
-    def _kind(self, line: int) -> str:
-        if self.selected and self.selected[0] <= line <= self.selected[1]:
-            return "selected"
-        if line == self.line:
-            return "cursor"
-        return "linked" if line in self.linked else ""
+    def note_line(self, y: int) -> Strip:
+        """Return a row of the view while it shows a note."""
+        plain = self.palette("")[""]
+        note = [Segment(f" {self._note}", plain)] if y == 0 else []
+        return Strip(note).crop_extend(0, self.scrollable_content_region.width, plain)
 
-    def _highlights(self, line: int) -> Iterator[Highlight]:
-        document, focused = self.document, self.has_focus
-        if document is None or not (focused or self.sought):
-            return
-        text, palette = document.text.shown[line - 1], self.palette("")
-        if focused:
-            for first, last in spans_of(self._named, text, document.stage):
-                yield first, last, _UNDERLINED
-        if self.sought is not None:
-            for first, last in self.sought.spans(text):
-                yield first, last, palette["match"]
-        if focused and line == self.line:
-            yield self.column, self.column + 1, _REVERSED
+    def palette(self, kind: str) -> Palette:
+        """Return the styles on a kind of line: "" for an ordinary one, others as in ``LINES``."""
+        if not self._palettes:
+            base = self.rich_style
+            lines = {"": base} | {name: base + self._component(name) for name in self.LINES}
+            names = (*colours.KINDS, *self.STYLES)
+            own: Mapping[str, Style] = {name: self._component(name) for name in names}
+            self._palettes = {
+                line: {name: style + part for name, part in own.items()} | {"": style}
+                for line, style in lines.items()
+            }
+        return self._palettes[kind]
 
-    def _cells_at_cursor(self) -> tuple[int, int]:
-        """The cells of the code where the cursor begins and where the name under it ends."""
-        begin = cell_at(self.line_text, self.column)
-        return begin, begin + max(len(self.word), 1)
+    def notify_style_update(self) -> None:
+        """Drop the styles of the previous theme."""
+        super().notify_style_update()
+        self._palettes.clear()
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Place the scrollbar when it appears."""
+        place_scrollbar(self, shown)
+
+    def _component(self, name: str) -> Style:
+        """Return only what a component sets, with its colours blended into the view's."""
+        own = self.get_component_rich_style(f"code-view--{name}", partial=True)
+        blended = self.get_component_rich_style(f"code-view--{name}")
+        return own + Style(
+            color=blended.color if own.color else None,
+            bgcolor=blended.bgcolor if own.bgcolor else None,
+        )
+
+    def _on_search_changed(self, has_ended: bool) -> None:
+        self.describe()
+        self.refresh()
+        self.refresh_bindings()  # escape ends a search
+        if has_ended:
+            self.post_message(self.Searched(self))

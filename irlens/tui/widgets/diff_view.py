@@ -1,4 +1,4 @@
-"""What moved in a stage's text, drawn line by line as it is looked at."""
+"""A view of the differences in one stage, unified or side by side."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,25 +14,25 @@ from textual.strip import Strip
 from irlens.model.text import count, plural
 from irlens.tui.code.difference import Difference, DiffLine, Half
 from irlens.tui.code.document import following
-from irlens.tui.code.highlighting import Highlight, Painter, Palette
-from irlens.tui.code.search import Hit, Query
-from irlens.tui.widgets.searched import SearchedText
+from irlens.tui.code.painting import Highlight, Painter, Palette
+from irlens.tui.code.searching import Hit
+from irlens.tui.widgets.code_view import CodeView
 
 _LINES = ("cursor", "removed", "added", "missing", "heading")
 _STYLES = ("match", "line-number", "minus", "plus", "tilde", "removed-word", "added-word", "place")
 _SIGN_STYLE = {"-": "minus", "+": "plus", "~": "tilde"}
 _CURSOR_SIGN = "▶"
-#: Lines that stay visible before and behind the cursor, and cells that an arrow scrolls.
+#: Lines that stay visible above and below the cursor, and cells that an arrow key scrolls.
 _CONTEXT, _CELLS = 3, 8
 
 
-class DiffView(SearchedText):
-    """Shows a difference, with a cursor.
+class DiffView(CodeView):
+    """Shows a difference.
 
     Attributes:
-        difference: What is shown, ``None`` where there is only a sentence to show.
-        split: Whether the sides stand beside each other.
-        row: The line of the drawing at which the cursor is, from 0.
+        difference: The difference; ``None`` while a note is shown instead.
+        split: Whether the sides are shown side by side.
+        row: Row of the cursor, from 0.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -78,71 +78,75 @@ class DiffView(SearchedText):
         self.split = False
         self.row = 0
         self._painter: Painter | None = None
-        #: Rows where a hunk's first line that moved is.
+        #: Rows with the first changed line of a change.
         self._hunks: Sequence[int] = ()
 
     def show(self, difference: Difference) -> None:
-        """Show a difference, with the cursor at the first line that moved."""
+        """Show a difference with the cursor at the first change."""
         self.difference = difference
-        self._painter = Painter(difference.highlighted, ())
-        self._turn_up()
+        self._painter = Painter(difference.colours, ())
+        self._set_rows()
         self.go_to(self._hunks[0] if self._hunks else 0)
 
     def show_note(self, note: str) -> None:
-        """Show a sentence instead: that nothing moved, or why that is not known."""
+        """Show one sentence instead: that nothing differs, or why that is unknown."""
         self.difference = self._painter = None
         self._hunks = ()
-        self.search(self.sought)
+        self.search.restart()
         self.border_subtitle = ""
         super().show_note(note)
 
     @property
     def lines(self) -> Sequence[DiffLine]:
-        """What is drawn, one line each."""
+        """The rows."""
         return self.difference.lines(split=self.split) if self.difference else ()
 
     @property
     def current(self) -> DiffLine | None:
-        """The line at which the cursor is."""
+        """The cursor's row."""
         return self.lines[self.row] if self.lines else None
 
-    def turn(self, *, split: bool) -> None:
-        """Put the sides beside each other, or under each other; the cursor stays where it is."""
+    def set_split(self, *, split: bool) -> None:
+        """Show the sides side by side, or unified; the cursor keeps its line."""
         here, self.split = self.current, split
-        self._turn_up()
+        self._set_rows()
         if here is not None:
             wanted = {half.at for half in here.halves}
-            found = (
+            rows = (
                 row
                 for row, line in enumerate(self.lines)
                 if line is here or any(half.at in wanted for half in line.halves)
             )
-            self.go_to(next(found, 0))
+            self.go_to(next(rows, 0))
 
     @property
     def searched_lines(self) -> Iterable[tuple[int, str]]:
-        """The rows of the drawing; one with both sides is there twice."""
+        """The rows; one with both sides occurs twice."""
         return ((row, half.text) for row, line in enumerate(self.lines) for half in line.halves)
 
     @property
     def position(self) -> Hit:
-        """The cursor's row, and no column."""
+        """The cursor's row; the column is always 0."""
         return self.row, 0
 
     def go_to_position(self, position: Hit) -> None:
-        """Put the cursor on a row."""
+        """Move the cursor to a row."""
         self.go_to(position[0])
 
+    def cursor_positions(self, hits: list[Hit]) -> Sequence[Hit]:
+        """Return the rows with matches."""
+        return sorted({(row, 0) for row, _ in hits})
+
     def describe(self) -> None:
-        """Say in the border at which change and at which match the cursor is."""
+        """Show the current change and match in the border."""
         if self.difference is not None:
             at = bisect_right(self._hunks, self.row)
-            moved = f"{count(at)} of {plural(len(self._hunks), 'change')}"
-            told = [self.told_of_search, moved if self._hunks else "no difference"]
-            self.border_subtitle = " · ".join(filter(None, told))
+            changes = f"{count(at)} of {plural(len(self._hunks), 'change')}"
+            parts = [self.search.status, changes if self._hunks else "no difference"]
+            self.border_subtitle = " · ".join(filter(None, parts))
 
     def go_to(self, row: int) -> None:
-        """Put the cursor on a row, and scroll until it is in sight."""
+        """Move the cursor to a row, and scroll until it is visible."""
         self.row = max(min(row, len(self.lines) - 1), 0)
         height = self.scrollable_content_region.height
         self.refresh()
@@ -170,31 +174,31 @@ class DiffView(SearchedText):
         self.go_to(len(self.lines) - 1)
 
     def action_hunk(self, step: int) -> None:
-        """Go to the next (-1: previous) change, around the ends."""
+        """Go to the next (-1: previous) change, wrapping around."""
         row = following(self._hunks, self.row, step)
         if row is not None:
             self.go_to(row)
 
     def action_sideways(self, step: int) -> None:
-        """Scroll to the side."""
+        """Scroll sideways."""
         self.scroll_to(x=self.scroll_x + step * _CELLS, animate=False, immediate=True)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Go where the mouse points."""
+        """Move the cursor to the mouse."""
         at = event.get_content_offset(self)
         if at is not None:
             self.go_to(round(self.scroll_y) + at.y)
 
     def on_resize(self) -> None:
-        """Fit the drawing to the pane, and keep the cursor in sight, if it is."""
-        was_seen = self.take_height(self.scrollable_content_region.height, self.row)
+        """Fit the rows to the view; keep the cursor visible if it was."""
+        was_visible = self.visible_rows.resize(self.scrollable_content_region.height, self.row)
         if self.difference is not None:
             self._lay_out()
-            if was_seen:
+            if was_visible:
                 self.go_to(self.row)
 
     def render_line(self, y: int) -> Strip:
-        """Draw a row of the pane."""
+        """Return a row of the view."""
         scroll_x, scroll_y = self.scroll_offset
         width, row = self.scrollable_content_region.width, scroll_y + y
         plain = self.palette("")
@@ -206,7 +210,7 @@ class DiffView(SearchedText):
         sign = Segment(_CURSOR_SIGN if row == self.row else " ", plain["tilde"])
         if line.mark == "@":
             return self._heading(line, sign, width)
-        drawn = self._side_by_side if self.split else self._under_each_other
+        drawn = self._side_by_side if self.split else self._unified
         return Strip([sign, *drawn(line, row == self.row, scroll_x, width - 1)])
 
     def _heading(self, line: DiffLine, sign: Segment, width: int) -> Strip:
@@ -216,7 +220,7 @@ class DiffView(SearchedText):
         strip = Strip([sign, *text, Segment(where, palette["place"])])
         return strip.crop_extend(0, width, palette[""])
 
-    def _under_each_other(
+    def _unified(
         self, line: DiffLine, here: bool, left: int, width: int
     ) -> Iterable[Segment]:
         kind = {"-": "removed", "+": "added"}.get(line.mark, "")
@@ -241,9 +245,6 @@ class DiffView(SearchedText):
             else:
                 yield from self._code(half, palette, moved, left, room)
 
-    def _found(self, query: Query, hits: list[Hit]) -> None:
-        super()._found(query, sorted({(row, 0) for row, _ in hits}))
-
     def _code(
         self, half: Half, palette: Palette, moved: str, left: int, room: int
     ) -> Iterable[Segment]:
@@ -257,8 +258,9 @@ class DiffView(SearchedText):
         if moved:
             word: Style = plain[f"{moved}-word"]
             yield from ((first, last, word) for first, last in half.moved)
-        if self.sought is not None:
-            yield from ((*found, plain["match"]) for found in self.sought.spans(half.text))
+        if self.search.query is not None:
+            for first, last in self.search.query.spans(half.text):
+                yield first, last, plain["match"]
 
     def _number(self, half: Half | None) -> str:
         digits = self.difference.digits if self.difference else 0
@@ -266,22 +268,22 @@ class DiffView(SearchedText):
 
     @property
     def _beside(self) -> int:
-        """Cells beside the code where the sides are under each other: signs and two numbers."""
+        """Cells beside the code in the unified view: signs and two line numbers."""
         return 6 + 2 * (self.difference.digits if self.difference else 0)
 
     def _room(self, width: int) -> int:
-        """Cells for the code of each side where they stand beside each other."""
+        """Cells for the code of each side, side by side."""
         digits = self.difference.digits if self.difference else 0
         return max((width - 1 - 3 - 2 * (digits + 1)) // 2, 1)
 
-    def _turn_up(self) -> None:
-        """Lay out other lines: what there is in them is found anew."""
+    def _set_rows(self) -> None:
+        """Lay out other rows, and search them again."""
         self._hunks = [
             row
             for row, line in enumerate(self.lines)
             if line.mark not in " @" and self.lines[row - 1].mark in " @"
         ]
-        self.search(self.sought)
+        self.search.restart()
         self._lay_out()
 
     def _lay_out(self) -> None:

@@ -1,4 +1,4 @@
-"""The findings of a report, one below the other; Enter explains one."""
+"""The findings of a report; Enter explains one."""
 
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ class Findings(Panel):
     ]
 
     class Chosen(Message):
-        """A finding is to be explained, or looked at in the code."""
+        """The user asks for an explanation of a finding, or for its code."""
 
         def __init__(self, finding: Finding, *, explain: bool) -> None:
             super().__init__()
@@ -33,35 +33,35 @@ class Findings(Panel):
     def __init__(self) -> None:
         super().__init__("Findings", id="findings")
         self._findings: list[Finding] = []
-        self._at = 0
+        self._cursor = 0
 
     @property
     def chosen(self) -> Finding | None:
-        """The finding under the cursor; ``None`` if there is none at all."""
-        return self._findings[self._at] if self._findings else None
+        """The finding under the cursor; ``None`` if there are no findings."""
+        return self._findings[self._cursor] if self._findings else None
 
-    def tell(self, findings: list[Finding]) -> None:
-        """Show findings; the cursor stays on the one it is on."""
+    def show_findings(self, findings: list[Finding]) -> None:
+        """Show findings; the cursor stays on its finding."""
         chosen = self.chosen
-        self._at = findings.index(chosen) if chosen in findings else 0
+        self._cursor = findings.index(chosen) if chosen in findings else 0
         self._findings = findings
         self.show(self._drawing)
 
     def action_move(self, step: int) -> None:
-        """Go to another finding; from the last one on, scroll."""
-        if not 0 <= self._at + step < len(self._findings):
+        """Go to another finding; past the last one, scroll."""
+        if not 0 <= self._cursor + step < len(self._findings):
             self.screen.call_later(self.run_action, f"screen.scroll({step})")
             return
-        self._at += step
+        self._cursor += step
         self.redraw()
 
     def action_explain(self) -> None:
-        """Say what the finding means."""
+        """Ask for an explanation of the finding."""
         if (finding := self.chosen) is not None:
             self.post_message(self.Chosen(finding, explain=True))
 
     def action_inspect(self) -> None:
-        """Show the code that the finding is about."""
+        """Ask for the code of the finding."""
         if (finding := self.chosen) is not None:
             self.post_message(self.Chosen(finding, explain=False))
 
@@ -78,7 +78,7 @@ class Findings(Panel):
             return Content.styled("✓ none", GOOD)
         rows = []
         for number, finding in enumerate(self._findings):
-            here = number == self._at and self.has_focus
+            here = number == self._cursor and self.has_focus
             place = f"  {finding.source}" if finding.source is not None else ""
             rows.append(
                 Content.assemble(

@@ -1,4 +1,4 @@
-"""The first line of a screen: what is shown, and how it stands."""
+"""The first line of a screen: its subject on the left, its status or views on the right."""
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,12 +13,12 @@ from irlens.model.text import printable_line
 from irlens.tui.drawing import DIM
 from irlens.tui.screens import VIEWS
 
-#: Under which a part of the text says which view it is the name of.
+#: Style metadata that names the view a part of the text leads to.
 _VIEW = "view"
 
 
 class Heading(Horizontal):
-    """Something at the left, something at the right."""
+    """Text on the left and on the right."""
 
     DEFAULT_CSS = """
     Heading {
@@ -31,27 +31,29 @@ class Heading(Horizontal):
 
     def __init__(self) -> None:
         super().__init__()
-        # What is known may be told before they are laid out.
-        self._sides = {name: Static(classes=name) for name in ("-left", "-right")}
+        # Created here, since ``show`` may be called before the heading is composed.
+        self._left, self._right = Static(), Static(classes="-right")
 
     def compose(self) -> ComposeResult:
         """Lay out the two sides."""
-        yield from self._sides.values()
+        yield self._left
+        yield self._right
 
     def show(self, left: Content | None = None, right: Content | None = None) -> None:
         """Change a side; ``None`` leaves it as it is."""
-        for side, content in (("-left", left), ("-right", right)):
-            if content is not None:
-                self._sides[side].update(content)
+        if left is not None:
+            self._left.update(left)
+        if right is not None:
+            self._right.update(right)
 
     async def on_click(self, event: events.Click) -> None:
-        """Show the view that is clicked on."""
+        """Show the view that is clicked."""
         if name := event.style.meta.get(_VIEW):
             await self.screen.run_action(f"view({name!r})")
 
 
-def title_of(report: Report) -> Content:
-    """Return which kernel it is, what it was compiled for, and by what."""
+def report_title(report: Report) -> Content:
+    """Return the kernel's name, its target and the compiler's version."""
     target = report.target
     product = f" ({target.product})" if target is not None and target.product else ""
     return Content.assemble(
@@ -61,15 +63,15 @@ def title_of(report: Report) -> Content:
     )
 
 
-def views_with(chosen: str, screen: Screen[None]) -> Content:
-    """Return the views of an entry by the screen's keys for them, with the one that is shown."""
+def view_tabs(current: str, screen: Screen[None]) -> Content:
+    """Return the views of an entry with their keys, the current one in bold."""
     keys: dict[str | None, str] = {}
-    for hint in screen.active_bindings.values():
-        keys.setdefault(hint.binding.id, screen.app.get_key_display(hint.binding))
+    for active in screen.active_bindings.values():
+        keys.setdefault(active.binding.id, screen.app.get_key_display(active.binding))
     return Content("  ").join(
         Content.styled(
             f"{keys.get(f'view.{name}', '')} {name.capitalize()}",
-            Style(bold=name == chosen) + Style.from_meta({_VIEW: name}),
+            Style(bold=name == current) + Style.from_meta({_VIEW: name}),
         )
         for name in VIEWS
     )

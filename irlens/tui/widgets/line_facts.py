@@ -1,4 +1,4 @@
-"""What is known of the line at the cursor, below the panes."""
+"""Facts about the cursor's line, below the panes."""
 
 from collections.abc import Sequence
 
@@ -8,20 +8,20 @@ from textual.widgets import Static
 from irlens.model.text import printable_line
 from irlens.tui.drawing import flowing, lines
 
-_LEAST_HEIGHT, _MOST_HEIGHT = 2, 4
+_MIN_HEIGHT, _MAX_HEIGHT = 2, 4
 
 
 class LineFacts(Static):
-    """Where a line comes from, and what the gutters say of it.
+    """The source of a line, and what the gutters show about it.
 
-    It is as high as it ever had to be: what is above it does not move with the cursor.
+    The widget never shrinks, so that the panes above it do not move with the cursor.
     """
 
     DEFAULT_CSS = f"""
     LineFacts {{
         height: auto;
-        min-height: {_LEAST_HEIGHT};
-        max-height: {_MOST_HEIGHT};
+        min-height: {_MIN_HEIGHT};
+        max-height: {_MAX_HEIGHT};
         padding: 0 1;
         background: $panel;
         color: $foreground;
@@ -30,26 +30,28 @@ class LineFacts(Static):
 
     def __init__(self) -> None:
         super().__init__(id="facts", markup=False)
-        self._told: tuple[str, Sequence[str]] = ("", ())
-        self._width, self._height = 0, _LEAST_HEIGHT
+        self._first, self._facts = "", tuple[str, ...]()
+        self._width, self._height = 0, _MIN_HEIGHT
 
-    def tell(self, first: str, facts: Sequence[str] = ()) -> None:
-        """Show a line, and below it facts, each whole in a line if there is room."""
-        self._told = first, facts
+    def show(self, first: str, facts: Sequence[str] = ()) -> None:
+        """Show a first line, and the facts below it; a fact is wrapped only if it does not fit."""
+        self._first, self._facts = first, tuple(facts)
         self._draw()
 
     def on_resize(self) -> None:
-        """Draw anew for another width, in which it may have another height."""
+        """Draw for another width, at which the facts may need another height."""
         if self.content_size.width != self._width:
             self._width = self.content_size.width
-            self._height = _LEAST_HEIGHT
+            self._height = _MIN_HEIGHT
             self._draw()
 
     def _draw(self) -> None:
-        first, *rest = (Content(printable_line(text)) for text in (self._told[0], *self._told[1]))
-        below = [flowing(Content(""), rest, "   ", self._width or self.screen.size.width)]
-        self.update(lines([first, *(below if rest else [])]))
+        rows = [Content(printable_line(self._first))]
+        if self._facts:
+            facts = [Content(printable_line(fact)) for fact in self._facts]
+            rows.append(flowing(Content(""), facts, "   ", self._width or self.screen.size.width))
+        self.update(lines(rows))
         if self._width:
             needed = self.get_content_height(self.size, self.screen.size, self._width)
-            self._height = min(max(needed, self._height), _MOST_HEIGHT)
+            self._height = min(max(needed, self._height), _MAX_HEIGHT)
             self.styles.min_height = self._height

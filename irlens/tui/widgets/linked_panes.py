@@ -1,4 +1,4 @@
-"""Panes side by side, each at what the cursor of another is at."""
+"""Panes side by side whose cursors and marked lines follow the active pane."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,14 @@ from textual.containers import Horizontal
 
 from irlens.model.source import SourceLocation
 from irlens.tui.code.document import Place
-from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.widgets.code_pane import CodePane
 
-#: Cells that a pane needs to be of any use.
-_NEEDED = 36
+#: Cells below which a pane is of no use.
+_MIN_WIDTH = 36
 
 
 class LinkedPanes(Horizontal):
-    """Panes whose marked lines and cursors follow the cursor of the one that is in use."""
+    """Panes that show the lines which belong to the active pane's line of Python."""
 
     DEFAULT_CSS = """
     LinkedPanes { height: 1fr; }
@@ -22,113 +22,113 @@ class LinkedPanes(Horizontal):
 
     def __init__(self) -> None:
         super().__init__()
-        self._active: LinkedPane | None = None
+        self._active: CodePane | None = None
         self._chain: tuple[SourceLocation, ...] = ()
         self._place: Place | None = None
 
     @property
-    def panes(self) -> list[LinkedPane]:
+    def panes(self) -> list[CodePane]:
         """The panes from left to right."""
-        return list(self.query(LinkedPane))
+        return list(self.query(CodePane))
 
     @property
-    def active(self) -> LinkedPane | None:
+    def active(self) -> CodePane | None:
         """The pane that has the focus, or had it last."""
         panes = self.panes
         return self._active if self._active in panes else next(iter(panes), None)
 
     @property
-    def room(self) -> bool:
-        """Whether there is room for another pane."""
-        return (len(self.panes) + 1) * _NEEDED <= self.size.width
+    def has_room(self) -> bool:
+        """Whether another pane fits."""
+        return (len(self.panes) + 1) * _MIN_WIDTH <= self.size.width
 
-    def beside_only(self, names: Sequence[str]) -> LinkedPane | None:
-        """Return the pane in use, or the first in sight beside it if there is but what it shows.
+    def visible_pane(self, excluding: Sequence[str]) -> CodePane | None:
+        """Return the active pane, or the first visible one that shows something else.
 
         Args:
-            names: Texts of a kind.
+            excluding: If the active pane shows the only one of these, another pane is meant.
         """
-        if self.active is None or [self.active.showing] != names:
+        if self.active is None or [self.active.showing] != excluding:
             return self.active
         return next(
-            (pane for pane in self.panes if pane.display and pane.showing not in names), None
+            (pane for pane in self.panes if pane.display and pane.showing not in excluding), None
         )
 
-    async def add(self) -> LinkedPane:
-        """Put up a pane to the right of the others."""
+    async def add(self) -> CodePane:
+        """Add a pane on the right."""
         self.zoom(None)
-        pane = LinkedPane()
+        pane = CodePane()
         await self.mount(pane)
         return pane
 
-    async def close(self, pane: LinkedPane) -> None:
-        """Take a pane away, and use its neighbour."""
-        at = self.panes.index(pane)
+    async def close(self, pane: CodePane) -> None:
+        """Remove a pane, and activate its neighbour."""
+        index = self.panes.index(pane)
         await pane.remove()
         if rest := self.panes:
-            self.use(rest[min(at, len(rest) - 1)])
+            self.activate(rest[min(index, len(rest) - 1)])
 
     @property
-    def zoomed(self) -> bool:
+    def is_zoomed(self) -> bool:
         """Whether one pane is shown alone."""
         return not all(pane.display for pane in self.panes)
 
-    def zoom(self, alone: LinkedPane | None) -> None:
-        """Show a pane alone, or all of them."""
-        # Textual's maximized view would leave out what says where the cursor is, and the prompt.
+    def zoom(self, alone: CodePane | None) -> None:
+        """Show one pane alone, or all of them."""
+        # Textual's maximized view would hide the line facts and the prompt.
         for pane in self.panes:
             pane.display = alone is None or pane is alone
 
-    def use(self, pane: LinkedPane, *, leads: bool = True) -> None:
-        """Focus a pane; if another one is shown alone, this one is from now on.
+    def activate(self, pane: CodePane, *, leads: bool = True) -> None:
+        """Focus a pane; if another one is zoomed, zoom this one instead.
 
         Args:
             pane: The pane.
-            leads: Whether the others come to where its cursor is.
+            leads: Whether the other panes follow its cursor.
         """
         if leads:
             self._follow(pane)
         self._active = pane
         if not pane.display:
             self.zoom(pane)
-            self.call_after_refresh(pane.focus)  # what is not there yet cannot have the focus
+            self.call_after_refresh(pane.focus)  # a hidden widget cannot take the focus
         else:
             pane.focus()
 
-    def begin_at(self, place: SourceLocation) -> None:
-        """Bring all panes to a line of Python as they come to show something."""
+    def start_at(self, place: SourceLocation) -> None:
+        """Open all panes at a line of Python as their documents arrive."""
         self._chain, self._place = (place,), (place.file, place.line)
 
-    def link(self, source: LinkedPane) -> None:
-        """Bring all panes to what the cursor of one is at."""
+    def link(self, source: CodePane) -> None:
+        """Mark in all panes what belongs to the cursor of one, and move the others there."""
         if source.document is not None:
             self._chain = source.document.chain(source.line)
             self._place = self._place_of(self._chain)
             for pane in self.panes:
-                self._bring(pane, follow=pane is not source)
+                self._update(pane, follow=pane is not source)
 
-    @on(LinkedPane.Opened)
-    def _opened(self, event: LinkedPane.Opened) -> None:
-        """Bring a new text to where the others are, or the others to where it was asked for."""
+    @on(CodePane.Opened)
+    def _on_opened(self, event: CodePane.Opened) -> None:
+        """Move a new document to where the others are, or the others to the requested line."""
         if event.pane is self.active and (event.at is not None or not self._chain):
             self.link(event.pane)
         else:
             # A kernel's definition may belong to nothing but its end, far from where it begins.
-            self._bring(event.pane, follow=not self._is_definition)
+            self._update(event.pane, follow=not self._is_at_definition)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Follow the pane that is used now; one that was in use before is followed already."""
-        # It may have gone on to another pane by now.
-        if isinstance(event.widget, LinkedPane) and event.widget.has_focus:
+        """Follow the pane that was focused."""
+        # The focus may have moved on to another pane by now.
+        if isinstance(event.widget, CodePane) and event.widget.has_focus:
             self._follow(event.widget)
 
-    def _follow(self, pane: LinkedPane) -> None:
+    def _follow(self, pane: CodePane) -> None:
         if pane is not self._active:
             self._active = pane
             self.link(pane)
 
     @property
-    def _is_definition(self) -> bool:
+    def _is_at_definition(self) -> bool:
         """Whether the panes are at the line of Python that defines the kernel."""
         return any(
             pane.document is not None and self._place == (pane.showing, pane.document.begin)
@@ -136,18 +136,18 @@ class LinkedPanes(Horizontal):
         )
 
     def _place_of(self, chain: tuple[SourceLocation, ...]) -> Place | None:
-        """The line of Python that a chain stands for.
+        """Return the line of Python that an inlining chain stands for.
 
-        Where functions are inlined into each other it is the innermost line in a file that is
-        shown, and else the outermost, the kernel's own.
+        This is the innermost line in a file that is shown, or else the outermost one, the kernel's
+        own.
         """
         if not chain:
             return None
         shown = {pane.showing for pane in self.panes}
-        at = next((location for location in chain if location.file in shown), chain[-1])
-        return at.file, at.line
+        location = next((each for each in chain if each.file in shown), chain[-1])
+        return location.file, location.line
 
-    def _bring(self, pane: LinkedPane, *, follow: bool) -> None:
+    def _update(self, pane: CodePane, *, follow: bool) -> None:
         document = pane.document
         if document is None:
             return

@@ -1,4 +1,4 @@
-"""A frame with a title around a drawing that is made for the width there is."""
+"""A frame with a title around a drawing that fits its width."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -9,18 +9,17 @@ from textual.widgets import Static
 
 from irlens.tui.drawing import DIM
 
-_NOT_YET = Content.styled("…", DIM)
+_LOADING = Content.styled("…", DIM)
 
 
 class Panel(Static, can_focus=True):
-    """A drawing that is made anew when its width changes.
+    """A drawing that is drawn again when its width changes.
 
-    Its lines are never wrapped: of two columns in an odd width, Textual asks for heights at a width
-    that is one less than the one which it gives.
+    Its lines are never wrapped: for two columns of an odd width Textual asks for the height at one
+    cell less than the width that it then assigns.
 
     Args:
-        title: Of the frame.
-        draw: Makes the drawing for a number of cells; ``None`` until there is something to draw.
+        title: Title of the frame.
     """
 
     DEFAULT_CSS = """
@@ -45,23 +44,23 @@ class Panel(Static, can_focus=True):
     ]
 
     def __init__(self, title: str, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(_NOT_YET, id=id, markup=False)
+        super().__init__(_LOADING, id=id, markup=False)
         self.border_title = title
         self._draw: Callable[[int], Content] | None = None
-        self._drawn_for = 0
+        self._drawn_width = 0
 
     def show(self, draw: Callable[[int], Content]) -> None:
-        """Draw something else."""
+        """Show a drawing; ``draw`` returns it for a number of cells."""
         self._draw = draw
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw the same again."""
-        self._drawn_for = self.content_size.width
-        if self._draw is not None and self._drawn_for:
-            self.update(self._draw(self._drawn_for))
+        """Draw again."""
+        self._drawn_width = self.content_size.width
+        if self._draw is not None and self._drawn_width:
+            self.update(self._draw(self._drawn_width))
 
     def on_resize(self) -> None:
         """Draw for another width."""
-        if self.content_size.width != self._drawn_for:
+        if self.content_size.width != self._drawn_width:
             self.redraw()

@@ -1,29 +1,32 @@
-"""Lines that scroll, with a scrollbar that says where."""
+"""Scrolling that views of drawn lines share."""
 
 from textual.scroll_view import ScrollView
 
 
-class Scrolling(ScrollView, can_focus=True):
-    """A scroll view whose scrollbar is right from the moment that it is shown."""
+class VisibleRows:
+    """The rows of a view that were visible before it was resized.
 
-    #: Rows that could be seen until the view has another height; 0 before it has any.
-    _rows_seen = 0
+    Args:
+        view: The view.
+    """
 
-    def take_height(self, height: int, row: int) -> bool:
-        """Take another height, and return whether a row was in sight until then.
+    def __init__(self, view: ScrollView) -> None:
+        self._view = view
+        #: 0 until the view has a height.
+        self._count = 0
 
-        What the user has scrolled away from does not come back because another line of the screen
-        comes or goes.
+    def resize(self, count: int, row: int) -> bool:
+        """Note another height in rows, and return whether a row (from 0) was visible until now.
 
-        Args:
-            height: The rows that can be seen from now on.
-            row: From 0.
+        A cursor that the user has scrolled away from must not come back into sight because another
+        line of the screen appears or disappears.
         """
-        seen, self._rows_seen = self._rows_seen, height
-        top = round(self.scroll_y)
-        return not seen or top <= row < top + seen
+        before, self._count = self._count, count
+        top = round(self._view.scroll_y)
+        return not before or top <= row < top + before
 
-    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """Begin where the text is: Textual does not move a scrollbar that is hidden."""
-        if shown:
-            self.vertical_scrollbar.position = self.scroll_y
+
+def place_scrollbar(view: ScrollView, shown: bool) -> None:
+    """Move a scrollbar that appears to the current position: Textual moves only visible ones."""
+    if shown:
+        view.vertical_scrollbar.position = view.scroll_y

@@ -1,7 +1,7 @@
-"""Occupancy, and what it would be with other demands."""
+"""The occupancy panel: also for other registers, shared memory and warps."""
 
-from collections.abc import Callable, Iterator
-from typing import ClassVar, TypeAlias
+from collections.abc import Iterator
+from typing import ClassVar, Protocol
 
 import msgspec
 from textual.binding import Binding, BindingType
@@ -16,26 +16,37 @@ from irlens.tui.drawing import BAD, DIM, GOOD, MAIN, WARN, lines
 from irlens.tui.panels import occupancy
 from irlens.tui.widgets.panel import Panel
 
-#: A demand -> the occupancy with it, ``None`` where that is not known.
-Answer: TypeAlias = Callable[["Demand"], Occupancy | None]
-
-_MOST_WARPS = 32
+_MAX_WARPS = 32
 _CURVE_HEIGHT = 3
-#: How far an arrow goes, and how far with shift.
+#: Units per step, without and with shift.
 _STEPS = {"registers": (1, 8), "shared_bytes": (256, 4096)}
 _CURVES = {"registers": "registers", "shared_bytes": "shared_memory"}
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
-    """What a CTA asks for: per thread, per CTA in bytes, per CTA."""
+    """Registers per thread, shared memory per CTA in bytes, and warps per CTA."""
 
     registers: int
     shared_bytes: int
     num_warps: int
 
 
+class ComputeOccupancy(Protocol):
+    """Computes the occupancy for a demand, quickly; ``None`` if the GPU is unknown."""
+
+    def __call__(
+        self, *, registers: int, shared_bytes: int, num_warps: int
+    ) -> Occupancy | None:
+        """Return the occupancy."""
+
+
 class WhatIf(Panel):
-    """The panel of the occupancy; the arrow keys change what the kernel asks for."""
+    """The occupancy; the arrow keys change the kernel's demand.
+
+    Attributes:
+        demand: The demand on show; ``None`` if the occupancy is unknown.
+        row: Index of the resource that the arrow keys change.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "row(1)", "Next", id="what_if.down", show=False),
@@ -54,7 +65,7 @@ class WhatIf(Panel):
         Binding(
             "left_square_bracket",
             "cliff(-1)",
-            "Cliff before",
+            "Previous cliff",
             id="what_if.previous_cliff",
             show=False,
         ),
@@ -64,32 +75,32 @@ class WhatIf(Panel):
     def __init__(self) -> None:
         super().__init__(occupancy.TITLE, id="occupancy")
         self._report: Report | None = None
-        self._answer: Answer | None = None
+        self._compute: ComputeOccupancy | None = None
         self._compiled: Demand | None = None
         self.demand: Demand | None = None
         self.row = 0
 
-    def tell(self, report: Report, answer: Answer) -> None:
+    def show_report(self, report: Report, compute: ComputeOccupancy) -> None:
         """Show a report's occupancy.
 
         Args:
-            report: What was compiled.
-            answer: Tells the occupancy with other demands, quickly.
+            report: The report.
+            compute: Computes the occupancy for other demands.
         """
-        self._report, self._answer = report, answer
-        compiled = _compiled(report)
+        self._report, self._compute = report, compute
+        compiled = _compiled_demand(report)
         try:
-            known = compiled is not None and answer(compiled) is not None
-        except IrlensError:  # deleted meanwhile: what is known of it stays
-            known = False
-        before, self._compiled = self._compiled, compiled if known else None
-        # The report is told again once the disassembler has answered: what was asked stays.
+            is_known = compiled is not None and self._occupancy_for(compiled) is not None
+        except IrlensError:  # the capture was deleted: keep what is known
+            is_known = False
+        before, self._compiled = self._compiled, compiled if is_known else None
+        # The report comes again with the disassembly: keep the user's demand then.
         if before is None or before != self._compiled:
             self.demand = self._compiled
-        self.show(self._drawing)
+        self.show(self._draw_all)
 
     def action_row(self, step: int) -> None:
-        """Choose what to change."""
+        """Choose the resource to change."""
         names = Demand.__struct_fields__
         if not 0 <= self.row + step < len(names):
             self.screen.call_later(self.run_action, f"screen.scroll({step})")
@@ -98,29 +109,29 @@ class WhatIf(Panel):
         self.redraw()
 
     def action_change(self, step: int, far: int = 0) -> None:
-        """Change it."""
+        """Change the resource."""
         if self.demand is None:
             return
         name = Demand.__struct_fields__[self.row]
         value: int = getattr(self.demand, name)
         if name == "num_warps":
             value = value * 2 if step > 0 else value // 2
-            self._set(name, min(max(value, 1), _MOST_WARPS))
+            self._set(name, min(max(value, 1), _MAX_WARPS))
             return
         unit = _STEPS[name][far]
-        # From step to step of the unit: 24,592 goes to 24,576 and then on.
+        # To a multiple of the unit first: 24,592 goes to 24,576.
         value = value // unit * unit + unit if step > 0 else -(-value // unit) * unit - unit
         self._set(name, value)
 
     def action_cliff(self, step: int) -> None:
-        """Change it just so far that another number of CTAs fits."""
+        """Change the resource just far enough that another number of CTAs fits."""
         name = Demand.__struct_fields__[self.row]
         curve = self._curve()
         if self.demand is None or curve is None:
             return
         value: int = getattr(self.demand, name)
         starts = [start for start, _ in curve.steps]
-        # Going up a step begins at its start; going down the last amount before it is the best.
+        # Up: to the first amount of the next step. Down: to the last amount of the previous one.
         if step > 0:
             reached = [start for start in starts if start > value]
             self._set(name, reached[0] if reached else value)
@@ -129,7 +140,7 @@ class WhatIf(Panel):
             self._set(name, reached[-1] if reached else value)
 
     def action_reset(self) -> None:
-        """Return to what was compiled."""
+        """Return to the compiled demand."""
         self.demand = self._compiled
         self.redraw()
 
@@ -143,19 +154,23 @@ class WhatIf(Panel):
         self.redraw()
 
     def _curve(self) -> OccupancyCurve | None:
-        """The curve of what is being changed, with the other demands as they are now."""
+        """The curve of the chosen resource, with the rest of the demand as it is."""
         wanted = _CURVES.get(Demand.__struct_fields__[self.row])
         shown = self._shown()
         curves = shown.curves if shown is not None else []
         return next((curve for curve in curves if curve.resource == wanted), None)
 
     def _shown(self) -> Occupancy | None:
-        if self._report is None or self.demand == self._compiled or self._answer is None:
+        if self.demand is None or self.demand == self._compiled:
             return self._report.occupancy if self._report is not None else None
-        assert self.demand is not None
-        return self._answer(self.demand)
+        return self._occupancy_for(self.demand)
 
-    def _drawing(self, width: int) -> Content:
+    def _occupancy_for(self, demand: Demand) -> Occupancy | None:
+        if self._compute is None:
+            return None
+        return self._compute(**msgspec.structs.asdict(demand))
+
+    def _draw_all(self, width: int) -> Content:
         report = self._report
         assert report is not None
         shown = self._shown()
@@ -172,12 +187,12 @@ class WhatIf(Panel):
     def _headline(self, shown: Occupancy, words: Words) -> Content:
         before = self._report.occupancy if self._report is not None else None
         if before is None or self.demand == self._compiled:
-            return Content.styled("what if?  ↑ ↓ choose  ← → change  [ ] next cliff", DIM)
-        more = shown.theoretical - before.theoretical
-        style = GOOD if more > 0 else BAD if more < 0 else DIM
-        moved = f"{percent(before.theoretical)} → {percent(shown.theoretical)}"
+            return Content.styled("what if?  ↑ ↓ select  ← → change  [ ] next cliff", DIM)
+        gain = shown.theoretical - before.theoretical
+        style = GOOD if gain > 0 else BAD if gain < 0 else DIM
+        change = f"{percent(before.theoretical)} → {percent(shown.theoretical)}"
         blocks = f"{before.blocks_per_sm} → {plural(shown.blocks_per_sm, words.block)}/{words.sm}"
-        return Content.assemble(("what if  ", WARN), (f"{moved}  ", style), blocks)
+        return Content.assemble(("what if  ", WARN), (f"{change}  ", style), blocks)
 
     def _rows(self, words: Words) -> Iterator[Content]:
         titles = (
@@ -189,7 +204,7 @@ class WhatIf(Panel):
             value: int = getattr(self.demand, name)
             compiled: int = getattr(self._compiled, name)
             here = number == self.row
-            moved = f"  {signed(value - compiled)}" if value != compiled else ""
+            change = f"  {signed(value - compiled)}" if value != compiled else ""
             yield Content.assemble(
                 ("▸ " if here else "  ", MAIN),
                 (title.ljust(22), "" if here else DIM),
@@ -197,21 +212,21 @@ class WhatIf(Panel):
                     f"{'◂' if here else ' '} {count(value):>9} {'▸' if here else ' '}",
                     MAIN if here else "",
                 ),
-                (moved, WARN),
-                (self._added() if name == "num_warps" else "", DIM),
+                (change, WARN),
+                (self._added_warps() if name == "num_warps" else "", DIM),
             )
 
-    def _added(self) -> str:
-        """Say how many more warps a CTA has than were asked for: they stay as they are."""
-        held = self._report.occupancy if self._report is not None else None
-        if held is None or not held.blocks_per_sm or self._compiled is None:
+    def _added_warps(self) -> str:
+        """The warps that the compiler adds to the requested ones: they stay as they are."""
+        occupancy = self._report.occupancy if self._report is not None else None
+        if occupancy is None or not occupancy.blocks_per_sm or self._compiled is None:
             return ""
-        added = held.active_warps // held.blocks_per_sm - self._compiled.num_warps
-        return f"  and {added} added" if added else ""
+        added = occupancy.active_warps // occupancy.blocks_per_sm - self._compiled.num_warps
+        return f"  + {added} added" if added else ""
 
 
-def _compiled(report: Report) -> Demand | None:
-    """What the kernel asks for as compiled, in the amounts that occupancy is computed from."""
+def _compiled_demand(report: Report) -> Demand | None:
+    """The kernel's demand as compiled, in the amounts that occupancy is computed from."""
     if report.occupancy is None or report.config.num_warps is None:
         return None
     at = {curve.resource: curve.at for curve in report.occupancy.curves}

@@ -1,4 +1,4 @@
-"""The table of the browser: one row for each kernel and configuration, drawn as it is looked at."""
+"""The browser's table: a row for each kernel and configuration, drawn on demand."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -9,29 +9,30 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from irlens.session.workbench import Entry
-from irlens.tui.entry_columns import Columns, arrange
-from irlens.tui.entry_line import Ink, row_of
-from irlens.tui.entry_rows import EntryRows
-from irlens.tui.widgets.scrolling import Scrolling
+from irlens.tui.entries.layout import Columns, RowStyle, arrange, draw_row
+from irlens.tui.entries.rows import EntryRows
+from irlens.tui.widgets.scrolling import VisibleRows, place_scrollbar
 
-#: The least that is left of kernels' names, in cells.
-_LEAST_NAME = 24
+#: The least cells of the kernels' names.
+_MIN_NAME = 24
 
 
-class EntryTable(Scrolling):
-    """Entries under a line of titles; the cursor is on an entry, wherever that moves.
+class EntryTable(ScrollView, can_focus=True):
+    """Entries under a row of titles; the cursor follows its entry when that moves.
 
-    Until the cursor is moved it is on the first row, whichever entry that is.
+    Until the user moves the cursor it stays on the first row, whichever entry that is.
 
     Attributes:
-        rows: The rows. What changes them is a method here, so that it is drawn.
-        columns: The columns that can be seen.
+        rows: The rows; change them only through the methods of the table.
+        row: Index of the cursor's row.
+        columns: The visible columns.
     """
 
-    # Textual's selection would have to tag every piece of every line.
+    # Textual's selection tags every segment of every line.
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "entry-table--titles",
@@ -72,10 +73,10 @@ class EntryTable(Scrolling):
     ]
 
     class Highlighted(Message):
-        """The cursor is on another entry."""
+        """The cursor has moved to another entry."""
 
     class Opened(Message):
-        """An entry is asked for.
+        """The user opens an entry.
 
         Attributes:
             key: The entry's.
@@ -86,7 +87,7 @@ class EntryTable(Scrolling):
             self.key = key
 
     class TitleClicked(Message):
-        """The title of a column was clicked.
+        """The user clicked a column's title.
 
         Attributes:
             column: The column's name.
@@ -100,11 +101,13 @@ class EntryTable(Scrolling):
         super().__init__()
         self.rows = EntryRows()
         self.row = 0
-        self._here: str | None = None
-        self._told: str | None = None
+        self.columns = Columns({}, 0, has_more=False)
+        self._visible_rows = VisibleRows(self)
+        #: The entry that the user moved the cursor to, and the last one that was reported.
+        self._chosen: str | None = None
+        self._reported: str | None = None
         self._hovered = -1
-        self._inks: dict[str, Ink] = {}
-        self.columns = Columns({}, 0, more=False)
+        self._styles_of: dict[str, RowStyle] = {}
 
     @property
     def current(self) -> str | None:
@@ -112,48 +115,48 @@ class EntryTable(Scrolling):
         return self._key_of(self.row)
 
     def clear(self) -> None:
-        """Forget the entries."""
+        """Remove all entries."""
         self.rows.clear()
         self._changed()
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Show entries, or what is new about entries that are shown."""
-        # Rows move while a cache is read: the one that the user looks at stays where it is.
+        """Add entries, or replace known ones."""
+        # Rows move while a cache is read: the row that the user looks at stays in place.
         top = self.scroll_offset.y
-        is_seen = top <= self.row < top + max(self._page, 1)
-        looked_at = (self._here if is_seen else self._key_of(top)) or ""
-        below_top = (self.row if is_seen else top) - top
+        is_visible = top <= self.row < top + max(self._page, 1)
+        anchor = (self._chosen if is_visible else self._key_of(top)) or ""
+        offset = (self.row if is_visible else top) - top
         self.rows.add(entries)
         self._changed(follow=False)
-        if looked_at in self.rows.shown:
-            self._scroll(self.rows.shown.index(looked_at) - below_top)
-        self._look(follow=is_seen)
+        if anchor in self.rows.shown:
+            self._scroll(self.rows.shown.index(anchor) - offset)
+        self._update_cursor(follow=is_visible)
 
     def sort_by(self, column: str) -> None:
-        """Sort by a column; by the same column again, the other way round."""
-        self.rows.choose(column)
+        """Sort by a column; by the current one again, in reverse."""
+        self.rows.sort_by(column)
         self._changed()
 
-    def narrow_down(self, words: str) -> None:
-        """Show only the entries in which every word occurs; all if there is none."""
-        self.rows.narrow_down(words)
-        self._inks.clear()
+    def filter(self, words: str) -> None:
+        """Show only the entries that contain every word."""
+        self.rows.filter(words)
+        self._styles_of.clear()
         self._changed()
 
     def move_to(self, row: int) -> None:
-        """Put the cursor on a row, from 0, or on the nearest there is."""
+        """Move the cursor to a row, from 0, or to the nearest one."""
         if self.rows.shown:
             self.row = min(max(row, 0), len(self.rows.shown) - 1)
-            self._here = self.current
-            self._look()
+            self._chosen = self.current
+            self._update_cursor()
 
     def select(self, key: str) -> None:
-        """Put the cursor on an entry, if its row is shown."""
+        """Move the cursor to an entry, if it is shown."""
         if key in self.rows.shown:
             self.move_to(self.rows.shown.index(key))
 
     def action_open(self) -> None:
-        """Ask for the entry under the cursor."""
+        """Open the entry under the cursor."""
         if self.current is not None:
             self.post_message(self.Opened(self.current))
 
@@ -162,27 +165,27 @@ class EntryTable(Scrolling):
         self.move_to(self.row + step)
 
     def action_first(self) -> None:
-        """Go to the first row, and stay there whichever entry that is."""
+        """Go to the first row, and stay there whichever entry it is."""
         self.move_to(0)
-        self._here = None
+        self._chosen = None
 
     def action_last(self) -> None:
         """Go to the last row."""
         self.move_to(len(self.rows.shown) - 1)
 
     def action_page(self, step: int) -> None:
-        """Go on by as many rows as can be seen."""
+        """Move by pages."""
         rows = step * max(self._page, 1)
         self.scroll_relative(y=rows, animate=False, force=True, immediate=True)
         self.move_to(self.row + rows)
 
     def action_pan(self, step: int) -> None:
-        """Move the text to the side by a column."""
-        self._arrange(max(self.columns.moved + step, 0))
+        """Pan by a column."""
+        self._arrange(max(self.columns.panned + step, 0))
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Sort by a title; go to a row, or open the one that the cursor is on."""
+        """Sort by a title; move the cursor to a row, or open the cursor's."""
         if event.y == 0:
             column = self.columns.at(event.x)
             if column is not None:
@@ -196,24 +199,28 @@ class EntryTable(Scrolling):
         self.move_to(row)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Show which row a click is for."""
+        """Highlight the row under the mouse."""
         self._hover(self._row_at(event.y))
 
     def on_leave(self) -> None:
-        """Show no row a click is for."""
+        """Highlight no row."""
         self._hover(-1)
 
     def on_resize(self) -> None:
-        """Keep the cursor in sight, if it is."""
-        self._changed(follow=self.take_height(self._page, self.row))
+        """Keep the cursor visible if it was."""
+        self._changed(follow=self._visible_rows.resize(self._page, self.row))
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Place the scrollbar when it appears."""
+        place_scrollbar(self, shown)
 
     def notify_style_update(self) -> None:
-        """Take the colours of another theme."""
+        """Drop the styles of the previous theme."""
         super().notify_style_update()
-        self._inks.clear()
+        self._styles_of.clear()
 
     def render_line(self, y: int) -> Strip:
-        """Draw the titles, or a row."""
+        """Return the titles, or a row."""
         row = self._row_at(y)
         if y == 0:
             return self._titles()
@@ -221,30 +228,30 @@ class EntryTable(Scrolling):
             return Strip.blank(self._room, self.rich_style)
         kind = "cursor" if row == self.row else "hover" if row == self._hovered else ""
         cells = self.rows.cells_of(self.rows.shown[row])
-        told = {name: cells[name][0] for name in self.columns.widths}
-        return row_of(told, self.columns.widths, self._room, self._ink(kind))
+        texts = {name: cells[name][0] for name in self.columns.widths}
+        return draw_row(texts, self.columns.widths, self._room, self._row_style(kind))
 
     @property
     def _room(self) -> int:
-        """The cells of a line, beside the bar that scrolls."""
+        """Cells of a row, without the scrollbar."""
         return self.scrollable_content_region.width
 
     @property
     def _page(self) -> int:
-        """The rows that can be seen."""
+        """Number of visible rows."""
         return self.size.height - 1
 
     def _row_at(self, y: int) -> int:
-        """Return the row that is drawn in a line, -1 for none."""
+        """Return the row at a line of the widget, -1 for none."""
         row = y - 1 + self.scroll_offset.y
         return row if y > 0 and row < len(self.rows.shown) else -1
 
-    def _arrange(self, moved: int) -> None:
-        """Choose the columns; long names leave room for the figures beside them."""
+    def _arrange(self, panned: int) -> None:
+        """Choose the columns; long names leave room for figures."""
         needs, room = self.rows.needs, self._room
-        name = min(needs.widths["kernel"], max(room // 3, _LEAST_NAME))
+        name = min(needs.widths["kernel"], max(room // 3, _MIN_NAME))
         needs = replace(needs, widths={**needs.widths, "kernel": name})
-        self.columns = arrange(needs, room, moved)
+        self.columns = arrange(needs, room, panned)
 
     def _hover(self, row: int) -> None:
         if row != self._hovered:
@@ -255,44 +262,44 @@ class EntryTable(Scrolling):
         return self.rows.shown[row] if row < len(self.rows.shown) else None
 
     def _changed(self, *, follow: bool = True) -> None:
-        """Draw anew; the cursor stays on its entry, and comes into sight if it is followed."""
+        """Redraw; the cursor stays on its entry, and is scrolled to if ``follow``."""
         shown = self.rows.shown
-        self.row = shown.index(self._here) if self._here in shown else 0
-        self._arrange(self.columns.moved)
+        self.row = shown.index(self._chosen) if self._chosen in shown else 0
+        self._arrange(self.columns.panned)
         self.virtual_size = Size(self._room, len(shown) + 1)
-        self._look(follow=follow)
+        self._update_cursor(follow=follow)
 
     def _scroll(self, top: int) -> None:
         if top != self.scroll_offset.y:
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
-    def _look(self, *, follow: bool = True) -> None:
-        """Bring the cursor into sight if it is followed, and say so if it is on another entry."""
+    def _update_cursor(self, *, follow: bool = True) -> None:
+        """Scroll to the cursor if ``follow``, and report it if it is on another entry."""
         if follow:
             top, rows = self.scroll_offset.y, max(self._page, 1)
             self._scroll(min(max(top, self.row - rows + 1), self.row))
-        if self.current != self._told:
-            self._told = self.current
+        if self.current != self._reported:
+            self._reported = self.current
             self.post_message(self.Highlighted())
         self.refresh()
 
     def _titles(self) -> Strip:
-        """Draw the titles, with a sign at an end beyond which there is more."""
-        ink, columns = self._ink("titles"), self.columns
-        told = {name: [(self.rows.title(name), "")] for name in columns.widths}
-        strip = row_of(told, columns.widths, self._room, ink)
-        if columns.moved:
-            strip = Strip([Segment("‹", ink.line), *strip.crop(1)])
-        if columns.more:
-            strip = Strip([*strip.crop(0, self._room - 1), Segment("›", ink.line)])
+        """Return the titles, with an arrow at an end beyond which there is more."""
+        style, columns = self._row_style("titles"), self.columns
+        titles = {name: [(self.rows.title(name), "")] for name in columns.widths}
+        strip = draw_row(titles, columns.widths, self._room, style)
+        if columns.panned:
+            strip = Strip([Segment("‹", style.line), *strip.crop(1)])
+        if columns.has_more:
+            strip = Strip([*strip.crop(0, self._room - 1), Segment("›", style.line)])
         return strip
 
-    def _ink(self, kind: str) -> Ink:
-        """Return what a kind of line is written with: a part of the table, or "" for a row."""
-        if kind not in self._inks:
-            part = self.get_component_rich_style
-            line = part(f"entry-table--{kind}") if kind else self.rich_style
-            words = self.rows.wanted if kind != "titles" else ()
-            match = part("entry-table--match")
-            self._inks[kind] = Ink(line, match, words, self.app.theme_variables)
-        return self._inks[kind]
+    def _row_style(self, kind: str) -> RowStyle:
+        """Return the styles of the titles, the cursor's row, the hovered row or ("") another."""
+        if kind not in self._styles_of:
+            component = self.get_component_rich_style
+            line = component(f"entry-table--{kind}") if kind else self.rich_style
+            words = self.rows.words if kind != "titles" else ()
+            match = component("entry-table--match")
+            self._styles_of[kind] = RowStyle(line, match, words, self.app.theme_variables)
+        return self._styles_of[kind]

@@ -1,4 +1,4 @@
-"""What a row of the browser tells of an entry: words with styles, and what to sort them by."""
+"""The cells of an entry's row: styled text, and a sort key."""
 
 import re
 from typing import TypeAlias
@@ -18,11 +18,12 @@ from irlens.tui.drawing import (
     occupancy_style,
 )
 
-#: What puts texts in order by the numbers in them.
+#: Orders texts by the numbers in them.
 Natural: TypeAlias = tuple[tuple[int, int, str], ...]
-Rank: TypeAlias = tuple[float, ...] | Natural | None
-#: Words with the style of each; and the rank of the whole, ``None`` if it is not known.
-Made: TypeAlias = tuple[list[tuple[str, str]], Rank]
+#: A sort key; ``None`` for an unknown value.
+SortKey: TypeAlias = tuple[float, ...] | Natural | None
+#: Styled text, and the sort key of the cell.
+Cell: TypeAlias = tuple[list[tuple[str, str]], SortKey]
 
 #: Columns by name, with their titles.
 TITLES = {
@@ -39,50 +40,52 @@ TITLES = {
     "settings": "settings",
 }
 
-#: What the signs in the first column mean.
+#: The signs in the first column.
 MARKS = {
     "✗": "cannot launch, or cannot be read",
     "!": "spills, or keeps arrays in local memory",
     "○": "not compiled yet: Enter compiles it",
 }
-_BAR = 4
-#: Pipelines whose stages are told; a kernel may have dozens of loops.
-_PIPELINES = 4
+_MARK_STYLES = {"✗": BAD, "!": WARN, "○": DIM}
+_BAR_WIDTH = 4
+#: The most pipelines to list; a kernel may have dozens of loops.
+_MAX_PIPELINES = 4
 _UNKNOWN = [("–", DIM)]
-#: What stands where something is still being read.
-NOT_YET = [("…", DIM)]
+#: The text of a cell that is still loading.
+LOADING = [("…", DIM)]
 
 
-def cells(entry: Entry, apart: str = "") -> dict[str, Made]:
-    """Return what stands in each column.
+def cells(entry: Entry, distinction: str = "") -> dict[str, Cell]:
+    """Return the cell of each column.
 
     Args:
         entry: The entry.
-        apart: What sets it apart from other entries of its kernel: "num_warps=4", see ``side_of``.
+        distinction: The settings that distinguish it from other entries of its kernel:
+            "num_warps=4".
     """
-    held = entry.resources
-    local = held.local_bytes if held is not None else None
+    resources = entry.resources
+    local = resources.local_bytes if resources is not None else None
     return {
         "mark": _mark(entry),
         "kernel": _word(entry.kernel),
         "target": _word(entry.target.arch if entry.target is not None else ""),
-        "registers": _number(held.registers if held is not None else None),
+        "registers": _number(resources.registers if resources is not None else None),
         "local": _number(local, WARN if local else ""),
-        "shared": _number(held.shared_dynamic_bytes if held is not None else None),
+        "shared": _number(resources.shared_dynamic_bytes if resources is not None else None),
         "occupancy": _occupancy(entry.occupancy),
         "bar": _occupancy_bar(entry.occupancy),
         "pipelines": _pipelines(entry),
         "findings": _findings(entry),
-        "settings": _settings(entry, apart),
+        "settings": _settings(entry, distinction),
     }
 
 
 def side_of(entry: Entry, target: Target | None) -> Side | None:
-    """Return an entry as ``model.label`` sets them apart; ``None`` where it is not compiled yet.
+    """Return an entry as ``model.label`` compares them; ``None`` if it is not compiled yet.
 
     Args:
         entry: The entry.
-        target: The entry's; ``None`` where the target is told elsewhere.
+        target: The entry's target; ``None`` if the label need not tell targets apart.
     """
     if entry.config is None:
         return None
@@ -96,25 +99,26 @@ def side_of(entry: Entry, target: Target | None) -> Side | None:
 
 
 def settings(config: Config) -> dict[str, str]:
-    """Return how a kernel was compiled: options and constexprs by name, each once."""
+    """Return options and constexprs by name, each once."""
     options = {
         "num_warps": config.num_warps,
         "num_stages": config.num_stages,
         "num_ctas": config.num_ctas if config.num_ctas != 1 else None,
         "maxnreg": config.maxnreg,
     }
-    told = {name: str(value) for name, value in options.items() if value is not None}
-    return told | {
+    known = {name: str(value) for name, value in options.items() if value is not None}
+    return known | {
         printable_line(name): printable_line(str(value))
         for name, value in config.constexprs.items()
-        if name not in told
+        if name not in known
     }
 
 
-def searched(entry: Entry) -> str:
-    """Return the text in which words are looked for."""
-    held, occupancy, target = entry.resources, entry.occupancy, entry.target
+def search_text(entry: Entry) -> str:
+    """Return the text in which a filter looks for words."""
+    resources, occupancy, target = entry.resources, entry.occupancy, entry.target
     chosen = settings(entry.config) if entry.config is not None else {}
+    arguments = entry.config.args if entry.config is not None else {}
     words = [
         entry.kernel,
         entry.place,
@@ -122,16 +126,21 @@ def searched(entry: Entry) -> str:
         f"triton={entry.triton_version}",
         *([target.vendor, target.arch, target.product or ""] if target is not None else []),
         *(f"{name}={value}" for name, value in chosen.items()),
-        *(f"{name}={value}" for name, value in (entry.config.args if entry.config else {}).items()),
-        "spills" if held is not None and held.local_bytes else "",
+        *(f"{name}={value}" for name, value in arguments.items()),
+        "spills" if resources is not None and resources.local_bytes else "",
         "cannot launch" if occupancy is not None and not occupancy.launchable else "",
         *(severity for severity in SEVERITIES if (entry.findings or {}).get(severity)),
     ]
     return " ".join(words)
 
 
+def is_case_sensitive(word: str) -> bool:
+    """Return whether a word of a filter matches only the same capital letters."""
+    return word != word.lower()
+
+
 def natural(text: str) -> Natural:
-    """Return what puts texts in order by the numbers in them: sm_90 before sm_100."""
+    """Return a sort key that orders texts by the numbers in them: sm_90 before sm_100."""
     return tuple(
         (0, int(part), "") if part.isdecimal() else (1, 0, part)
         for part in re.split(r"([0-9]{1,18})", text)
@@ -139,7 +148,7 @@ def natural(text: str) -> Natural:
 
 
 def mark(entry: Entry) -> str:
-    """Return the sign of an entry, "" for one without."""
+    """Return the sign of an entry, "" for none."""
     if entry.problem or (entry.occupancy is not None and not entry.occupancy.launchable):
         return "✗"
     if entry.config is None:
@@ -147,22 +156,22 @@ def mark(entry: Entry) -> str:
     return "!" if entry.resources is not None and entry.resources.local_bytes else ""
 
 
-def _mark(entry: Entry) -> Made:
+def _mark(entry: Entry) -> Cell:
     sign = mark(entry)
-    styles = {"✗": BAD, "!": WARN, "○": DIM}
-    return [(sign or " ", styles.get(sign, ""))], (float("✗!○".find(sign) if sign else 3),)
+    key = float("✗!○".find(sign) if sign else 3)
+    return [(sign or " ", _MARK_STYLES.get(sign, ""))], (key,)
 
 
-def _word(text: str) -> Made:
+def _word(text: str) -> Cell:
     shown = printable_line(text)
     return [(shown, "")], natural(shown) if shown else None
 
 
-def _number(value: int | None, style: str = "") -> Made:
+def _number(value: int | None, style: str = "") -> Cell:
     return ([(count(value), style)], (value,)) if value is not None else (_UNKNOWN, None)
 
 
-def _occupancy(occupancy: Occupancy | None) -> Made:
+def _occupancy(occupancy: Occupancy | None) -> Cell:
     if occupancy is None:
         return _UNKNOWN, None
     if not occupancy.launchable:
@@ -170,30 +179,31 @@ def _occupancy(occupancy: Occupancy | None) -> Made:
     return [(percent(occupancy.theoretical), "")], (occupancy.theoretical,)
 
 
-def _occupancy_bar(occupancy: Occupancy | None) -> Made:
-    _, rank = _occupancy(occupancy)
+def _occupancy_bar(occupancy: Occupancy | None) -> Cell:
+    _, key = _occupancy(occupancy)
     if occupancy is None or not occupancy.launchable:
-        return [], rank
-    return [(bar(occupancy.theoretical, _BAR), occupancy_style(occupancy))], rank
+        return [], key
+    return [(bar(occupancy.theoretical, _BAR_WIDTH), occupancy_style(occupancy))], key
 
 
-def _pipelines(entry: Entry) -> Made:
+def _pipelines(entry: Entry) -> Cell:
     if entry.stages is None:
-        return (_UNKNOWN if entry.problem or entry.config is None else NOT_YET), None
+        return _not_analysed(entry), None
     if not entry.stages:
         return _UNKNOWN, None
     pieces = []
-    for achieved, asked in entry.stages[:_PIPELINES]:
-        short = asked is not None and achieved < asked
-        pieces.append((f"{achieved}/{asked or '?'}{'▾' if short else ''} ", WARN if short else ""))
-    if len(entry.stages) > _PIPELINES:
-        pieces.append((f"+{len(entry.stages) - _PIPELINES}", DIM))
+    for achieved, requested in entry.stages[:_MAX_PIPELINES]:
+        is_short = requested is not None and achieved < requested
+        text = f"{achieved}/{requested or '?'}{'▾' if is_short else ''} "
+        pieces.append((text, WARN if is_short else ""))
+    if len(entry.stages) > _MAX_PIPELINES:
+        pieces.append((f"+{len(entry.stages) - _MAX_PIPELINES}", DIM))
     return pieces, tuple(float(achieved) for achieved, _ in entry.stages)
 
 
-def _findings(entry: Entry) -> Made:
+def _findings(entry: Entry) -> Cell:
     if entry.findings is None:
-        return (_UNKNOWN if entry.problem or entry.config is None else NOT_YET), None
+        return _not_analysed(entry), None
     counts = [(severity, entry.findings.get(severity, 0)) for severity in SEVERITIES]
     pieces = [
         (f"{number}{SEVERITY_SIGN[severity]} ", SEVERITY_STYLE[severity])
@@ -203,13 +213,17 @@ def _findings(entry: Entry) -> Made:
     return pieces or [("none", DIM)], tuple(float(number) for _, number in counts)
 
 
-def _settings(entry: Entry, apart: str) -> Made:
+def _not_analysed(entry: Entry) -> list[tuple[str, str]]:
+    return _UNKNOWN if entry.problem or entry.config is None else LOADING
+
+
+def _settings(entry: Entry, distinction: str) -> Cell:
     if entry.problem:
         return [(printable_line(entry.problem), BAD)], None
     if entry.config is None:
         return [("not compiled yet", DIM)], None
-    told = [f"{name}={value}" for name, value in settings(entry.config).items()]
-    first = printable_line(apart)
-    rest = " ".join(each for each in told if f" {each} " not in f" {first} ")
+    pairs = [f"{name}={value}" for name, value in settings(entry.config).items()]
+    first = printable_line(distinction)
+    rest = " ".join(pair for pair in pairs if f" {pair} " not in f" {first} ")
     pieces = [(first, ""), (" " if first and rest else "", ""), (rest, DIM)]
     return pieces, natural(f"{first} {rest}")

@@ -1,4 +1,4 @@
-"""The user's own programs: text in their editor or their pager, with the TUI out of the way."""
+"""Open text in the user's editor or pager, while the TUI is suspended."""
 
 import os
 import shlex
@@ -12,15 +12,15 @@ from textual.app import App, SuspendNotSupported
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable
 
-#: Where each kind of program is named, and what there is on most machines where it is not.
+#: Environment variables that name each kind of program, and the fallback.
 _PROGRAMS = {"editor": (("VISUAL", "EDITOR"), "vi"), "pager": (("PAGER",), "less")}
 
 
 def command_for(kind: str, path: Path, line: int) -> list[str]:
-    """Return how the user's "editor" or "pager" opens a file at a line (from 1)."""
-    variables, usual = _PROGRAMS[kind]
-    named = next(filter(None, map(os.environ.get, variables)), usual)
-    program = shlex.split(named) or [usual]
+    """Return the command that opens a file in the user's "editor" or "pager" at a 1-based line."""
+    variables, fallback = _PROGRAMS[kind]
+    command = next(filter(None, map(os.environ.get, variables)), fallback)
+    program = shlex.split(command) or [fallback]
     if Path(program[0]).name in {"code", "codium", "cursor"}:
         return [*program, "--wait", "--goto", f"{path}:{line}"]
     if Path(program[0]).name in {"cat", "bat"}:
@@ -28,20 +28,20 @@ def command_for(kind: str, path: Path, line: int) -> list[str]:
     return [*program, f"+{line}", str(path)]
 
 
-def show_outside(app: App[None], kind: str, *, name: str, text: str, line: int) -> None:
-    """Show a copy of a text in the user's own program, and wait until it ends.
+def open_externally(app: App[None], kind: str, *, name: str, text: str, line: int) -> None:
+    """Open a copy of a text in the user's program and wait until it exits.
 
-    What could steer the terminal is spelled out: a pager may hand it on.
+    Control characters are escaped, since a pager may pass them on to the terminal.
 
     Args:
-        app: Who makes way.
+        app: The app to suspend.
         kind: "editor" or "pager".
-        name: The copy's file name, which tells an editor what it is.
-        text: What to show.
-        line: Where, from 1.
+        name: File name of the copy; its suffix tells an editor the language.
+        text: The text.
+        line: 1-based line to open.
 
     Raises:
-        IrlensError: There is no terminal to give away, or no such program.
+        IrlensError: The app has no terminal, or the program does not exist.
     """
     with tempfile.TemporaryDirectory(prefix="irlens-") as folder:
         path = Path(folder, name)
@@ -51,19 +51,19 @@ def show_outside(app: App[None], kind: str, *, name: str, text: str, line: int) 
             with app.suspend():
                 failure = _run(command)
         except SuspendNotSupported:
-            raise IrlensError(f"there is no terminal to show the {kind} in") from None
+            raise IrlensError(f"no terminal to open the {kind} in") from None
         except OSError as error:
-            raise IrlensError(f"cannot write a copy of it: {error.strerror}") from error
+            raise IrlensError(f"cannot write a temporary copy: {error.strerror}") from error
     if failure is not None:
         variable = _PROGRAMS[kind][0][-1]
         raise IrlensError(
-            f"cannot run {command[0]}: {failure.strerror}", hint=f"name your {kind} in ${variable}"
+            f"cannot run {command[0]}: {failure.strerror}", hint=f"set ${variable} to your {kind}"
         ) from failure
 
 
 def _run(command: list[str]) -> OSError | None:
-    """Run a program, and return why it cannot be: what is raised here would suspend for ever."""
-    # ctrl+c is meant for the program. A signal that is ignored would be ignored there, too.
+    """Run a program; return the error, since one raised here would leave the app suspended."""
+    # ctrl+c is for the program. It would inherit an ignored signal, so handle it instead.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         subprocess.run(command, check=False)

@@ -1,7 +1,8 @@
-"""By what the browser's entries are sorted: a letter for each column."""
+"""The dialog that sorts the browser: a letter for each column."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, Protocol, runtime_checkable
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,14 +13,10 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from irlens.tui.screens.dialogue import Dialogue
-from irlens.tui.widgets.choices import Choices
-from irlens.tui.widgets.hints import Hints
+from irlens.tui.screens.dialogs import Choices, Dialog
+from irlens.tui.widgets.key_bar import KeyBar
 
-if TYPE_CHECKING:
-    from irlens.tui.screens.browser import BrowserScreen
-
-#: Columns of the browser with a letter for each, and what they are.
+#: Columns of the browser with the letter and the name of each.
 _COLUMNS = {
     "kernel": ("n", "name"),
     "target": ("t", "target"),
@@ -33,17 +30,17 @@ _COLUMNS = {
 }
 
 
-class Sorting(Dialogue[str | None]):
-    """Answers with a column, or with nothing.
+class SortDialog(Dialog[str | None]):
+    """Returns a column, or ``None``.
 
     Args:
-        column: The one that entries are sorted by.
-        descending: Whether from the largest down.
+        column: The current sort column.
+        descending: Whether the largest value comes first.
     """
 
     HELP_TEXT = """\
-A letter sorts the entries by a column; the letter of the column that they are sorted by turns the
-order round. What is unknown comes last either way.
+A letter sorts the entries by its column; the letter of the current column reverses the order.
+Unknown values come last in either order.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -61,23 +58,23 @@ order round. What is unknown comes last either way.
         self._descending = descending
 
     def compose(self) -> ComposeResult:
-        """Lay out the list in the middle."""
+        """Lay out the columns in the middle of the screen."""
         with Vertical():
             yield Choices(*(self._option(column) for column in _COLUMNS), markup=False)
-        yield Hints()
+        yield KeyBar()
 
     def on_mount(self) -> None:
-        """Begin with the column that entries are sorted by."""
+        """Highlight the current sort column."""
         self.query_one(Vertical).border_title = "Sort by"
         if self._column in _COLUMNS:
             self.query_one(Choices).highlighted = list(_COLUMNS).index(self._column)
 
     def action_choose(self, column: str) -> None:
-        """Answer."""
+        """Return a column."""
         self.dismiss(column)
 
     @on(OptionList.OptionSelected)
-    def _picked(self, event: OptionList.OptionSelected) -> None:
+    def _on_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
 
     def _option(self, column: str) -> Option:
@@ -91,21 +88,30 @@ order round. What is unknown comes last either way.
         return Option(Content.assemble((f"{' '.join(keys):<3}", "bold"), name, arrow), id=column)
 
 
+@runtime_checkable
+class Sortable(Protocol):
+    """A screen that can be sorted."""
+
+    def sort_by(self, column: str) -> None:
+        """Sort by a column; by the current one again, in reverse."""
+
+
 class SortCommands(Provider):
-    """Sorting by each column, in the command palette."""
+    """Sorting by each column, for the command palette."""
 
     async def discover(self) -> Hits:
-        """Yield all of them."""
+        """Yield all columns."""
         for column, (_, name) in _COLUMNS.items():
             yield DiscoveryHit(f"Sort by {name}", self._sort(column))
 
     async def search(self, query: str) -> Hits:
-        """Yield those that match."""
+        """Yield the columns that match a query."""
         matcher = self.matcher(query)
         for column, (_, name) in _COLUMNS.items():
-            told = f"Sort by {name}"
-            if (score := matcher.match(told)) > 0:
-                yield Hit(score, matcher.highlight(told), self._sort(column))
+            title = f"Sort by {name}"
+            if (score := matcher.match(title)) > 0:
+                yield Hit(score, matcher.highlight(title), self._sort(column))
 
-    def _sort(self, column: str) -> "partial[None]":
-        return partial(cast("BrowserScreen", self.screen).sort_by, column)
+    def _sort(self, column: str) -> Callable[[], None]:
+        assert isinstance(self.screen, Sortable)
+        return partial(self.screen.sort_by, column)

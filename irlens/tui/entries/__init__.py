@@ -1,0 +1,1 @@
+"""The browser's entries: cells, rows, column layout, the table and the summary."""

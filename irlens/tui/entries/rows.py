@@ -1,0 +1,193 @@
+"""The rows of the browser: filtered, sorted, and measured for the column layout.
+
+Thousands of entries arrive two or three times each while a cache is read. The cells of a row are
+therefore computed once per arrival, and nothing is drawn here.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+
+from irlens.model.config import Target
+from irlens.model.label import labels
+from irlens.session.workbench import Entry
+from irlens.tui.entries.cells import (
+    LOADING,
+    TITLES,
+    Cell,
+    Natural,
+    cells,
+    is_case_sensitive,
+    natural,
+    search_text,
+    side_of,
+)
+from irlens.tui.entries.layout import ColumnNeeds
+
+#: Cells for "▾" after the title of the sort column.
+_ARROW_WIDTH = 1
+#: A part of a label: "n_cols=781", "x=fp16[64, 64]".
+_SETTING = re.compile(r"[^\s\[]+\[[^\]]{0,200}\]\S*|\S+")
+#: Shown for every entry as soon as one caps its registers, and without interest.
+_NO_REGISTER_CAP = "maxnreg=None"
+#: Columns that start in ascending order; figures start with the largest.
+_ASCENDING = frozenset({"kernel", "target", "settings"})
+
+
+class EntryRows:
+    """Entries that can be sorted and filtered.
+
+    Attributes:
+        entries: All entries by key, in the order of arrival.
+        shown: The keys of the rows, from the top.
+        words: Words that a row must contain.
+        sorted_by: The sort column.
+        descending: Whether the largest value comes first.
+    """
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.shown: list[str] = []
+        self.words: tuple[str, ...] = ()
+        self.sorted_by = "kernel"
+        self.descending = False
+        self._cells: dict[str, dict[str, Cell]] = {}
+        self._name_keys: dict[str, tuple[str, Natural, Natural, str]] = {}
+        #: The settings that distinguish each entry from the others of its kernel.
+        self._distinctions: dict[str, str] = {}
+        self._by_kernel: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        #: Number of rows with the same text, by column and text.
+        self._texts: dict[str, Counter[str]] = {name: Counter() for name in TITLES}
+        self._widths = {
+            name: cell_len(title) + (_ARROW_WIDTH if title else 0)
+            for name, title in TITLES.items()
+        }
+
+    @property
+    def needs(self) -> ColumnNeeds:
+        """The widths that the columns need; they never shrink."""
+        return ColumnNeeds(
+            widths=self._widths,
+            distinction=max(map(cell_len, self._distinctions.values()), default=0),
+            uniform=frozenset(name for name, texts in self._texts.items() if _is_uniform(texts)),
+            sorted_by=self.sorted_by,
+        )
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self.entries.clear()
+        self._cells.clear()
+        self._name_keys.clear()
+        self._distinctions.clear()
+        self._by_kernel.clear()
+        for texts in self._texts.values():
+            texts.clear()
+        self.shown.clear()
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Add entries, or replace known ones."""
+        arrived = list(entries)
+        for entry in arrived:
+            self.entries[entry.key] = entry
+            self._by_kernel[entry.kernel][entry.key] = None
+        relabelled = self._distinguish({entry.kernel for entry in arrived})
+        for key in dict.fromkeys([*(entry.key for entry in arrived), *relabelled]):
+            self._compute_cells(key)
+        self.sort()
+
+    def sort_by(self, column: str) -> None:
+        """Sort by a column; by the current one again, in reverse."""
+        if column == self.sorted_by:
+            self.descending = not self.descending
+        else:
+            self.sorted_by, self.descending = column, column not in _ASCENDING
+        self.sort()
+
+    def filter(self, words: str) -> None:
+        """Show only the entries that contain every word."""
+        self.words = tuple(words.split())
+        self.sort()
+
+    def sort(self) -> None:
+        """Sort the rows: unknown values last in either order, ties by name and settings."""
+        matching = (key for key, entry in self.entries.items() if self._matches(entry))
+        by_name = sorted(matching, key=self._name_keys.__getitem__)
+        column = self.sorted_by if self.sorted_by in TITLES else "kernel"
+        keyed = [(self._cells[key][column][1], key) for key in by_name]
+        known = [(sort_key, key) for sort_key, key in keyed if sort_key is not None]
+        known.sort(key=lambda each: each[0], reverse=self.descending)
+        unknown = [key for sort_key, key in keyed if sort_key is None]
+        self.shown = [key for _, key in known] + unknown
+
+    def cells_of(self, key: str) -> dict[str, Cell]:
+        """Return the cells of an entry's row."""
+        return self._cells[key]
+
+    def title(self, column: str) -> str:
+        """Return a column's title with an arrow, or with the space for one."""
+        arrow = ("▾" if self.descending else "▴") if column == self.sorted_by else " "
+        return TITLES[column] + arrow if TITLES[column] else ""
+
+    def _distinguish(self, kernels: Iterable[str]) -> list[str]:
+        """Label the entries of some kernels by their differences; return the changed ones."""
+        changed = []
+        for kernel in kernels:
+            sides = {key: side_of(self.entries[key], None) for key in self._by_kernel[kernel]}
+            compiled = {key: side for key, side in sides.items() if side is not None}
+            products = _products(self.entries[key].target for key in compiled)
+            for key, label in zip(compiled, labels(list(compiled.values())), strict=True):
+                product = products.get(self.entries[key].target, "")
+                distinction = f"{product} {_shorten(label)}".strip()
+                if self._distinctions.get(key) != distinction:
+                    self._distinctions[key] = distinction
+                    changed.append(key)
+        return changed
+
+    def _compute_cells(self, key: str) -> None:
+        for name, (pieces, _) in self._cells.get(key, {}).items():
+            text = _text(pieces)
+            self._texts[name][text] -= 1
+            if not self._texts[name][text]:
+                del self._texts[name][text]
+        entry, distinction = self.entries[key], self._distinctions.get(key, "")
+        self._cells[key] = cells(entry, distinction)
+        for name, (pieces, _) in self._cells[key].items():
+            text = _text(pieces)
+            self._texts[name][text] += 1
+            self._widths[name] = max(self._widths[name], cell_len(text))
+        arch = entry.target.arch if entry.target is not None else ""
+        self._name_keys[key] = (entry.kernel, natural(arch), natural(distinction), entry.place)
+
+    def _matches(self, entry: Entry) -> bool:
+        if not self.words:
+            return True
+        text = search_text(entry)
+        lower = text.lower()
+        return all(word in (text if is_case_sensitive(word) else lower) for word in self.words)
+
+
+def _products(targets: Iterable[Target | None]) -> dict[Target | None, str]:
+    """Return the product names of targets that share an architecture."""
+    by_arch: defaultdict[str, set[Target]] = defaultdict(set)
+    for target in targets:
+        if target is not None:
+            by_arch[target.arch].add(target)
+    shared = (targets for targets in by_arch.values() if len(targets) > 1)
+    return {target: target.name for targets in shared for target in targets}
+
+
+def _shorten(label: str) -> str:
+    """Return a label with tensors last, since most often they follow from a size."""
+    settings = [each for each in _SETTING.findall(label) if each != _NO_REGISTER_CAP]
+    return " ".join(sorted(settings, key=lambda each: "[" in each))
+
+
+def _text(pieces: Iterable[tuple[str, str]]) -> str:
+    return "".join(text for text, _ in pieces)
+
+
+def _is_uniform(texts: Counter[str]) -> bool:
+    """Whether all rows have the same text; unknown while something is loading."""
+    return len(texts) == 1 and _text(LOADING) not in texts

@@ -1,0 +1,1 @@
+"""Services that screens and widgets share: workers, key queue, compilations, preferences."""

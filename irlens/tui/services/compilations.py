@@ -1,0 +1,202 @@
+"""Background compilations: the running one, the history, and how results reach the screen."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+from textual.app import App
+from textual.screen import ModalScreen
+from textual.signal import Signal
+from textual.widgets import Input
+
+from irlens.model.comparison import Comparison
+from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.text import printable_line
+from irlens.tui.services.workers import run_in_thread
+from irlens.session.workbench import Entry, Workbench
+
+
+class Compilation(msgspec.Struct, frozen=True):
+    """A compilation that runs.
+
+    Attributes:
+        key: The entry that is recompiled.
+        changes: Settings that the user changed, by name.
+        saved_file: The file whose save triggered it; "" if the user did.
+        started: Start time on the monotonic clock.
+    """
+
+    key: str
+    changes: dict[str, str]
+    saved_file: str
+    started: float
+
+    @property
+    def label(self) -> str:
+        """What differs from the entry: "num_stages=2", "softmax.py (saved)", or "unchanged"."""
+        changes = " ".join(f"{name}={value}" for name, value in self.changes.items())
+        label = f"{self.saved_file} (saved)" if self.saved_file else changes
+        return printable_line(label) or "unchanged"
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """How an entry was compiled from another one.
+
+    Attributes:
+        key: The other entry.
+        label: What differs: see ``Compilation.label``.
+        has_changes: Whether settings were changed; if not, the source was saved.
+        comparison: The differences; ``None`` if the two cannot be compared.
+    """
+
+    key: str
+    label: str
+    has_changes: bool
+    comparison: Comparison | None
+
+
+class Compilations:
+    """Runs one compilation at a time.
+
+    Args:
+        app: Owns the worker, and shows notifications.
+        workbench: Compiles and compares.
+        on_done: Receives the key of the original entry, and the new entry.
+        on_failed: Receives a title and the error; not called for a cancelled compilation.
+        on_end: Called last, however it ended.
+
+    Attributes:
+        running: The compilation that runs.
+        changed: Published when one starts or ends.
+        origins: How entries were compiled, by key.
+        pending_changes: The latest changes chosen for an entry, by key: the form starts with them.
+    """
+
+    def __init__(
+        self,
+        app: App[None],
+        workbench: Workbench,
+        on_done: Callable[[str, Entry], None],
+        on_failed: Callable[[str, IrlensError], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._app = app
+        self._workbench = workbench
+        self._on_done, self._on_failed, self._on_end = on_done, on_failed, on_end
+        self._history: list[str] = []
+        self._cancelled = False
+        self.running: Compilation | None = None
+        self.changed: Signal[None] = Signal(app, "compilations")
+        self.origins: dict[str, Origin] = {}
+        self.pending_changes: dict[str, dict[str, str]] = {}
+
+    def start(self, key: str, changes: dict[str, str]) -> None:
+        """Compile an entry with other settings.
+
+        Args:
+            key: The entry's key.
+            changes: New values by setting.
+        """
+        self.pending_changes[key] = changes
+        if self.running is not None:
+            self._app.notify("another compilation is running", severity="warning")
+            return
+        compilation = Compilation(key, changes, "", time.monotonic())
+        self._begin(compilation, lambda: self._workbench.recompile(key, changes))
+
+    def start_after_save(self, key: str, saved_file: str) -> None:
+        """Compile an entry from its saved source, with the same settings."""
+        compilation = Compilation(key, {}, saved_file, time.monotonic())
+        self._begin(compilation, lambda: self._workbench.remake(key))
+
+    def cancel(self) -> None:
+        """Abort the running compilation."""
+        if self.running is not None:
+            self._cancelled = True
+            self._workbench.cancel()
+
+    def history(self, key: str) -> tuple[list[str], int]:
+        """Return the entries compiled from each other, and the index of one among them."""
+        if key in self._history:
+            return self._history, self._history.index(key)
+        return [key], 0
+
+    def _begin(self, compilation: Compilation, compile_entry: Callable[[], Entry]) -> None:
+        bench, key = self._workbench, compilation.key
+        self._cancelled = False
+
+        def work() -> tuple[Entry, Comparison | None]:
+            if self._cancelled:  # before the workbench had anything to abort
+                raise CaptureError(f"compiling {key} was cancelled")
+            entry = compile_entry()
+            try:
+                return entry, bench.compare(key, entry.key)
+            except IrlensError:  # the original was deleted: show the new entry alone
+                return entry, None
+
+        self._set_running(compilation)
+        run_in_thread(
+            self._app,
+            work,
+            lambda result: self._done(compilation, *result),
+            lambda error: self._failed(compilation, error),
+            group="compilation",
+        )
+
+    def _set_running(self, compilation: Compilation | None) -> None:
+        self.running = compilation
+        self.changed.publish(None)
+
+    def _done(self, compilation: Compilation, entry: Entry, comparison: Comparison | None) -> None:
+        self._set_running(None)
+        key = compilation.key
+        if self.pending_changes.get(key) is compilation.changes:  # nothing newer was chosen
+            del self.pending_changes[key]
+        if entry.key != key:
+            self.origins[entry.key] = Origin(
+                key, compilation.label, not compilation.saved_file, comparison
+            )
+        if key not in self._history:
+            self._history = [key]
+        if entry.key not in self._history:
+            self._history.insert(self._history.index(key) + 1, entry.key)
+        self._on_done(key, entry)
+        self._on_end()
+
+    def _failed(self, compilation: Compilation, error: IrlensError) -> None:
+        self._set_running(None)
+        if self._cancelled:
+            self._app.notify("compilation cancelled", timeout=3)
+        else:
+            self._on_failed(f"Failed to compile {compilation.label}", error)
+        self._on_end()
+
+
+class DeferredResults:
+    """Shows results only while the user neither types nor answers a dialog.
+
+    Keys meant for a prompt would otherwise act as commands on a new screen, and an open dialog
+    would be covered.
+
+    Args:
+        app: The app whose focus decides.
+    """
+
+    def __init__(self, app: App[None]) -> None:
+        self._app = app
+        self._results: deque[Callable[[], None]] = deque()
+
+    def show(self, show: Callable[[], None]) -> None:
+        """Show a result now, or once the user has finished typing."""
+        self._results.append(show)
+        self.resume()
+
+    def resume(self) -> None:
+        """Show the results that waited, unless the user still types."""
+        while self._results and not self._is_occupied:
+            self._results.popleft()()
+
+    @property
+    def _is_occupied(self) -> bool:
+        return isinstance(self._app.screen, ModalScreen) or isinstance(self._app.focused, Input)

@@ -1,0 +1,92 @@
+"""The services that a screen receives, and the navigation that the app provides to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from textual.screen import Screen
+
+from irlens.model.errors import IrlensError
+from irlens.model.source import SourceLocation, Span
+from irlens.tui.services.compilations import Compilations, DeferredResults
+from irlens.tui.services.key_queue import KeyQueue
+from irlens.tui.services.preferences import Preferences
+from irlens.tui.services.save_watcher import SaveWatcher
+from irlens.session.workbench import Workbench
+
+#: A position to open: lines of a stage, or a line of Python.
+Place: TypeAlias = Span | SourceLocation
+
+
+class Navigator(Protocol):
+    """Moves between screens and talks to the user."""
+
+    def show_browser(self) -> None:
+        """Show the list of entries."""
+
+    def show_view(
+        self, name: str, key: str, at: Place | None = None, *, like: Screen[None] | None = None
+    ) -> None:
+        """Show a view of an entry.
+
+        Args:
+            name: The view: one of ``irlens.tui.screens.VIEWS``.
+            key: The entry's key.
+            at: The position to open.
+            like: The same view of another entry, whose panels and cursor to adopt.
+        """
+
+    def show_comparison(self, before: str, after: str) -> None:
+        """Show the differences between two entries, above the current screen."""
+
+    def show_recompile_form(self, key: str) -> None:
+        """Ask for other settings of an entry, and compile it with them."""
+
+    def pick_entry(self, key: str, then: Callable[[str], None]) -> None:
+        """Let the user pick an entry to compare with.
+
+        Args:
+            key: The entry to compare; it is not offered itself.
+            then: Receives the key of the picked entry.
+        """
+
+    def show_text(self, markdown: str) -> None:
+        """Show Markdown above the current screen."""
+
+    def show_error(self, error: IrlensError) -> None:
+        """Show an error and its hint in a notification."""
+
+    def close_screen(self) -> None:
+        """Return to the screen below the current one."""
+
+    def copy(self, text: str) -> None:
+        """Copy text to the clipboard of the user's terminal (OSC 52), over ssh as well."""
+
+    def open_externally(self, kind: str, *, name: str, text: str, line: int = 1) -> None:
+        """Open text in the user's program, see ``irlens.tui.services.external_program``."""
+
+    def is_open(self, screen: Screen[None]) -> bool:
+        """Return whether a screen is shown, or kept to be shown again."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """The services of one app.
+
+    Attributes:
+        workbench: Answers every question about captures.
+        preferences: What the user chose, kept between sessions.
+        navigator: Moves between screens.
+        keys: The key queue; a screen wakes it when content arrives.
+        compilations: The running compilation, and the history.
+        deferred: Results that wait until the user has finished typing.
+        save_watcher: Recompiles the kernel on show when it is saved.
+    """
+
+    workbench: Workbench
+    preferences: Preferences
+    navigator: Navigator
+    keys: KeyQueue
+    compilations: Compilations
+    deferred: DeferredResults
+    save_watcher: SaveWatcher

@@ -1,0 +1,56 @@
+"""Preferences of the TUI, kept between sessions."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from irlens.tui.themes import DARK
+
+
+class Preferences(msgspec.Struct, kw_only=True):
+    """What the user chose. Changed in place, and saved when the app ends.
+
+    Attributes:
+        theme: Name of the theme.
+        sort: Column by which the browser sorts.
+        descending: Whether the largest value comes first.
+        follow: Whether the kernel on show is recompiled when it is saved.
+        layout: Layout choices by setting ("inspector.panes").
+    """
+
+    theme: str = DARK
+    sort: str = "kernel"
+    descending: bool = False
+    follow: bool = True
+    layout: dict[str, str] = {}
+
+
+def default_path() -> Path:
+    """Return the path of the file in the user's state directory."""
+    import platformdirs
+
+    return platformdirs.user_state_path("irlens") / "tui.json"
+
+
+def load(path: Path | None) -> Preferences:
+    """Return the preferences in a file; the defaults if it is missing or invalid."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Preferences) if path else Preferences()
+    except (OSError, msgspec.DecodeError):
+        return Preferences()
+
+
+def save(path: Path | None, preferences: Preferences) -> None:
+    """Replace a file atomically; a path that cannot be written is ignored."""
+    if path is None:
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(msgspec.json.encode(preferences))
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
