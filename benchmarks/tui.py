@@ -28,8 +28,8 @@ from pathlib import Path
 from irlens.artifacts.load import load
 from irlens.compiler import Request
 from irlens.session.interactive import InteractiveSession
-from irlens.tui.app import Lens
-from irlens.tui.widgets.entry_table import EntryTable
+from irlens.tui.app import IrlensApp
+from irlens.tui.entries.table import EntryTable
 
 CAPTURES = Path(__file__).resolve().parents[1] / "samples" / "captures"
 ENTRIES = 1000
@@ -100,7 +100,7 @@ def open_capture() -> None:
 async def list_cache(path: Path) -> None:
     """Print how long a list takes."""
     total = sum(1 for _ in load(path))
-    app = Lens(bench_of(path))
+    app = IrlensApp(bench_of(path))
     begun = time.perf_counter()
     async with app.run_test(size=SIZE):
         entries = app.screen.query_one(EntryTable).rows.entries

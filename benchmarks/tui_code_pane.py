@@ -71,9 +71,9 @@ async def _measure(stage: str, text: str) -> tuple[float, list[float], float]:
                 _draw(pane)
             frames += frame
         with _timed() as searched:
-            pane.search(Query("add.*[39]"))
+            pane.search.start(Query("add.*[39]"))
             await app.workers.wait_for_complete()
-            pane.find(1)
+            pane.search.find(1)
             _draw(pane)
         return opened[0], frames, searched[0]
 

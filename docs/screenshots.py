@@ -12,7 +12,7 @@ from textual.widgets import Input
 from irlens.artifacts.load import load
 from irlens.compiler import Request
 from irlens.session.interactive import InteractiveSession
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT / "samples" / "captures"
@@ -38,7 +38,7 @@ async def take(name: str) -> None:
     size, capture, keys = PICTURES[name]
     path = CAPTURES / capture
     bench = InteractiveSession("samples", lambda: load(path), request_for=_never, root=path)
-    app = Lens(bench, entry=bench.single() if capture else None)
+    app = IrlensApp(bench, entry=bench.single() if capture else None)
     async with app.run_test(size=size) as pilot:
         picture = await _when_still(pilot, name)
         for key in keys:

@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable, printable_line
+from irlens.session.workbench import Entry, Setting, Workbench
 from irlens.tui.drawing import cut
 from irlens.tui.help import KeyBindingCommands, help_text
 from irlens.tui.screens import load_view
@@ -27,7 +28,6 @@ from irlens.tui.services.external_program import open_externally
 from irlens.tui.services.key_queue import KeyHandled, KeyQueue
 from irlens.tui.services.save_watcher import SaveWatcher
 from irlens.tui.themes import DEFAULTS, THEMES
-from irlens.session.workbench import Entry, Setting, Workbench
 
 if TYPE_CHECKING:
     from irlens.tui.screens.browser import BrowserScreen
@@ -253,9 +253,7 @@ class IrlensApp(App[None]):
     def show_failure(self, title: str, error: IrlensError) -> None:
         """Show an error at length."""
         # Markdown does not wrap a fenced block, and a compiler's lines must stay lines.
-        width = max(
-            min(self.size.width * 9 // 10, _DIALOG_WIDTH) - _AROUND_FENCE, _MIN_FENCE_WIDTH
-        )
+        width = max(min(self.size.width * 9 // 10, _DIALOG_WIDTH) - _AROUND_FENCE, _MIN_FENCE_WIDTH)
         lines = error.told("\n\n").split("\n")
         message = "\n".join(textwrap.fill(line, width, drop_whitespace=False) for line in lines)
         fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", message))])

@@ -9,11 +9,11 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from irlens.session.workbench import Workbench
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
 from irlens.tui.screens.base import EntryScreen
-from irlens.tui.screens.compare import Compare
-from irlens.tui.screens.inspector import View as Inspector
-from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.screens.compare import CompareScreen
+from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.widgets.code_pane import CodePane
 from tests.tui.waiting import settle, until
 
 #: Columns and lines of most tests.
@@ -28,9 +28,9 @@ async def opened(
     entry: str | None = None,
     size: tuple[int, int] = SIZE,
     state: Path | None = None,
-) -> AsyncIterator[tuple[Lens, Pilot[None]]]:
+) -> AsyncIterator[tuple[IrlensApp, Pilot[None]]]:
     """The browser, or the overview of an entry."""
-    app = Lens(bench, entry=entry, state=state)
+    app = IrlensApp(bench, entry=entry, state=state)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         yield app, pilot
@@ -41,7 +41,7 @@ async def inspecting(
     bench: Workbench, key: str = "softmax-h100", size: tuple[int, int] = SIZE
 ) -> AsyncIterator[tuple[Inspector, Pilot[None]]]:
     """The inspector, complete."""
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=size) as pilot:
         app.show_view("inspector", key)
         await settle(pilot)
@@ -52,13 +52,13 @@ async def inspecting(
 @asynccontextmanager
 async def reading(
     bench: Workbench, size: tuple[int, int] = SIZE
-) -> AsyncIterator[tuple[LinkedPane, LinkedPane, Pilot[None]]]:
+) -> AsyncIterator[tuple[CodePane, CodePane, Pilot[None]]]:
     """Python and PTX in the inspector; the texts are there, their analysis may not be."""
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=size) as pilot:
         app.show_view("inspector", "softmax-h100")
-        await until(pilot, lambda: len(app.screen.query(LinkedPane)) == 2)
-        python, ptx = app.screen.query(LinkedPane)
+        await until(pilot, lambda: len(app.screen.query(CodePane)) == 2)
+        python, ptx = app.screen.query(CodePane)
         await until(pilot, lambda: python.document is not None and ptx.document is not None)
         await pilot.pause()  # until they have been drawn
         yield python, ptx, pilot
@@ -67,16 +67,16 @@ async def reading(
 @asynccontextmanager
 async def comparing(
     bench: Workbench, pair: tuple[str, str] = PAIR, size: tuple[int, int] = SIZE
-) -> AsyncIterator[tuple[Compare, Pilot[None]]]:
+) -> AsyncIterator[tuple[CompareScreen, Pilot[None]]]:
     """The comparison of two entries, above the browser."""
     async with opened(bench, size=size) as (app, pilot):
         app.show_comparison(*pair)
         await settle(pilot)
-        assert isinstance(app.screen, Compare)
+        assert isinstance(app.screen, CompareScreen)
         yield app.screen, pilot
 
 
-def key_of(app: Lens) -> str:
+def key_of(app: IrlensApp) -> str:
     """The key of the entry that is shown; "" if none is."""
     return app.screen.key if isinstance(app.screen, EntryScreen) else ""
 

@@ -13,16 +13,16 @@ from textual.widgets import Markdown, Static
 
 from irlens.model.errors import IrlensError
 from irlens.session.workbench import Workbench
-from irlens.tui import keymap, memory
-from irlens.tui.app import Lens
-from irlens.tui.commands import KeyedActions
+from irlens.tui.app import IrlensApp
+from irlens.tui.entries.table import EntryTable
+from irlens.tui.help import KeyBindingCommands
+from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, TooSmall
 from irlens.tui.screens.browser import BrowserScreen
-from irlens.tui.screens.inspector import View as Inspector
-from irlens.tui.screens.overview import View as Overview
-from irlens.tui.screens.reading import Reading
+from irlens.tui.screens.dialogs import TextDialog
+from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.screens.overview import OverviewScreen as Overview
+from irlens.tui.services import keymap, preferences
 from irlens.tui.themes import CONTRAST, DARK, LIGHT
-from irlens.tui.widgets.entry_table import EntryTable
-from irlens.tui.widgets.too_small import LEAST_HEIGHT, LEAST_WIDTH, TooSmall
 from tests.tui.opening import opened
 from tests.tui.waiting import settle, until
 
@@ -36,12 +36,12 @@ async def test_help_lists_every_key_of_the_screen(bench: Workbench) -> None:
         }
         await pilot.press("question_mark")
         await pilot.pause()
-        assert isinstance(app.screen, Reading)
+        assert isinstance(app.screen, TextDialog)
         told = app.screen.query_one(Markdown).source
         assert {what for what in known if what not in told} == set()
         await pilot.press("q")
         await pilot.pause()
-        assert not isinstance(app.screen, Reading)
+        assert not isinstance(app.screen, TextDialog)
 
 
 async def test_the_palette_runs_actions(bench: Workbench) -> None:
@@ -61,7 +61,7 @@ async def test_the_palette_lists_what_the_screen_does_before_how_to_move(
     bench: Workbench,
 ) -> None:
     async with opened(bench) as (app, _):
-        told = [str(hit.text) async for hit in KeyedActions(app.screen).discover()]
+        told = [str(hit.text) async for hit in KeyBindingCommands(app.screen).discover()]
         moving = [name.startswith("Here: ") for name in told]
         assert moving == sorted(moving)
         assert told.index("Compare") < told.index("Here: Down")
@@ -79,7 +79,7 @@ async def test_a_failure_is_told_in_lines_that_can_be_read(bench: Workbench) -> 
 
 async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Path) -> None:
     state = tmp_path / "state" / "tui.json"
-    app = Lens(bench, state=state)
+    app = IrlensApp(bench, state=state)
     async with app.run_test() as pilot:
         await settle(pilot)
         assert app.theme == DARK
@@ -87,7 +87,7 @@ async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Pa
         assert app.theme == LIGHT
         await pilot.press("T", "o", "r")
         assert app.theme == CONTRAST
-    again = Lens(bench, state=state)
+    again = IrlensApp(bench, state=state)
     async with again.run_test() as pilot:
         await settle(pilot)
         assert again.theme == CONTRAST
@@ -99,23 +99,23 @@ async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Pa
 def test_a_damaged_memory_is_forgotten(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tui.json"
     path.write_bytes(content)
-    assert memory.recall(path) == memory.Remembered()
+    assert preferences.load(path) == preferences.Preferences()
 
 
 def test_what_cannot_be_kept_is_forgotten(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    memory.keep(tmp_path / "file" / "tui.json", memory.Remembered())
+    preferences.save(tmp_path / "file" / "tui.json", preferences.Preferences())
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
 async def test_a_theme_that_is_gone_is_no_trouble(bench: Workbench, tmp_path: Path) -> None:
     state = tmp_path / "tui.json"
-    memory.keep(state, memory.Remembered(theme="of-another-version"))
-    assert Lens(bench, state=state).theme == DARK
+    preferences.save(state, preferences.Preferences(theme="of-another-version"))
+    assert IrlensApp(bench, state=state).theme == DARK
 
 
 async def test_textuals_own_themes_work_too(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
+    app = IrlensApp(bench, entry="softmax-h100")
     async with app.run_test() as pilot:
         await settle(pilot)
         for theme in sorted(app.available_themes):
@@ -132,7 +132,7 @@ async def test_a_small_terminal_says_so(bench: Workbench) -> None:
 
 
 async def test_the_list_has_rows_in_the_smallest_terminal(bench: Workbench) -> None:
-    async with opened(bench, size=(LEAST_WIDTH, LEAST_HEIGHT)) as (app, _):
+    async with opened(bench, size=(MIN_WIDTH, MIN_HEIGHT)) as (app, _):
         assert not app.screen.query_one(TooSmall).display
         assert app.screen.query_one(EntryTable).content_size.height >= 4
 
@@ -151,7 +151,7 @@ async def test_quitting_does_not_wait_for_answers(
 
     never = threading.Event()
     monkeypatch.setattr(bench, "report", lambda *_, **__: never.wait(60))
-    app = Lens(bench, entry="softmax-h100")
+    app = IrlensApp(bench, entry="softmax-h100")
     async with app.run_test() as pilot:
         await pilot.pause()
         await pilot.press("q")
@@ -169,7 +169,7 @@ async def test_a_click_on_a_view_in_the_heading_shows_it(bench: Workbench) -> No
 
 
 async def test_only_the_views_of_one_entry_are_kept(bench: Workbench) -> None:
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test() as pilot:
         await settle(pilot)
         for key in ("softmax-h100", "matmul-a100", "spill-h100"):
@@ -250,7 +250,7 @@ def test_all_keys_as_they_are_listed_are_a_file_that_changes_nothing(
 
 
 async def test_other_keys_work(bench: Workbench) -> None:
-    app = Lens(bench, keymap={"browser.sort.registers": "ctrl+f"})
+    app = IrlensApp(bench, keymap={"browser.sort.registers": "ctrl+f"})
     async with app.run_test() as pilot:
         await settle(pilot)
         await pilot.press("o", "ctrl+f")
@@ -259,7 +259,7 @@ async def test_other_keys_work(bench: Workbench) -> None:
 
 
 async def test_the_heading_has_the_keys_that_work(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100", keymap={"view.inspector": "f2,f3"})
+    app = IrlensApp(bench, entry="softmax-h100", keymap={"view.inspector": "f2,f3"})
     async with app.run_test() as pilot:
         for key, view in (("1", Overview), ("f2", Inspector)):
             await pilot.press(key)
@@ -270,7 +270,7 @@ async def test_the_heading_has_the_keys_that_work(bench: Workbench) -> None:
 
 
 def test_help_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:
-    app = Lens(bench, entry="softmax-h100")
+    app = IrlensApp(bench, entry="softmax-h100")
 
     async def open_help(pilot: Pilot[None]) -> None:
         await settle(pilot)
@@ -281,7 +281,7 @@ def test_help_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool
 
 
 async def test_sizes_that_wait_behind_each_other_come_to_an_end(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
+    app = IrlensApp(bench, entry="softmax-h100")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         screen = app.screen

@@ -8,19 +8,18 @@ from textual.widgets import Markdown, Static
 
 from irlens.model.config import Config
 from irlens.session.workbench import Entry, Workbench
-from irlens.tui.app import Lens
-from irlens.tui.entry_cells import TITLES
-from irlens.tui.entry_rows import EntryRows
+from irlens.tui.app import IrlensApp
+from irlens.tui.entries.cells import TITLES
+from irlens.tui.entries.rows import EntryRows
+from irlens.tui.entries.summary import EntrySummary
+from irlens.tui.entries.table import EntryTable
 from irlens.tui.screens.browser import BrowserScreen
-from irlens.tui.screens.compare import Compare
-from irlens.tui.screens.dialogue import Dialogue
-from irlens.tui.screens.inspector import View as Inspector
-from irlens.tui.screens.overview import View
-from irlens.tui.screens.reading import Reading
-from irlens.tui.screens.recompile import Recompile
-from irlens.tui.widgets.compiling import CompileStatus
-from irlens.tui.widgets.entry_summary import EntrySummary
-from irlens.tui.widgets.entry_table import EntryTable
+from irlens.tui.screens.compare import CompareScreen
+from irlens.tui.screens.dialogs import Dialog, TextDialog
+from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.screens.overview import OverviewScreen as View
+from irlens.tui.screens.recompile_form import RecompileForm
+from irlens.tui.widgets.compile_status import CompileStatus
 from tests.tui.conftest import FakeWorkbench
 from tests.tui.opening import messages, opened
 from tests.tui.waiting import settle, until
@@ -28,16 +27,16 @@ from tests.tui.waiting import settle, until
 SIZE = (160, 40)
 
 
-def rows(app: Lens, column: str = "kernel") -> list[str]:
+def rows(app: IrlensApp, column: str = "kernel") -> list[str]:
     rows = app.screen.query_one(EntryTable).rows
     return ["".join(text for text, _ in rows.cells_of(key)[column][0]) for key in rows.shown]
 
 
-def drawn(app: Lens, line: int) -> str:
+def drawn(app: IrlensApp, line: int) -> str:
     return app.screen.query_one(EntryTable).render_line(line).text
 
 
-def current(app: Lens) -> str | None:
+def current(app: IrlensApp) -> str | None:
     return app.screen.query_one(EntryTable).current
 
 
@@ -251,7 +250,7 @@ async def test_the_words_that_were_found_are_marked(bench: Workbench) -> None:
 
 @pytest.mark.parametrize("theme", ["irlens-dark", "irlens-light", "irlens-contrast"])
 async def test_the_row_under_the_cursor_can_be_read(bench: Workbench, theme: str) -> None:
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.theme = theme
         await settle(pilot)
@@ -269,7 +268,7 @@ async def test_a_narrow_terminal_has_fewer_columns_and_all_of_them_whole(bench: 
     async with opened(bench, size=(300, 40)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
         assert list(table.columns.widths) == list(TITLES)
-        assert not table.columns.more
+        assert not table.columns.has_more
         for width in (160, 120, 100, 80, 60):
             await pilot.resize_terminal(width, 24)
             await settle(pilot)
@@ -278,7 +277,7 @@ async def test_a_narrow_terminal_has_fewer_columns_and_all_of_them_whole(bench: 
             assert (
                 drawn(app, 0).split()
                 == [word for name in shown for word in table.rows.title(name).split()]
-                + ["›"] * table.columns.more
+                + ["›"] * table.columns.has_more
             )
             assert len(drawn(app, 0)) == table.scrollable_content_region.width
         assert "local" not in table.columns.widths
@@ -289,14 +288,14 @@ async def test_what_there_is_no_room_for_is_to_the_right(bench: Workbench) -> No
     async with opened(bench, size=(80, 24)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
         first, seen = table.columns, set(table.columns.widths)
-        assert first.more
+        assert first.has_more
         for _ in TITLES:
             await pilot.press("l")
             seen |= set(table.columns.widths)
             assert "kernel" in table.columns.widths
             assert drawn(app, 0).startswith("‹")
         assert seen == set(TITLES)
-        assert not table.columns.more
+        assert not table.columns.has_more
         for _ in TITLES:
             await pilot.press("left")
         assert table.columns == first
@@ -329,9 +328,9 @@ async def test_recompiles_the_entry_under_the_cursor(bench: FakeWorkbench) -> No
         bench.compiled.clear()
         await pilot.press("r")
         await settle(pilot)
-        assert isinstance(app.screen, Recompile)
+        assert isinstance(app.screen, RecompileForm)
         await pilot.press("left", "enter")
-        await until(pilot, lambda: app.recompiling.running is not None)
+        await until(pilot, lambda: app.context.compilations.running is not None)
         assert isinstance(app.screen, BrowserScreen)
         status = app.screen.query_one(CompileStatus)
         assert "esc cancels" in str(status.content)
@@ -359,7 +358,7 @@ async def test_what_was_compiled_from_here_is_compared_with_its_origin(
         await settle(pilot)
         await pilot.press("c")
         await settle(pilot)
-        assert isinstance(app.screen, Compare)
+        assert isinstance(app.screen, CompareScreen)
         assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
 
 
@@ -422,10 +421,10 @@ async def test_every_dialogue_has_help(bench: Workbench, keys: list[str]) -> Non
         await pilot.press(*keys)
         await settle(pilot)
         dialogue = app.screen
-        assert isinstance(dialogue, Dialogue)
+        assert isinstance(dialogue, Dialog)
         await pilot.press("question_mark")
         await settle(pilot)
-        assert isinstance(app.screen, Reading)
+        assert isinstance(app.screen, TextDialog)
         told = app.screen.query_one(Markdown).source
         assert dialogue.HELP_TEXT.strip().splitlines()[0] in told
         assert "Cancel" in told
@@ -436,4 +435,6 @@ async def test_every_dialogue_has_help(bench: Workbench, keys: list[str]) -> Non
 
 def test_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:
     for size in ((80, 24), (120, 40), (250, 60)):
-        assert snap_compare(Lens(bench), press=["j", "j"], terminal_size=size, run_before=settle)
+        assert snap_compare(
+            IrlensApp(bench), press=["j", "j"], terminal_size=size, run_before=settle
+        )

@@ -164,28 +164,28 @@ async def test_linked_lines_and_the_cursor_have_a_sign() -> None:
 
 async def test_search_goes_around() -> None:
     async with showing(document()) as (pane, pilot):
-        pane.search(query_for("%r[57]\\b"))
-        assert pane.told_of_search == "searching …"
+        pane.search.start(query_for("%r[57]\\b"))
+        assert pane.search.status == "searching …"
         await pilot.app.workers.wait_for_complete()
-        assert {line for line, _ in pane.hits} == {5, 6, 7, 8}
+        assert {line for line, _ in pane.search.hits} == {5, 6, 7, 8}
         places = []
-        for _ in pane.hits:
-            assert pane.find(1)
+        for _ in pane.search.hits:
+            assert pane.search.find(1)
             places.append(pane.position)
-        assert places == pane.hits
-        assert pane.told_of_search == f"match {len(places)}/{len(places)}"
-        assert pane.find(1)
+        assert places == pane.search.hits
+        assert pane.search.status == f"match {len(places)}/{len(places)}"
+        assert pane.search.find(1)
         assert pane.position == places[0]
-        assert pane.find(-1)
+        assert pane.search.find(-1)
         assert pane.position == places[-1]
         await pilot.press("k")
-        assert pane.told_of_search == f"{len(places)} matches"
-        pane.search(query_for("nowhere"))
+        assert pane.search.status == f"{len(places)} matches"
+        pane.search.start(query_for("nowhere"))
         await pilot.app.workers.wait_for_complete()
-        assert not pane.find(1)
-        assert pane.told_of_search == "no match"
+        assert not pane.search.find(1)
+        assert pane.search.status == "no match"
         await pilot.press("escape")
-        assert pane.sought is None
+        assert pane.search.query is None
 
 
 async def test_lines_without_code_are_left_out_until_one_is_gone_to() -> None:
@@ -243,7 +243,7 @@ async def test_every_key_is_safe_where_there_is_nothing(act: Callable[[CodePane]
             for key in binding.key.split(","):  # type: ignore[union-attr]
                 await pilot.press(key)
         await pilot.click(CodePane, offset=(20, 3))
-        pane.search(query_for("x"))
+        pane.search.start(query_for("x"))
         pane.link([1, 2], follow=True)
         assert "\x1b" not in drawn(pane, 0)
         assert pane.word == ""

@@ -15,27 +15,27 @@ from irlens.model.config import Config
 from irlens.model.errors import IrlensError
 from irlens.model.source import Span
 from irlens.session.workbench import Workbench
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
 from irlens.tui.code.difference import Difference
 from irlens.tui.screens.browser import BrowserScreen
-from irlens.tui.screens.compare import Compare
-from irlens.tui.screens.inspector import View as Inspector
-from irlens.tui.screens.overview import View as Overview
-from irlens.tui.screens.picking import Picking
+from irlens.tui.screens.compare import CompareScreen
+from irlens.tui.screens.entry_picker import EntryPicker
+from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.screens.overview import OverviewScreen as Overview
 from irlens.tui.widgets.panel import Panel
 from tests.tui.opening import PAIR, comparing, messages, opened
 from tests.tui.waiting import settle, until
 
 
-def moved(screen: Compare) -> str:
+def moved(screen: CompareScreen) -> str:
     return str(screen.query_one(Panel).content)
 
 
-def drawn(screen: Compare) -> list[str]:
+def drawn(screen: CompareScreen) -> list[str]:
     return [screen.diff.render_line(y).text for y in range(screen.diff.size.height)]
 
 
-def heading(screen: Compare, side: str = "left") -> str:
+def heading(screen: CompareScreen, side: str = "left") -> str:
     return str(screen.query_one(f"Heading > .-{side}", Static).content)
 
 
@@ -48,7 +48,7 @@ async def test_one_key_picks_the_other_side_those_of_the_same_kernel_first(
     async with opened(bench, "softmax-h100") as (app, pilot):
         await pilot.press("c")
         await settle(pilot)
-        assert isinstance(app.screen, Picking)
+        assert isinstance(app.screen, EntryPicker)
         options = app.screen.query_one(OptionList)
         first, second, third = (str(options.get_option_at_index(at).prompt) for at in range(3))
         assert first.startswith("sm_75")
@@ -60,7 +60,7 @@ async def test_one_key_picks_the_other_side_those_of_the_same_kernel_first(
         assert "add_kernel" not in str([each.prompt for each in options.options]), "it is broken"
         await pilot.press("j", "k", "enter")
         await settle(pilot)
-        assert isinstance(app.screen, Compare)
+        assert isinstance(app.screen, CompareScreen)
         assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
         assert heading(app.screen) == "softmax_kernel  sm_90 → sm_75"
         assert heading(app.screen, "right") == "", "it is not for one of the two"
@@ -82,7 +82,7 @@ async def test_it_can_be_asked_for_everywhere(bench: Workbench, start: str) -> N
         await settle(pilot)
         await pilot.press("enter")
         await settle(pilot)
-        assert isinstance(app.screen, Compare)
+        assert isinstance(app.screen, CompareScreen)
         await pilot.press("b")
         await settle(pilot)
         assert app.screen is here
@@ -146,7 +146,7 @@ async def test_a_click_on_a_stage_shows_it(bench: Workbench) -> None:
         await pilot.click(stages, offset=(at, 0))
         await settle(pilot)
         assert screen.stage == screen.diff.border_title == "ttgir"
-        assert screen.lens.remembered.layout["compare.stage"] == "ttgir"
+        assert screen.context.preferences.layout["compare.stage"] == "ttgir"
 
 
 async def test_the_sides_can_be_exchanged_and_another_one_picked(bench: Workbench) -> None:
@@ -255,7 +255,7 @@ async def test_goes_to_a_line(bench: Workbench) -> None:
         assert line.after is not None
         assert abs(line.after.number - 60) < 20
         await pilot.press("colon", *"x", "enter")
-        assert messages(pilot.app)[-1] == "x is no line"
+        assert messages(pilot.app)[-1] == "'x' is not a line number"
 
 
 async def test_copies_a_change_as_a_diff(bench: Workbench) -> None:
@@ -327,9 +327,9 @@ async def test_no_key_waits_for_an_answer(
     monkeypatch.setattr(bench, "code", lambda *_: never.wait())
     async with opened(bench, PAIR[0]) as (app, pilot):
         app.show_comparison(*PAIR)
-        await until(pilot, lambda: isinstance(app.screen, Compare))
+        await until(pilot, lambda: isinstance(app.screen, CompareScreen))
         screen = app.screen
-        assert isinstance(screen, Compare)
+        assert isinstance(screen, CompareScreen)
         await until(pilot, lambda: screen.is_mounted and "pipelined" in moved(screen))
         await until(pilot, lambda: "comparing ptx" in drawn(screen)[0])
         await pilot.press("s", "j", "u", "d", "slash", "a", "escape", "x", "G", "y")
@@ -361,7 +361,7 @@ async def test_answers_about_other_sides_are_dropped(
         late.set()
         await settle(pilot)
         screen = app.screen
-        assert isinstance(screen, Compare)
+        assert isinstance(screen, CompareScreen)
         assert screen.diff.difference is not None
         told = screen.diff.difference.comparison
         assert (told.before.label, told.after.label) == ("sm_90", "sm_75")
@@ -461,9 +461,9 @@ async def test_a_hundred_thousand_lines_are_drawn_as_they_are_looked_at(
 
 def test_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:
     for size in ((80, 24), (120, 40), (250, 60)):
-        app = Lens(bench, entry="softmax-t4")
+        app = IrlensApp(bench, entry="softmax-t4")
 
-        async def open_it(pilot: Pilot[None], app: Lens = app) -> None:
+        async def open_it(pilot: Pilot[None], app: IrlensApp = app) -> None:
             await settle(pilot)
             app.show_comparison(*PAIR)
             await settle(pilot)
@@ -477,5 +477,5 @@ def test_picking_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., b
         await pilot.press("c")
         await settle(pilot)
 
-    app = Lens(bench, entry="softmax-h100")
+    app = IrlensApp(bench, entry="softmax-h100")
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_it)

@@ -5,27 +5,27 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.tui.entry_cells import TITLES
-from irlens.tui.entry_columns import Needs, arrange
+from irlens.tui.entries.cells import TITLES
+from irlens.tui.entries.layout import ColumnNeeds, arrange
 
 NAMES = st.sampled_from(sorted(TITLES))
 
 
 @st.composite
-def needs(draw: st.DrawFn) -> Needs:
+def needs(draw: st.DrawFn) -> ColumnNeeds:
     widths = {name: draw(st.integers(1, 24)) for name in TITLES}
     widths["mark"] = 1
     widths["settings"] = draw(st.integers(8, 120))
-    return Needs(
+    return ColumnNeeds(
         widths=widths,
-        apart=draw(st.integers(0, widths["settings"])),
-        alike=frozenset(draw(st.sets(NAMES))),
+        distinction=draw(st.integers(0, widths["settings"])),
+        uniform=frozenset(draw(st.sets(NAMES))),
         sorted_by=draw(NAMES),
     )
 
 
 @given(needs(), st.integers(60, 250), st.integers(0, 12))
-def test_columns_are_whole_and_fit(needed: Needs, room: int, moved: int) -> None:
+def test_columns_are_whole_and_fit(needed: ColumnNeeds, room: int, moved: int) -> None:
     columns = arrange(needed, room, moved)
     assert sum(width + 2 for width in columns.widths.values()) <= room
     assert all(
@@ -34,17 +34,17 @@ def test_columns_are_whole_and_fit(needed: Needs, room: int, moved: int) -> None
     )
     hidden = set(TITLES) - set(columns.widths)
     if not hidden and columns.widths["settings"] == needed.widths["settings"]:
-        assert not columns.more
+        assert not columns.has_more
 
 
 @given(needs(), st.integers(60, 250))
-def test_moving_on_brings_everything_into_sight(needed: Needs, room: int) -> None:
+def test_moving_on_brings_everything_into_sight(needed: ColumnNeeds, room: int) -> None:
     moved, columns = 0, arrange(needed, room)
     seen = set(columns.widths)
-    while columns.more:
+    while columns.has_more:
         moved += 1
         columns = arrange(needed, room, moved)
-        assert columns.moved == moved
+        assert columns.panned == moved
         seen |= set(columns.widths)
     assert seen == set(TITLES)
     assert arrange(needed, room, moved + 5) == columns, "that is as far as it goes"
@@ -53,7 +53,7 @@ def test_moving_on_brings_everything_into_sight(needed: Needs, room: int) -> Non
 def test_what_says_the_same_in_every_row_goes_first() -> None:
     widths = dict.fromkeys(TITLES, 10)
     alike = frozenset({"kernel", "shared"})
-    needed = Needs(widths=widths, apart=10, alike=alike, sorted_by="local")
+    needed = ColumnNeeds(widths=widths, distinction=10, uniform=alike, sorted_by="local")
     shown = [set(arrange(needed, room).widths) for room in range(140, 60, -1)]
     assert shown[0] == set(TITLES)
     gone = [name for more, less in pairwise(shown) for name in more - less]

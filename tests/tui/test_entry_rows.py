@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from irlens.model.config import Config, Target
 from irlens.model.resources import Resources
 from irlens.session.workbench import Entry
-from irlens.tui.entry_cells import natural
-from irlens.tui.entry_line import elided
-from irlens.tui.entry_rows import EntryRows
+from irlens.tui.entries.cells import natural
+from irlens.tui.entries.layout import elided
+from irlens.tui.entries.rows import EntryRows
 
 CONFIG = Config(num_warps=4, num_stages=2, num_ctas=1, maxnreg=None, constexprs={}, args={})
 NUMBERS = st.lists(st.none() | st.integers(0, 255), max_size=12)
@@ -51,8 +51,8 @@ def test_the_order_does_not_depend_on_what_came_first(numbers: list[int | None])
     for each in reversed(entries):
         others.add([each])
     for column in ("registers", "registers", "kernel"):
-        rows.choose(column)
-        others.choose(column)
+        rows.sort_by(column)
+        others.sort_by(column)
         assert rows.shown == others.shown
 
 
@@ -62,7 +62,7 @@ def test_a_column_never_becomes_narrower() -> None:
     before = rows.needs.widths["kernel"]
     rows.add([Entry(key="2", kernel="a_much_longer_name_than_that")])
     assert rows.needs.widths["kernel"] == len("a_much_longer_name_than_that") > before
-    rows.narrow_down("kernel_1")
+    rows.filter("kernel_1")
     assert rows.shown == ["1"]
     assert rows.needs.widths["kernel"] == len("a_much_longer_name_than_that")
 
@@ -82,7 +82,7 @@ def test_settings_are_sorted_by_their_numbers() -> None:
     rows = EntryRows()
     rows.add(map(warps, (16, 2, 8)))
     assert rows.shown == ["2", "8", "16"]
-    rows.choose("settings")
+    rows.sort_by("settings")
     assert rows.shown == ["2", "8", "16"]
     told = ["".join(text for text, _ in rows.cells_of(key)["settings"][0]) for key in rows.shown]
     assert told == [

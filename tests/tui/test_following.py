@@ -15,9 +15,10 @@ from irlens.compiler import Request
 from irlens.model.errors import CaptureError
 from irlens.session.compilation import Compiler
 from irlens.session.interactive import InteractiveSession
-from irlens.tui import memory
-from irlens.tui.screens.reading import Reading
-from irlens.tui.widgets.compiling import MovedSince
+from irlens.tui.screens.dialogs import TextDialog
+from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.services import preferences
+from irlens.tui.widgets.compile_status import ChangesSince
 from tests.session.compiled import never_asked
 from tests.tui.opening import key_of, opened
 from tests.tui.waiting import settle, until
@@ -65,9 +66,9 @@ async def test_a_save_is_compiled_and_what_moved_is_shown(bench: "FakeWorkbench"
         await settle(pilot)
         await save(pilot, bench, "softmax-t4")
         assert bench.recompiled == [("softmax-h100", {})]
-        assert app.view == "inspector"
-        told = str(app.screen.query_one(MovedSince).content)
-        assert told.startswith("softmax.py as saved  verdict pipelined → not pipelined")
+        assert isinstance(app.screen, Inspector)
+        told = str(app.screen.query_one(ChangesSince).content)
+        assert told.startswith("softmax.py (saved)  verdict pipelined → not pipelined")
         assert "compilation 2 of 2" in told
         await save(pilot, bench, "softmax-mi300x")
         assert bench.recompiled[1:] == [("softmax-t4", {})]
@@ -78,12 +79,12 @@ async def test_what_is_wrong_is_shown_until_the_next_save(bench: "FakeWorkbench"
     async with opened(bench, "softmax-h100") as (app, pilot):
 
         def told() -> str:
-            if not isinstance(app.screen, Reading):
+            if not isinstance(app.screen, TextDialog):
                 return ""
             return "".join(text.source for text in app.screen.query(Markdown))
 
         bench.saves.append(SAVED)
-        await until(pilot, lambda: "softmax.py as saved was not compiled" in told())
+        await until(pilot, lambda: "Failed to compile softmax.py (saved)" in told())
         assert "softmax.py:51: first" in told()
         bench.saves.append(SAVED)
         await until(pilot, lambda: "softmax.py:51: second" in told())
@@ -96,7 +97,7 @@ async def test_what_is_saved_while_something_is_compiled_comes_after_it(
 ) -> None:
     async with opened(bench, "softmax-h100") as (app, pilot):
         bench.compiled.clear()
-        app.recompiling.start("softmax-h100", {"num_stages": "2"})
+        app.context.compilations.start("softmax-h100", {"num_stages": "2"})
         await until(pilot, lambda: len(bench.recompiled) == 1)
         bench.saves.append(SAVED)
         await until(pilot, lambda: bool(bench.refused))
@@ -113,7 +114,7 @@ async def test_a_save_that_is_told_when_nobody_hears_it_is_not_lost(
         bench.saves.append(SAVED)
         while bench.saves:  # until it is told, without giving the app a turn to hear it
             time.sleep(0.001)
-        app.following.go_on()
+        app.context.save_watcher.resume()
         await until(pilot, lambda: key_of(app) == "softmax-t4")
         await settle(pilot)
         assert bench.recompiled == [("softmax-h100", {})]
@@ -127,13 +128,13 @@ async def test_saves_can_be_left_alone(bench: "FakeWorkbench", tmp_path: Path) -
         await pilot.pause(0.2)
         await settle(pilot)
         assert bench.recompiled == []
-    assert not memory.recall(state).follow
+    assert not preferences.load(state).follow
     async with opened(bench, "softmax-h100", state=state) as (app, pilot):
         assert key_of(app) == "softmax-h100"
         await pilot.press("A")
         await until(pilot, lambda: key_of(app) == "softmax-t4")
         await settle(pilot)
-    assert memory.recall(state).follow
+    assert preferences.load(state).follow
 
 
 async def test_a_list_follows_nothing(bench: "FakeWorkbench") -> None:

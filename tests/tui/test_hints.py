@@ -4,8 +4,8 @@ import pytest
 from textual.pilot import Pilot
 
 from irlens.session.workbench import Workbench
-from irlens.tui.app import Lens
-from irlens.tui.widgets.hints import Hints
+from irlens.tui.app import IrlensApp
+from irlens.tui.widgets.key_bar import KeyBar
 
 PLACES = {
     "browser": [],
@@ -21,7 +21,7 @@ PLACES = {
 
 async def open_place(pilot: Pilot[None], place: str) -> None:
     app = pilot.app
-    assert isinstance(app, Lens)
+    assert isinstance(app, IrlensApp)
     for key in PLACES[place]:
         if key in "12":
             app.show_view("overview" if key == "1" else "inspector", "softmax-h100")
@@ -33,12 +33,12 @@ async def open_place(pilot: Pilot[None], place: str) -> None:
 
 
 def drawn(pilot: Pilot[None]) -> str:
-    return str(pilot.app.screen.query_one(Hints).content)
+    return str(pilot.app.screen.query_one(KeyBar).content)
 
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_hints_are_whole_at_every_width(bench: Workbench, place: str) -> None:
-    async with Lens(bench).run_test(size=(250, 40)) as pilot:
+    async with IrlensApp(bench).run_test(size=(250, 40)) as pilot:
         await open_place(pilot, place)
         every = [hint.strip() for hint in drawn(pilot).split("  ")]
         before = len(every)
@@ -56,7 +56,7 @@ async def test_hints_are_whole_at_every_width(bench: Workbench, place: str) -> N
 
 
 async def test_a_narrow_inspector_keeps_what_matters_most(bench: Workbench) -> None:
-    async with Lens(bench).run_test(size=(80, 24)) as pilot:
+    async with IrlensApp(bench).run_test(size=(80, 24)) as pilot:
         await open_place(pilot, "inspector")
         for hint in ("? Help", "esc Back", "s Stage", "p Peak", "/ Search", "q Quit"):
             assert hint in drawn(pilot)
@@ -64,7 +64,7 @@ async def test_a_narrow_inspector_keeps_what_matters_most(bench: Workbench) -> N
 
 
 async def test_no_hint_is_text_while_something_is_typed(bench: Workbench) -> None:
-    async with Lens(bench).run_test(size=(120, 40)) as pilot:
+    async with IrlensApp(bench).run_test(size=(120, 40)) as pilot:
         await open_place(pilot, "inspector")
         await pilot.press("slash")
         await pilot.pause()
@@ -77,9 +77,9 @@ async def test_no_hint_is_text_while_something_is_typed(bench: Workbench) -> Non
 
 
 async def test_a_click_does_what_the_hint_says(bench: Workbench) -> None:
-    async with Lens(bench).run_test(size=(120, 40)) as pilot:
+    async with IrlensApp(bench).run_test(size=(120, 40)) as pilot:
         await open_place(pilot, "overview")
         view = pilot.app.screen
-        await pilot.click(Hints, offset=(drawn(pilot).index("? Help"), 0))
+        await pilot.click(KeyBar, offset=(drawn(pilot).index("? Help"), 0))
         await pilot.pause()
         assert pilot.app.screen is not view

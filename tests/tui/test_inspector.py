@@ -11,11 +11,10 @@ from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
 from irlens.model.source import SourceLocation, Span
 from irlens.session.workbench import Workbench
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
 from irlens.tui.code.search import Hit, Query
-from irlens.tui.screens.inspector import View
-from irlens.tui.widgets.code_view import CodeView
-from irlens.tui.widgets.linked_pane import LinkedPane
+from irlens.tui.screens.inspector import InspectorScreen as View
+from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.prompt import Prompt
 from tests.tui.conftest import FakeWorkbench, load_report
 from tests.tui.opening import SIZE, inspecting, messages
@@ -25,11 +24,11 @@ LOAD = "row = tl.load("
 
 
 def shown(view: View) -> list[str]:
-    return [pane.showing for pane in view.linked.panes]
+    return [pane.showing for pane in view.panes.panes]
 
 
-def active(view: View) -> LinkedPane:
-    pane = view.linked.active
+def active(view: View) -> CodePane:
+    pane = view.panes.active
     assert pane is not None
     return pane
 
@@ -45,7 +44,7 @@ async def press(pilot: Pilot[None], keys: str) -> None:
 
 async def go_to_load(view: View, pilot: Pilot[None]) -> int:
     """Put the cursor on the load in Python, and return its line."""
-    python = view.linked.panes[0]
+    python = view.panes.panes[0]
     assert python.document is not None
     line = next(at for at, text in enumerate(python.document.text.lines, 1) if LOAD in text)
     await press(pilot, f"colon {' '.join(str(line))} enter")
@@ -68,7 +67,7 @@ async def test_opens_python_beside_what_is_nearest_to_the_machine(
     async with inspecting(bench, key, size) as (view, _):
         assert shown(view) == panes
         assert "def softmax_kernel(" in active(view).line_text
-        assert all(pane.document is not None for pane in view.linked.panes)
+        assert all(pane.document is not None for pane in view.panes.panes)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (250, 60)])
@@ -77,9 +76,9 @@ async def test_opens_where_the_kernel_begins(
     bench: Workbench, key: str, size: tuple[int, int]
 ) -> None:
     async with inspecting(bench, key, size) as (view, pilot):
-        python, *stages = view.linked.panes
+        python, *stages = view.panes.panes
         assert python.line_text.startswith(f"def {bench.kernel(key)}(")
-        for pane in view.linked.panes:
+        for pane in view.panes.panes:
             assert pane.document is not None
             seen = pane.visible_lines
             assert pane.document.begin in (seen if seen[-1] == pane.rows[-1] else seen[:3])
@@ -98,7 +97,7 @@ async def test_a_line_of_python_brings_every_stage_to_its_lines(bench: Workbench
     async with inspecting(bench, size=(250, 60)) as (view, pilot):
         line = await go_to_load(view, pilot)
         assert facts(view).startswith(f"softmax.py:{line}")
-        for pane in view.linked.panes[1:]:
+        for pane in view.panes.panes[1:]:
             assert pane.document is not None
             assert pane.linked
             assert pane.line in pane.linked
@@ -110,7 +109,7 @@ async def test_a_line_of_python_brings_every_stage_to_its_lines(bench: Workbench
 
 async def test_a_line_of_a_stage_brings_python_and_the_other_stages_to_it(bench: Workbench) -> None:
     async with inspecting(bench, size=(250, 60)) as (view, pilot):
-        python, ttgir, ptx = view.linked.panes
+        python, ttgir, ptx = view.panes.panes
         await press(pilot, "tab tab right_parenthesis")
         assert active(view) is ptx
         assert "cp.async" in ptx.line_text
@@ -126,29 +125,29 @@ async def test_the_chain_of_inlined_functions_is_told(bench: Workbench) -> None:
         chain = facts(view).splitlines()[0].split(" ▸ ")
         assert chain[0].startswith("softmax.py:")
         assert chain[1].startswith("standard.py:")
-        assert "tl." in view.linked.panes[0].line_text
+        assert "tl." in view.panes.panes[0].line_text
 
 
 async def test_the_panes_keep_their_height_while_the_cursor_moves(bench: Workbench) -> None:
     async with inspecting(bench, "softmax-mi300x", size=(100, 30)) as (view, pilot):
-        before = view.linked.size.height
+        before = view.panes.size.height
         await press(pilot, "tab right_parenthesis m")
         told = facts(view).splitlines()
         assert told[1].startswith("○ wait for what begins at ")
         assert told[2].startswith("loop ")
         assert told[2].endswith("depth 1"), "what is known is not told in halves"
-        height = view.linked.size.height
+        height = view.panes.size.height
         assert height < before
         await press(pilot, "g")
-        assert view.linked.size.height == height
+        assert view.panes.size.height == height
         await pilot.resize_terminal(160, 30)
         await settle(pilot)
-        assert view.linked.size.height == before
+        assert view.panes.size.height == before
         await press(pilot, "right_parenthesis m")
         await pilot.resize_terminal(60, 30)
         await settle(pilot)
         await press(pilot, "g")
-        assert view.linked.size.height == height
+        assert view.panes.size.height == height
 
 
 async def test_places_of_a_line_are_gone_through(bench: Workbench) -> None:
@@ -188,7 +187,7 @@ async def test_a_wait_for_what_other_warps_began_is_no_line_without_a_group(
         await press(pilot, "tab right_parenthesis")
         assert "○ wait " in facts(view)
         await press(pilot, "m")
-        assert messages(view.lens) == ["what belongs to this wait is not known"]
+        assert messages(view.app) == ["what belongs to this wait is not known"]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +207,7 @@ async def test_what_cannot_be_done_is_told(bench: Workbench, keys: str, told: st
     async with inspecting(bench) as (view, pilot):
         await go_to_load(view, pilot)
         await press(pilot, keys)
-        assert told in " ".join(messages(view.lens))
+        assert told in " ".join(messages(view.app))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +223,7 @@ async def test_jumps_lead_to_what_is_worth_a_look(
     bench: Workbench, key: str, keys: str, sign: str
 ) -> None:
     async with inspecting(bench, key) as (view, pilot):
-        begun = [pane.line for pane in view.linked.panes]
+        begun = [pane.line for pane in view.panes.panes]
         await press(pilot, keys)
         assert sign in facts(view)
         pane = active(view)
@@ -248,7 +247,7 @@ async def test_what_goes_on_by_itself_is_called_what_it_is(
     bench: Workbench, key: str, code: str, word: str
 ) -> None:
     async with inspecting(bench, key) as (view, _):
-        document = view.linked.panes[1].document
+        document = view.panes.panes[1].document
         assert document is not None
         marked = [mark for line, mark in document.marks.items() if mark.role == "copy"]
         words = {
@@ -342,7 +341,7 @@ async def test_search_shows_what_is_found_while_typing_and_cancelling_returns(
         await press(pilot, "N")
         assert pane.position == found
         await press(pilot, "escape")
-        assert pane.sought is None
+        assert pane.search.query is None
         assert pilot.app.screen is view
 
 
@@ -382,13 +381,13 @@ async def test_no_key_waits_for_a_search_and_escape_ends_it(
         await pilot.press("escape")
         await settle(pilot)
         assert stopped == [True, True]
-        assert (pane.sought, pane.line) == (None, 50)
+        assert (pane.search.query, pane.line) == (None, 50)
         await pilot.press("slash", "x", "enter", "j", "n")
         assert pane.line == 51, "what is not found yet is not gone to"
         assert "searching" in str(pane.border_subtitle)
         await pilot.press("escape")
         await settle(pilot)
-        assert (pane.sought, pane.line) == (None, 51)
+        assert (pane.search.query, pane.line) == (None, 51)
 
 
 async def test_n_without_a_search_asks_for_one(bench: Workbench) -> None:
@@ -423,7 +422,7 @@ async def test_beside_the_only_file_of_python_the_stage_changes(bench: Workbench
         assert active(view).showing == "softmax.py"
         await press(pilot, "z s")
         assert shown(view) == ["softmax.py", "ptx", "ttgir"]
-        assert "no stage is in sight" in " ".join(messages(view.lens))
+        assert "no pane with a stage" in " ".join(messages(view.app))
 
 
 async def test_another_stage_opens_at_the_same_place(bench: Workbench) -> None:
@@ -434,7 +433,7 @@ async def test_another_stage_opens_at_the_same_place(bench: Workbench) -> None:
         assert pane.showing == "ttgir"
         assert pane.document is not None
         assert ("softmax.py", line) in {(at.file, at.line) for at in pane.document.chain(pane.line)}
-        assert view.linked.panes[0].line == line
+        assert view.panes.panes[0].line == line
 
 
 async def test_panes_are_added_and_closed_and_remembered(bench: Workbench) -> None:
@@ -443,11 +442,11 @@ async def test_panes_are_added_and_closed_and_remembered(bench: Workbench) -> No
         assert len(shown(view)) == 1
         await press(pilot, "a a")
         assert len(set(shown(view))) == 3
-        kept = view.lens.remembered.layout["inspector.panes"].split(",")
+        kept = view.context.preferences.layout["inspector.panes"].split(",")
         assert kept == [name for name in shown(view) if name != "softmax.py"]
         await press(pilot, "a a a")
         assert len(shown(view)) == 4
-        assert "no room" in " ".join(messages(view.lens))
+        assert "no room" in " ".join(messages(view.app))
 
 
 async def test_panes_are_made_wider_and_shown_alone(bench: Workbench) -> None:
@@ -479,29 +478,29 @@ async def test_a_pane_shown_alone_can_be_searched_and_left(bench: Workbench) -> 
         assert python.line == 50
         assert (python.size.width > 110, ptx.display) == (True, False)
         await press(pilot, "z")
-        assert all(pane.display for pane in view.linked.panes)
+        assert all(pane.display for pane in view.panes.panes)
 
 
 async def test_remembered_panes_are_shown_as_far_as_there_is_room(bench: Workbench) -> None:
     for width, panes in ((80, 2), (120, 3), (250, 5)):
-        app = Lens(bench)
-        app.remembered.layout["inspector.panes"] = "ttir,ttgir,llir,ptx"
+        app = IrlensApp(bench)
+        app.context.preferences.layout["inspector.panes"] = "ttir,ttgir,llir,ptx"
         async with app.run_test(size=(width, 40)) as pilot:
             app.show_view("inspector", "softmax-h100")
             await settle(pilot)
             assert isinstance(app.screen, View)
-            assert len(app.screen.linked.panes) == panes
+            assert len(app.screen.panes.panes) == panes
 
 
 async def test_lines_without_code_come_and_go(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab")
         pane = active(view)
-        assert "left out" in str(pane.border_subtitle)
+        assert "hidden" in str(pane.border_subtitle)
         rows = len(pane.rows)
         await press(pilot, "i")
         assert len(pane.rows) > rows
-        assert "left out" not in str(pane.border_subtitle)
+        assert "hidden" not in str(pane.border_subtitle)
 
 
 async def test_copies(bench: Workbench) -> None:
@@ -518,7 +517,7 @@ async def test_copies(bench: Workbench) -> None:
 async def test_the_user_s_own_programs_need_a_terminal(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "e v")
-        told = messages(view.lens)
+        told = messages(view.app)
         assert told == ["there is no terminal to show the editor in",
                         "there is no terminal to show the pager in"]  # fmt: skip
 
@@ -534,7 +533,7 @@ async def test_the_user_s_own_programs_need_a_terminal(bench: Workbench) -> None
 async def test_other_views_send_it_to_a_place(
     bench: Workbench, at: SourceLocation | Span, showing: str, line: int
 ) -> None:
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         for _ in range(2):  # when it is made, and when it is there already
             app.show_view("inspector", "softmax-h100", at)
@@ -590,12 +589,12 @@ async def test_text_is_shown_while_the_rest_is_found_out_and_no_key_waits(
         return listing(key, stage, annotated=annotated)
 
     monkeypatch.setattr(bench, "listing", slow)
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.show_view("inspector", "softmax-h100")
-        await until(pilot, lambda: len(app.screen.query(LinkedPane)) == 2)
-        pane = list(app.screen.query(LinkedPane))[1]
-        await until(pilot, lambda: "being analysed" in str(pane.border_subtitle))
+        await until(pilot, lambda: len(app.screen.query(CodePane)) == 2)
+        pane = list(app.screen.query(CodePane))[1]
+        await until(pilot, lambda: "analysing" in str(pane.border_subtitle))
         await pilot.press("tab", "j", "j", "j")
         line = pane.line
         assert line > 3
@@ -604,7 +603,7 @@ async def test_text_is_shown_while_the_rest_is_found_out_and_no_key_waits(
         assert pane.line == line
         assert pane.document is not None
         assert pane.document.listing.live
-        assert "being analysed" not in str(pane.border_subtitle)
+        assert "analysing" not in str(pane.border_subtitle)
 
 
 async def test_closing_while_something_is_read_is_safe(
@@ -618,7 +617,7 @@ async def test_closing_while_something_is_read_is_safe(
         raise ToolError("too late")
 
     monkeypatch.setattr(bench, "listing", slow)
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=(200, 40)) as pilot:
         app.show_view("inspector", "softmax-h100")
         await until(pilot, waiting.is_set)
@@ -650,16 +649,16 @@ def test_looks(
         await settle(pilot)
         await pilot.wait_for_scheduled_animations()  # the scroll bars
 
-    assert snap_compare(Lens(bench), terminal_size=size, run_before=drive)
+    assert snap_compare(IrlensApp(bench), terminal_size=size, run_before=drive)
 
 
 async def test_a_scrollbar_stands_where_the_text_does(bench: Workbench) -> None:
     """Also where the text was scrolled before there was a scrollbar."""
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=(120, 40)) as pilot:
         app.show_view("inspector", "softmax-h100")
         await settle(pilot)
-        views = list(app.screen.query(CodeView))
+        views = list(app.screen.query(CodePane))
         assert len(views) == 2
         for view in views:
             assert view.scroll_y > 0

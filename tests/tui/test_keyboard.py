@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from irlens.session.workbench import Workbench
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
+from irlens.tui.entries.table import EntryTable
 from irlens.tui.screens.browser import BrowserScreen
-from irlens.tui.screens.compare import Compare
-from irlens.tui.screens.inspector import View as Inspector
-from irlens.tui.screens.overview import View as Overview
-from irlens.tui.screens.picking import Picking
-from irlens.tui.screens.recompile import Recompile
-from irlens.tui.widgets.entry_table import EntryTable
+from irlens.tui.screens.compare import CompareScreen
+from irlens.tui.screens.entry_picker import EntryPicker
+from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.screens.overview import OverviewScreen as Overview
+from irlens.tui.screens.recompile_form import RecompileForm
 from irlens.tui.widgets.what_if import WhatIf
 from tests.tui.conftest import FakeWorkbench, Late
 from tests.tui.opening import SIZE, inspecting, messages, opened, reading
@@ -23,42 +23,42 @@ Hold = Callable[..., Late]
 
 async def test_a_search_can_be_typed_before_its_prompt_is_open(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
-        pane = view.linked.panes[0]
+        pane = view.panes.panes[0]
         begun = pane.position
         press_at_once(pilot, "slash", *"max", "enter", "n")
         await settle(pilot)
-        assert len(view.linked.panes) == 2, "x closes a pane"
-        assert pane.sought is not None
-        assert pane.sought.text == "max"
-        _, second, *_ = (hit for hit in pane.hits if hit > begun)
+        assert len(view.panes.panes) == 2, "x closes a pane"
+        assert pane.search.query is not None
+        assert pane.search.query.text == "max"
+        _, second, *_ = (hit for hit in pane.search.hits if hit > begun)
         assert pane.position == second
 
 
 async def test_a_key_that_is_held_down_is_not_kept_in_turn(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await pilot.press("g", "j")
-        pane = view.linked.panes[0]
+        pane = view.panes.panes[0]
         begun, taken = pane.line, []
-        takes = view.lens.keyboard.takes
-        view.lens.keyboard.takes = lambda key: taken.append(key) or takes(key)  # type: ignore[func-returns-value, method-assign]
+        enqueue = view.context.keys._enqueue
+        view.context.keys._enqueue = lambda key: taken.append(key) or enqueue(key)  # type: ignore[func-returns-value, method-assign]
         press_at_once(pilot, *"j" * 20)
         await settle(pilot)
         assert pane.line == begun + 20
         assert not taken
         press_at_once(pilot, "slash", "slash", "slash", "enter")
         await settle(pilot)
-        assert pane.sought is not None
-        assert pane.sought.text == "//", "a key that opens something is"
+        assert pane.search.query is not None
+        assert pane.search.query.text == "//", "a key that opens something is"
         assert len(taken) > 3
 
 
 async def test_keys_go_through_screens_that_are_not_there_yet(bench: Workbench) -> None:
-    app = Lens(bench, entry="softmax-h100")
+    app = IrlensApp(bench, entry="softmax-h100")
     async with app.run_test(size=SIZE) as pilot:
         press_at_once(pilot, "2", "G", "tab", "slash", *"commit", "enter", "m", "y")
         await settle(pilot)
         assert isinstance(app.screen, Inspector)
-        python, ptx = app.screen.linked.panes
+        python, ptx = app.screen.panes.panes
         assert python.document is not None
         assert "cp.async.wait_group" in ptx.line_text
         assert "wait_group" in app.clipboard
@@ -71,7 +71,7 @@ async def test_keys_go_through_screens_that_are_not_there_yet(bench: Workbench) 
 async def test_keys_wait_for_the_first_text(bench: Workbench, late: Hold) -> None:
     listing = late("listing")
     contents = late("stages")
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.show_view("inspector", "softmax-h100")
         await until(pilot, contents.asked.is_set)
@@ -81,11 +81,11 @@ async def test_keys_wait_for_the_first_text(bench: Workbench, late: Hold) -> Non
         await until(pilot, listing.asked.is_set)
         assert isinstance(app.screen, Inspector)
         view = app.screen
-        await until(pilot, lambda: len(view.linked.panes) == 2)
-        await until(pilot, lambda: view.linked.panes[1].has_focus)
+        await until(pilot, lambda: len(view.panes.panes) == 2)
+        await until(pilot, lambda: view.panes.panes[1].has_focus)
         listing.go.set()
         await settle(pilot)
-        ptx = view.linked.panes[1]
+        ptx = view.panes.panes[1]
         assert "max" in ptx.line_text
         assert app.clipboard == ptx.copied
         await pilot.press("ctrl+o")
@@ -102,7 +102,7 @@ async def test_keys_wait_for_what_they_ask_about_and_the_others_do_not(
         line = ptx.line
         await pilot.press("right_parenthesis", "j")
         assert ptx.line == line
-        waits = ") j waits for what is being read"
+        waits = ") j queued: still loading"
         await until(pilot, lambda: waits in " ".join(messages(pilot.app)))
         analysed.go.set()
         await settle(pilot)
@@ -112,7 +112,7 @@ async def test_keys_wait_for_what_they_ask_about_and_the_others_do_not(
 
 
 async def test_enter_may_come_from_before_the_app_had_the_terminal(bench: Workbench) -> None:
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         press_at_once(pilot, "slash", *"spill", "ctrl+j", "ctrl+j")
         await settle(pilot)
@@ -134,7 +134,7 @@ async def test_what_leads_away_does_not_wait(
     bench: Workbench, late: Hold, keys: list[str], screen: type
 ) -> None:
     contents = late("stages")
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.show_view("inspector", "softmax-h100")
         await until(pilot, contents.asked.is_set)
@@ -149,7 +149,7 @@ async def test_what_leads_away_does_not_wait(
 
 async def test_the_app_is_left_although_keys_wait(bench: Workbench, late: Hold) -> None:
     report = late("report")
-    app = Lens(bench, entry="softmax-h100")
+    app = IrlensApp(bench, entry="softmax-h100")
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, report.asked.is_set)
         press_at_once(pilot, "G", "q")
@@ -158,7 +158,7 @@ async def test_the_app_is_left_although_keys_wait(bench: Workbench, late: Hold) 
 
 async def test_keys_wait_for_the_overview(bench: Workbench, late: Hold) -> None:
     report = late("report")
-    app = Lens(bench, entry="spill-h100")
+    app = IrlensApp(bench, entry="spill-h100")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, report.asked.is_set)
         press_at_once(pilot, "left", "left", "y", "f", "j", "G")
@@ -183,7 +183,7 @@ async def test_keys_wait_for_a_comparison(bench: Workbench, late: Hold) -> None:
         await pilot.pause()
         stages.go.set()
         await until(pilot, code.asked.is_set)
-        assert isinstance(app.screen, Compare)
+        assert isinstance(app.screen, CompareScreen)
         code.go.set()
         await settle(pilot)
         assert app.screen.stage == "ptx"
@@ -199,7 +199,7 @@ async def test_keys_wait_for_the_form(bench: FakeWorkbench, late: Hold) -> None:
     async with opened(bench, "softmax-h100") as (app, pilot):
         press_at_once(pilot, "r", "backspace", "2", "down", "left", "enter")
         await until(pilot, settings.asked.is_set)
-        assert isinstance(app.screen, Recompile)
+        assert isinstance(app.screen, RecompileForm)
         settings.go.set()
         await settle(pilot)
         assert bench.recompiled == [("softmax-h100", {"num_stages": "2", "num_warps": "4"})]
@@ -218,7 +218,7 @@ async def test_a_form_is_put_away_before_it_knows_anything(bench: Workbench, lat
 
 async def test_enter_waits_for_the_first_row(bench: Workbench, late: Hold) -> None:
     entries = late("entries")
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, entries.asked.is_set)
         press_at_once(pilot, "slash", *"spill", "enter", "enter")
@@ -234,7 +234,7 @@ async def test_keys_that_wait_for_a_row_are_forgotten_when_other_rows_are_wanted
     bench: Workbench, late: Hold
 ) -> None:
     entries = late("entries")
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, entries.asked.is_set)
         press_at_once(pilot, "enter", "slash", *"spill", "enter")
@@ -249,8 +249,8 @@ async def test_what_is_picked_waits_for_something_to_pick(bench: Workbench, late
     async with opened(bench, "softmax-h100") as (app, pilot):
         press_at_once(pilot, "c", "enter")
         await until(pilot, entries.asked.is_set)
-        assert isinstance(app.screen, Picking)
+        assert isinstance(app.screen, EntryPicker)
         entries.go.set()
         await settle(pilot)
-        assert isinstance(app.screen, Compare)
+        assert isinstance(app.screen, CompareScreen)
         assert app.screen.before == "softmax-h100"

@@ -15,16 +15,15 @@ from irlens.model.report import Report
 from irlens.model.source import Span
 from irlens.session.entries import entry_of_report
 from irlens.session.workbench import Entry, Workbench
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
 from irlens.tui.code.search import Hit, Query
-from irlens.tui.screens.compare import Compare
-from irlens.tui.screens.inspector import View as Inspector
-from irlens.tui.screens.overview import View as Overview
-from irlens.tui.screens.picking import Picking
-from irlens.tui.screens.reading import Reading
-from irlens.tui.screens.recompile import Recompile
-from irlens.tui.widgets.entry_table import EntryTable
-from irlens.tui.widgets.field import Field
+from irlens.tui.entries.table import EntryTable
+from irlens.tui.screens.compare import CompareScreen
+from irlens.tui.screens.dialogs import TextDialog
+from irlens.tui.screens.entry_picker import EntryPicker
+from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.screens.overview import OverviewScreen as Overview
+from irlens.tui.screens.recompile_form import Field, RecompileForm
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.prompt import Prompt
 from tests.tui.conftest import FakeWorkbench, Late, load_report
@@ -79,7 +78,7 @@ async def test_a_pane_that_was_left_does_not_draw_the_others_to_it(
 
 async def test_the_last_place_that_was_asked_for_is_gone_to(bench: Workbench, late: Hold) -> None:
     listing = late("listing")
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.show_view("inspector", "softmax-h100", Span("ptx", 40, 40))
         await until(pilot, listing.asked.is_set)
@@ -88,7 +87,7 @@ async def test_the_last_place_that_was_asked_for_is_gone_to(bench: Workbench, la
         listing.go.set()
         await settle(pilot)
         assert isinstance(app.screen, Inspector)
-        pane = app.screen.linked.active
+        pane = app.screen.panes.active
         assert pane is not None
         assert (pane.showing, pane.line) == ("ptx", 100)
 
@@ -171,9 +170,9 @@ async def test_a_search_that_ends_late_does_not_take_the_cursor_away(
         found.go.set()
         await settle(pilot)
         assert ptx.position == place
-        assert ptx.hits
+        assert ptx.search.hits
         await pilot.press("n")
-        assert ptx.position in ptx.hits
+        assert ptx.position in ptx.search.hits
 
 
 # What is compiled.
@@ -181,14 +180,14 @@ async def test_a_search_that_ends_late_does_not_take_the_cursor_away(
 
 async def test_what_is_compiled_is_not_shown_to_somebody_who_types(bench: FakeWorkbench) -> None:
     bench.compiled.clear()
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.show_view("inspector", "softmax-h100")
         await settle(pilot)
-        app.recompiling.start("softmax-h100", {"num_stages": "2"})
+        app.context.compilations.start("softmax-h100", {"num_stages": "2"})
         await pilot.press("slash", "m", "a")
         bench.compiled.set()
-        await until(pilot, lambda: app.recompiling.running is None)
+        await until(pilot, lambda: app.context.compilations.running is None)
         await pilot.press("x")
         assert app.screen.query_one(Prompt).value == "max"
         assert isinstance(app.screen, Inspector)
@@ -204,17 +203,17 @@ async def test_what_came_of_a_compilation_does_not_cover_a_dialogue(
 ) -> None:
     bench.compiled.clear()
     async with opened(bench, "softmax-h100") as (app, pilot):
-        app.recompiling.start("softmax-h100", changes)
+        app.context.compilations.start("softmax-h100", changes)
         await pilot.press("r")
         await until(pilot, lambda: bool(app.screen.query(Field)))
         bench.compiled.set()
-        await until(pilot, lambda: app.recompiling.running is None)
+        await until(pilot, lambda: app.context.compilations.running is None)
         await pilot.pause()
-        assert isinstance(app.screen, Recompile)
+        assert isinstance(app.screen, RecompileForm)
         await pilot.press("escape")
         await settle(pilot)
         failed = "maxnreg" in changes
-        assert isinstance(app.screen, Reading if failed else Overview)
+        assert isinstance(app.screen, TextDialog if failed else Overview)
         if isinstance(app.screen, Overview):
             assert app.screen.key == "softmax-t4"
 
@@ -222,12 +221,12 @@ async def test_what_came_of_a_compilation_does_not_cover_a_dialogue(
 async def test_what_was_chosen_while_something_was_compiled_is_kept(bench: FakeWorkbench) -> None:
     bench.compiled.clear()
     async with opened(bench, "softmax-h100") as (app, pilot):
-        app.recompiling.start("softmax-h100", {"num_stages": "2"})
-        app.recompiling.start("softmax-h100", {"num_warps": "4"})
+        app.context.compilations.start("softmax-h100", {"num_stages": "2"})
+        app.context.compilations.start("softmax-h100", {"num_warps": "4"})
         bench.compiled.set()
         await settle(pilot)
         assert bench.recompiled == [("softmax-h100", {"num_stages": "2"})]
-        assert app.recompiling.last["softmax-h100"] == {"num_warps": "4"}
+        assert app.context.compilations.pending_changes["softmax-h100"] == {"num_warps": "4"}
 
 
 # The comparison.
@@ -245,11 +244,11 @@ async def test_a_stage_that_is_compared_late_does_not_touch_another(
 
     monkeypatch.setattr(bench, "code", failing)
     ttgir = late("code", lambda before, after, stage: stage == "ttgir")
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
         app.show_comparison("softmax-t4", "softmax-h100")
         await until(pilot, lambda: bool(getattr(app.screen, "stages", ())))
-        assert isinstance(app.screen, Compare)
+        assert isinstance(app.screen, CompareScreen)
         view = app.screen
         await until(pilot, lambda: view.diff.difference is not None)
         view.show_stage("ttgir")
@@ -269,11 +268,11 @@ async def test_the_figures_of_a_comparison_move_no_code(
 ) -> None:
     monkeypatch.setattr(bench, "code", FakeWorkbench().code)  # which asks for no figures here
     figures = late("compare")
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=(120, 50)) as pilot:
         app.show_comparison("softmax-t4", "softmax-h100")
-        await until(pilot, lambda: isinstance(app.screen, Compare) and app.screen.is_settled)
-        assert isinstance(app.screen, Compare)
+        await until(pilot, lambda: isinstance(app.screen, CompareScreen) and app.screen.is_settled)
+        assert isinstance(app.screen, CompareScreen)
         diff = app.screen.diff
         height = diff.size.height
         await until(pilot, lambda: diff.max_scroll_y > 100)
@@ -290,7 +289,7 @@ async def test_the_figures_of_a_comparison_move_no_code(
 @asynccontextmanager
 async def growing(
     bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch, entry: str | None = None
-) -> AsyncIterator[tuple[Lens, Late, Pilot[None]]]:
+) -> AsyncIterator[tuple[IrlensApp, Late, Pilot[None]]]:
     """Fifty entries are listed; when they are told to go fifty others come before them."""
     report = load_report("softmax-h100")
     names = [f"softmax-{number:03}" for number in range(100)]
@@ -305,7 +304,7 @@ async def growing(
         yield from made[:50]
 
     monkeypatch.setattr(bench, "entries", entries)
-    app = Lens(bench, entry=entry)
+    app = IrlensApp(bench, entry=entry)
     async with app.run_test(size=SIZE) as pilot:
         try:
             yield app, others, pilot
@@ -377,7 +376,7 @@ async def test_what_can_be_picked_comes_while_the_list_is_still_read(
         table = app.screen.query_one(EntryTable)
         await until(pilot, lambda: len(table.rows.shown) == 50)
         await pilot.press("c")
-        await until(pilot, lambda: isinstance(app.screen, Picking))
+        await until(pilot, lambda: isinstance(app.screen, EntryPicker))
         others.go.set()
         await settle(pilot)
         assert len(app.screen.query_one(OptionList).options) == 99
@@ -401,7 +400,7 @@ async def test_what_is_seen_stays_when_the_disassembler_answers(
         return replace(found, findings=[finding, finding, finding, *found.findings])
 
     monkeypatch.setattr(bench, "report", slow)
-    app = Lens(bench, entry="spill-h100")
+    app = IrlensApp(bench, entry="spill-h100")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "what if?" in str(app.screen.query_one("#occupancy").render()))
         await pilot.press(*keys)

@@ -9,7 +9,7 @@ import pytest
 from textual.app import App
 
 from irlens.model.errors import IrlensError
-from irlens.tui.outside import command_for, show_outside
+from irlens.tui.services.external_program import command_for, open_externally
 
 PATH = Path("/tmp/kernel.ptx")
 
@@ -56,7 +56,7 @@ def test_the_program_gets_a_copy_that_can_steer_nothing(
     script.write_text(f'#!/bin/sh\ncp "$2" "{tmp_path}/seen"; echo "$@" > "{tmp_path}/called"\n')
     script.chmod(0o755)
     monkeypatch.setenv("PAGER", str(script))
-    show_outside(Giving(), "pager", name="kernel.ptx", text="a\x1b[2J\ud800\nb\n", line=2)
+    open_externally(Giving(), "pager", name="kernel.ptx", text="a\x1b[2J\ud800\nb\n", line=2)
     assert (tmp_path / "seen").read_text() == "a\\x1b[2J\\ud800\nb\n"
     line, path = (tmp_path / "called").read_text().split()
     assert line == "+2"
@@ -68,7 +68,7 @@ def test_a_program_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PAGER", "/nowhere/pager")
     app = Giving()
     with pytest.raises(IrlensError, match="cannot run /nowhere/pager") as error:
-        show_outside(app, "pager", name="kernel.ptx", text="", line=1)
+        open_externally(app, "pager", name="kernel.ptx", text="", line=1)
     assert error.value.hint == "name your pager in $PAGER"
     assert app.returned
 
@@ -79,7 +79,7 @@ def test_an_interrupt_is_the_programs(tmp_path: Path, monkeypatch: pytest.Monkey
     script.chmod(0o755)
     monkeypatch.setenv("PAGER", str(script))
     app, before = Giving(), signal.getsignal(signal.SIGINT)
-    show_outside(app, "pager", name="kernel.ptx", text="", line=1)
+    open_externally(app, "pager", name="kernel.ptx", text="", line=1)
     assert app.returned
     assert signal.getsignal(signal.SIGINT) is before
     assert not (tmp_path / "survived").exists(), "it has its own way with signals"

@@ -16,11 +16,11 @@ from irlens.model.curve import OccupancyCurve
 from irlens.model.report import Pipeline, Report
 from irlens.model.words import Words
 from irlens.session.workbench import Workbench
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
 from irlens.tui.drawing import bar, flowing, peak_column, profile
 from irlens.tui.panels import facts, memory, mix, occupancy, pipelines, pressure
 from irlens.tui.screens import load_view
-from irlens.tui.screens.reading import Reading
+from irlens.tui.screens.dialogs import TextDialog
 from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
@@ -37,7 +37,7 @@ def report_of(name: str) -> Report:
     return msgspec.json.decode((REPORTS / f"{name}.json").read_bytes(), type=Report)
 
 
-def text(app: Lens, panel: str) -> str:
+def text(app: IrlensApp, panel: str) -> str:
     return str(app.screen.query_one(f"#{panel}", Panel).content)
 
 
@@ -279,7 +279,7 @@ async def test_what_was_chosen_stays_when_the_disassembler_answers(
         return msgspec.structs.replace(found, findings=[seen_there, *found.findings])
 
     monkeypatch.setattr(bench, "report", slow)
-    app = Lens(bench, entry="spill-h100")
+    app = IrlensApp(bench, entry="spill-h100")
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "what if?" in text(app, "occupancy"))
         panel, findings = app.screen.query_one(WhatIf), app.screen.query_one(Findings)
@@ -352,7 +352,7 @@ async def test_findings_are_explained(bench: Workbench) -> None:
         assert app.screen.query_one(Findings).has_focus
         await pilot.press("enter")
         await settle(pilot)
-        assert isinstance(app.screen, Reading)
+        assert isinstance(app.screen, TextDialog)
         await pilot.press("j", "k", "G", "g", "escape")
         await pilot.pause()
         assert isinstance(app.screen, load_view("overview"))
@@ -393,7 +393,7 @@ async def test_is_laid_out_in_the_end_and_leaves_no_room(
     bench: Workbench, size: tuple[int, int]
 ) -> None:
     for key in NAMES:
-        app = Lens(bench, entry=key)
+        app = IrlensApp(bench, entry=key)
         async with app.run_test(size=size) as pilot:
             # A drawing may be lower in less room, where a scrollbar would come and go for ever.
             await settle(pilot)
@@ -446,5 +446,5 @@ async def test_scrolls_and_goes_from_panel_to_panel(bench: Workbench) -> None:
 
 def test_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:
     for size in ((80, 24), (120, 40), (250, 60)):
-        app = Lens(bench, entry="matmul-b200")
+        app = IrlensApp(bench, entry="matmul-b200")
         assert snap_compare(app, terminal_size=size, run_before=settle)

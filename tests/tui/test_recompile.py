@@ -14,16 +14,15 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
 from irlens.tui.screens.browser import BrowserScreen
-from irlens.tui.screens.compare import Compare
-from irlens.tui.screens.inspector import View as Inspector
-from irlens.tui.screens.overview import View as Overview
-from irlens.tui.screens.reading import Reading
-from irlens.tui.screens.recompile import Recompile
-from irlens.tui.widgets.compiling import CompileStatus, MovedSince
-from irlens.tui.widgets.field import Field, stepped
-from irlens.tui.widgets.hints import Hints
+from irlens.tui.screens.compare import CompareScreen
+from irlens.tui.screens.dialogs import TextDialog
+from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.screens.overview import OverviewScreen as Overview
+from irlens.tui.screens.recompile_form import Field, RecompileForm, stepped
+from irlens.tui.widgets.compile_status import ChangesSince, CompileStatus
+from irlens.tui.widgets.key_bar import KeyBar
 from tests.session.compiled import compiled_here
 from tests.tui.opening import key_of, messages, opened
 from tests.tui.waiting import settle, until
@@ -35,16 +34,16 @@ if TYPE_CHECKING:
 ENTRY = "softmax-h100"
 
 
-async def open_form(pilot: Pilot[None]) -> Recompile:
+async def open_form(pilot: Pilot[None]) -> RecompileForm:
     await pilot.press("r")
     await until(pilot, lambda: bool(pilot.app.screen.query(Field)))
     await settle(pilot)
     screen = pilot.app.screen
-    assert isinstance(screen, Recompile)
+    assert isinstance(screen, RecompileForm)
     return screen
 
 
-def status(app: Lens) -> CompileStatus:
+def status(app: IrlensApp) -> CompileStatus:
     return app.screen.query_one(CompileStatus)
 
 
@@ -110,7 +109,7 @@ async def test_the_form_says_which_keys_it_has(bench: "FakeWorkbench") -> None:
         for _ in form.query(Field):
             await pilot.press("down")
             await settle(pilot)
-            told = str(form.query_one(Hints).content)
+            told = str(form.query_one(KeyBar).content)
             for what in ("Less", "More", "Compile", "Help", "Cancel", "As compiled"):
                 assert what in told
 
@@ -176,7 +175,7 @@ async def test_keys_work_while_it_runs_and_the_view_follows(bench: "FakeWorkbenc
         await until(pilot, lambda: isinstance(app.screen, Inspector))
         assert status(app).display
         await pilot.press("j", "j", "r")
-        await until(pilot, lambda: isinstance(app.screen, Recompile))
+        await until(pilot, lambda: isinstance(app.screen, RecompileForm))
         await pilot.press("enter")
         await pilot.pause()
         assert "another compilation" in messages(app)[-1]
@@ -205,8 +204,8 @@ async def test_escape_cancels_and_everything_stays(bench: "FakeWorkbench") -> No
 
 async def test_escape_may_come_before_anything_is_compiled(bench: "FakeWorkbench") -> None:
     async with opened(bench, ENTRY) as (app, pilot):
-        app.recompiling.start(ENTRY, {"num_stages": "2"})
-        app.recompiling.cancel()
+        app.context.compilations.start(ENTRY, {"num_stages": "2"})
+        app.context.compilations.cancel()
         await settle(pilot)
         assert bench.recompiled == []
         assert key_of(app) == ENTRY
@@ -242,17 +241,17 @@ async def test_quitting_ends_what_runs(bench: "FakeWorkbench") -> None:
 
 async def test_what_moved_is_told_and_one_key_shows_it_all(bench: "FakeWorkbench") -> None:
     async with opened(bench, ENTRY) as (app, pilot):
-        assert not app.screen.query_one(MovedSince).display
+        assert not app.screen.query_one(ChangesSince).display
         await open_form(pilot)
         await pilot.press("enter")
         await settle(pilot)
-        told = app.screen.query_one(MovedSince)
+        told = app.screen.query_one(ChangesSince)
         assert told.display
         assert "sm_90 → sm_75" in str(told.content)
         assert "pipelined → not pipelined" in str(told.content)
         await pilot.press("c")
         await settle(pilot)
-        assert isinstance(app.screen, Compare)
+        assert isinstance(app.screen, CompareScreen)
         assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
 
 
@@ -266,7 +265,7 @@ async def test_what_moved_has_room_however_much_was_chosen(bench: "FakeWorkbench
         bench.compare = lambda *_: comparison  # type: ignore[method-assign]
         await pilot.press("up", "up", *"2", "enter")
         await settle(pilot)
-        told = str(app.screen.query_one(MovedSince).content)
+        told = str(app.screen.query_one(ChangesSince).content)
         assert told.startswith("n_cols=2")
         assert "pipelined → not pipelined" in told
 
@@ -278,14 +277,14 @@ async def test_the_inspector_stays_at_its_line(bench: "FakeWorkbench") -> None:
         await pilot.press(*"jjjjjjjjj")
         inspector = app.screen
         assert isinstance(inspector, Inspector)
-        here = inspector.here
+        here = inspector.panes.here
         await open_form(pilot)
         await pilot.press("enter")
         await settle(pilot)
         followed = app.screen
         assert isinstance(followed, Inspector)
         assert followed.key == "softmax-t4"
-        assert followed.here == here
+        assert followed.panes.here == here
         assert here is not None
 
 
@@ -302,7 +301,7 @@ async def test_compilations_are_kept_in_a_row(bench: "FakeWorkbench") -> None:
             seen.append(key_of(app))
         h100, t4, mi300x = "softmax-h100", "softmax-t4", "softmax-mi300x"
         assert seen == [mi300x, t4, h100, h100, t4, mi300x, mi300x]
-        assert "compilation 3 of 3" in str(app.screen.query_one(MovedSince).content)
+        assert "compilation 3 of 3" in str(app.screen.query_one(ChangesSince).content)
 
 
 async def test_a_failure_is_shown_at_length_and_the_view_stays(bench: "FakeWorkbench") -> None:
@@ -310,7 +309,7 @@ async def test_a_failure_is_shown_at_length_and_the_view_stays(bench: "FakeWorkb
         await open_form(pilot)
         await pilot.press("down", "down", *"8", "enter")
         await settle(pilot)
-        assert isinstance(app.screen, Reading)
+        assert isinstance(app.screen, TextDialog)
         told = app.screen.query_one(Markdown).source
         assert "maxnreg=8 was not compiled" in told
         assert "ptxas has failed" in told
@@ -333,7 +332,7 @@ async def test_a_capture_deleted_while_it_runs(
         bench.compiled.set()
         await settle(pilot)
         assert key_of(app) == "softmax-t4", "what was compiled is shown without what moved"
-        assert "compilation 2 of 2" in str(app.screen.query_one(MovedSince).content)
+        assert "compilation 2 of 2" in str(app.screen.query_one(ChangesSince).content)
 
 
 # For real.
@@ -345,9 +344,11 @@ async def test_softmax_goes_from_four_stages_to_two() -> None:
         before = key_of(app)
         await open_form(pilot)
         await pilot.press("left", "left", "enter")
-        await until(pilot, lambda: app.recompiling.running is None and key_of(app) != before)
+        await until(
+            pilot, lambda: app.context.compilations.running is None and key_of(app) != before
+        )
         await settle(pilot)
-        told = str(app.screen.query_one(MovedSince).content)
+        told = str(app.screen.query_one(ChangesSince).content)
         assert "num_stages=4 → num_stages=2" in told
         assert "stages achieved 4 → 2" in told
 
@@ -394,7 +395,7 @@ def test_looks_as_it_did(bench: "FakeWorkbench", snap_compare: Callable[..., boo
         await settle(pilot)
 
     for size in ((80, 24), (120, 40), (250, 60)):
-        app = Lens(bench, entry="softmax-h100")
+        app = IrlensApp(bench, entry="softmax-h100")
         assert snap_compare(app, terminal_size=size, run_before=show_form)
 
 
@@ -408,38 +409,38 @@ def test_what_moved_looks_as_it_did(
         await settle(pilot)
 
     for size in ((80, 24), (120, 40), (250, 60)):
-        app = Lens(bench, entry="softmax-h100")
+        app = IrlensApp(bench, entry="softmax-h100")
         assert snap_compare(app, terminal_size=size, run_before=compile_it)
 
 
 async def test_the_inspector_goes_on_as_it_was_arranged(bench: "FakeWorkbench") -> None:
-    app = Lens(bench)
+    app = IrlensApp(bench)
     async with app.run_test(size=(160, 40)) as pilot:
         app.show_view("inspector", "softmax-h100")
         await settle(pilot)
         assert isinstance(app.screen, Inspector)
-        python, *_, ptx = app.screen.linked.panes
+        python, *_, ptx = app.screen.panes.panes
         await pilot.press("greater_than_sign", "greater_than_sign", "shift+tab", "i")
         await pilot.press("slash", *"ex2", "enter", "z")
         await settle(pilot)
         assert ptx.has_focus
         line, width = python.line, python.weight
         assert "tl.exp" in python.line_text
-        app.recompiling.start("softmax-h100", {"num_stages": "2"})
+        app.context.compilations.start("softmax-h100", {"num_stages": "2"})
         await settle(pilot)
         for keys, key in (([], "softmax-t4"), (["comma"], "softmax-h100")):
             await pilot.press(*keys)
             await settle(pilot)
             assert isinstance(app.screen, Inspector)
             assert app.screen.key == key
-            first, *_, last = app.screen.linked.panes
+            first, *_, last = app.screen.panes.panes
             assert last.has_focus
             assert last.showing == "ptx"
             assert not last.folded
-            assert last.sought is not None
-            assert last.hits
+            assert last.search.query is not None
+            assert last.search.hits
             assert last.line in last.linked
-            assert app.screen.linked.zoomed
+            assert app.screen.panes.is_zoomed
             assert (first.line, first.weight, first.display) == (line, width, False)
 
 
@@ -448,7 +449,7 @@ async def test_the_overview_goes_on_at_the_same_panel(bench: "FakeWorkbench") ->
         await pilot.press("f")
         top = app.screen.query_one("#overview").scroll_y
         assert top > 0
-        app.recompiling.start("softmax-h100", {"num_stages": "2"})
+        app.context.compilations.start("softmax-h100", {"num_stages": "2"})
         await settle(pilot)
         await pilot.pause()
         assert key_of(app) == "softmax-t4"

@@ -8,9 +8,8 @@ from textual.pilot import Pilot
 from textual.theme import Theme
 
 from irlens.session.workbench import Workbench
-from irlens.tui.app import Lens
-from irlens.tui.contrast import READABLE, WELL_READABLE, contrast_ratio
-from irlens.tui.themes import CONTRAST, THEMES
+from irlens.tui.app import IrlensApp
+from irlens.tui.themes import CONTRAST, READABLE, THEMES, WELL_READABLE, contrast_ratio
 from tests.tui.waiting import settle
 
 #: What is written, and on what: each of the first in each of the second.
@@ -79,7 +78,7 @@ async def test_everything_that_is_shown_can_be_read(
     bench: Workbench, place: str, theme: str
 ) -> None:
     entry, keys = PLACES[place]
-    app = Lens(bench, entry=entry)
+    app = IrlensApp(bench, entry=entry)
     app.theme = theme
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         await settle(pilot)

@@ -12,7 +12,7 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
-from irlens.tui.app import Lens
+from irlens.tui.app import IrlensApp
 from irlens.tui.screens.browser import BrowserScreen
 
 #: Seconds until something must have happened; a busy machine takes its time.
@@ -66,7 +66,7 @@ def _is_moving(app: App[Any]) -> bool:
     if not app._running or not app.screen_stack:
         return False
     screen = app.screen
-    if isinstance(app, Lens) and app.keyboard.is_acting:
+    if isinstance(app, IrlensApp) and app.context.keys.is_acting:
         return True
     if any(node.message_queue_size for node in (app, *screen.walk_children(with_self=True))):
         return True
@@ -78,7 +78,7 @@ def _is_asking(app: App[Any]) -> bool:
     """Whether an answer is missing, for somebody or for a key that waits."""
     screen = app.screen
     about_to_ask = isinstance(screen, BrowserScreen) and screen.is_resting
-    waits = isinstance(app, Lens) and not app.keyboard.is_idle
+    waits = isinstance(app, IrlensApp) and not app.context.keys.is_idle
     return about_to_ask or waits or not all(worker.is_finished for worker in app.workers)
 
 

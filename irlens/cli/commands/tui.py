@@ -73,7 +73,7 @@ def command(
 ) -> Exit:
     """Open the terminal user interface."""
     if keys:
-        from irlens.tui import keymap
+        from irlens.tui.services import keymap
 
         click.echo("\n".join(keymap.lines()))
         return Exit.OK
@@ -89,16 +89,16 @@ def command(
 
     session = open_session(kernel, selected(options), Session(output.note))
     entry = session.single() if kernel is not None else None
-    from irlens.tui import keymap, memory
+    from irlens.tui.services import keymap, preferences
 
     custom_keys = keymap.read(keymap.default_path())
     if serve:
         # Errors have been raised by now: a visitor's page could not show them.
         _serve(host, port)
         return Exit.OK
-    from irlens.tui.app import Lens
+    from irlens.tui.app import IrlensApp
 
-    app = Lens(session, entry=entry, state=memory.default_path(), keymap=custom_keys)
+    app = IrlensApp(session, entry=entry, state=preferences.default_path(), keymap=custom_keys)
     app.run(mouse=not no_mouse)
     return Exit(app.return_code or Exit.OK)
 

@@ -61,8 +61,7 @@ class EntryRows:
         #: Number of rows with the same text, by column and text.
         self._texts: dict[str, Counter[str]] = {name: Counter() for name in TITLES}
         self._widths = {
-            name: cell_len(title) + (_ARROW_WIDTH if title else 0)
-            for name, title in TITLES.items()
+            name: cell_len(title) + (_ARROW_WIDTH if title else 0) for name, title in TITLES.items()
         }
 
     @property

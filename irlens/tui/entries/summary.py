@@ -94,7 +94,9 @@ def _rows(entry: Entry, report: Report | None, width: int) -> Iterator[Content]:
         yield Content.styled(printable_line(entry.problem), BAD)
         return
     if entry.config is not None:
-        yield Content("  ".join(f"{name} {value}" for name, value in settings(entry.config).items()))
+        yield Content(
+            "  ".join(f"{name} {value}" for name, value in settings(entry.config).items())
+        )
     if report is not None:
         yield from _figures(report)
         yield from _pipelines(report)

@@ -9,7 +9,7 @@ from irlens.model.resources import Resources
 from irlens.model.text import count, plural, printable_line, size
 from irlens.model.words import Words, describe_tensor_memory, describe_warp_groups
 from irlens.tui.drawing import DIM, GOOD, WARN, flowing, hanging, labelled, lines
-from irlens.tui.entry_cells import settings
+from irlens.tui.entries.cells import settings
 
 TITLE = "Kernel"
 

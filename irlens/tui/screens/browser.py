@@ -56,8 +56,8 @@ class BrowserScreen(IrlensScreen):
             "`num_warps=4` are words as well. `o` and a letter sort: `o` `r` sorts by registers, a",
             "second time in reverse.",
             "",
-            "The settings column starts with those that distinguish the entries of a kernel. `›` at",
-            "the end of the titles means that more columns follow: `l` pans to them.",
+            "The settings column starts with those that distinguish the entries of a kernel. `›`",
+            "after the titles means that more columns follow: `l` pans to them.",
         ]
     )
 

@@ -13,9 +13,8 @@ from irlens.model.listing import Occurrences
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.model.text import printable_line
-from irlens.tui.code import describing
-from irlens.tui.code.document import Document, following
-from irlens.tui.code.jumps import LANDMARKS, other, partner
+from irlens.tui.code.document import LANDMARKS, Document, following, other_line, partner_line
+from irlens.tui.code.gutters import describe_chain, describe_line
 from irlens.tui.code.text import spans_of
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.jump_history import JumpHistory, Position, position_of
@@ -202,9 +201,9 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     def _update_facts(self) -> None:
         """Show what is known about the cursor's line."""
         for pane, document in self._active():
-            facts = describing.facts(document, pane.line)
+            facts = describe_line(document, pane.line)
             problem = document.listing.problem or pane.problem
-            self._show_facts(describing.chain(document, pane.line), facts or [problem])
+            self._show_facts(describe_chain(document, pane.line), facts or [problem])
 
     def _show_facts(self, first: str, facts: Sequence[str] = ()) -> None:
         self.query_one(LineFacts).show(first, facts)
@@ -260,13 +259,13 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             problem = "this line belongs to no pipelined group: press ) for the next one"
             if mark := document.mark(pane.line):
                 problem = f"the other end of this {document.role(mark)} is unknown"
-            self._jump(pane, partner(document, pane.line), problem)
+            self._jump(pane, partner_line(document, pane.line), problem)
 
     def action_place(self, step: int) -> None:
         """Go to the next (-1: previous) run of lines that belong to the same line of Python."""
         for pane, _ in self._active():
             problem = f"no other place of this line of Python in {pane.showing}"
-            self._jump(pane, other(pane.places, pane.line, step), problem)
+            self._jump(pane, other_line(pane.places, pane.line, step), problem)
 
     def action_definition(self) -> None:
         """Go to the definition of the name under the cursor."""
@@ -319,7 +318,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         if document is None or pane is not self.panes.active or position_of(pane) != start:
             return  # the user has moved on
         name = occurrences.name
-        line = other(sorted(lines(occurrences)), pane.line, step)
+        line = other_line(sorted(lines(occurrences)), pane.line, step)
         spans = spans_of(name, document.text.shown[line - 1], document.stage) if line else []
         is_known = occurrences.definitions or occurrences.uses
         problem = f"no other {kind} of {name}" if is_known else f"{name} is no register or label"

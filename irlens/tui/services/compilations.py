@@ -13,8 +13,8 @@ from textual.widgets import Input
 from irlens.model.comparison import Comparison
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.text import printable_line
-from irlens.tui.services.workers import run_in_thread
 from irlens.session.workbench import Entry, Workbench
+from irlens.tui.services.workers import run_in_thread
 
 
 class Compilation(msgspec.Struct, frozen=True):

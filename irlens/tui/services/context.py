@@ -8,11 +8,11 @@ from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
 from irlens.model.source import SourceLocation, Span
+from irlens.session.workbench import Workbench
 from irlens.tui.services.compilations import Compilations, DeferredResults
 from irlens.tui.services.key_queue import KeyQueue
 from irlens.tui.services.preferences import Preferences
 from irlens.tui.services.save_watcher import SaveWatcher
-from irlens.session.workbench import Workbench
 
 #: A position to open: lines of a stage, or a line of Python.
 Place: TypeAlias = Span | SourceLocation

@@ -165,9 +165,7 @@ class KeyQueue:
         self._acting = Key("enter", "\r") if is_enter else Key(key.key, key.character)
         self._focus_before = self._focus
         self._acting.set_sender(self._app)  # Textual does not bubble a message back to its sender
-        self._turn_timer = self._app.set_timer(
-            _LONGEST_TURN, partial(self._end_turn, self._acting)
-        )
+        self._turn_timer = self._app.set_timer(_LONGEST_TURN, partial(self._end_turn, self._acting))
         self._app.post_message(self._acting)
 
     def _end_turn(self, key: Key | None) -> None:

@@ -7,8 +7,8 @@ from contextlib import suppress
 from textual.app import App
 
 from irlens.model.errors import IrlensError
-from irlens.tui.services.preferences import Preferences
 from irlens.session.workbench import Workbench
+from irlens.tui.services.preferences import Preferences
 
 
 class SaveWatcher:

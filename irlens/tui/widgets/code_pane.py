@@ -15,11 +15,10 @@ from textual.strip import Strip
 
 from irlens.model.text import plural, printable_line
 from irlens.tui.code import gutters
-from irlens.tui.code.colours import Colours
 from irlens.tui.code.document import Document, nearest
 from irlens.tui.code.gutters import gutters_for
-from irlens.tui.code.painting import Highlight, Painter
-from irlens.tui.code.searching import Hit
+from irlens.tui.code.highlighting import Highlight, HighlightedLines, Painter
+from irlens.tui.code.search import Hit
 from irlens.tui.code.text import cell_at, column_at, spans_of, word_at, word_starts
 from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.document_loader import DocumentLoader, Fetch
@@ -129,12 +128,11 @@ class CodePane(CodeView):
         self.selected: tuple[int, int] | None = None
         self.folded = True
         self.weight = _WEIGHT
-        self.resize_by(0)
         self.problem = ""
         self._loader = DocumentLoader(self, self)
         #: Line and column to open when the text has arrived.
         self._requested: tuple[int, int] | None = None
-        self._colours: Colours | None = None
+        self._highlighted: HighlightedLines | None = None
         self._painter: Painter | None = None
         #: Column that vertical moves aim for.
         self._goal = 0
@@ -214,7 +212,7 @@ class CodePane(CodeView):
     def show(self, document: Document) -> None:
         """Show a document with the cursor at its beginning."""
         self.document = document
-        self._colours = Colours(document.stage, document.text.shown)
+        self._highlighted = HighlightedLines(document.stage, document.text.shown)
         self.line, self.column, self._goal = 1, 0, 0
         self.linked, self._links = frozenset(), ()
         self.selected = self._anchor = None
@@ -230,7 +228,7 @@ class CodePane(CodeView):
 
     def show_note(self, note: str) -> None:
         """Show one sentence instead of code."""
-        self.document = self._colours = self._painter = None
+        self.document = self._highlighted = self._painter = None
         super().show_note(note)
 
     def begin(self) -> None:
@@ -468,10 +466,10 @@ class CodePane(CodeView):
         return Strip([*beside, *code.crop_extend(scroll_x, scroll_x + room, palette[""])])
 
     def _lay_out(self) -> None:
-        if self.document is None or self._colours is None:
+        if self.document is None or self._highlighted is None:
             return
         width = self.scrollable_content_region.width
-        self._painter = Painter(self._colours, gutters_for(self.document, width))
+        self._painter = Painter(self._highlighted, gutters_for(self.document, width))
         # One cell past the end of the longest line, for the cursor.
         columns = self.gutter_width + self.document.text.width + 1
         self.virtual_size = Size(columns, len(self.rows))
@@ -501,8 +499,8 @@ class CodePane(CodeView):
     @property
     def _name_at_cursor(self) -> str:
         """The word under the cursor if it is a name; its other occurrences are underlined."""
-        word, colours = self.word, self._colours
-        is_name = colours is not None and colours.is_name(word, self.line - 1, self.column)
+        word, lines = self.word, self._highlighted
+        is_name = lines is not None and lines.is_name(word, self.line - 1, self.column)
         return word if is_name else ""
 
     # Moving.

@@ -10,10 +10,10 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from irlens.isa.highlight import KINDS
 from irlens.model.text import printable_line
-from irlens.tui.code import colours
-from irlens.tui.code.painting import Palette
-from irlens.tui.code.searching import Hit
+from irlens.tui.code.highlighting import Palette
+from irlens.tui.code.search import Hit
 from irlens.tui.widgets.scrolling import VisibleRows, place_scrollbar
 from irlens.tui.widgets.text_search import TextSearch
 
@@ -32,7 +32,7 @@ class CodeView(ScrollView, can_focus=True):
     LINES: ClassVar[tuple[str, ...]] = ("cursor",)
     STYLES: ClassVar[tuple[str, ...]] = ("match", "line-number")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"code-view--{name}" for name in ("cursor", "match", "line-number", *colours.KINDS)
+        f"code-view--{name}" for name in ("cursor", "match", "line-number", *KINDS)
     }
     DEFAULT_CSS = """
     CodeView {
@@ -121,7 +121,7 @@ class CodeView(ScrollView, can_focus=True):
         if not self._palettes:
             base = self.rich_style
             lines = {"": base} | {name: base + self._component(name) for name in self.LINES}
-            names = (*colours.KINDS, *self.STYLES)
+            names = (*KINDS, *self.STYLES)
             own: Mapping[str, Style] = {name: self._component(name) for name in names}
             self._palettes = {
                 line: {name: style + part for name, part in own.items()} | {"": style}

@@ -14,8 +14,8 @@ from textual.strip import Strip
 from irlens.model.text import count, plural
 from irlens.tui.code.difference import Difference, DiffLine, Half
 from irlens.tui.code.document import following
-from irlens.tui.code.painting import Highlight, Painter, Palette
-from irlens.tui.code.searching import Hit
+from irlens.tui.code.highlighting import Highlight, Painter, Palette
+from irlens.tui.code.search import Hit
 from irlens.tui.widgets.code_view import CodeView
 
 _LINES = ("cursor", "removed", "added", "missing", "heading")
@@ -84,7 +84,7 @@ class DiffView(CodeView):
     def show(self, difference: Difference) -> None:
         """Show a difference with the cursor at the first change."""
         self.difference = difference
-        self._painter = Painter(difference.colours, ())
+        self._painter = Painter(difference.highlighted, ())
         self._set_rows()
         self.go_to(self._hunks[0] if self._hunks else 0)
 
@@ -220,9 +220,7 @@ class DiffView(CodeView):
         strip = Strip([sign, *text, Segment(where, palette["place"])])
         return strip.crop_extend(0, width, palette[""])
 
-    def _unified(
-        self, line: DiffLine, here: bool, left: int, width: int
-    ) -> Iterable[Segment]:
+    def _unified(self, line: DiffLine, here: bool, left: int, width: int) -> Iterable[Segment]:
         kind = {"-": "removed", "+": "added"}.get(line.mark, "")
         palette = self.palette("cursor" if here else kind)
         numbers = [self._number(half) for half in (line.before, line.after)]

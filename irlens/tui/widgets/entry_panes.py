@@ -9,7 +9,7 @@ import msgspec
 from irlens.model.errors import IrlensError
 from irlens.model.source import SourceLocation, Span
 from irlens.tui.code.document import Document, python_document, stage_document
-from irlens.tui.code.searching import Query
+from irlens.tui.code.search import Query
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.linked_panes import LinkedPanes
@@ -162,9 +162,9 @@ class EntryPanes(LinkedPanes):
             pane.present(document, at)
 
     def cycle(self, step: int) -> bool:
-        """Show the next stage, or in a pane of Python the next file; return whether there is a pane.
+        """Show the next stage, or in a pane of Python the next file; return whether one was shown.
 
-        A pane with the only Python file leaves the change to the first pane of a stage.
+        If the active pane shows the only Python file, the first pane with a stage changes.
         """
         python = list(self.contents.python)
         pane = self.visible_pane(python)

@@ -58,6 +58,7 @@ class LinkedPanes(Horizontal):
         """Add a pane on the right."""
         self.zoom(None)
         pane = CodePane()
+        pane.resize_by(0)
         await self.mount(pane)
         return pane
 

@@ -8,7 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from irlens.model.text import printable_line
-from irlens.tui.code.searching import Hit, query_for
+from irlens.tui.code.search import Hit, query_for
 from irlens.tui.widgets.code_view import CodeView
 
 

@@ -10,7 +10,7 @@ from textual.dom import DOMNode
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
-from irlens.tui.code.searching import MOST_HITS, Hit, Query
+from irlens.tui.code.search import MOST_HITS, Hit, Query
 from irlens.tui.services.workers import run_in_thread
 
 

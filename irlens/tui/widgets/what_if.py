@@ -34,9 +34,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 class ComputeOccupancy(Protocol):
     """Computes the occupancy for a demand, quickly; ``None`` if the GPU is unknown."""
 
-    def __call__(
-        self, *, registers: int, shared_bytes: int, num_warps: int
-    ) -> Occupancy | None:
+    def __call__(self, *, registers: int, shared_bytes: int, num_warps: int) -> Occupancy | None:
         """Return the occupancy."""
 
 
