@@ -16,10 +16,9 @@ from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable, printable_line
+from irlens.render.view.characters import cut
 from irlens.session.workbench import Entry, Setting, Workbench
-from irlens.tui.drawing import cut
 from irlens.tui.help import KeyBindingCommands, help_text
-from irlens.tui.screens import load_view
 from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, EntryScreen
 from irlens.tui.services import preferences
 from irlens.tui.services.compilations import Compilations, DeferredResults
@@ -169,7 +168,7 @@ class IrlensApp(App[None]):
         installed = f"{name} {key}"
         others = [other for other, view in self._views.items() if view.key != key]
         if installed not in self._views:
-            view = self._views[installed] = load_view(name)(self.context, key, at)
+            view = self._views[installed] = _view_class(name)(self.context, key, at)
             if isinstance(like, EntryScreen):
                 view.adopt_layout(like)
             self.install_screen(view, installed)
@@ -311,3 +310,14 @@ class IrlensApp(App[None]):
             self.switch_screen(name)
         else:
             self.push_screen(name)
+
+
+def _view_class(name: str) -> type[EntryScreen]:
+    """Return the screen class of a view; a screen is loaded when it is first shown."""
+    if name == "overview":
+        from irlens.tui.screens.overview import OverviewScreen
+
+        return OverviewScreen
+    from irlens.tui.screens.inspector import InspectorScreen
+
+    return InspectorScreen

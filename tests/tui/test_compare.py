@@ -97,7 +97,7 @@ async def test_picking_can_be_narrowed_down_and_left(bench: Workbench) -> None:
         await pilot.press("slash", *"gfx942", "enter")
         assert options.option_count == 1
         await pilot.press("slash", *"nothing like it")
-        assert "nothing has these words" in str(app.screen.query_one("#told", Static).content)
+        assert "no entry matches" in str(app.screen.query_one("#title", Static).content)
         await pilot.press("escape")
         assert options.option_count == all_of_them
         await pilot.press("G")
@@ -168,7 +168,7 @@ async def test_an_entry_equals_itself(bench: Workbench) -> None:
     async with comparing(bench, ("softmax-h100", "softmax-h100")) as (screen, pilot):
         assert heading(screen, "right") == "sm_90"
         assert "no difference" in moved(screen)
-        assert "ptx does the same on both sides" in drawn(screen)[0]
+        assert "ptx is identical on both sides" in drawn(screen)[0]
         await pilot.press("j", "right_square_bracket", "y", "enter")
         await settle(pilot)
         assert isinstance(pilot.app.screen, Inspector)
@@ -296,7 +296,7 @@ async def test_an_entry_deleted_meanwhile_says_so(
 ) -> None:
     delete(PAIR[1])
     async with comparing(bench) as (screen, pilot):
-        assert heading(screen) == "this cannot be compared"
+        assert heading(screen) == "these entries cannot be compared"
         assert messages(pilot.app)[-1].startswith("cannot read softmax-h100")
         await pilot.press("s", "x", "u", "d", "n", "escape", "enter")
         await settle(pilot)

@@ -187,18 +187,18 @@ async def test_a_wait_for_what_other_warps_began_is_no_line_without_a_group(
         await press(pilot, "tab right_parenthesis")
         assert "○ wait " in facts(view)
         await press(pilot, "m")
-        assert messages(view.app) == ["what belongs to this wait is not known"]
+        assert messages(view.app) == ["the other end of this wait is unknown"]
 
 
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
-        ("f", "tells of no findings"),
-        ("right_curly_bracket", "tells of no loops"),
-        ("m", "belongs to a pipelined group"),
+        ("f", "has no findings"),
+        ("right_curly_bracket", "has no loops"),
+        ("m", "belongs to no pipelined group"),
         ("d", "known in stages, not in Python"),
         ("ctrl+o ctrl+o", "no jump to go back from"),
-        ("colon x enter", "neither a line nor"),
+        ("colon x enter", "is not a line number"),
         ("slash q q enter", "no match for qq"),
         ("0 Y", "no name under the cursor"),
     ],
@@ -259,7 +259,7 @@ async def test_what_goes_on_by_itself_is_called_what_it_is(
 async def test_what_is_no_name_is_told(bench: Workbench) -> None:
     async with inspecting(bench) as (_, pilot):
         await press(pilot, "tab p d")
-        assert "is no register, value or label" in messages(pilot.app)[-1]
+        assert "is not a register, value or label" in messages(pilot.app)[-1]
 
 
 async def test_jumps_back_are_the_other_way_round(bench: Workbench) -> None:
@@ -360,7 +360,7 @@ async def test_a_search_counts_while_it_is_typed(bench: Workbench) -> None:
         await press(pilot, "slash c o m m i t left_parenthesis enter")
         told = messages(pilot.app)[-1]
         assert "no match for commit(" in told
-        assert "no regular expression: missing )" in told
+        assert "not a regular expression: missing )" in told
 
 
 async def test_no_key_waits_for_a_search_and_escape_ends_it(
@@ -518,8 +518,8 @@ async def test_the_user_s_own_programs_need_a_terminal(bench: Workbench) -> None
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "e v")
         told = messages(view.app)
-        assert told == ["there is no terminal to show the editor in",
-                        "there is no terminal to show the pager in"]  # fmt: skip
+        assert told == ["no terminal to open the editor in",
+                        "no terminal to open the pager in"]  # fmt: skip
 
 
 @pytest.mark.parametrize(

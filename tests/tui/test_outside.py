@@ -69,7 +69,7 @@ def test_a_program_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
     app = Giving()
     with pytest.raises(IrlensError, match="cannot run /nowhere/pager") as error:
         open_externally(app, "pager", name="kernel.ptx", text="", line=1)
-    assert error.value.hint == "name your pager in $PAGER"
+    assert error.value.hint == "set $PAGER to your pager"
     assert app.returned
 
 

@@ -15,12 +15,25 @@ from textual.widgets import Static
 from irlens.model.curve import OccupancyCurve
 from irlens.model.report import Pipeline, Report
 from irlens.model.words import Words
+from irlens.render.view.characters import bar, draw_curve, draw_staircase
+from irlens.render.view.drawings import staircase
+from irlens.render.view.nodes import Curve, plain
 from irlens.session.workbench import Workbench
 from irlens.tui.app import IrlensApp
-from irlens.tui.drawing import bar, flowing, peak_column, profile
-from irlens.tui.panels import facts, memory, mix, occupancy, pipelines, pressure
-from irlens.tui.screens import load_view
+from irlens.tui.drawing import flowing
+from irlens.tui.panels import (
+    facts,
+    memory,
+    memory_title,
+    mix,
+    occupancy,
+    pipeline_timeline,
+    pipelines,
+    pressure,
+)
 from irlens.tui.screens.dialogs import TextDialog
+from irlens.tui.screens.inspector import InspectorScreen
+from irlens.tui.screens.overview import OverviewScreen as Overview
 from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
@@ -57,11 +70,15 @@ def test_a_bar_is_as_wide_as_asked_and_shows_what_is_not_nothing(share: float, w
 def test_a_profile_has_its_highest_column_at_the_peak(
     values: list[int], width: int, height: int
 ) -> None:
-    drawn = profile(values, max(values), width, height)
+    curve = Curve(
+        described="", values=tuple(values), peak=max(values), level=None, level_name="",
+        unit="live", over="instruction",
+    )  # fmt: skip
+    *drawn, mark = [plain(row) for row in draw_curve(curve, width, height)]
     assert len(drawn) == height
-    assert {len(row) for row in drawn} == {min(width, len(values))}
+    assert len({len(row) for row in drawn}) == 1
     if max(values):
-        assert drawn[0][peak_column(values, width)] == "█"
+        assert drawn[0][mark.index("▲")] == "█"
 
 
 def columns_of(row: str, sign: str) -> list[int]:
@@ -74,7 +91,7 @@ def test_a_timeline_begins_each_copy_as_far_ahead_as_the_pipeline_runs(
     name: str, width: int
 ) -> None:
     pipeline = report_of(name).pipelines[0]
-    drawn = [str(row) for row in pipelines.timeline(pipeline, width)]
+    drawn = [str(row) for row in pipeline_timeline(pipeline, width)]
     ahead = pipeline.prefetch_iterations
     assert ahead is not None
     assert max(map(len, drawn)) <= width
@@ -94,7 +111,7 @@ def test_a_timeline_begins_each_copy_as_far_ahead_as_the_pipeline_runs(
 
 def test_a_timeline_of_products_begins_them_in_their_own_iteration() -> None:
     pipeline = report_of("matmul_tma-h100").pipelines[1]
-    rows = [str(row) for row in pipelines.timeline(pipeline, 80) if "product " in str(row)]
+    rows = [str(row) for row in pipeline_timeline(pipeline, 80) if "product " in str(row)]
     assert pipeline.kind == "wgmma"
     assert all(row.index("●") < row.index("■") for row in rows[:-1])
 
@@ -104,8 +121,8 @@ def test_a_timeline_never_leaves_its_width(ahead: int, width: int, kind: str) ->
     known = msgspec.to_builtins(report_of("softmax-h100").pipelines[0])
     changed = known | {"prefetch_iterations": ahead, "kind": kind, "outstanding_at_wait": ahead}
     pipeline = msgspec.convert(changed, Pipeline)
-    room = max(width, len("● product begins  ━ in flight  ■ waited for"))
-    drawn = pipelines.timeline(pipeline, width)
+    room = max(width, len("● product issued  ━ in flight  ■ waited for"))
+    drawn = pipeline_timeline(pipeline, width)
     assert all(row.cell_length <= room for row in drawn)
     phases = set(re.findall(r"\w+", str(drawn[0]))) if drawn else set()
     assert phases <= {"prologue", "steady", "state", "epilogue"}, "a word was cut"
@@ -113,44 +130,44 @@ def test_a_timeline_never_leaves_its_width(ahead: int, width: int, kind: str) ->
 
 def test_what_is_not_known_is_not_drawn() -> None:
     unknown = report_of("softmax-t4").pipelines[0]
-    assert pipelines.timeline(unknown, 100) == []
+    assert pipeline_timeline(unknown, 100) == []
     # Loaded into registers, waited for at once: the distance says nothing of what is in flight.
-    assert pipelines.timeline(report_of("softmax-mi300x").pipelines[0], 100) == []
+    assert pipeline_timeline(report_of("softmax-mi300x").pipelines[0], 100) == []
 
 
 @pytest.mark.parametrize("width", [20, 36, 56, 76, 120])
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.json")), ids=lambda path: path.stem)
 def test_every_sample_can_be_drawn_in_any_width(path: Path, width: int) -> None:
     report = report_of(path.stem)
-    for module in (pipelines, pressure, memory, mix, facts):
-        assert str(module.draw(report, width)).strip()
-    assert str(occupancy.draw(report, report.occupancy, width)).strip()
+    for draw in (pipelines, pressure, memory, mix, facts):
+        assert str(draw(report, width)).strip()
+    assert str(occupancy(report, report.occupancy, width)).strip()
 
 
 def test_tensor_memory_is_told_where_there_is_some() -> None:
     report = report_of("matmul-b200")
-    assert "tensor mem 64 columns, 32,768 B" in str(facts.draw(report, 120)).split("\n")
+    assert "tensor mem 64 columns, 32,768 B" in str(facts(report, 120)).split("\n")
     path = "resources.tensor_memory_columns"
     unknown = msgspec.structs.replace(report, unknown={path: "for a reason"})
-    rows = str(facts.draw(unknown, 120)).split("\n")
+    rows = str(facts(unknown, 120)).split("\n")
     assert {"tensor mem unknown", f"unknown    {path}: for a reason"} <= set(rows)
-    assert "tensor mem" not in str(facts.draw(report_of("softmax-h100"), 120))
+    assert "tensor mem" not in str(facts(report_of("softmax-h100"), 120))
 
 
 def test_a_memory_map_gives_every_buffer_room() -> None:
     report = report_of("matmul-b200")  # 16 bytes of barriers beside 24,576 of data
-    strip = next(row for row in str(memory.draw(report, 40)).split("\n") if row[0] == "█")
+    strip = next(row for row in str(memory(report, 40)).split("\n") if row[0] == "█")
     assert strip == "█" + "▓" * 19 + "▒" * 20
 
 
 def test_a_memory_map_gives_little_scratch_room() -> None:
-    rows = str(memory.draw(report_of("softmax-h100"), 60)).split("\n")  # 32 bytes of 12,320
+    rows = str(memory(report_of("softmax-h100"), 60)).split("\n")  # 32 bytes of 12,320
     assert "█" * 59 + "░" in rows
 
 
 def test_a_memory_map_tells_what_it_draws_apart() -> None:
     report = report_of("matmul_tma-h100")  # three buffers at the peak, one at another time
-    rows = str(memory.draw(report, 100)).split("\n")
+    rows = str(memory(report, 100)).split("\n")
     signs = [row[0] for row in rows[2:]]
     assert signs == ["█", "▓", "▒", " "]
     assert rows[-1].endswith("not alive at the peak")
@@ -161,9 +178,9 @@ def test_every_figure_is_one_of_the_text_report(path: Path) -> None:
     report = report_of(path.stem)
     told = set(FIGURE.findall(path.with_suffix(".txt").read_text()))
     panels = (
-        occupancy.draw(report, report.occupancy, 120),
-        facts.draw(report, 120),
-        memory.draw(report, 120),
+        occupancy(report, report.occupancy, 120),
+        facts(report, 120),
+        memory(report, 120),
     )
     # A buffer that does not count is told of with --memory only.
     rows = [row for panel in panels for row in str(panel).split("\n") if "not alive" not in row]
@@ -174,13 +191,13 @@ def test_every_figure_is_one_of_the_text_report(path: Path) -> None:
 
 def test_words_are_the_vendor_s() -> None:
     report = report_of("softmax-mi300x")
-    assert memory.title(report) == "LDS"
-    assert memory.title(report_of("softmax-h100")) == "Shared memory"
+    assert memory_title(report) == "LDS"
+    assert memory_title(report_of("softmax-h100")) == "Shared memory"
     told = "\n".join(
         str(panel)
         for panel in (
-            occupancy.draw(report, report.occupancy, 76),
-            *(module.draw(report, 76) for module in (facts, memory, mix, pipelines, pressure)),
+            occupancy(report, report.occupancy, 76),
+            *(draw(report, 76) for draw in (facts, memory, mix, pipelines, pressure)),
         )
     )
     for word in ("warps", "CTA", "block", "shared", "thread", "SM", "B local", "tensor core"):
@@ -203,10 +220,8 @@ def test_what_flows_keeps_its_items_whole(items: list[str], width: int, indent: 
 def test_no_panel_is_wider_than_its_room(width: int) -> None:
     """A long argument, and which warps run what, were once cut off at the frame."""
     for report in (report_of(path.stem) for path in REPORTS.glob("*.json")):
-        panels = [
-            module.draw(report, width) for module in (facts, memory, mix, pipelines, pressure)
-        ]
-        panels.append(occupancy.draw(report, report.occupancy, width))
+        panels = [draw(report, width) for draw in (facts, memory, mix, pipelines, pressure)]
+        panels.append(occupancy(report, report.occupancy, width))
         for row in (row for panel in panels for row in str(panel).split("\n")):
             assert len(row) <= width, (report.kernel, row)
 
@@ -223,7 +238,8 @@ def test_a_curve_marks_what_the_amount_itself_admits(
         resource="registers", unit="registers/thread", at=at, last=starts[-1] + 50, steps=steps
     )
     words = Words(report_of("softmax-h100"))
-    drawn = str(occupancy.draw_curve(curve, at, words, 40, len(steps))).split("\n")
+    node = staircase(curve, words, at=at)
+    drawn = [plain(row) for row in draw_staircase(node, 40, len(steps))]
     admitted = next(blocks for start, blocks in reversed(steps) if start <= at)
     column = drawn[-1].index("▲")
     assert sum(row[column : column + 1] == "█" for row in drawn[1:-1]) == admitted
@@ -234,8 +250,9 @@ def test_a_curve_on_which_nothing_ever_fits_says_so() -> None:
     curve = OccupancyCurve(
         resource="registers", unit="registers/thread", at=255, last=255, steps=[(1, 0)]
     )
-    drawn = occupancy.draw_curve(curve, 255, Words(report_of("softmax-h100")), 60, 3)
-    assert str(drawn) == "blocks/SM over registers/thread: 0 with any"
+    node = staircase(curve, Words(report_of("softmax-h100")))
+    (drawn,) = draw_staircase(node, 60, 3)
+    assert plain(drawn) == "blocks/SM over registers/thread: 0 with any"
 
 
 async def test_draws_a_report(bench: Workbench) -> None:
@@ -334,7 +351,7 @@ async def test_what_if_tells_of_warps_that_the_compiler_added(
         told = text(app, "occupancy")
         assert "8 of 64 warps" in told
         assert "1 block/SM" in told
-        assert re.search(r"warps/CTA +4 +and 4 added", told)
+        assert re.search(r"warps/CTA +4 +\+ 4 added", told)
 
 
 async def test_what_if_is_silent_where_the_gpu_is_not_known(
@@ -355,24 +372,24 @@ async def test_findings_are_explained(bench: Workbench) -> None:
         assert isinstance(app.screen, TextDialog)
         await pilot.press("j", "k", "G", "g", "escape")
         await pilot.pause()
-        assert isinstance(app.screen, load_view("overview"))
+        assert isinstance(app.screen, Overview)
 
 
 async def test_a_finding_leads_to_its_code(bench: Workbench) -> None:
     async with opened(bench, "softmax-t4", size=SIZE) as (app, pilot):
         await pilot.press("f", "i")
         await settle(pilot)
-        assert isinstance(app.screen, load_view("inspector"))
+        assert isinstance(app.screen, InspectorScreen)
 
 
 async def test_views_are_changed_by_number(bench: Workbench) -> None:
     async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         await pilot.press("2")
         await settle(pilot)
-        assert isinstance(app.screen, load_view("inspector"))
+        assert isinstance(app.screen, InspectorScreen)
         await pilot.press("1")
         await settle(pilot)
-        assert isinstance(app.screen, load_view("overview"))
+        assert isinstance(app.screen, Overview)
 
 
 async def test_an_entry_that_is_gone_says_so(

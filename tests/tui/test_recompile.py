@@ -146,7 +146,7 @@ async def test_without_a_source_there_is_no_form(bench: "FakeWorkbench") -> None
         await pilot.press("r")
         await settle(pilot)
         assert isinstance(app.screen, Overview)
-        assert "source is not known" in messages(app)[-1]
+        assert "source is unknown" in messages(app)[-1]
 
 
 async def test_a_source_that_is_gone_says_so(
@@ -311,7 +311,7 @@ async def test_a_failure_is_shown_at_length_and_the_view_stays(bench: "FakeWorkb
         await settle(pilot)
         assert isinstance(app.screen, TextDialog)
         told = app.screen.query_one(Markdown).source
-        assert "maxnreg=8 was not compiled" in told
+        assert "Failed to compile maxnreg=8" in told
         assert "ptxas has failed" in told
         assert "[red]```" in told
         assert "\x1b" not in told

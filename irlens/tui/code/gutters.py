@@ -15,8 +15,9 @@ import msgspec
 from irlens.model.listing import PipelineMark
 from irlens.model.report import SEVERITIES
 from irlens.model.text import plural
+from irlens.render.view.characters import EIGHTHS, HEIGHTS
 from irlens.tui.code.document import Document
-from irlens.tui.drawing import EIGHTHS, HEIGHTS, SEVERITY_SIGN
+from irlens.tui.drawing import SEVERITY_SIGN
 
 #: A text and the name of its style.
 Cell = tuple[str, str]

@@ -7,6 +7,7 @@ from irlens.model.comparison import Side
 from irlens.model.config import Config, Target
 from irlens.model.report import SEVERITIES, Occupancy
 from irlens.model.text import count, percent, printable_line
+from irlens.render.view.characters import bar
 from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
     BAD,
@@ -14,7 +15,6 @@ from irlens.tui.drawing import (
     SEVERITY_SIGN,
     SEVERITY_STYLE,
     WARN,
-    bar,
     occupancy_style,
 )
 

@@ -8,6 +8,7 @@ from textual.widgets import Static
 from irlens.model.report import Report
 from irlens.model.text import count, percent, plural, printable_line, size
 from irlens.model.words import Words
+from irlens.render.view.characters import bar
 from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
     BAD,
@@ -16,14 +17,13 @@ from irlens.tui.drawing import (
     SEVERITY_SIGN,
     SEVERITY_STYLE,
     WARN,
-    bar,
     labelled,
     lines,
     occupancy_style,
 )
 from irlens.tui.entries.cells import mark, settings
 from irlens.tui.entries.layout import elided
-from irlens.tui.panels.pipelines import verdict
+from irlens.tui.panels import pipeline_depth
 
 _BAR_WIDTH = 8
 #: The least cells of a summary.
@@ -139,7 +139,7 @@ def _pipelines(report: Report) -> Iterator[Content]:
         if number == 0:
             yield Content("")
         label = "" if number else "Pipelines"
-        yield labelled(label, f"{pipeline.place}  ", verdict(pipeline))
+        yield labelled(label, f"{pipeline.place}  ", pipeline_depth(pipeline))
 
 
 def _findings(report: Report) -> Iterator[Content]:

@@ -15,9 +15,9 @@ from irlens.model.comparison import Comparison
 from irlens.model.errors import IrlensError
 from irlens.model.source import Span
 from irlens.model.text import count, printable_line
+from irlens.tui import changes
 from irlens.tui.code.difference import Difference
 from irlens.tui.drawing import DIM
-from irlens.tui.panels import deltas
 from irlens.tui.screens.base import IrlensScreen
 from irlens.tui.screens.stage_comparison import StageComparison
 from irlens.tui.services.context import Context
@@ -167,10 +167,10 @@ source locations and addresses are not compared.
         )
 
     def _show_figures(self, comparison: Comparison) -> None:
-        self.query_one(Panel).show(partial(deltas.draw, comparison))
+        self.query_one(Panel).show(partial(changes.draw, comparison))
         kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
         title = Content.assemble(
-            (printable_line(" → ".join(kernels)), "bold"), "  ", deltas.sides(comparison)
+            (printable_line(" → ".join(kernels)), "bold"), "  ", changes.sides(comparison)
         )
         before, after = comparison.before.target, comparison.after.target
         # Targets that differ are part of the title.

@@ -251,7 +251,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         for pane, document in self._active():
             mark = LANDMARKS[landmark]
             line = following(mark.lines(document), pane.line, step)
-            self._jump(pane, line, f"no {mark.name} in {pane.showing}")
+            self._jump(pane, line, f"{pane.showing} has no {mark.name}")
 
     def action_partner(self) -> None:
         """Go from a commit to the wait that retires its group, and back."""
@@ -321,7 +321,11 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         line = other_line(sorted(lines(occurrences)), pane.line, step)
         spans = spans_of(name, document.text.shown[line - 1], document.stage) if line else []
         is_known = occurrences.definitions or occurrences.uses
-        problem = f"no other {kind} of {name}" if is_known else f"{name} is no register or label"
+        problem = (
+            f"no other {kind} of {name}"
+            if is_known
+            else f"{name} is not a register, value or label"
+        )
         self._jump(pane, line, problem, spans[0][0] if spans else None)
 
     def _jump(

@@ -16,8 +16,8 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import Span
 from irlens.model.text import printable, printable_line
+from irlens.tui import panels
 from irlens.tui.drawing import DIM
-from irlens.tui.panels import facts, memory, mix, pipelines, pressure
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.findings import Findings
@@ -30,12 +30,12 @@ from irlens.tui.widgets.what_if import WhatIf
 _Drawing: TypeAlias = Callable[[Report, int], Content]
 
 _PANELS: dict[str, _Drawing] = {
-    "pipelines": pipelines.draw,
-    "pressure": pressure.draw,
-    "memory": memory.draw,
-    "mix": mix.draw,
-    "mix-left": mix.draw,
-    "facts": facts.draw,
+    "pipelines": panels.pipelines,
+    "pressure": panels.pressure,
+    "memory": panels.memory,
+    "mix": panels.mix,
+    "mix-left": panels.mix,
+    "facts": panels.facts,
 }
 #: CSS class of the screen while the instruction mix is in the left of two columns.
 _MIX_LEFT = "-mix-left"
@@ -90,16 +90,16 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         with VerticalScroll(id="overview", can_focus=False), Container(id="columns"):
             with Vertical(classes="-column", id="left"):
                 yield WhatIf()
-                yield Panel(memory.TITLE, id="memory")
-                yield Panel(facts.TITLE, id="facts")
-                yield Panel(mix.TITLE, id="mix-left")
+                yield Panel("Shared memory", id="memory")
+                yield Panel("Kernel", id="facts")
+                yield Panel("Instructions", id="mix-left")
             with Container(id="others"):
                 with Vertical(classes="-column"):
-                    yield Panel(pipelines.TITLE, id="pipelines")
+                    yield Panel("Pipelines", id="pipelines")
                     yield Findings()
                 with Vertical(classes="-column"):
-                    yield Panel(pressure.TITLE, id="pressure")
-                    yield Panel(mix.TITLE, id="mix")
+                    yield Panel("Live registers", id="pressure")
+                    yield Panel("Instructions", id="mix")
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -198,7 +198,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
         self.query_one(WhatIf).show_report(report, partial(self.bench.what_if, self.key))
         self.query_one(Findings).show_findings(report.findings)
-        self.query_one("#memory", Panel).border_title = memory.title(report)
+        self.query_one("#memory", Panel).border_title = panels.memory_title(report)
         for name, draw in _PANELS.items():
             self.query_one(f"#{name}", Panel).show(partial(draw, report))
 

@@ -14,6 +14,9 @@ from irlens.tui.services.key_queue import KeyQueue
 from irlens.tui.services.preferences import Preferences
 from irlens.tui.services.save_watcher import SaveWatcher
 
+#: The views of an entry in the order of their keys.
+VIEWS = ("overview", "inspector")
+
 #: A position to open: lines of a stage, or a line of Python.
 Place: TypeAlias = Span | SourceLocation
 
@@ -30,7 +33,7 @@ class Navigator(Protocol):
         """Show a view of an entry.
 
         Args:
-            name: The view: one of ``irlens.tui.screens.VIEWS``.
+            name: The view: one of ``VIEWS``.
             key: The entry's key.
             at: The position to open.
             like: The same view of another entry, whose panels and cursor to adopt.

@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from irlens.tui import changes
 from irlens.tui.drawing import DIM, WARN, hanging, lines
-from irlens.tui.panels import deltas
 from irlens.tui.services.compilations import Compilations
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -93,10 +93,10 @@ class ChangesSince(Static):
         if origin is None or origin.comparison is None:
             self.update(Content.styled(position, DIM))
             return
-        sides = deltas.sides(origin.comparison)
+        sides = changes.sides(origin.comparison)
         # A changed size may change every argument: too long for one line.
         if not origin.has_changes or sides.cell_length > width // 2:
             sides = Content(origin.label)
-        phrases = deltas.phrases(origin.comparison)
+        phrases = changes.summary(origin.comparison)
         summary = hanging(sides + "  ", phrases, "bold", width - 4)
         self.update(lines([summary, Content.styled(f"c shows all changes · {position}", DIM)]))

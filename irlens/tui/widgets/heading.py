@@ -11,7 +11,7 @@ from textual.widgets import Static
 from irlens.model.report import Report
 from irlens.model.text import printable_line
 from irlens.tui.drawing import DIM
-from irlens.tui.screens import VIEWS
+from irlens.tui.services.context import VIEWS
 
 #: Style metadata that names the view a part of the text leads to.
 _VIEW = "view"

@@ -12,8 +12,10 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Occupancy, Report
 from irlens.model.text import count, percent, plural, signed
 from irlens.model.words import Words
-from irlens.tui.drawing import BAD, DIM, GOOD, MAIN, WARN, lines
-from irlens.tui.panels import occupancy
+from irlens.render.view.characters import draw_staircase
+from irlens.render.view.drawings import staircase
+from irlens.tui import panels
+from irlens.tui.drawing import BAD, DIM, GOOD, MAIN, WARN, contents_of, lines
 from irlens.tui.widgets.panel import Panel
 
 _MAX_WARPS = 32
@@ -71,7 +73,7 @@ class WhatIf(Panel):
     ]
 
     def __init__(self) -> None:
-        super().__init__(occupancy.TITLE, id="occupancy")
+        super().__init__("Occupancy", id="occupancy")
         self._report: Report | None = None
         self._compute: ComputeOccupancy | None = None
         self._compiled: Demand | None = None
@@ -172,14 +174,15 @@ class WhatIf(Panel):
         report = self._report
         assert report is not None
         shown = self._shown()
-        rows = [occupancy.draw(report, shown, width)]
+        rows = [panels.occupancy(report, shown, width)]
         if self.demand is not None and shown is not None:
             words = Words(report)
             rows += [Content(""), self._headline(shown, words), *self._rows(words)]
             curve = self._curve()
             if curve is not None:
                 value: int = getattr(self.demand, Demand.__struct_fields__[self.row])
-                rows.append(occupancy.draw_curve(curve, value, words, width, _CURVE_HEIGHT))
+                drawn = draw_staircase(staircase(curve, words, at=value), width, _CURVE_HEIGHT)
+                rows += contents_of(drawn)
         return lines(rows)
 
     def _headline(self, shown: Occupancy, words: Words) -> Content:

@@ -1,4 +1,4 @@
-"""What moved between two entries: the whole in a line, then every figure, loop and finding."""
+"""The differences between two entries, drawn: a summary, then every figure, loop and finding."""
 
 from collections.abc import Iterator, Sequence
 
@@ -37,23 +37,22 @@ _WEIGHT_STYLE = {"much": BOLD, "some": "", "little": DIM}
 
 
 def draw(comparison: Comparison, width: int) -> Content:
-    """List everything that moved, what matters most first."""
-    return lines([headline(comparison, width), *_details(comparison, width)])
+    """Return all differences, the most important first."""
+    return lines([_headline(comparison, width), *_details(comparison, width)])
 
 
-def headline(comparison: Comparison, width: int) -> Content:
-    """Return the whole in a line, wrapped where it has to be."""
+def _headline(comparison: Comparison, width: int) -> Content:
     style = BOLD if comparison.different else DIM
-    return hanging(Content(""), phrases(comparison), style, width)
+    return hanging(Content(""), summary(comparison), style, width)
 
 
-def phrases(comparison: Comparison) -> str:
-    """Return the whole in a line."""
+def summary(comparison: Comparison) -> str:
+    """Return the most important differences in one line."""
     return " · ".join(map(printable_line, verdict(comparison)))
 
 
 def sides(comparison: Comparison) -> Content:
-    """Return what sets the sides apart: "num_stages=2 → num_stages=4"."""
+    """Return the labels of the sides: "num_stages=2 → num_stages=4"."""
     before, after = (printable_line(side.label) for side in (comparison.before, comparison.after))
     return Content.assemble((before, "$error"), (" → ", DIM), (after, "$success"))
 
@@ -61,32 +60,32 @@ def sides(comparison: Comparison) -> Content:
 def _details(comparison: Comparison, width: int) -> Iterator[Content]:
     yield from _table([row for row in main_rows(comparison) if row.moved], width)
     for place, rows in load_rows(comparison):
-        found = " · ".join(row.arrow for row in rows if row.moved)
-        if found:
-            yield hanging(_label("load"), printable_line(f"{place}  {found}"), "", width)
-    for told in one_sided(comparison):
-        yield hanging(_label("pipeline"), printable_line(told), "", width)
-    if told := about_registers(comparison):
-        yield hanging(_label("registers"), told, "", width)
+        arrows = " · ".join(row.arrow for row in rows if row.moved)
+        if arrows:
+            yield hanging(_label("load"), printable_line(f"{place}  {arrows}"), "", width)
+    for pipeline in one_sided(comparison):
+        yield hanging(_label("pipeline"), printable_line(pipeline), "", width)
+    if registers := about_registers(comparison):
+        yield hanging(_label("registers"), registers, "", width)
     for step in comparison.regain:
         yield hanging(_label("to regain"), printable_line(step), "", width)
     for finding in comparison.findings:
         yield _finding(finding, width)
-    same = [f"{row.name} {row.after}" for row in main_rows(comparison) if not row.moved]
+    unchanged = [f"{row.name} {row.after}" for row in main_rows(comparison) if not row.moved]
     minor = [row.arrow for row in minor_rows(comparison)]
     if comparison.lines:
         minor.append(f"{plural(len(comparison.lines), 'line')} of Python with other instructions")
-    for label, phrases_of in (("unchanged", same), ("also moved", minor)):
-        if phrases_of:
-            yield hanging(_label(label), printable_line(" · ".join(phrases_of)), DIM, width)
+    for label, phrases in (("unchanged", unchanged), ("also changed", minor)):
+        if phrases:
+            yield hanging(_label(label), printable_line(" · ".join(phrases)), DIM, width)
 
 
 def _label(text: str) -> Content:
     return Content.styled(f"{text:<{_LABEL}}", DIM)
 
 
-def _finding(found: FindingDelta, width: int) -> Content:
-    state, finding = finding_state(found), found.after or found.before
+def _finding(delta: FindingDelta, width: int) -> Content:
+    state, finding = finding_state(delta), delta.after or delta.before
     if finding is None:
         return Content("")
     first = Content.assemble(
@@ -97,7 +96,7 @@ def _finding(found: FindingDelta, width: int) -> Content:
 
 
 def _table(rows: Sequence[Row], width: int) -> Iterator[Content]:
-    """Yield rows in as many columns as there is room for, filled from above."""
+    """Yield rows in as many columns as fit, filled column by column."""
     if not rows:
         return
     sizes = [
