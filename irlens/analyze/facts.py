@@ -8,9 +8,7 @@ from irlens.isa.ptx import Function
 from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline
-from irlens.model.resources import Resources
-from irlens.model.spills import SpillSite
-from irlens.model.warp_groups import WarpGroup
+from irlens.model.resources import Resources, SpillSite, WarpGroup
 from irlens.model.words import VendorWords
 
 

@@ -15,9 +15,17 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens.gpus import Arch, Gpu
-from irlens.model.curve import CURVES, CurveName, OccupancyCurve
 from irlens.model.errors import ArtifactError
-from irlens.model.report import LimitName, NextStep, Occupancy, OccupancyLimits, Refusal
+from irlens.model.report import (
+    CURVES,
+    CurveName,
+    LimitName,
+    NextStep,
+    Occupancy,
+    OccupancyCurve,
+    OccupancyLimits,
+    Refusal,
+)
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

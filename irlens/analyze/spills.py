@@ -4,7 +4,7 @@ from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
 from irlens.analyze.pressure import line_of
 from irlens.isa.dialect import Instruction, SpillingFunction
-from irlens.model.spills import SpillSite
+from irlens.model.resources import SpillSite
 
 
 def find_spills(function: SpillingFunction[Instruction], flow: Cfg) -> list[SpillSite]:

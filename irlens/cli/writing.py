@@ -19,7 +19,7 @@ from irlens.render import Detail, Kind, Options, check_format, format_names, ren
 if TYPE_CHECKING:  # help needs no record
     from irlens.model.code import CodeComparison
     from irlens.model.listing import Listing
-    from irlens.model.rule import Rule
+    from irlens.model.report import Rule
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -14,7 +14,6 @@ import msgspec
 from msgspec import inspect
 
 from irlens.figures.figure import (
-    SCOPES,
     UNCHANGED,
     UNKNOWN,
     ChangeVerdict,
@@ -34,8 +33,8 @@ from irlens.model.report import Report
 __all__ = [
     "COLUMNS", "FIGURES", "SWEEP_COLUMNS", "SWEEP_FIGURES", "UNCHANGED", "UNKNOWN",
     "ChangeVerdict", "Figure", "Scope", "better_or_worse", "budget_names", "choices", "compared",
-    "find", "format_change", "format_value", "get", "names", "of_scope", "owner", "read_path",
-    "sample", "subtract", "title",
+    "elements", "find", "format_change", "format_value", "get", "names", "of_scope", "owner",
+    "read_path", "sample", "subtract", "title",
 ]  # fmt: skip
 
 #: Columns of a table with one line per report, in their order.
@@ -53,17 +52,24 @@ SWEEP_COLUMNS = tuple(
 
 #: Records whose figures a budget may name without the record: "registers", "num_warps".
 _BARE = frozenset({"resources", "occupancy", "config"})
-#: How a path into a list of records may start.
-_ELEMENTS: dict[str, Scope] = {
-    start: scope
-    for prefix, scope in SCOPES.items()
-    for start in (prefix[:-1], prefix[:-3], prefix[:-4])  # "loads[]", "loads", "load"
+#: The scope of a path by its first name: "loads[]", "loads" or "load".
+_SCOPES = {
+    start: figure.scope
+    for figure in FIGURES
+    for elements, _, _ in (figure.path.partition("[]."),)
+    for start in (f"{elements}[]", elements, elements.removesuffix("s"))
+    if figure.scope != "report"
 }
 
 
 def of_scope(scope: Scope) -> tuple[Figure, ...]:
     """Return the figures of one kind of record, in the registry's order."""
     return tuple(figure for figure in FIGURES if figure.scope == scope)
+
+
+def elements(path: str) -> tuple[Figure, ...]:
+    """Return the compared figures of the records in a list of the report: "warp_groups"."""
+    return tuple(f for f in FIGURES if f.path.startswith(f"{path}[].") and f.importance)
 
 
 def compared(scope: Scope) -> tuple[Figure, ...]:
@@ -88,7 +94,7 @@ def get(path: str, scope: Scope = "report") -> Figure | None:
     if scope != "report" or ("report", path) in _by_path():
         return _by_path().get((scope, path))
     start, _, rest = path.partition(".")
-    return _by_path().get((_ELEMENTS.get(start, "report"), rest.rpartition(".")[2]))
+    return _by_path().get((_SCOPES.get(start, "report"), rest.rpartition(".")[2]))
 
 
 def title(
@@ -110,8 +116,8 @@ def title(
     if figure is None:
         return path.rpartition(".")[2].replace("_", " ")
     name = figure.title_for(vendor, multiprocessor)
-    group = path.split(".")[1] if figure.scope == "warp group" and path.count(".") == 2 else ""
-    return f"{name} of {group}" if group else name
+    element = path.split(".")[1:-1] if figure.scope != "report" else []
+    return f"{name} of {element[0]}" if element else name
 
 
 def names(figure: Figure) -> list[str]:

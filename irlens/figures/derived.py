@@ -18,11 +18,6 @@ def spill_instructions_in_loops(report: Report) -> int | None:
     return None if report.spills is None else sum(one.loop_depth > 0 for one in report.spills)
 
 
-def warp_group_names(report: Report) -> str:
-    """Return the names of the warp groups: "default, partition0"."""
-    return ", ".join(group.name for group in report.warp_groups)
-
-
 def shared_bytes(report: Report) -> int | None:
     """Return dynamic plus static shared memory per CTA, reserved bytes excluded."""
     resources = report.resources

@@ -7,24 +7,16 @@ import msgspec
 
 from irlens.model.comparison import Unit, Value, Weight
 from irlens.model.config import Vendor
-from irlens.model.curve import CurveName
-from irlens.model.report import Report
+from irlens.model.report import CurveName, Report
 from irlens.model.text import count, percent, signed, size
 
 UNKNOWN = "–"
 UNCHANGED = "~"
 
-Scope: TypeAlias = Literal["report", "pipeline", "load", "warp group"]
+#: The kind of record that a figure belongs to: "report", "pipeline", "load", "warp group".
+Scope: TypeAlias = str
 Direction: TypeAlias = Literal["more", "less"]
 ChangeVerdict: TypeAlias = Literal["better", "worse", "neutral", "unknown"]
-
-#: The record that a figure belongs to, by the prefix of its path. A report has a list of each
-#: but itself.
-SCOPES: dict[str, Scope] = {
-    "pipelines[].": "pipeline",
-    "loads[].": "load",
-    "warp_groups[].": "warp group",
-}
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -77,8 +69,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def scope(self) -> Scope:
-        """The record that it belongs to."""
-        return next((scope for p, scope in SCOPES.items() if self.path.startswith(p)), "report")
+        """The kind of record that it belongs to, after the list in its path."""
+        elements, _, _ = self.path.rpartition("[].")
+        return elements.removesuffix("s").replace("_", " ") or "report"
 
     @property
     def field(self) -> str:
@@ -128,7 +121,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def read_path(record: msgspec.Struct, path: str) -> Value:
-    """Return a field of a record or of a record inside it; lists as their joined items.
+    """Return a field of a record or of a record inside it; lists as their items or their names.
 
     Raises:
         TypeError: The field holds a record.
@@ -137,7 +130,7 @@ def read_path(record: msgspec.Struct, path: str) -> Value:
     for name in path.split("."):
         value = None if value is None else getattr(value, name)
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
+        return ", ".join(str(getattr(item, "name", item)) for item in value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"{path} is a {type(value).__name__}, not a figure")

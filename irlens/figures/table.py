@@ -188,7 +188,7 @@ _RESERVED_AND_CODE: Final = (
 _WARP_GROUPS: Final = (
     Figure(
         path="warp_groups", title="warp groups", unit="word", importance="some",
-        amd="wave groups", compute=derived.warp_group_names,
+        amd="wave groups", budget=False,
         documentation="Groups of warps that run different parts of a warp-specialized kernel.",
     ),
     Figure(

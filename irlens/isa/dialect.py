@@ -9,8 +9,8 @@ from typing import ClassVar, Protocol, TypeVar
 
 import msgspec
 
+from irlens.model.resources import SpillPlace
 from irlens.model.source import SourceLocation
-from irlens.model.spills import SpillPlace
 
 
 class Instruction(Protocol):

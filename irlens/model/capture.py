@@ -1,4 +1,4 @@
-"""A capture: everything one compilation of one kernel left behind."""
+"""The records of a capture: the artifacts and metadata of one compilation of one kernel."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,21 +10,21 @@ from irlens.model.errors import ArtifactError
 
 MANIFEST_NAME = "irlens.json"
 MANIFEST_SCHEMA = 1
-#: Where a capture keeps the Python it was made from. It is data: nothing imports it.
+#: The folder of a capture with the Python it was made from. It is data: nothing imports it.
 PYTHON_FOLDER = "python"
 
-#: The order in which a compiler makes them; ptx and cubin are NVIDIA's, amdgcn and hsaco AMD's.
+#: In the compiler's order; ptx and cubin are NVIDIA's, amdgcn and hsaco AMD's.
 STAGE_ORDER = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
 BINARY_STAGES = frozenset({"cubin", "hsaco"})
 
 
 def stage_rank(name: str) -> int:
-    """Return a stage's place in that order; those it does not know come last."""
+    """Return a stage's index in ``STAGE_ORDER``; unknown stages come last."""
     return STAGE_ORDER.index(name) if name in STAGE_ORDER else len(STAGE_ORDER)
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """One artifact of a capture: a file on disk that is read when asked for, or bytes at hand.
+    """One artifact of a capture: a file that is read on request, or bytes in memory.
 
     Attributes:
         name: "source", "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn" or "hsaco".
@@ -57,16 +57,16 @@ class Stage(msgspec.Struct, frozen=True):
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened when the kernel was launched on a real GPU.
+    """The result of launching the kernel on a real GPU.
 
     Attributes:
-        device: The device's own name.
+        device: The name that the device reports.
         matches_reference: Whether every output equals the PyTorch reference within tolerance;
             ``None`` where the kernel has no reference.
         max_abs_error: Largest absolute difference over all outputs.
-        registers: Registers per thread as the driver reports them, if asked.
+        registers: Registers per thread as the driver reports them.
         local_bytes: Local memory per thread in bytes as the driver reports it.
-        blocks_per_sm: The driver's own occupancy answer.
+        blocks_per_sm: CTAs per SM as the driver computes them.
     """
 
     device: str
@@ -78,21 +78,21 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """``irlens.json``: what Triton's own metadata does not record.
+    """``irlens.json``: facts that Triton's own metadata lacks.
 
     Attributes:
         schema: Version of this file's layout.
-        irlens_version: Who wrote it.
-        triton_version: The compiler.
+        irlens_version: The irlens that wrote it.
+        triton_version: The compiler's version.
         kernel: The kernel function's name.
         file: Base name of the Python file that defines it.
-        target: What it was compiled for.
+        target: The GPU it was compiled for.
         constexprs: Values of the constexpr parameters.
         args: Run-time arguments, tensors as "fp32[4096, 1024]".
         grid: CTAs in x, y, z; ``None`` where the kernel's description gives no grid.
         run: The launch on a real GPU; ``None`` where the kernel was only compiled.
-        dependencies: sha256 of each local source file the kernel's file loads, by path, so that
-            a stored capture is not given out after one changed.
+        dependencies: sha256 of each local source file that the kernel's file loads, by path: a
+            change of one invalidates a stored capture.
     """
 
     schema: int
@@ -117,13 +117,13 @@ class MetadataTarget(msgspec.Struct, frozen=True):
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """The part of Triton's ``NAME.json`` that irlens uses. ``None`` is "not recorded".
+    """The fields of Triton's ``NAME.json`` that irlens uses. ``None`` is "not recorded".
 
     Attributes:
         shared: Dynamic shared memory per CTA, bytes.
         tmem_size: Tensor memory per CTA, columns (Blackwell).
         global_scratch_size: Global scratch memory per CTA, bytes.
-        wgp_cu_mode: AMD RDNA: "wgp" or "cu", which of the two a workgroup is bound to.
+        wgp_cu_mode: AMD RDNA: "wgp" or "cu", the unit that a workgroup is bound to.
     """
 
     name: str
@@ -140,16 +140,16 @@ class Metadata(msgspec.Struct, frozen=True):
 
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
-    """One compiled variant of one kernel: its artifacts and what is known of their making.
+    """One compiled variant of one kernel: its artifacts and its configuration.
 
     Attributes:
         kernel: The kernel's name.
-        target: What it was compiled for, or ``None`` where no artifact says.
-        config: Launch and compile parameters as far as they are known.
+        target: The GPU it was compiled for; ``None`` where no artifact says.
+        config: The known launch and compile parameters.
         stages: Artifacts by stage name, in the compiler's order.
-        metadata: Triton's metadata, if it is there.
+        metadata: Triton's metadata, if present.
         manifest: irlens's own record, if irlens made the capture.
-        directory: Where it lies, if it is a directory.
+        directory: Its directory, if it has one.
     """
 
     kernel: str
@@ -179,7 +179,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted(found, key=lambda name: (name != own, name)))
 
     def python(self, file: str) -> str | None:
-        """Return the text of a Python file that the capture keeps, ``None`` if it keeps it not.
+        """Return the text of a Python file that the capture keeps; ``None`` if it does not.
 
         Args:
             file: A base name, as source locations have it.

@@ -1,7 +1,7 @@
-"""What a check found: a baseline's figures and the budgets, held against what is compiled now.
+"""The records of a check: today's reports against a baseline's figures and budgets.
 
-``None`` is always "unknown" or "does not apply". Only figures that are exact decide whether a
-check fails; findings are heuristics and warn.
+``None`` is always "unknown" or "does not apply". Only exact figures fail a check; findings are
+heuristics and only warn.
 """
 
 from typing import Literal, TypeAlias
@@ -26,20 +26,19 @@ BUDGET_STATES: tuple[BudgetState, ...] = ("broken", "unknown", "held", "does not
 
 
 class Movement(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure of the baseline that is another one now.
+    """A figure of the baseline that has another value now.
 
     Attributes:
-        delta: The figure on both sides. Of a pipeline the path is the field's name alone.
-        judgement: "lost" is what the gate is for: occupancy, launching, stages of a pipeline.
-            "unknown" is such a figure of which nothing is known any more. "worse" and "better"
-            cost or give nothing yet (registers without occupancy); "other" is neither.
+        delta: The figure on both sides; for a figure of a pipeline, the path is the field's name.
+        judgement: "lost": a figure that checks protect got worse (occupancy, launching, stages of
+            a pipeline). "unknown": such a figure is no longer known. "worse", "better": a change
+            without effect on those (registers without occupancy). "other": neither.
         fails: Whether it fails the check.
-        pipeline: The mechanism of the pipeline that the figure belongs to ("cp.async"), "loop" of
-            one without; ``None`` for a figure of the whole kernel.
-        source: The line of Python to look at: the loop, or where the limiting resource is used
-            most.
-        reason: Why: what limits the occupancy now, why a figure is unknown; empty where the
-            figures say it all.
+        pipeline: The mechanism of the figure's pipeline ("cp.async"), "loop" where it has none;
+            ``None`` for a figure of the whole kernel.
+        source: The line of Python to look at: the loop, or the line that uses most of the limiting
+            resource.
+        reason: What limits the occupancy now, or why a figure is unknown; may be empty.
     """
 
     delta: Delta
@@ -51,11 +50,11 @@ class Movement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BudgetFigure(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure that a budget speaks of.
+    """A figure that a budget uses.
 
     Attributes:
-        path: Where the report has it, dotted; "pipeline." and the field's name within a loop.
-        before: Its value in the baseline; ``None`` where that does not have it.
+        path: Dotted path in the report; "pipeline." and the field's name within a loop.
+        before: Its value in the baseline; ``None`` where the baseline lacks it.
         value: Its value now.
     """
 
@@ -65,17 +64,17 @@ class BudgetFigure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BudgetVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One budget, held against one kernel, or against one pipeline of it.
+    """The verdict of one budget on one kernel, or on one pipeline of it.
 
     Attributes:
-        expression: What is asked for, as written: "occupancy >= 0.5".
-        place: Where it is written, dotted: "tool.irlens.budgets.softmax.sm_90".
-        state: What came of it. "unknown" never counts as held.
+        expression: The condition as written: "occupancy >= 0.5".
+        place: Its key in ``pyproject.toml``, dotted: "tool.irlens.budgets.softmax.sm_90".
+        state: The result. "unknown" never counts as held.
         fails: Whether it fails the check.
-        figures: The figures it speaks of, in the order of their names' first use.
-        pipeline: The mechanism of the pipeline it was held against; ``None`` for the kernel.
+        figures: The figures it uses, in the order of their first use.
+        pipeline: The mechanism of the pipeline it applies to; ``None`` for the kernel.
         source: The line of Python to look at.
-        reason: Why it is unknown or does not apply, or what else explains it; may be empty.
+        reason: Why it is unknown, does not apply, or is broken; may be empty.
     """
 
     expression: str
@@ -92,18 +91,18 @@ class CheckedKernel(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel, compiled for one target in one configuration.
 
     Attributes:
-        side: What it is; the label sets it apart from the kernel's other configurations.
-        asked: KERNEL as the baseline or the command line has it: "softmax", "kernels/mine.py:add".
-        outcome: "failed" if anything below fails, "warned" if anything is to be looked at.
-        in_baseline: Whether there is something to compare with.
-        movements: What moved against the baseline, worst first.
-        budgets: Every budget that speaks of this kernel, broken ones first.
-        findings: Findings that the baseline does not have, notes excluded; all where there is no
-            baseline.
-        comparison: The baseline's figures and today's, in full; ``None`` without a baseline. It
-            has the figures that a baseline keeps and nothing else.
-        code: The lines of Python that this speaks of, by "file:line", where the capture holds the
-            source.
+        side: The kernel; its label tells it apart from the kernel's other configurations.
+        asked: KERNEL as the baseline or the command line names it: "softmax",
+            "kernels/mine.py:add".
+        outcome: "failed" if anything below fails, "warned" if anything got worse or is new.
+        in_baseline: Whether the baseline has an entry for it.
+        movements: Figures that moved against the baseline, worst first.
+        budgets: Every budget that matches this kernel, broken ones first.
+        findings: Findings that the baseline lacks, notes excluded; all of them without an entry.
+        comparison: The baseline's figures against today's, limited to the figures that a baseline
+            keeps; ``None`` without an entry.
+        code: Text of the lines of Python that are mentioned, by "file:line", where the capture
+            holds the source.
     """
 
     side: Side
@@ -118,16 +117,16 @@ class CheckedKernel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something about the baseline or the budgets as a whole.
+    """A problem of the baseline or the budgets as a whole.
 
     Attributes:
-        kind: "missing": an entry of the baseline that cannot be made any more; "stale budget":
-            one whose patterns match no kernel; "not in baseline": a kernel that has no entry;
+        kind: "missing": an entry of the baseline that can no longer be made; "stale budget": a
+            budget whose patterns match no kernel; "not in baseline": a kernel without an entry;
             "other compiler": another Triton than the baseline's.
         fails: Whether it fails the check.
-        message: One sentence: what is the case.
-        hint: One sentence: what to do.
-        file: The file it is about, relative to the project: "pyproject.toml".
+        message: What is wrong, in one sentence.
+        hint: What to do, in one sentence.
+        file: The file with the problem, relative to the project: "pyproject.toml".
         line: 1-based line there, where it is known.
     """
 
@@ -140,7 +139,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``--update`` did to the baseline: numbers of its entries."""
+    """Number of entries of the baseline that ``--update`` added, changed, removed and kept."""
 
     added: int
     changed: int
@@ -153,13 +152,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         schema: Version of this interface.
-        outcome: The worst of all.
+        outcome: The worst outcome of kernels and problems.
         strict: Whether any movement fails.
-        baseline: The baseline's file, relative to the project; ``None`` where there is none.
-        update: What was written to it; ``None`` where nothing was asked to be.
-        kernels: What was checked, what fails first.
-        problems: What is wrong beside the kernels, what fails first.
-        unchecked: Entries of the baseline that were not asked for.
+        baseline: The baseline's file, relative to the project; ``None`` without a baseline.
+        update: Changes that ``--update`` wrote to it; ``None`` without ``--update``.
+        kernels: The checked kernels, failed ones first.
+        problems: Problems outside the kernels, failing ones first.
+        unchecked: Entries of the baseline that were not requested.
     """
 
     schema: int

@@ -1,8 +1,8 @@
-"""What moved between two reports, as records. ``None`` is always "unknown" or "does not apply".
+"""The records of a comparison. ``None`` is always "unknown" or "does not apply".
 
-Compared is what a capture means: its figures, loops, findings, instructions and pressure. Sizes
-and hashes of artifacts, lines within them, names of labels and columns of source locations are
-not: they change with a comment.
+A comparison is by meaning: figures, loops, findings, instructions and pressure. Sizes and hashes
+of artifacts, lines within them, labels and columns of source locations are not compared: they
+change with a comment.
 """
 
 from typing import Literal, TypeAlias
@@ -28,12 +28,12 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kernel: The kernel's name.
-        target: What it was compiled for.
+        target: The GPU it was compiled for.
         triton_version: The compiler's version.
         config: Compile and launch parameters.
-        label: What sets it apart from the other sides: "num_stages=4"; "before" or "after" where
-            nothing that was asked for does.
-        multiprocessor: "SM", "CU" or "WGP"; ``None`` where the occupancy is not known.
+        label: The settings that tell it apart from the other sides: "num_stages=4"; "before" or
+            "after" where no setting does.
+        multiprocessor: "SM", "CU" or "WGP"; ``None`` where the occupancy is unknown.
     """
 
     kernel: str
@@ -48,15 +48,15 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
     """One figure on both sides.
 
     Attributes:
-        path: Where the report has it, dotted; within a loop the field's name alone.
+        path: Dotted path in the report; within a loop, the field's name alone.
         unit: "bytes", "count", "ratio" (0..1), "factor" (any number), or "word" for what is not a
             number.
         before: Its value on the first side.
         after: Its value on the second side.
         change: ``after - before`` where both are numbers, else ``None``.
-        weight: How much a change of this figure matters: "much" can decide whether and how fast
-            the kernel runs (launching, occupancy, spills, stages achieved), "some" is what these
-            come from (registers, shared memory, bytes in flight), "little" is the rest.
+        weight: Importance of a change: "much" can decide whether and how fast the kernel runs
+            (launching, occupancy, spills, stages achieved), "some" causes these (registers, shared
+            memory, bytes in flight), "little" is the rest.
     """
 
     path: str
@@ -76,11 +76,11 @@ class LoopDelta(msgspec.Struct, frozen=True, kw_only=True):
     """A pipeline of a loop, or a load in one, on both sides.
 
     Attributes:
-        what: Which of the two.
-        source: The line of Python, on the second side if it is there.
+        what: "pipeline" or "load".
+        source: The line of Python, on the second side if it exists there.
         kind: The pipeline's mechanism or "load"; ``None`` for a loop without one.
         presence: "appeared" or "gone" where only one side has it.
-        deltas: Figures that moved, and those one always wants to see, weightiest first.
+        deltas: Figures that changed or are always shown, most important first.
     """
 
     what: Literal["pipeline", "load"]
@@ -91,7 +91,7 @@ class LoopDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that appeared (no ``before``), went (no ``after``), or says something else."""
+    """A finding that is new (no ``before``), gone (no ``after``), or changed."""
 
     before: Finding | None
     after: Finding | None
@@ -102,8 +102,8 @@ class MixDelta(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         stage: "ptx", "amdgcn" or "sass".
-        total: Instructions.
-        classes: The classes that moved, by name, largest change first.
+        total: Number of instructions.
+        classes: The classes that changed, largest change first.
     """
 
     stage: str
@@ -112,11 +112,11 @@ class MixDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LineDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of Python whose instructions or pressure moved.
+    """A line of Python whose instructions or pressure changed.
 
     Attributes:
-        stage: Where they were counted: "ptx", "amdgcn" or "sass".
-        source: The line, on the second side if it is there.
+        stage: The stage they are counted in: "ptx", "amdgcn" or "sass".
+        source: The line, on the second side if it exists there.
         instructions: Instructions that belong to the line.
         peak: Live 32-bit registers per thread at its worst instruction; ``None`` on a side where
             the line has no instruction.
@@ -129,27 +129,26 @@ class LineDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Two reports by what they mean; everything is sorted by how much it matters.
+    """Two reports compared by meaning; everything is sorted by importance.
 
     Attributes:
         before: The first side.
         after: The second side.
-        different: Whether anything moved. What was asked for (config, target, compiler) labels
-            the sides and is no difference in itself.
-        figures: Resources, occupancy, pressure: those that moved, and those one always wants to
-            see.
-        loops: Pipelines and loads: those that moved, and all pipelines.
+        different: Whether anything changed. The request (config, target, compiler) labels the
+            sides and is not a difference in itself.
+        figures: Figures of the kernel that changed or are always shown.
+        loops: All pipelines, and the loads that changed.
         findings: Findings that are not the same on both sides.
-        mix: Stages whose instructions moved.
-        lines: Lines of Python whose instructions or pressure moved.
-        code: The lines of Python that this speaks of, by "file:line", where a capture holds the
-            source.
+        mix: Stages whose instructions changed.
+        lines: Lines of Python whose instructions or pressure changed.
+        code: Text of the lines of Python that the comparison mentions, by "file:line", where a
+            capture holds the source.
         not_compared: Parts that only one side has, such as "pressure.sass", which is read on
-            demand.
-        regain: Where occupancy was lost, what would bring some back, in words:
+            request.
+        regain: Where occupancy was lost, changes that would regain it:
             "8 fewer registers/thread: 1 → 2 blocks/SM (50 %)".
-        setting: What sets the pair apart from others of its kernel and target that are compared
-            along with it: "num_stages=4"; "" where nothing does.
+        setting: The settings that tell the pair apart from other pairs of its kernel and target:
+            "num_stages=4"; "" where none do.
     """
 
     before: Side
@@ -173,12 +172,12 @@ class Comparisons(msgspec.Struct, frozen=True, kw_only=True):
         schema: Version of this interface.
         different: Whether any pair differs, or a report has no counterpart.
         against_first: Whether every pair has the same first side.
-        pairs: The matched reports, those that differ first.
+        pairs: The paired reports, different ones first.
         added: Kernels that only the second set has.
         removed: Kernels that only the first set has.
-        unmatched_before: Reports of the first set whose kernel the second set has too, but not
+        unmatched_before: Reports of the first set whose kernel the second set has, too, but not
             for this target and config.
-        unmatched_after: The same the other way round.
+        unmatched_after: The same of the second set.
     """
 
     schema: int

@@ -1,4 +1,4 @@
-"""What was compiled, for what, and how it was called."""
+"""The records of a compilation: its target and its configuration."""
 
 from typing import Literal, TypeAlias
 
@@ -15,7 +15,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         vendor: "nvidia" or "amd".
         arch: The compiler's name: "sm_90", "gfx942".
         warp_size: Threads in a warp (NVIDIA), lanes in a wave (AMD).
-        product: The product's name ("h100") where one was asked for or is known.
+        product: The product's name ("h100") where it is requested or known.
     """
 
     vendor: Vendor
@@ -25,18 +25,18 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def name(self) -> str:
-        """What it is asked for by: the product, or else the architecture."""
+        """The name to request it by: the product, or else the architecture."""
         return self.product or self.arch
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the kernel was compiled and would be launched. ``None`` is "not known".
+    """How the kernel was compiled and would be launched. ``None`` is "unknown".
 
     Attributes:
-        num_warps: Warps per CTA that were asked for; those that run partitions of a
-            warp-specialized kernel come in addition.
-        num_stages: The kernel-wide number of pipeline stages asked for; ``None`` in Gluon, where
-            it means nothing.
+        num_warps: Requested warps per CTA, without the additional warps that run partitions of a
+            warp-specialized kernel.
+        num_stages: Requested pipeline stages of the whole kernel; ``None`` in Gluon, which has no
+            such option.
         num_ctas: CTAs per cluster.
         maxnreg: Register cap given to the compiler, per thread.
         constexprs: Values of the kernel's ``tl.constexpr`` parameters.

@@ -1,17 +1,17 @@
-"""The errors irlens raises on purpose.
+"""The errors that irlens raises on purpose.
 
-Library code raises these; only ``irlens.cli`` turns one into text on stderr and an exit code.
+Library code raises them; only ``irlens.cli`` turns them into text on stderr and an exit code.
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-#: The process's exit code where the question could not be answered.
+#: Exit code of the process where it cannot answer the request.
 TROUBLE = 2
 
 
 class IrlensError(Exception):
-    """Something the user can act on: what is wrong, where, and what to do.
+    """An error that the user can act on: what is wrong, where, and what to do.
 
     Args:
         message: One line: what is wrong, and where.
@@ -24,17 +24,17 @@ class IrlensError(Exception):
         self.hint = hint
 
     def told(self, between: str) -> str:
-        """Return the message and the hint, if there is one, with ``between`` between them."""
+        """Return the message and the hint, if any, joined by ``between``."""
         return between.join(filter(None, (self.message, self.hint)))
 
 
 class UnknownNameError(IrlensError):
-    """A name that is not one of a known set; the hint offers the nearest ones.
+    """A name outside a known set; the hint offers the nearest names.
 
     Args:
-        what: What kind of name it is ("target", "constexpr", ...).
-        name: What was asked for.
-        known: Every name that would have been right.
+        what: Kind of name ("target", "constexpr", ...).
+        name: The unknown name.
+        known: Every valid name.
     """
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
@@ -50,11 +50,11 @@ class UnknownNameError(IrlensError):
 
 
 class ArtifactError(IrlensError):
-    """A file or directory that cannot be read as what it claims to be."""
+    """A file or directory that cannot be read as the artifact it should be."""
 
 
 class ParseError(ArtifactError):
-    """Text that cannot be read, with the place.
+    """Text that cannot be parsed, with the location.
 
     Args:
         message: What is wrong.
@@ -74,8 +74,8 @@ class ParseError(ArtifactError):
 
 
 class CaptureError(IrlensError):
-    """A kernel that could not be loaded, compiled or launched."""
+    """A kernel cannot be loaded, compiled or launched."""
 
 
 class ToolError(IrlensError):
-    """A vendor's tool (ptxas, nvdisasm, ...) that is missing or failed."""
+    """A vendor's tool (ptxas, nvdisasm, ...) is missing or failed."""

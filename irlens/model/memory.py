@@ -1,4 +1,4 @@
-"""What ttgir says about shared memory and about the loads of its loops, as records."""
+"""The records of shared memory and of loads in loops, both read from ttgir."""
 
 from typing import Literal, TypeAlias
 
@@ -14,14 +14,14 @@ class SharedBuffer(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         line: 1-based line in the ttgir.
-        source: The line of Python it was made for.
+        source: The line of Python it belongs to.
         purpose: "barrier" for mbarriers, "data" for everything else.
-        shape: As allocated; of a pipelined buffer the first number counts the copies.
+        shape: As allocated; the first dimension of a pipelined buffer counts its copies.
         element: "f16".
-        copies: How many tiles it holds for different iterations, 1 if it is not cut into such.
-        bytes: Per CTA; ``None`` where the layout's size is not known exactly.
-        last_line: The last line of the ttgir up to which its contents may be needed.
-        at_peak: Whether it is alive where the most bytes are.
+        copies: Number of tiles it holds for different iterations; 1 without multi-buffering.
+        bytes: Size per CTA; ``None`` where the layout's size is not known exactly.
+        last_line: Last line of the ttgir that may need its contents.
+        at_peak: Whether it is live where the most bytes are live.
     """
 
     line: int
@@ -36,7 +36,7 @@ class SharedBuffer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScratchUse(msgspec.Struct, frozen=True, kw_only=True):
-    """An operation that may take shared memory for itself while it runs.
+    """An operation that may use scratch in shared memory while it runs.
 
     Attributes:
         operation: "tt.reduce".
@@ -50,20 +50,20 @@ class ScratchUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the dynamic shared memory of a CTA goes.
+    """Use of the dynamic shared memory of a CTA.
 
-    ``total_bytes = peak_bytes + remainder_bytes``. Buffers that are never alive together share
+    ``total_bytes = peak_bytes + remainder_bytes``. Buffers that are never live together share
     space, so ``buffers_bytes`` may exceed the total and ``peak_bytes`` never does.
 
     Attributes:
-        total_bytes: What Triton's metadata says is allocated at launch.
+        total_bytes: Allocated at launch, according to Triton's metadata.
         buffers: In the order of the ttgir.
-        buffers_bytes: Their sum; ``None`` if one's size is unknown.
-        peak_bytes: The most bytes of buffers alive at once; ``None`` if a size is unknown.
-        peak_line: Where in the ttgir that is first; ``None`` without buffers.
-        remainder_bytes: What the peak leaves: scratch of operations that run while the buffers are
-            alive, and gaps from alignment and reuse.
-        scratch: Operations that may have scratch, where there is a remainder.
+        buffers_bytes: Sum of the buffers; ``None`` if the size of one is unknown.
+        peak_bytes: The most bytes of buffers live at once; ``None`` if a size is unknown.
+        peak_line: First line of the ttgir with that many; ``None`` without buffers.
+        remainder_bytes: Memory beyond the peak: scratch of operations that run while the buffers
+            are live, and gaps from alignment and reuse.
+        scratch: Operations that may use scratch, where there is a remainder.
         reason: Why a figure is missing; empty if none is.
     """
 
@@ -90,19 +90,19 @@ class LoopLoad(msgspec.Struct, frozen=True, kw_only=True):
         loop_line: Line of the innermost loop around it in the ttgir.
         loop_source: The user's line of that loop.
         state: "asynchronous": copied to shared memory ahead of its use; "registers": loaded ahead
-            and carried round the loop in registers; "in place": each iteration reads its own.
+            and carried around the loop in registers; "in place": each iteration reads its own.
         iterations_ahead: The iteration that first uses the tile of iteration i issues the read of
             iteration i + this; 0 if it is read in place, ``None`` where the ttgir does not show it
             (producers in a ``ttg.warp_specialize`` run ahead as far as their buffer has room).
-        shape: Of the tile; empty for a single value.
+        shape: Shape of the tile; empty for a single value.
         element: "f16".
-        bytes_per_iteration: Of the tile, per CTA, as if nothing were masked off; ``None`` for an
-            element of unknown width, or in a cluster where the layout does not say.
-        widest_access_bytes: No single access of a thread is wider, by layout and contiguity. The
-            machine code says how wide one is. ``None`` where the layout does not say, and for
+        bytes_per_iteration: Bytes of the tile per CTA, as if nothing were masked off; ``None`` for
+            an element of unknown width, or in a cluster where the layout does not say.
+        widest_access_bytes: Upper bound of one thread's access, by layout and contiguity; the
+            machine code has the actual width. ``None`` where the layout does not say, and for
             bulk copies.
         buffer_line: Line of the ``ttg.local_alloc`` that it fills.
-        buffer_copies: How many tiles that buffer holds.
+        buffer_copies: Number of tiles that the buffer holds.
         reason: Why it is read in place, as far as the ttgir shows; empty otherwise.
     """
 

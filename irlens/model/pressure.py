@@ -1,4 +1,4 @@
-"""Register pressure: how many registers hold a value that is still needed, and where most do.
+"""The records of register pressure: the number of live registers, and the lines behind them.
 
 ``None`` is always "unknown".
 """
@@ -9,14 +9,13 @@ from irlens.model.source import SourceLocation
 
 
 class LiveGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Values that are live at the peak and were computed by one line of Python.
+    """Values live at the peak that one line of Python computes.
 
     Attributes:
-        source: The line, in the outermost function; ``None`` where the debug information has
-            none. A value that is carried around a loop belongs to the line that computes it
-            inside.
-        registers: 32-bit registers per thread that they take.
-        values: Registers of the stage that hold them, whatever their width.
+        source: The line, in the outermost function; ``None`` without debug information. A value
+            carried around a loop belongs to the line inside the loop that computes it.
+        registers: 32-bit registers per thread that they occupy.
+        values: Number of the stage's registers that hold them, of any width.
     """
 
     source: SourceLocation | None
@@ -28,8 +27,7 @@ class LinePressure(msgspec.Struct, frozen=True, kw_only=True):
     """The highest pressure at one line of Python.
 
     Attributes:
-        source: The line; in the outermost function, the kernel itself, unless it is said
-            otherwise.
+        source: The line; in the outermost function, the kernel itself, unless noted otherwise.
         peak: Live 32-bit registers per thread at the line's worst instruction.
         instructions: Instructions that belong to the line.
     """
@@ -43,20 +41,20 @@ class StagePressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Pressure in one stage.
 
     Attributes:
-        peak: Live 32-bit registers per thread at the worst instruction; for AMD vector registers
-            per lane. In PTX registers are virtual, and a value that the assembler rematerialises
-            or keeps in a uniform register counts all the same.
+        peak: Live 32-bit registers per thread at the instruction with the most; AMD: vector
+            registers per lane. PTX registers are virtual: a value that the assembler
+            rematerialises or keeps in a uniform register counts, too.
         line: 1-based line of that instruction in the stage's text.
         source: The line of Python it belongs to, in the outermost function that the debug
-            information leads to: the kernel itself, but for what Triton before 3.8 inlined
-            (``tl.max``), whose machine code has no chain.
-        offset: Its distance from the start of its function in bytes, in machine code.
+            information leads to: the kernel itself, except for functions that Triton before 3.8
+            inlines (``tl.max``), whose machine code has no inlining chain.
+        offset: Its distance in bytes from the start of its function, in machine code.
         chain: All of its source lines, the innermost inlined function first.
         lines: Peak by line of Python, in ascending order.
         curve: Live registers at each instruction, in the order of the text.
         innermost: As ``lines``, but by the line in the innermost inlined function.
-        predicates: Live predicates at the instruction with the most of them.
-        live: What is live at the peak, by the line that computed it, most registers first.
+        predicates: Live predicates at the instruction with the most.
+        live: Values live at the peak by the line that computes them, most registers first.
         reason: Why there is no peak; empty where there is one.
     """
 

@@ -1,8 +1,7 @@
-"""The report: the JSON interface, as records. ``None`` is always "unknown" or "does not apply".
+"""The records of a report: the JSON interface. ``None`` is always "unknown" or "does not apply".
 
-Every ``None`` that a reader could have expected to be a number has its reason in
-``Report.unknown`` under its dotted path, and every exact number has its origin in
-``Report.sources``.
+``Report.unknown`` has the reason for every ``None`` where a reader expects a number, and
+``Report.sources`` the origin of every exact number, both by dotted path.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -11,13 +10,10 @@ import msgspec
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Config, Target
-from irlens.model.curve import OccupancyCurve
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
-from irlens.model.resources import Resources
+from irlens.model.resources import Resources, SpillSite, WarpGroup
 from irlens.model.source import SourceLocation
-from irlens.model.spills import SpillSite
-from irlens.model.warp_groups import WarpGroup
 
 SCHEMA = 1
 
@@ -32,7 +28,10 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 Multiprocessor: TypeAlias = Literal["SM", "CU", "WGP"]
 LimitName: TypeAlias = Literal["warps", "blocks", "registers", "shared_memory", "barriers"]
-#: A part of a whole. A saved report is read back, whoever wrote it.
+CurveName: TypeAlias = Literal["registers", "shared_memory"]
+#: The resources that a kernel can have more or less of and stay the same kernel.
+CURVES: tuple[CurveName, ...] = ("registers", "shared_memory")
+#: A part of a whole, validated: anybody may have written a saved report.
 Ratio: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -45,9 +44,9 @@ class StageSize(msgspec.Struct, frozen=True):
 
 
 class OccupancyLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """CTAs per SM (AMD: workgroups per CU) that each resource alone would allow.
+    """CTAs per SM (AMD: workgroups per CU) that each resource alone allows.
 
-    ``None``: the kernel uses none of it, or the GPU has no such limit.
+    ``None``: the kernel does not use the resource, or the GPU does not limit it.
     """
 
     warps: int | None
@@ -61,11 +60,11 @@ class NextStep(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest change of one resource that changes how many CTAs fit.
 
     Attributes:
-        resource: What to change.
-        change: By how much; negative is fewer.
-        unit: Of ``change``: "registers/thread", "bytes/CTA", "barriers/CTA".
-        blocks_per_sm: CTAs per SM after it.
-        theoretical: Occupancy after it, 0..1.
+        resource: The resource to change.
+        change: The change; negative is fewer.
+        unit: Unit of ``change``: "registers/thread", "bytes/CTA", "barriers/CTA".
+        blocks_per_sm: CTAs per SM after the change.
+        theoretical: Occupancy after the change, 0..1.
     """
 
     resource: LimitName
@@ -79,10 +78,10 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """A limit of one CTA that the kernel exceeds, so that it cannot launch.
 
     Attributes:
-        resource: What there is too much of.
-        requested: How much the kernel wants.
-        limit: How much one CTA may have.
-        unit: Of both: "bytes/CTA", "registers/thread", "registers/CTA", "threads/CTA",
+        resource: The exceeded resource.
+        requested: The amount that the kernel requests.
+        limit: The amount that one CTA may have.
+        unit: Unit of both: "bytes/CTA", "registers/thread", "registers/CTA", "threads/CTA",
             "barriers/CTA".
     """
 
@@ -92,25 +91,44 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
 
 
+class OccupancyCurve(msgspec.Struct, frozen=True, kw_only=True):
+    """CTAs per SM over the amount of one resource, all others as the kernel has them.
+
+    Attributes:
+        resource: The resource that varies.
+        unit: Unit of the amounts, as in ``NextStep``: "registers/thread" or "bytes/CTA".
+        at: The amount that the kernel uses.
+        steps: Amounts from which on another number of CTAs fits, with that number; ascending,
+            starting with the least amount that a kernel can use.
+        last: The largest amount of the curve: the limit of one CTA, or ``at`` where that is more.
+    """
+
+    resource: CurveName
+    unit: str
+    at: int
+    steps: Annotated[list[tuple[int, int]], msgspec.Meta(min_length=1)]
+    last: int
+
+
 class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     """Theoretical occupancy. For AMD a block is a workgroup and a warp a wave.
 
     Attributes:
-        multiprocessor: What "SM" means here: "SM", "CU", or "WGP" where the workgroups of an
-            RDNA kernel share a work-group processor of two CUs.
+        multiprocessor: What "SM" refers to: "SM", "CU", or "WGP" where the workgroups of an RDNA
+            kernel share a work-group processor of two CUs.
         blocks_per_sm: CTAs resident per SM; 0 if the kernel cannot launch.
         active_warps: Warps resident per SM.
         max_warps: Warps an SM can hold.
         theoretical: ``active_warps / max_warps``, 0..1.
         launchable: Whether one CTA fits at all.
-        limits: CTAs per SM that each resource would allow.
-        limited_by: The resources whose limit is the smallest.
-        next_step: Smallest change of each resource that would admit one more CTA (or the first).
+        limits: CTAs per SM that each resource alone allows.
+        limited_by: The resources with the smallest limit.
+        next_step: Smallest change of each resource that admits one more CTA (or the first).
         refusals: Why it cannot launch; empty if it can.
-        waves: Grid size over what the GPU holds at once, if grid and SM count are known.
+        waves: CTAs of the grid over the CTAs that the GPU holds at once; ``None`` where the grid
+            or the SM count is unknown.
         tail: Part of the last wave that is filled, 0..1 (1 is a full last wave).
-        curves: CTAs per SM if the kernel had more or less of one resource: registers, shared
-            memory.
+        curves: CTAs per SM over the amount of registers and of shared memory.
     """
 
     multiprocessor: Multiprocessor
@@ -129,46 +147,46 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
-    """Software pipelining of one loop, as found in the machine-level IR.
+    """Software pipelining of one loop, found in the machine-level IR.
 
     Attributes:
-        stage: Where it was read: "ptx" or "amdgcn".
-        loop: The loop's name there: the label of its header.
-        line: 1-based line of the header in that stage.
+        stage: The stage it was found in: "ptx" or "amdgcn".
+        loop: The label of the loop's header in that stage.
+        line: 1-based line of the header.
         source: The ``for`` in the user's Python, if the debug information leads there.
         kind: Mechanism.
-        requested_stages: What the loop or the kernel asked for.
+        requested_stages: Stages that the loop or the kernel requests.
         achieved_stages: ``prefetch_iterations + 1``.
         prefetch_iterations: Iterations between a group's commit and the first use of its data;
-            the wait that retires it stands in the using iteration, or at the end of the one
-            before where the loop reads ahead.
+            the wait that retires it is in the using iteration, or at the end of the previous one
+            where the loop reads ahead.
         groups_before_loop: Commit groups outstanding on entry to the loop.
         groups_per_iteration: Groups committed per iteration.
         outstanding_at_wait: Groups outstanding just before the wait, in the steady state.
         outstanding_after_wait: Groups still in flight after it.
-        groups_during_compute: Groups in flight while the released data is computed with: those
+        groups_during_compute: Groups in flight during the compute on the released data: those
             after the wait, unless the loop reads ahead.
-        copies_per_iteration: Asynchronous copy instructions per thread and iteration; of kind
-            "register" the loads that run ahead.
+        copies_per_iteration: Asynchronous copy instructions per thread and iteration; for kind
+            "register", the loads that run ahead.
         bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
-        bytes_per_iteration: Bytes that one thread's instructions copy per iteration, times the
-            CTA's threads that run the loop, less ``bytes_repeated``; of kind "tma" what the
-            barriers are told to expect. AMD's scalar loads are left out.
-        bytes_repeated: What threads that share data, by the layout, would copy beyond the first of
-            them; ``None`` where that is not known.
-        bytes_in_flight: Bytes per CTA still in flight during the compute; of plain loads only
-            machine code tells, and the ptx does not: ptxas may issue those of several iterations
+        bytes_per_iteration: Bytes that one thread copies per iteration, times the CTA's threads
+            that run the loop, less ``bytes_repeated``; for kind "tma", the bytes that the barriers
+            expect. AMD's scalar loads are excluded.
+        bytes_repeated: Bytes that threads sharing data, by the layout, copy beyond the first of
+            them; ``None`` where unknown.
+        bytes_in_flight: Bytes per CTA still in flight during the compute. For plain loads only
+            machine code shows it, not ptx: ptxas may issue the loads of several iterations
             together.
         bytes_in_flight_per_sm: The same for all CTAs that an SM holds.
-        bytes_to_cover_latency: What each SM must have in flight, at the least, to keep this GPU's
-            memory busy: bandwidth times latency over the number of SMs.
-        warp_group: The warps that run the loop, by their name in ``Report.warp_groups``; ``None``
-            where all warps of a CTA do, or it is not known.
-        stages_at_most: Where other warps wait for the copies than those that issue them, how far
-            apart they are is up to the warps at run time: the barriers of the ring that they share
-            are as many stages as there can be.
-        verdict: The reading of all this.
-        reason: Why, in one sentence; empty where the verdict needs none.
+        bytes_to_cover_latency: Bytes that each SM needs in flight to keep this GPU's memory busy:
+            bandwidth times latency over the number of SMs.
+        warp_group: Name in ``Report.warp_groups`` of the warps that run the loop; ``None`` where
+            all warps of a CTA do, or it is unknown.
+        stages_at_most: Upper bound of the stages where some warps issue the copies and others
+            wait for them. Their distance is decided at run time; the barriers of the ring that
+            they share bound it.
+        verdict: The verdict on all this.
+        reason: Why, in one sentence; empty where the verdict needs no reason.
     """
 
     stage: str
@@ -198,18 +216,18 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """The line of Python where the loop is, or else the stage's."""
+        """Place of the loop: its line of Python, or else its line in the stage."""
         return str(self.source) if self.source else f"{self.stage}:{self.line}"
 
 
 class InstructionMix(msgspec.Struct, frozen=True, kw_only=True):
-    """Static instruction counts of one stage, by class. Classes with no instruction are absent.
+    """Static instruction counts of one stage by class; classes without instructions are absent.
 
     Attributes:
         stage: "ptx" or "amdgcn".
-        total: Instructions in the kernel, each counted once however often it runs.
-        classes: Count by class name.
-        unknown: Opcodes that no class knows, with their counts; they are part of ``total``.
+        total: Instructions in the kernel, each counted once.
+        classes: Count by class.
+        unknown: Count by opcode of instructions outside all classes; included in ``total``.
     """
 
     stage: str
@@ -224,9 +242,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         code: "IRL" and three digits.
         severity: "error", "warning" or "note".
-        message: One sentence: what is the case.
-        hint: One sentence: what to do.
-        stage: Where it was seen.
+        message: What was found, in one sentence.
+        hint: What to do, in one sentence.
+        stage: The stage it was found in.
         line: 1-based line there.
         source: The line of Python it belongs to.
     """
@@ -240,32 +258,50 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     source: SourceLocation | None
 
 
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """Documentation of one kind of finding.
+
+    Attributes:
+        code: "IRL201".
+        name: "pipeline-shallower".
+        severity: Severity of its findings.
+        summary: What it finds, in one sentence.
+        documentation: The full documentation, in Markdown.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    documentation: str
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything irlens knows about one capture.
+    """All facts about one capture.
 
     Attributes:
         schema: Version of this interface.
         kernel: The kernel's name.
-        target: What it was compiled for; ``None`` where no artifact says.
+        target: The GPU it was compiled for; ``None`` where no artifact says.
         triton_version: The compiler's version.
         config: Compile and launch parameters.
         stages: Sizes of the artifacts, in the compiler's order.
         resources: Registers and memories.
         occupancy: Theoretical occupancy; ``None`` where an input is unknown.
-        warp_groups: What the warps do that run parts of the kernel of their own, the default ones
-            first; empty where all warps do the same, or it is not known.
+        warp_groups: Groups of warps that run different parts of the kernel, the default group
+            first; empty where all warps run the same, or it is unknown.
         pipelines: One record per loop and mechanism.
         loads: Reads of global memory in the loops of the ttgir.
-        memory: Where the dynamic shared memory goes; ``None`` without a ttgir.
-        pressure: Live registers, by stage.
-        spills: Accesses of the machine code to spilled registers, and to stack arrays where there
-            are any; ``None`` where the machine code was not read.
+        memory: Use of dynamic shared memory; ``None`` without a ttgir.
+        pressure: Register pressure by stage.
+        spills: Instructions that access spilled registers or stack arrays; ``None`` where the
+            machine code was not read.
         mix: Instruction mix, one record per stage.
         findings: Most severe first.
         run: The launch on a real GPU, if there was one.
-        code: The lines of Python that the report speaks of, by "file:line", where the capture
-            holds the source.
-        sources: Where a figure was read, by its dotted path.
+        code: Text of the lines of Python that the report mentions, by "file:line", where the
+            capture holds the source.
+        sources: Origin of a figure, by its dotted path.
         unknown: Why a figure is missing, by its dotted path.
     """
 

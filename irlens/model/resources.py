@@ -1,19 +1,25 @@
-"""The registers and memories of a kernel, as a record."""
+"""The records of what a kernel holds: registers and memories, warp groups, spills."""
+
+from typing import Literal, TypeAlias
 
 import msgspec
 
+from irlens.model.source import SourceLocation
+
+SpillPlace: TypeAlias = Literal["memory", "AGPR", "VGPR lane"]
+
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one thread and one CTA (AMD: lane and workgroup) hold.
+    """Registers and memories of one thread and one CTA (AMD: lane and workgroup).
 
     Attributes:
-        registers: 32-bit registers per thread, from the machine code. For AMD the vector
-            registers a lane is allocated for, AGPRs included where the file is unified.
-        shared_dynamic_bytes: Shared memory per CTA given at launch.
-        shared_static_bytes: Shared memory per CTA fixed in the binary, reserved bytes excluded.
-        local_bytes: Local (AMD: private) memory per thread: spills and stack arrays together.
+        registers: 32-bit registers per thread, from the machine code. AMD: vector registers
+            allocated per lane, AGPRs included where the register file is unified.
+        shared_dynamic_bytes: Shared memory per CTA, allocated at launch.
+        shared_static_bytes: Shared memory per CTA, fixed in the binary; reserved bytes excluded.
+        local_bytes: Local (AMD: private) memory per thread: spills and stack arrays.
         stack_bytes: Stack frame per thread.
-        shared_reserved_bytes: Shared memory per CTA that the system takes for itself.
+        shared_reserved_bytes: Shared memory per CTA that the system reserves.
         constant_bytes: Constant memory, kernel parameters included.
         code_bytes: Machine code of the kernel.
         barriers: Named barriers per CTA.
@@ -45,3 +51,44 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     vgpr_spills: int | None = None
     sgpr_spills: int | None = None
     lds_bytes: int | None = None
+
+
+class WarpGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Warps of a CTA that run their own part of a warp-specialized kernel.
+
+    Attributes:
+        name: "default" for the warps that run the kernel's own code, "partition0" for those of the
+            first partition of its ``ttg.warp_specialize``.
+        num_warps: Number of warps.
+        registers: Registers per thread while they run that part, as ``setmaxnreg`` sets them;
+            ``None`` where they keep the registers of the launch.
+    """
+
+    name: str
+    num_warps: int
+    registers: int | None
+
+
+class SpillSite(msgspec.Struct, frozen=True, kw_only=True):
+    """One instruction that spills or reloads a register.
+
+    Machine code accesses stack arrays and spilled registers alike. The compiler's own count of
+    spills, where it reports one, tells whether there are any.
+
+    Attributes:
+        stage: "amdgcn" or "sass".
+        kind: "store" spills, "load" reloads.
+        place: The destination: "memory" is private memory (NVIDIA: local, AMD: scratch).
+        line: 1-based line in the stage's text.
+        source: The line of Python it belongs to, in the outermost function: the kernel itself.
+        loop_depth: Number of loops around it.
+        bytes: Per thread; for a "VGPR lane" per wave. ``None`` where the instruction does not say.
+    """
+
+    stage: str
+    kind: Literal["store", "load"]
+    place: SpillPlace
+    line: int
+    source: SourceLocation | None
+    loop_depth: int
+    bytes: int | None

@@ -1,10 +1,10 @@
-"""Places: in an IR stage, and in the user's Python."""
+"""Locations in an IR stage and in the user's Python."""
 
 import msgspec
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Where something stands in the text of a stage.
+    """A range of lines in the text of a stage.
 
     Attributes:
         stage: The stage's name: "ttir", "ttgir", "llir", "ptx", "sass", "amdgcn".

@@ -8,7 +8,7 @@ import msgspec
 if TYPE_CHECKING:  # most runs write one kind of thing
     from irlens.model.code import CodeComparison
     from irlens.model.listing import Listing
-    from irlens.model.rule import Rule
+    from irlens.model.report import Rule
 
 Detail: TypeAlias = Literal["pressure", "pipelines", "memory", "mix"]
 DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from irlens.model.rule import Rule
+from irlens.model.report import Rule
 from irlens.model.text import printable_line
 from irlens.render import Kind, Options
 from irlens.render.json import to_json

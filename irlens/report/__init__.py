@@ -25,8 +25,8 @@ from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import SCHEMA, InstructionMix, Occupancy, Pipeline, Report, StageSize
+from irlens.model.resources import SpillSite
 from irlens.model.source import SourceLocation
-from irlens.model.spills import SpillSite
 from irlens.report.parsed import Parsed, parse
 
 NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"

@@ -22,8 +22,7 @@ from typing import Protocol, cast
 import msgspec
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import SEVERITIES, Finding, Severity
-from irlens.model.rule import Rule
+from irlens.model.report import SEVERITIES, Finding, Rule, Severity
 from irlens.model.source import SourceLocation
 
 

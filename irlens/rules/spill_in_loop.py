@@ -27,8 +27,8 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.model.report import Severity
+from irlens.model.resources import SpillSite
 from irlens.model.source import SourceLocation
-from irlens.model.spills import SpillSite
 from irlens.rules import Match
 
 CODE = "IRL106"

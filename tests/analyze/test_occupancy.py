@@ -7,9 +7,8 @@ from msgspec.structs import replace
 
 from irlens import gpus as arch
 from irlens.analyze.occupancy import Usage, compute
-from irlens.model.curve import OccupancyCurve
 from irlens.model.errors import ArtifactError
-from irlens.model.report import NextStep, Occupancy, OccupancyLimits
+from irlens.model.report import NextStep, Occupancy, OccupancyCurve, OccupancyLimits
 
 H100 = arch.find("h100")
 SOFTMAX = Usage(threads=256, registers=31, shared_bytes=12_320)

@@ -11,7 +11,7 @@ import pytest
 from irlens.analyze import cfg, sass_cfg
 from irlens.analyze.spills import find_spills
 from irlens.isa import amdgcn, sass
-from irlens.model.spills import SpillSite
+from irlens.model.resources import SpillSite
 
 DATA = Path(__file__).parents[1] / "data"
 

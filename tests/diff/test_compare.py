@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import irlens
 from irlens.diff.report import compare
-from irlens.figures import compared
+from irlens.figures import compared, elements
 from irlens.model.comparison import Comparison, Delta, FindingDelta, LoopDelta
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
@@ -22,9 +22,8 @@ from irlens.model.report import (
     Pipeline,
     Report,
 )
-from irlens.model.resources import Resources
+from irlens.model.resources import Resources, WarpGroup
 from irlens.model.source import SourceLocation
-from irlens.model.warp_groups import WarpGroup
 from irlens.render.view.changes import changes, verdict
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
@@ -63,7 +62,7 @@ def put(record: Record, path: str, value: object) -> Record:
     return replace(record, **{name: put(getattr(record, name), rest, value) if rest else value})
 
 
-FIGURE_PATHS = [one.path for one in compared("report") if one.compute is None]
+FIGURE_PATHS = [one.path for one in compared("report") if not (one.compute or elements(one.path))]
 
 
 def finding(code: str, message: str = "m", line: int = 48) -> Finding:

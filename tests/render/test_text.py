@@ -6,7 +6,7 @@ import msgspec
 
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import Pipeline, Report
-from irlens.model.warp_groups import WarpGroup
+from irlens.model.resources import WarpGroup
 from irlens.render import DETAILS, Options, render
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"

@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from irlens.model.curve import OccupancyCurve
 from irlens.model.memory import SharedBuffer, SharedMemory
-from irlens.model.report import Pipeline
+from irlens.model.report import OccupancyCurve, Pipeline
 from irlens.model.source import SourceLocation
 from irlens.model.words import VendorWords
 from irlens.render.view.characters import (

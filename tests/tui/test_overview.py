@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from textual.content import Content
 from textual.widgets import Static
 
-from irlens.model.curve import OccupancyCurve
-from irlens.model.report import Pipeline, Report
+from irlens.model.report import OccupancyCurve, Pipeline, Report
 from irlens.model.words import Words
 from irlens.render.view.characters import bar, draw_curve, draw_staircase
 from irlens.render.view.drawings import staircase

@@ -7,8 +7,8 @@ from irlens.analyze.pipelines.warp_specialization import WARP_SIZE, Specializati
 from irlens.isa.ptx import Address, Function, Instruction, Operand, Register, Symbol
 from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
 from irlens.isa.ptx.registers import access
+from irlens.model.resources import WarpGroup
 from irlens.model.source import SourceLocation
-from irlens.model.warp_groups import WarpGroup
 
 _STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
 #: Opcodes that compute addresses.

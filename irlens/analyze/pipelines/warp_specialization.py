@@ -14,7 +14,7 @@ from irlens.analyze.graph import find_loops
 from irlens.analyze.pipelines.constant_propagation import Evaluator, Values
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.ptx import Function, Immediate, Instruction, Operand, Register, Symbol
-from irlens.model.warp_groups import WarpGroup
+from irlens.model.resources import WarpGroup
 
 #: Threads of a warp, on every GPU of NVIDIA's.
 WARP_SIZE = 32

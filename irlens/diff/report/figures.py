@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from irlens.figures import Figure, compared, get, subtract
+from irlens.figures import Figure, compared, elements, subtract
 from irlens.model.comparison import WEIGHTS, Delta, MixDelta, Unit, Value, Weight
 from irlens.model.report import InstructionMix, Report
 
 #: Parts of a report that exist only where their stage was read, or the kernel was launched.
 OPTIONAL_PARTS = tuple(dict.fromkeys(one.needs for one in compared("report") if one.needs))
-_GROUPS = "warp_groups"
+#: Lists whose records have names, by which they are compared: warp groups.
+NAMED_LISTS = tuple(one for one in compared("report") if elements(one.path))
 
 
 def delta(
@@ -54,16 +55,17 @@ def figure_deltas(before: Report, after: Report, not_compared: set[str]) -> list
     """
     parts = {part: (_has(before, part), _has(after, part)) for part in OPTIONAL_PARTS}
     not_compared.update(part for part, (ours, theirs) in parts.items() if ours != theirs)
-    rows = [one for one in compared("report") if one.path != _GROUPS]
+    rows = [one for one in compared("report") if one not in NAMED_LISTS]
     kernel = [one for one in rows if not one.needs]
     optional = [one for one in rows if one.needs and all(parts[one.needs])]
-    groups: list[Delta] = []
-    if (_GROUPS in before.unknown) != (_GROUPS in after.unknown):
-        not_compared.add(_GROUPS)
-    else:
-        groups = _warp_group_deltas(before, after)
+    named: list[Delta] = []
+    for figure in NAMED_LISTS:
+        if (figure.path in before.unknown) != (figure.path in after.unknown):
+            not_compared.add(figure.path)
+        else:
+            named += _element_deltas(figure, before, after)
     return most_important_first(
-        [*deltas(kernel, before, after), *groups, *deltas(optional, before, after)]
+        [*deltas(kernel, before, after), *named, *deltas(optional, before, after)]
     )
 
 
@@ -79,17 +81,16 @@ def _has(report: Report, part: str) -> bool:
     return value is not None
 
 
-def _warp_group_deltas(before: Report, after: Report) -> list[Delta]:
-    """Return what changed, by paths such as ``warp_groups.partition0.registers``."""
-    ours = {group.name: group for group in before.warp_groups}
-    theirs = {group.name: group for group in after.warp_groups}
-    names = get(_GROUPS)
-    changed = deltas([names] if names else [], before, after)
+def _element_deltas(names: Figure, before: Report, after: Report) -> list[Delta]:
+    """Return what changed in a list, by paths such as ``warp_groups.partition0.registers``."""
+    ours = {one.name: one for one in getattr(before, names.path)}
+    theirs = {one.name: one for one in getattr(after, names.path)}
+    changed = deltas([names], before, after)
     # "default", then "partition0" to "partition10".
     for name in sorted(ours.keys() | theirs.keys(), key=lambda name: (len(name), name)):
         changed += [
-            msgspec.structs.replace(each, path=f"{_GROUPS}.{name}.{each.path}")
-            for each in deltas(compared("warp group"), ours.get(name), theirs.get(name))
+            msgspec.structs.replace(each, path=f"{names.path}.{name}.{each.path}")
+            for each in deltas(elements(names.path), ours.get(name), theirs.get(name))
         ]
     return changed
 

@@ -8,8 +8,7 @@ import msgspec
 from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparisons, Side
 from irlens.model.label import labels
-from irlens.model.report import SEVERITIES, Finding, Report, Severity
-from irlens.model.rule import Rule
+from irlens.model.report import SEVERITIES, Finding, Report, Rule, Severity
 from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count

@@ -8,7 +8,7 @@ from irlens.model.capture import stage_rank
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import StagePressure
 from irlens.model.report import InstructionMix, LimitName, Occupancy, Pipeline, Report
-from irlens.model.spills import SpillSite
+from irlens.model.resources import SpillSite
 from irlens.model.text import count, percent, plural, size
 from irlens.model.words import (
     Words,

@@ -1,9 +1,8 @@
 """Occupancy staircases, pressure curves and the map of shared memory, from their records."""
 
-from irlens.model.curve import OccupancyCurve
 from irlens.model.memory import SharedBuffer, SharedMemory
 from irlens.model.pressure import StagePressure
-from irlens.model.report import Report
+from irlens.model.report import OccupancyCurve, Report
 from irlens.model.source import SourceLocation
 from irlens.model.text import count, plural, size
 from irlens.model.words import VendorWords, describe_buffer

@@ -7,9 +7,8 @@ import msgspec
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from irlens.model.curve import OccupancyCurve
 from irlens.model.errors import IrlensError
-from irlens.model.report import Occupancy, Report
+from irlens.model.report import Occupancy, OccupancyCurve, Report
 from irlens.model.text import count, percent, plural, signed
 from irlens.model.words import Words
 from irlens.render.view.characters import draw_staircase
