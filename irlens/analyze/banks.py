@@ -17,8 +17,7 @@ from itertools import product
 import msgspec
 
 from irlens.isa.mlir import Module
-from irlens.isa.mlir.layouts import Blocked, fields, layout_of
-from irlens.isa.mlir.types import Shaped
+from irlens.isa.mlir.layouts import Blocked, Shaped, fields, layout_of
 
 BANKS = 32
 _WORD = 4

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.ttgir_buffers import Buffers
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.types import allocated_bytes, read_shaped
+from irlens.isa.mlir.layouts import allocated_bytes, read_shaped
 from irlens.isa.mlir.values import Values
 from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
 

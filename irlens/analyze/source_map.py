@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.analyze import sass_source
+from irlens.analyze import sass_origin
 from irlens.artifacts import tools
 from irlens.isa import amdgcn, mlir, ptx, sass
 from irlens.isa.llir import parser as llir
@@ -107,7 +107,7 @@ def _amdgcn(text: str) -> Iterator[tuple[int, Chain]]:
 
 def _sass(text: str, ptx_chains: dict[int, Chain]) -> Iterator[tuple[int, Chain]]:
     for section in sass.parse(text).sections:
-        for instruction in sass_source.trace(section, ptx_chains).instructions:
+        for instruction in sass_origin.trace(section, ptx_chains).instructions:
             yield instruction.line, instruction.locations
 
 

@@ -9,7 +9,7 @@ the whole of a ``ttg.warp_specialize``, whose regions run at the same time.
 from bisect import bisect_right
 
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.types import Shaped, read_shaped
+from irlens.isa.mlir.layouts import Shaped, read_shaped
 from irlens.isa.mlir.values import Value, Values
 
 _REPEATED = frozenset({"scf.for", "scf.while", "ttg.warp_specialize"})

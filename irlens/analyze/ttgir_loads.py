@@ -19,8 +19,14 @@ from irlens.analyze.ttgir_buffers import Buffers
 from irlens.analyze.ttgir_refusals import LoopBody, refusal
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import BULK_COPIES, COPIES, DOTS, LOADS
-from irlens.isa.mlir.layouts import layout_of
-from irlens.isa.mlir.types import Shaped, cta_parts, element_bits, layout_elements, read_shaped
+from irlens.isa.mlir.layouts import (
+    Shaped,
+    cta_parts,
+    element_bits,
+    layout_elements,
+    layout_of,
+    read_shaped,
+)
 from irlens.isa.mlir.values import Value, Values
 from irlens.model.memory import LoadState, LoopLoad
 

@@ -12,8 +12,7 @@ import msgspec
 from irlens.analyze.mlir_loops import LOADS, Loop
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import DOTS
-from irlens.isa.mlir.layouts import blocked, layout_of
-from irlens.isa.mlir.types import element_bits, read_shaped
+from irlens.isa.mlir.layouts import blocked, element_bits, layout_of, read_shaped
 from irlens.isa.mlir.values import Value, Values
 
 #: The smallest cp.async copies 4 bytes (PTX ISA, cp.async: cp-size).

@@ -82,7 +82,7 @@ def _mlir(capture: Capture, name: str) -> mlir.Module | None:
 def _disassemble(
     capture: Capture, ptx_kernel: ptx.Function | None, provenance: Provenance
 ) -> "sass.Section | None":
-    from irlens.analyze import sass_source
+    from irlens.analyze import sass_origin
     from irlens.artifacts.tools import disassemble
     from irlens.isa import sass
 
@@ -90,7 +90,7 @@ def _disassemble(
     section = _select(sections, "sass", capture, provenance)
     instructions = ptx_kernel.instructions if ptx_kernel is not None else ()
     ptx_chains = {instruction.line: instruction.locations for instruction in instructions}
-    return sass_source.trace(section, ptx_chains) if section is not None else None
+    return sass_origin.trace(section, ptx_chains) if section is not None else None
 
 
 def _select(kernels: Sequence[N], stage: str, capture: Capture, provenance: Provenance) -> N | None:

@@ -35,8 +35,7 @@ from irlens.analyze import banks
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import blocked
-from irlens.isa.mlir.types import Shaped, element_bits, read_shaped
+from irlens.isa.mlir.layouts import Shaped, blocked, element_bits, read_shaped
 from irlens.model.report import Severity
 from irlens.rules import Match
 

@@ -27,8 +27,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import layout_of
-from irlens.isa.mlir.types import Shaped, read_shaped
+from irlens.isa.mlir.layouts import Shaped, layout_of, read_shaped
 from irlens.model.report import Severity
 from irlens.rules import Match
 

@@ -28,8 +28,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import fields, layout_of
-from irlens.isa.mlir.types import read_shaped
+from irlens.isa.mlir.layouts import fields, layout_of, read_shaped
 from irlens.model.report import Severity
 from irlens.model.text import percent
 from irlens.rules import Match

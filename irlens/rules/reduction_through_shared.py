@@ -26,8 +26,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import blocked
-from irlens.isa.mlir.types import element_bits, read_shaped
+from irlens.isa.mlir.layouts import blocked, element_bits, read_shaped
 from irlens.model.report import Severity
 from irlens.model.text import plural
 from irlens.rules import Match

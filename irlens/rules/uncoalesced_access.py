@@ -40,8 +40,7 @@ from irlens.analyze.addresses import Access, accesses, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.strides import Axis
 from irlens.isa.mlir import Module
-from irlens.isa.mlir.layouts import Blocked, blocked
-from irlens.isa.mlir.types import read_shaped
+from irlens.isa.mlir.layouts import Blocked, blocked, read_shaped
 from irlens.model.report import Severity
 from irlens.model.source import SourceLocation
 from irlens.rules import Match

@@ -3,8 +3,7 @@ import pytest
 from irlens.analyze import banks
 from irlens.analyze.banks import Swizzled
 from irlens.isa.mlir import parse
-from irlens.isa.mlir.layouts import Blocked, blocked
-from irlens.isa.mlir.types import read_shaped
+from irlens.isa.mlir.layouts import Blocked, blocked, read_shaped
 
 SHAPE = (64, 64)
 ROWS = Blocked((1, 4), (2, 16), (4, 1), (1, 0))

@@ -9,7 +9,7 @@ import pytest
 from irlens.analyze import shared_memory
 from irlens.compiler import Request, capture
 from irlens.isa.mlir import parse
-from irlens.isa.mlir.types import element_bits, read_shaped
+from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.values import Value, Values
 from irlens.model.config import Target
 from irlens.model.memory import SharedMemory

@@ -1,7 +1,6 @@
 """AMDGPU assembly as LLVM prints it: the text as records, rebuilt byte for byte by joining them."""
 
 from irlens.isa.amdgcn.function import Function, Program
-from irlens.isa.amdgcn.operands import Operand, Operation, RegisterRange
 from irlens.isa.amdgcn.parser import parse
 from irlens.isa.amdgcn.records import (
     Comment,
@@ -10,6 +9,9 @@ from irlens.isa.amdgcn.records import (
     Label,
     Loc,
     Metadata,
+    Operand,
+    Operation,
+    RegisterRange,
     Statement,
     Unknown,
 )

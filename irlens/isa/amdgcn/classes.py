@@ -7,8 +7,7 @@ LLVM, "AMDGPU Instruction Syntax"): what executes the instruction, what it does,
 import re
 from collections.abc import Iterable, Iterator
 
-from irlens.isa.amdgcn.operands import Operation
-from irlens.isa.amdgcn.records import Instruction
+from irlens.isa.amdgcn.records import Instruction, Operation
 
 #: Instructions of each class, by as much of the mnemonic as decides it; the longest match counts.
 _CLASSES = {

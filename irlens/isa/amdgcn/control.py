@@ -7,8 +7,8 @@ from irlens.model.errors import ArtifactError
 #: Behind these control does not continue. gfx1250 has names of its own for those with an address.
 JUMPS = frozenset(
     {
-        "s_branch", "s_endpgm", "s_endpgm_saved", "s_rfe_b64", "s_rfe_i64", "s_setpc_b64",
-        "s_set_pc_i64", "s_trap",
+        "s_branch", "s_endpgm", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64",
+        "s_rfe_i64", "s_setpc_b64", "s_set_pc_i64", "s_trap",
     }
 )  # fmt: skip
 #: These lead to an address in a register, or to another function.

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from irlens.isa.amdgcn import classes, control, registers, spills
+from irlens.isa.amdgcn import classes, control, memory, registers
 from irlens.isa.amdgcn.records import FunctionBody, Metadata, Statement, Unknown
 from irlens.isa.dialect import ControlFlow, RegisterUse, Spill
 
@@ -34,7 +34,7 @@ class Function(FunctionBody, frozen=True):
 
     def spills(self) -> Iterator[Spill]:
         """Yield the instructions that spill or reload."""
-        return spills.spills(self.instructions)
+        return memory.spills(self.instructions)
 
 
 class Program(msgspec.Struct, frozen=True):

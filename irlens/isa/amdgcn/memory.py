@@ -3,15 +3,22 @@
 Vector memory instructions return at once. Each raises a counter, and ``s_waitcnt vmcnt(N)`` blocks
 until at most the latest N are outstanding (AMD's instruction set manuals, "Manually Inserted Wait
 States"; LLVM, AMDGPUUsage, "Memory Model"). Until gfx9 stores raise the same counter as loads.
+
+Spills go to scratch, which is private memory, or to AGPRs, scalar registers to lanes of VGPRs. From
+gfx940 on scratch instructions reach scratch; before, buffer instructions do, which LLVM marks with
+a comment. It marks moves to AGPRs that spill likewise. A scalar register is spilled by
+``v_writelane``, one of many that a VGPR has room for.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import FunctionBody, Instruction
+from irlens.isa.dialect import Spill
 from irlens.isa.events import Commit, Event, Wait
 
 #: A queue of operations that complete in order: vmcnt or LOADcnt, ASYNCcnt, TENSORcnt.
@@ -35,6 +42,8 @@ _WAITS: dict[str, Counter] = {
     "s_wait_asynccnt": "async",
     "s_wait_tensorcnt": "tensor",
 }
+#: Of a spilled register.
+_REGISTER_BYTES = 4
 _LITERAL = re.compile(r"0x[0-9a-f]{1,8}|\d{1,9}")
 _DWORDS = re.compile(r"_dword(?:x([234]))?(?:_|$)")
 _BITS = re.compile(r"_[biu](8|16|32|64|96|128)(?:_|$)")
@@ -169,3 +178,42 @@ def access_bytes(mnemonic: str) -> int | None:
         return 1 if match[1] == "byte" else 2
     match = _BITS.search(mnemonic)
     return int(match[1]) // 8 if match else None
+
+
+def spills(instructions: Sequence[Instruction]) -> Iterator[Spill]:
+    """Yield the instructions that spill or reload.
+
+    The bytes of the stores to memory and AGPRs, over 4, are what the metadata counts as
+    ``.vgpr_spill_count``, unless the kernel has stack arrays too.
+    """
+    lanes = _spill_registers(instructions)
+    for index, instruction in enumerate(instructions):
+        operation = instruction.operations[0]
+        mnemonic, operands = operation.mnemonic, operation.operands
+        if is_spill(instruction):
+            stores = (classify(operation) or "").endswith("store")
+            yield Spill(index, stores, "memory", access_bytes(mnemonic))
+        elif mnemonic.startswith("v_accvgpr") and "Reload Reuse" in instruction.text:
+            stores = mnemonic.startswith("v_accvgpr_write")
+            yield Spill(index, stores, "AGPR", _REGISTER_BYTES)
+        elif mnemonic.startswith("v_writelane") and operands[0].text in lanes:
+            yield Spill(index, True, "VGPR lane", _REGISTER_BYTES)
+        elif mnemonic.startswith("v_readlane") and operands[1].text in lanes:
+            yield Spill(index, False, "VGPR lane", _REGISTER_BYTES)
+
+
+def _spill_registers(instructions: Sequence[Instruction]) -> frozenset[str]:
+    """VGPRs whose lanes are written from scalar registers and read back to such, by number.
+
+    A reduction reads a lane too, but nothing writes single lanes there.
+    """
+    written, read = set(), set()
+    for instruction in instructions:
+        operation = instruction.operations[0]
+        if len(operation.operands) != 3 or not operation.operands[2].text.isdigit():
+            continue
+        if operation.mnemonic.startswith("v_writelane"):
+            written.add(operation.operands[0].text)
+        elif operation.mnemonic.startswith("v_readlane"):
+            read.add(operation.operands[1].text)
+    return frozenset(written & read)

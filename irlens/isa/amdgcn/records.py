@@ -2,8 +2,50 @@
 
 import msgspec
 
-from irlens.isa.amdgcn.operands import Operation
 from irlens.model.source import SourceLocation, Span
+
+
+class RegisterRange(msgspec.Struct, frozen=True, gc=False):
+    """Consecutive 32-bit registers of one file.
+
+    Attributes:
+        file: "v", "s", "a", "ttmp", or the name of a special one: "vcc", "exec", "m0", "scc",
+            "flat_scratch", "xnack_mask".
+        first: Number of the first one. The halves of a special pair are 0 (low) and 1 (high).
+        count: How many. ``vcc`` and ``exec`` are pairs; in wave32 code only their low halves
+            are named.
+        half: "l" or "h" where only 16 bits of one register are meant.
+    """
+
+    file: str
+    first: int
+    count: int
+    half: str = ""
+
+
+class Operand(msgspec.Struct, frozen=True, gc=False):
+    """One operand: how it is written, and the registers it covers, in the order of the text.
+
+    ``v3 /*v259*/``, which LLVM writes where the upper bits of a register's number were set by an
+    earlier instruction (gfx1250), is the register in the comment.
+    """
+
+    text: str
+    registers: tuple[RegisterRange, ...] = ()
+
+
+class Operation(msgspec.Struct, frozen=True, gc=False):
+    """What one instruction does; a dual-issue one (``v_dual_... :: v_dual_...``) does two.
+
+    Attributes:
+        mnemonic: As written, with the suffix of its encoding: "v_add_f32_e32".
+        operands: Destinations first, by AMD's convention.
+        modifiers: What follows the operands: ("offen", "offset:16").
+    """
+
+    mnemonic: str
+    operands: tuple[Operand, ...] = ()
+    modifiers: tuple[str, ...] = ()
 
 
 class Statement(msgspec.Struct, frozen=True, gc=False):

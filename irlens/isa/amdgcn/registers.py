@@ -15,8 +15,14 @@ from typing import NamedTuple
 
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.exec_mask import lanes_off
-from irlens.isa.amdgcn.operands import Operand, Operation, RegisterRange
-from irlens.isa.amdgcn.records import FunctionBody, Instruction, Unknown
+from irlens.isa.amdgcn.records import (
+    FunctionBody,
+    Instruction,
+    Operand,
+    Operation,
+    RegisterRange,
+    Unknown,
+)
 from irlens.isa.bitsets import RegisterFiles
 from irlens.isa.dialect import Access, RegisterUse
 

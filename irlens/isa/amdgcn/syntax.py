@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from irlens.isa.amdgcn.control import JUMPS
 from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, Word, numbered
 
 _NO_CODE = re.compile(
@@ -15,7 +16,7 @@ _TYPE = re.compile(r"\s*+\.type\s++(?P<name>[^,\s]++),\s*+[@%]function")
 _SYMBOL = re.compile(r"(?P<name>[\w.$@]++):")
 _END = re.compile(r"\.Lfunc_end\d++:")
 _LABEL = re.compile(r"\.LBB[0-9_]++:")
-_JUMP = re.compile(r"\s*+(?:s_branch|s_endpgm\w*|s_setpc_b64|s_set_pc_i64)\b")
+_JUMP = re.compile(rf"\s*+(?:{'|'.join(sorted(JUMPS))})\b")
 _BRANCH = re.compile(r"\s*+s_cbranch_")
 
 

@@ -1,7 +1,7 @@
 """What tokens begin or make up: pure questions about a place in a text."""
 
 from irlens.isa.mlir.tokens import Tokens
-from irlens.isa.mlir.unfinished import UnfinishedArgument
+from irlens.isa.mlir.tree import UnfinishedArgument
 
 #: What stands between operand and result types: casts say ``arith.extf %x : f16 to f32``.
 ARROWS = frozenset({"->", "to"})

@@ -13,8 +13,13 @@ before where no location stands between them, and takes minutes for 200 KB of ma
 from irlens.isa.mlir import grammar
 from irlens.isa.mlir.locations import Locations
 from irlens.isa.mlir.tokens import Tokens
-from irlens.isa.mlir.tree import Module, Unknown
-from irlens.isa.mlir.unfinished import UnfinishedArgument, UnfinishedBlock, UnfinishedOperation
+from irlens.isa.mlir.tree import (
+    Module,
+    UnfinishedArgument,
+    UnfinishedBlock,
+    UnfinishedOperation,
+    Unknown,
+)
 
 _ENDS = frozenset({"", ")", "]", "}"})
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
+from irlens.isa.ptx.control import BRANCHES, EXITS
 from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, Word, numbered
 
 #: Debug information, and the number of virtual registers, which follows from the code.
@@ -17,7 +18,7 @@ _SYMBOL = re.compile(
 #: The end of a body or a declaration. An entry's pragmas stand before its body.
 _END = re.compile(r"\}$|^(?!\.pragma).*;$")
 _LABEL = re.compile(r"\$L__BB[0-9_]++:")
-_BRANCH = re.compile(r"\s*+(?P<guard>@!?%\w++\s++)?(?:bra|brx|ret|exit|trap)\b")
+_BRANCH = re.compile(rf"\s*+(?P<guard>@!?%\w++\s++)?(?:{'|'.join(sorted(BRANCHES | EXITS))})\b")
 #: The destination stands first, unless it is memory.
 _DESTINATION = re.compile(r"\s*+(?:@!?%\w++\s++)?[a-z][\w.:]*+\s++(?:\{[^}]*+\}|%\w++(?:\|%\w++)?)")
 

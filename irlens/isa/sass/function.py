@@ -6,8 +6,11 @@ from typing import ClassVar
 import msgspec
 
 from irlens.isa.dialect import ControlFlow, RegisterUse, Spill
-from irlens.isa.sass import control, registers, spills
+from irlens.isa.sass import control, registers
 from irlens.isa.sass.records import SectionBody
+
+#: Bytes of an access to local memory, by its modifier; 4 without one.
+_BYTES = {"8": 1, "16": 2, "U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 
 
 class Section(SectionBody, frozen=True, kw_only=True):
@@ -24,8 +27,14 @@ class Section(SectionBody, frozen=True, kw_only=True):
         return registers.register_use(self)
 
     def spills(self) -> Iterator[Spill]:
-        """Yield the instructions that access local memory."""
-        return spills.spills(self)
+        """Yield the instructions that access local memory: STL stores, LDL loads.
+
+        Stack arrays lie there too: in a kernel whose PTX declares none, all of them are spills.
+        """
+        for index, each in enumerate(self.instructions):
+            if each.opcode in ("STL", "LDL"):
+                widths = [_BYTES[modifier] for modifier in each.modifiers if modifier in _BYTES]
+                yield Spill(index, each.opcode == "STL", "memory", widths[0] if widths else 4)
 
 
 class Sass(msgspec.Struct, frozen=True):

@@ -1,10 +1,18 @@
 """From nvdisasm's text to records, line by line."""
 
 import re
+from functools import lru_cache
 
 from irlens.isa.sass.function import Sass, Section
-from irlens.isa.sass.operands import TARGET, operand, register, split
-from irlens.isa.sass.records import MAX_CHAIN, Guard, Instruction
+from irlens.isa.sass.records import (
+    MAX_CHAIN,
+    Guard,
+    Instruction,
+    Operand,
+    OperandKind,
+    Register,
+    RegisterFile,
+)
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
@@ -26,6 +34,14 @@ _FRAME = re.compile(
 _PTX = ".nv_debug_ptx_txt"
 _SCHEDULE = re.compile(r"\s*+(?P<notes>[&?]\w.*+)$", re.DOTALL)
 _INFERRED = re.compile(r'\(\*"(?P<note>[^"]*+)"\*\)')
+
+#: A label that an instruction names.
+_TARGET = re.compile(r"`\((?P<label>[^)]*+)\)")
+_REGISTER = re.compile(
+    r"\b(?P<file>UR|R|UP|P|B)(?P<index>\d{1,3}+|Z|T)(?P<suffixes>\|?(?:\.\w++)*+)"
+)
+_IMMEDIATE = re.compile(r"[-+]?(?:0x[0-9a-f]++|[\d.]|INF|QNAN|SNAN)", re.IGNORECASE)
+_FILES: dict[str, RegisterFile] = {"R": "R", "UR": "UR", "P": "P", "UP": "UP", "B": "B"}
 
 
 def parse(text: str) -> Sass:
@@ -116,7 +132,7 @@ class _Reader:
 
     def _instruction(self, found: re.Match[str], number: int) -> Instruction:
         rest, schedule = found["rest"], ""
-        targets = TARGET.findall(rest)
+        targets = _TARGET.findall(rest)
         if "(*" in rest:
             for note in _INFERRED.findall(rest):
                 targets += re.findall(r"\.L_x_\d+", note)
@@ -125,16 +141,73 @@ class _Reader:
             rest, schedule = rest[: notes.start()], notes["notes"]
         guard = None
         if found["guard"]:
-            guard = Guard(register(found["guard"]), negated=bool(found["negated"]))
+            guard = Guard(_register(found["guard"]), negated=bool(found["negated"]))
         return Instruction(
             offset=int(found["offset"], 16),
             line=number,
             guard=guard,
             opcode=found["opcode"],
             modifiers=tuple(found["modifiers"].split(".")[1:]),
-            operands=tuple(operand(part) for part in split(rest)),
+            operands=tuple(read_operand(part) for part in _split(rest)),
             targets=tuple(targets),
             schedule=" ".join(schedule.split()),
             locations=self._source,
             ptx_line=self._ptx_line,
         )
+
+
+def _split(text: str) -> list[str]:
+    """Cut at the commas that stand outside of brackets."""
+    text = text.strip()
+    if not text:
+        return []
+    if "{" not in text and "(" not in text:
+        return [part.strip() for part in text.split(",")]
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        if character in "({[":
+            depth += 1
+        elif character in ")}]":
+            depth -= 1
+        elif character == "," and depth <= 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    return [*parts, text[start:].strip()]
+
+
+@lru_cache(maxsize=1 << 14)
+def read_operand(text: str) -> Operand:
+    """Read one operand."""
+    bare = _TARGET.sub("", text).strip()
+    if not bare:
+        return Operand("label", text, ())
+    registers = tuple(_register(found.group()) for found in _REGISTER.finditer(bare))
+    return Operand(_kind(bare.lstrip("-+~!|")), text, registers)
+
+
+def _kind(bare: str) -> OperandKind:
+    before, bracket, _ = bare.partition("[")
+    if bracket:
+        if before in ("", "desc"):
+            return "memory"
+        return "constant" if before in ("c", "cx") else "descriptor"
+    if _REGISTER.fullmatch(bare):
+        return "register"
+    if bare.startswith("SR"):
+        return "special"
+    return "immediate" if _IMMEDIATE.match(bare) else "other"
+
+
+@lru_cache(maxsize=1 << 12)
+def _register(text: str) -> Register:
+    """Read a register.
+
+    Raises:
+        ValueError: It is none.
+    """
+    found = _REGISTER.match(text)
+    if found is None:
+        raise ValueError(f"not a register: {text!r}")
+    index = int(found["index"]) if found["index"].isdecimal() else None
+    suffixes = found["suffixes"].lstrip("|").split(".")[1:]
+    return Register(_FILES[found["file"]], index, tuple(suffixes))

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from irlens.isa.bitsets import RegisterFiles
 from irlens.isa.dialect import Access, RegisterUse
-from irlens.isa.sass import results as sass_results
 from irlens.isa.sass import widths as sass_widths
 from irlens.isa.sass.records import Instruction, Register, SectionBody
 
@@ -78,7 +77,7 @@ def operand_uses(instruction: Instruction) -> list[OperandUse] | None:
         return None
     guard = instruction.guard
     uses = [] if guard is None else [OperandUse(guard.register, 1, writes=False)]
-    written = sass_results.written(instruction)
+    written = sass_widths.written(instruction)
     for position, (operand, width) in enumerate(zip(instruction.operands, widths, strict=True)):
         writes = position in written and operand.kind == "register"
         for register in operand.registers:

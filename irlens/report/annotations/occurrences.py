@@ -191,11 +191,11 @@ class _MachineIndex:
 
 def _sass(text: str) -> _Finder:
     from irlens.isa import sass
-    from irlens.isa.sass.operands import operand
+    from irlens.isa.sass.parser import read_operand
     from irlens.isa.sass.registers import access, bits
 
     def register_set(name: str) -> int:
-        named = operand(name)
+        named = read_operand(name)
         is_register = named.kind == "register" and name[0].isalpha()  # "!P0" is no name
         return bits(named.registers[0]) if is_register else 0
 
@@ -218,7 +218,7 @@ def _sass(text: str) -> _Finder:
 
 def _amdgcn(text: str) -> _Finder:
     from irlens.isa import amdgcn
-    from irlens.isa.amdgcn.operands import register_ranges
+    from irlens.isa.amdgcn.parser import register_ranges
     from irlens.isa.amdgcn.registers import access, bits
 
     def register_set(name: str) -> int:

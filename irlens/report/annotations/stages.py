@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.analyze import cfg, loops, mlir_loops, pressure, sass_cfg, sass_pressure, sass_source
+from irlens.analyze import cfg, loops, mlir_loops, pressure, sass_cfg, sass_origin, sass_pressure
 from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import (
     PtxAnnotations,
@@ -31,7 +31,7 @@ from irlens.analyze.pipelines.annotate import (
     ttgir as annotate_ttgir,
 )
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
-from irlens.analyze.sass_loops import match_loops
+from irlens.analyze.sass_origin import match_loops
 from irlens.isa import amdgcn, mlir, ptx, sass
 from irlens.isa.dialect import Function, Instruction, kernel_named
 from irlens.isa.llir import parser as llir
@@ -183,7 +183,7 @@ def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
     """Read SASS; its source locations come from the PTX, if the capture has it."""
     functions = _ptx_functions(capture)
     known = {each.line: each.locations for one in functions for each in one.instructions}
-    sections = [sass_source.trace(each, known) for each in sass.parse(text).sections]
+    sections = [sass_origin.trace(each, known) for each in sass.parse(text).sections]
     section = kernel_named(sections, report.kernel)
     if section is None:
         return Analysis(chains=_chains(sections), problem=_no_kernel(report))

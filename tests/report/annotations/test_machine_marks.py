@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 import irlens
-from irlens.analyze import sass_source
+from irlens.analyze import sass_origin
 from irlens.artifacts import tools
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture
@@ -78,7 +78,7 @@ def read(capture: Capture, report: Report | None = None) -> Both:
         {
             each.line: each.ptx_line
             for section in sass.parse(found[1].text).sections
-            for each in sass_source.trace(section, chains).instructions
+            for each in sass_origin.trace(section, chains).instructions
         },
         (
             [re.sub(r"^\s*(@!?%\w+ )?", "", line) for line in found[0].lines],

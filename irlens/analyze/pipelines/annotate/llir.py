@@ -19,9 +19,8 @@ from irlens.analyze.pipelines.annotate import (
 )
 from irlens.isa import ptx
 from irlens.isa.events import Event
-from irlens.isa.llir import amdgcn as llir_amdgcn
 from irlens.isa.llir import parser as llir
-from irlens.isa.llir.ptx import Calls
+from irlens.isa.llir.calls import AmdCounter, PtxCalls, amd_event, leaves_lds
 from irlens.isa.ptx.copies import STREAMS, announced_copies, barrier_role, uses_barrier
 from irlens.model.listing import PipelineMark
 from irlens.model.report import Pipeline, PipelineKind
@@ -70,7 +69,7 @@ class _LlirAnnotator(Annotator):
 
     def add_nvidia(self) -> None:
         """Add the calls that stand for PTX."""
-        calls = Calls()
+        calls = PtxCalls()
         blocks = [tuple(self._read(calls, block)) for block in range(len(self._loops.cfg.blocks))]
         for stream in STREAMS:
             events = {n: tuple(stream.events_of(some)) for n, some in enumerate(blocks) if some}
@@ -90,11 +89,11 @@ class _LlirAnnotator(Annotator):
 
     def add_amd(self) -> None:
         """Add the calls of AMD's intrinsics."""
-        counters: dict[llir_amdgcn.Counter, dict[int, list[Event]]] = {}
+        counters: dict[AmdCounter, dict[int, list[Event]]] = {}
         for block in range(len(self._loops.cfg.blocks)):
             for call in self._calls(block):
                 text, at = self._lines[call.line - 1], call.line * _MOST_PER_CALL
-                counted = llir_amdgcn.event(text, call.line, at)
+                counted = amd_event(text, call.line, at)
                 if counted is not None:
                     counter, event = counted
                     counters.setdefault(counter, {}).setdefault(block, []).append(event)
@@ -102,7 +101,7 @@ class _LlirAnnotator(Annotator):
 
         def site_of(event: Event) -> Site:
             # The report describes no pipeline of copies out of LDS.
-            outward = llir_amdgcn.leaves_lds(self._lines[event.line - 1])
+            outward = leaves_lds(self._lines[event.line - 1])
             return self._site(event.line, event.at, None if outward else "direct-to-lds")
 
         for events in counters.values():
@@ -111,7 +110,7 @@ class _LlirAnnotator(Annotator):
     def _calls(self, block: int) -> Iterator[llir.Instruction]:
         return (each for each in self._loops.block(block) if each.opcode == "call")
 
-    def _read(self, calls: Calls, block: int) -> Iterator[ptx.Instruction]:
+    def _read(self, calls: PtxCalls, block: int) -> Iterator[ptx.Instruction]:
         """Yield the instructions of PTX that a block's calls stand for."""
         for call in self._calls(block):
             for number, each in enumerate(calls.read(self._lines[call.line - 1])):

@@ -17,7 +17,7 @@ from irlens.analyze.pipelines.annotate import (
     site_in_loops,
 )
 from irlens.analyze.sass_cfg import SassCfg
-from irlens.analyze.sass_loops import match_loops
+from irlens.analyze.sass_origin import match_loops
 from irlens.isa.events import Event
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.copies import (

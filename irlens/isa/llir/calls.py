@@ -1,13 +1,20 @@
-"""The PTX that calls in LLVM IR stand for: inline assembly, and NVPTX's intrinsics.
+"""Calls in LLVM IR that copy asynchronously or wait for that: inline assembly and intrinsics.
 
-Sources: LLVM Language Reference, "Inline Assembler Expressions"; LLVM, "User Guide for NVPTX
-Back-end", whose intrinsics are named after the instructions.
+NVIDIA's stand for PTX. Sources: LLVM Language Reference, "Inline Assembler Expressions"; LLVM,
+"User Guide for NVPTX Back-end", whose intrinsics are named after the instructions.
+
+AMD's copies to LDS are grouped by ``asyncmark``, or counted one by one by ASYNCcnt and TENSORcnt
+(LLVM, "User Guide for AMDGPU Backend", intrinsics and "Asynchronous Operations"). The number of
+``s.waitcnt`` counts other loads, too, and which of them LLVM makes is not visible here, only in the
+machine code.
 """
 
 import re
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 from irlens.isa import ptx
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.model.errors import ParseError
 
 #: What the calls of interest have in their text.
@@ -55,8 +62,29 @@ _INTRINSICS = (
     ("tcgen05.wait.st", "tcgen05.wait::st"),
 )
 
+#: What is waited for on its own.
+AmdCounter: TypeAlias = Literal["marks", "async", "tensor"]
 
-class Calls:
+_AMD_CALL = re.compile(r"@llvm\.amdgcn\.(?P<name>[\w.]+)\((?:i\d+ (?P<number>\d{1,9}))?")
+_INTO_LDS = re.compile(
+    r"(?:raw|struct)\.(?:ptr\.)?buffer\.load(?:\.async)?\.lds|global\.load(?:\.async)?\.lds"
+    r"|load(?:\.async)?\.to\.lds"
+)
+_COUNTED: dict[str, AmdCounter] = {
+    "global.load.async.to.lds": "async",
+    "cluster.load.async.to.lds": "async",
+    "global.store.async.from.lds": "async",
+    "tensor.load.to.lds": "tensor",
+    "tensor.store.from.lds": "tensor",
+}
+_WAITS: dict[str, AmdCounter] = {
+    "s.wait.asynccnt": "async",
+    "s.wait.tensorcnt": "tensor",
+    "wait.asyncmark": "marks",
+}
+
+
+class PtxCalls:
     """Reads the calls of one function: the same value is the same register in all of them."""
 
     def __init__(self) -> None:
@@ -130,3 +158,32 @@ def _arguments(text: str, start: int) -> Iterator[str]:
             if character == ")":
                 return
             begin = at + 1
+
+
+def amd_event(text: str, line: int, at: int) -> tuple[AmdCounter, Event] | None:
+    """Return what a call does and by what it is counted; ``None`` if nothing of that kind.
+
+    Args:
+        text: The call, as it is written.
+        line: Its line.
+        at: What orders it among others.
+    """
+    found = _AMD_CALL.search(text)
+    if found is None:
+        return None
+    name = found["name"]
+    counter = next((c for begin, c in _COUNTED.items() if name.startswith(begin)), None)
+    if counter is not None:
+        return counter, Commit(line, certain=True, at=at, copies=True)
+    if _INTO_LDS.match(name):
+        return "marks", Copy(line, None, at=at)
+    if name == "asyncmark":
+        return "marks", Commit(line, certain=True, at=at)
+    if name in _WAITS and found["number"] is not None:
+        return _WAITS[name], Wait(line, int(found["number"]), certain=True, at=at)
+    return None
+
+
+def leaves_lds(text: str) -> bool:
+    """Whether a call copies out of LDS."""
+    return ".from.lds" in text

@@ -3,7 +3,7 @@
 import pytest
 
 import irlens
-from irlens.analyze.sass_source import trace
+from irlens.analyze.sass_origin import trace
 from irlens.analyze.source_map import map_stage
 from irlens.isa import sass
 from irlens.model.source import SourceLocation
