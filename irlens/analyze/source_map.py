@@ -1,18 +1,19 @@
-"""Which lines of each stage a line of Python became, and the other way.
+"""The source map: which lines of a stage a line of Python became, and the reverse.
 
 Keys are (file, line): line 57 of Triton's own ``standard.py`` is not line 57 of the kernel. A
-stage's line carries its whole chain of frames, innermost first, so that what ``tl.sum`` was
-inlined from belongs both to ``standard.py`` and to the line of the kernel that calls it.
+stage's line carries its whole chain of frames, innermost first, so that code inlined from
+``tl.sum`` belongs both to ``standard.py`` and to the line of the kernel that calls it.
 """
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeAlias
 
 import msgspec
 
 from irlens.analyze import sass_origin
 from irlens.artifacts import tools
 from irlens.isa import amdgcn, mlir, ptx, sass
+from irlens.isa.dialect import Function, Instruction
 from irlens.isa.llir import parser as llir
 from irlens.model.capture import Capture
 from irlens.model.source import SourceLocation
@@ -26,7 +27,7 @@ class StageMap(msgspec.Struct, frozen=True):
     Attributes:
         stage: Its name.
         text: Its text.
-        chains: By 1-based line; lines that are no instruction are absent, an instruction without
+        chains: By 1-based line. Lines without an instruction are absent; an instruction without
             debug information has an empty chain.
     """
 
@@ -44,7 +45,7 @@ class StageMap(msgspec.Struct, frozen=True):
 
     @property
     def mapped(self) -> float:
-        """Part of the stage's instructions that have a source, 0..1."""
+        """Fraction of the stage's instructions that have a source, 0..1."""
         return sum(map(bool, self.chains.values())) / len(self.chains) if self.chains else 0.0
 
 
@@ -52,73 +53,54 @@ def map_stage(capture: Capture, stage: str) -> StageMap | None:
     """Map one stage of a capture; ``None`` where the capture does not have it.
 
     Args:
-        capture: Where the stage is.
-        stage: "ttir", "ttgir", "llir", "ptx", "amdgcn", or "sass", which is disassembled from
-            the cubin.
+        capture: The capture that holds the stage.
+        stage: One of ``MAPPED``; "sass" is disassembled from the cubin.
 
     Raises:
         ArtifactError: The stage is broken.
         ToolError: The disassembler is missing or failed.
     """
-    if stage == "sass":
-        if "cubin" not in capture.stages:
-            return None
-        text = tools.disassemble(capture.stages["cubin"].read())
-    elif stage in capture.stages:
-        text = capture.stages[stage].text()
-    else:
+    artifact = capture.stages.get("cubin" if stage == "sass" else stage)
+    if artifact is None:
         return None
+    if stage in _MLIR:
+        text = artifact.text()
+        return StageMap(stage, text, dict(_mlir_chains(text, stage)))
+    text = tools.disassemble(artifact.read()) if stage == "sass" else artifact.text()
+    functions: Sequence[Function[Instruction]]
     if stage == "sass":
         ptx_stage = capture.stages.get("ptx")
-        ptx_chains = dict(_ptx(ptx_stage.text())) if ptx_stage is not None else {}
-        return StageMap(stage, text, dict(_sass(text, ptx_chains)))
-    return StageMap(stage, text, dict(_READERS[stage](text)))
+        ptx_functions = ptx.parse(ptx_stage.text()).functions if ptx_stage is not None else ()
+        ptx_chains = dict(_chains(ptx_functions))
+        functions = [sass_origin.trace(each, ptx_chains) for each in sass.parse(text).sections]
+    else:
+        functions = _PARSERS[stage](text).functions
+    return StageMap(stage, text, dict(_chains(functions)))
 
 
-def _mlir(stage: str) -> Callable[[str], Iterator[tuple[int, Chain]]]:
-    def read(text: str) -> Iterator[tuple[int, Chain]]:
-        # An outer operation's lines are given first, and those of the ones inside it replace
-        # them: the closing line of a loop, which carries its location, stays the loop's.
-        for operation in mlir.parse(text, stage=stage).operations:
-            yield operation.span.line, operation.location
-            yield operation.span.end_line, operation.location
-
-    return read
+class _Parsed(Protocol):
+    @property
+    def functions(self) -> Sequence[Function[Instruction]]: ...
 
 
-def _llir(text: str) -> Iterator[tuple[int, Chain]]:
-    for function in llir.parse(text).functions:
-        for instruction in function.instructions:
-            yield instruction.line, instruction.locations
+def _chains(functions: Sequence[Function[Instruction]]) -> Iterator[tuple[int, Chain]]:
+    return ((each.line, each.locations) for one in functions for each in one.instructions)
 
 
-def _ptx(text: str) -> Iterator[tuple[int, Chain]]:
-    for function in ptx.parse(text).functions:
-        for instruction in function.instructions:
-            yield instruction.line, instruction.locations
+def _mlir_chains(text: str, stage: str) -> Iterator[tuple[int, Chain]]:
+    # The lines of an outer operation come first, and those of the ones inside it replace them:
+    # the closing line of a loop, which carries its location, stays the loop's.
+    for operation in mlir.parse(text, stage=stage).operations:
+        yield operation.span.line, operation.location
+        yield operation.span.end_line, operation.location
 
 
-def _amdgcn(text: str) -> Iterator[tuple[int, Chain]]:
-    for function in amdgcn.parse(text).functions:
-        for statement in function.statements:
-            if isinstance(statement, amdgcn.Instruction):
-                yield statement.line, statement.locations
-
-
-def _sass(text: str, ptx_chains: dict[int, Chain]) -> Iterator[tuple[int, Chain]]:
-    for section in sass.parse(text).sections:
-        for instruction in sass_origin.trace(section, ptx_chains).instructions:
-            yield instruction.line, instruction.locations
-
-
-_READERS: dict[str, Callable[[str], Iterator[tuple[int, Chain]]]] = {
-    "source": _mlir("source"),
-    "ttir": _mlir("ttir"),
-    "ttgir": _mlir("ttgir"),
-    "llir": _llir,
-    "ptx": _ptx,
-    "amdgcn": _amdgcn,
+_MLIR = ("source", "ttir", "ttgir")
+_PARSERS: dict[str, Callable[[str], _Parsed]] = {
+    "llir": llir.parse,
+    "ptx": ptx.parse,
+    "amdgcn": amdgcn.parse,
 }
 
 #: The stages that can be mapped, in the compiler's order.
-MAPPED = (*_READERS, "sass")
+MAPPED = (*_MLIR, *_PARSERS, "sass")
