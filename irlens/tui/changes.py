@@ -5,18 +5,17 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from irlens.model.comparison import Comparison, FindingDelta
-from irlens.model.moved import (
-    UNCHANGED,
-    Row,
+from irlens.model.text import plural, printable_line
+from irlens.render.view.changes import (
+    Change,
     about_registers,
     finding_state,
-    load_rows,
-    main_rows,
-    minor_rows,
+    load_changes,
+    main_changes,
+    minor_changes,
     one_sided,
     verdict,
 )
-from irlens.model.text import plural, printable_line
 from irlens.tui.drawing import (
     BOLD,
     DIM,
@@ -24,6 +23,7 @@ from irlens.tui.drawing import (
     MAIN,
     SEVERITY_SIGN,
     SEVERITY_STYLE,
+    STYLES,
     WARN,
     hanging,
     lines,
@@ -33,6 +33,8 @@ from irlens.tui.drawing import (
 _GAP = 4
 _LABEL = 12
 _STYLE_OF_STATE = {"new": WARN, "gone": GOOD, "changed": MAIN}
+#: As elsewhere, but a change that is neither better nor worse stands out as well.
+_TONE_STYLE = STYLES | {"neutral": MAIN}
 _WEIGHT_STYLE = {"much": BOLD, "some": "", "little": DIM}
 
 
@@ -58,9 +60,9 @@ def sides(comparison: Comparison) -> Content:
 
 
 def _details(comparison: Comparison, width: int) -> Iterator[Content]:
-    yield from _table([row for row in main_rows(comparison) if row.moved], width)
-    for place, rows in load_rows(comparison):
-        arrows = " · ".join(row.arrow for row in rows if row.moved)
+    yield from _table([row for row in main_changes(comparison) if row.changed], width)
+    for place, rows in load_changes(comparison):
+        arrows = " · ".join(row.arrow for row in rows if row.changed)
         if arrows:
             yield hanging(_label("load"), printable_line(f"{place}  {arrows}"), "", width)
     for pipeline in one_sided(comparison):
@@ -71,8 +73,8 @@ def _details(comparison: Comparison, width: int) -> Iterator[Content]:
         yield hanging(_label("to regain"), printable_line(step), "", width)
     for finding in comparison.findings:
         yield _finding(finding, width)
-    unchanged = [f"{row.name} {row.after}" for row in main_rows(comparison) if not row.moved]
-    minor = [row.arrow for row in minor_rows(comparison)]
+    unchanged = [f"{row.name} {row.after}" for row in main_changes(comparison) if not row.changed]
+    minor = [row.arrow for row in minor_changes(comparison)]
     if comparison.lines:
         minor.append(f"{plural(len(comparison.lines), 'line')} of Python with other instructions")
     for label, phrases in (("unchanged", unchanged), ("also changed", minor)):
@@ -95,7 +97,7 @@ def _finding(delta: FindingDelta, width: int) -> Content:
     return hanging(first, printable_line(finding.message), "", width)
 
 
-def _table(rows: Sequence[Row], width: int) -> Iterator[Content]:
+def _table(rows: Sequence[Change], width: int) -> Iterator[Content]:
     """Yield rows in as many columns as fit, filled column by column."""
     if not rows:
         return
@@ -112,13 +114,13 @@ def _table(rows: Sequence[Row], width: int) -> Iterator[Content]:
         yield Content(" " * _GAP).join(cells[top::height])
 
 
-def _cells(row: Row, sizes: Sequence[int]) -> Content:
+def _cells(row: Change, sizes: Sequence[int]) -> Content:
     name, before, after, change = sizes
-    shown = "" if row.change == UNCHANGED else row.change
+    shown = row.change if row.changed else ""
     return Content.assemble(
         (f"{printable_line(row.name):<{name}}  ", _WEIGHT_STYLE[row.weight]),
         (f"{printable_line(row.before):>{before}}", DIM),
         (" → ", DIM),
         (f"{printable_line(row.after):<{after}}", _WEIGHT_STYLE[row.weight]),
-        (f"  {shown:<{change}}", MAIN),
+        (f"  {shown:<{change}}", _TONE_STYLE[row.tone]),
     )

@@ -26,7 +26,7 @@ SEVERITY_SIGN: dict[Severity, str] = {"error": "✗", "warning": "▲", "note": 
 SEVERITY_STYLE: dict[Severity, str] = {"error": BAD, "warning": WARN, "note": DIM}
 
 #: The style of each tone of a node.
-_STYLES: dict[Tone, str] = {
+STYLES: dict[Tone, str] = {
     "neutral": "",
     "strong": "bold",
     "dim": DIM,
@@ -46,7 +46,7 @@ _MIN_WIDTH = 8
 
 def content_of(text: Text) -> Content:
     """Return a text in the styles of its tones."""
-    return Content.assemble(*((printable_line(run.text), _STYLES[run.tone]) for run in text))
+    return Content.assemble(*((printable_line(run.text), STYLES[run.tone]) for run in text))
 
 
 def contents_of(rows: Iterable[Text]) -> list[Content]:
