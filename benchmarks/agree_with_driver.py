@@ -1,10 +1,10 @@
-"""Launch the samples on the GPU that is present, and hold the reports against its driver.
+"""Launch the samples on the local GPU and compare the reports with its driver.
 
     python benchmarks/agree_with_driver.py [--json FILE]
 
-For each configuration: whether the outputs equal the PyTorch reference, and the registers, local
-bytes and blocks per SM that the driver states beside those of the report. Exits 1 on any
-disagreement. Needs a GPU and PyTorch.
+For each configuration, prints whether the outputs match the PyTorch reference, and the driver's and
+the report's registers, local bytes and blocks per SM. Exits with 1 on any disagreement. Needs a GPU
+and PyTorch.
 """
 
 import sys
@@ -36,11 +36,11 @@ def main() -> int:
     """Print the table and return the exit code."""
     device = find_device()
     if device is None:
-        print("no GPU here", file=sys.stderr)
+        print("no GPU in this machine", file=sys.stderr)
         return 2
     gpu = arch.find(device.name or device.target.arch)
     print(f"{device.name}: {gpu.name}, {gpu.sm_count} SMs")
-    rows, wrong = [], 0
+    reports, disagreements = [], 0
     for kernel, settings in SWEEP.items():
         for chosen in settings:
             request = Request(
@@ -54,22 +54,23 @@ def main() -> int:
                 captures = capture(request)
             except IrlensError as error:
                 print(f"{kernel} {chosen}: {error.message} {error.hint or ''}")
-                wrong += 1
+                disagreements += 1
                 continue
-            for made in captures:
-                report = inspect(made)
-                rows.append(report)
-                wrong += not _agrees(report)
+            for captured in captures:
+                report = inspect(captured)
+                reports.append(report)
+                disagreements += not _agrees(report)
                 _show(report)
     if "--json" in sys.argv:
-        Path(sys.argv[sys.argv.index("--json") + 1]).write_bytes(msgspec.json.encode(rows))
-    print(f"{len(rows)} launches, {wrong} disagreements")
-    return 1 if wrong else 0
+        Path(sys.argv[sys.argv.index("--json") + 1]).write_bytes(msgspec.json.encode(reports))
+    print(f"{len(reports)} launches, {disagreements} disagreements")
+    return 1 if disagreements else 0
 
 
 def _agrees(report: Report) -> bool:
+    """Whether the report matches the driver and the outputs match the reference."""
     run = report.run
-    if run is None:  # the driver refuses to launch it, and so must the report
+    if run is None:  # the driver cannot launch it: the report must say so too
         return report.occupancy is not None and not report.occupancy.launchable
     return (
         run.matches_reference is not False
@@ -81,18 +82,18 @@ def _agrees(report: Report) -> bool:
 
 
 def _show(report: Report) -> None:
-    config, run, found = report.config, report.run, report.resources
+    config, run, resources = report.config, report.run, report.resources
     chosen = {"num_warps": config.num_warps, "num_stages": config.num_stages}
     label = " ".join(f"{name}={value}" for name, value in (chosen | config.constexprs).items())
     blocks = report.occupancy.blocks_per_sm if report.occupancy else None
-    ours = f"{found.registers} registers, {found.local_bytes} B local, {blocks} blocks/SM"
+    ours = f"{resources.registers} registers, {resources.local_bytes} B local, {blocks} blocks/SM"
     if run is None:
-        print(f"{report.kernel} {label}: {ours}; the driver does not launch it")
+        print(f"{report.kernel} {label}: {ours}; the driver cannot launch it")
         return
     theirs = f"{run.registers}, {run.local_bytes}, {run.blocks_per_sm}"
     print(
         f"{report.kernel} {label}: {ours}; driver {theirs}; "
-        f"equals PyTorch: {run.matches_reference} (largest difference {run.max_abs_error})"
+        f"matches PyTorch: {run.matches_reference} (largest difference {run.max_abs_error})"
         f"{'' if _agrees(report) else '   <-- DISAGREES'}"
     )
 

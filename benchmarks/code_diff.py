@@ -1,9 +1,9 @@
-"""How long comparing the code of two large stages takes, and where the time goes.
+"""Time the comparison of two large stages, in total and by step.
 
     python benchmarks/code_diff.py
 
-Each side is 2.7 MB of LLVM IR, the largest seen in practice: a sample's function, many times.
-Seconds are of the processor, so that what else runs on the machine counts for little.
+Each side is 2.7 MB of LLVM IR, the largest stage seen in practice: a sample's function, repeated.
+Times are CPU time, so that other processes have little influence.
 """
 
 import re
@@ -26,7 +26,7 @@ _CONFIG = Config(num_warps=4, num_stages=1, num_ctas=1, maxnreg=None, constexprs
 
 
 def grown(sample: str) -> str:
-    """Return a sample's LLVM IR with its kernel so many times that it is large."""
+    """Return a sample's LLVM IR with its kernel repeated up to ``BYTES``."""
     (path,) = (CAPTURES / sample).glob("*.llir")
     text = path.read_text()
     start = text.index("define ")
@@ -40,26 +40,26 @@ def grown(sample: str) -> str:
 
 
 def renumbered(text: str) -> str:
-    """Return the same code under other names."""
+    """Return the same code with other value numbers."""
     text = re.sub(r"%(\d+)\b", lambda m: f"%{int(m[1]) + 7}", text)
     return re.sub(r"^(\d+):", lambda m: f"{int(m[1]) + 7}:", text, flags=re.MULTILINE)
 
 
 def capture(text: str) -> Capture:
-    """Return a capture that holds just that."""
+    """Return a capture with this LLVM IR as its only stage."""
     stages = {"llir": Stage("llir", content=text.encode())}
     return Capture(kernel="kernel", target=None, config=_CONFIG, stages=stages)
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return how long it takes the processor."""
+    """Return the CPU time of a call in seconds."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def split(before: Capture, after: Capture) -> str:
-    """Return how the time splits, in the order of the work."""
+    """Return the time of each step, in order."""
     ours, theirs = read_stage(before, "llir"), read_stage(after, "llir")
     sides = [side(each.code, each) for each in (ours, theirs)]
     one, two = ours.code.statements, theirs.code.statements

@@ -1,9 +1,9 @@
-"""What a very large kernel costs: seconds and memory of `irlens inspect` on it.
+"""Measure time and memory of `irlens inspect` on a very large kernel.
 
     python benchmarks/large_input.py [--sass]
 
 Compiles a sort and a cumulative sum over 128 x 128 in one warp for sm_90 (megabytes of PTX, LLVM IR
-and machine code), then runs `irlens inspect` on the capture in a process of its own.
+and machine code), then runs `irlens inspect` on the capture in a separate process.
 """
 
 import os
@@ -27,7 +27,7 @@ def large(x_ptr, out_ptr, N: tl.constexpr):
 
 
 def main() -> None:
-    """Print the sizes, the seconds and the memory."""
+    """Print the sizes of the stages, the time and the peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "large.py")
         path.write_text(KERNEL)

@@ -1,9 +1,9 @@
-"""How far the peak of live registers in PTX tells the registers of the machine code.
+"""Correlate the peak of live registers in PTX with the registers of the machine code.
 
     python benchmarks/pressure_and_registers.py CACHE [CACHE ...]
 
-Prints a row per kernel and Spearman's rank correlation and Pearson's correlation over all, so that
-nobody takes the one for the other. Any Triton cache will do; tests/data/h200 holds one.
+Prints a row per kernel, then Spearman's rank correlation and Pearson's correlation over all of them.
+Takes any Triton cache; tests/data/h200 holds one.
 """
 
 import sys
@@ -28,11 +28,11 @@ def main() -> None:
             except ArtifactError as error:
                 print(f"skipped: {error}", file=sys.stderr)
                 continue
-            found = report.pressure.ptx
-            if found is None or found.peak is None or report.resources.registers is None:
+            pressure = report.pressure.ptx
+            if pressure is None or pressure.peak is None or report.resources.registers is None:
                 continue
             arch = report.target.arch if report.target else "?"
-            rows.append((found.peak, report.resources.registers, f"{report.kernel} {arch}"))
+            rows.append((pressure.peak, report.resources.registers, f"{report.kernel} {arch}"))
     for peak, registers, label in sorted(rows):
         print(f"{peak:>6} live in PTX  {registers:>4} registers  {label}")
     peaks, registers_of = [row[0] for row in rows], [row[1] for row in rows]
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _ranks(values: list[int]) -> list[float]:
-    """Return each value's rank; equal values share the mean of theirs."""
+    """Return the rank of each value; equal values have the mean of their ranks."""
     ordered = sorted(values)
     return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]
 

@@ -1,11 +1,11 @@
-"""Whether a program compiles the same kernels without the GPU as on it.
+"""Compare the kernels that a program compiles on the GPU and on the fake device.
 
     python benchmarks/record_both_ways.py PROGRAM...
 
-Each program runs twice under ``irlens record``: on this machine's GPU, and with that GPU pretended.
-Prints for each kernel whether every stage, byte by byte, and the manifest are the same, but for the
-name of the directory in which TorchInductor wrote it. What a program compiles after it has asked
-for a value is there once only, and so is what a program chooses by its time.
+Runs each program twice under ``irlens record``: on this machine's GPU, and on a fake device of the
+same kind. Prints for each kernel whether every stage and the manifest are identical, except for the
+name of the directory in which TorchInductor wrote it. Kernels that a program compiles after reading
+a value, or that it chooses by their time, exist only on the GPU.
 """
 
 import re
@@ -26,75 +26,75 @@ _WORKSPACE = re.compile(rb"\.irlens-tmp-[0-9a-f]+-[0-9a-f]+")
 _NUMBERS = re.compile(rb"^(\.b8 \d+|\.global .* assertFile_).*\n", re.MULTILINE)
 
 
-def record(program: str, place: Path, *options: str) -> list[Path]:
+def record(program: str, folder: Path, *options: str) -> list[Path]:
     """Return the captures of a program, in the order of its launches."""
-    command = [sys.executable, "-m", "irlens", "record", "-o", str(place), *options, program]
+    command = [sys.executable, "-m", "irlens", "record", "-o", str(folder), *options, program]
     subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-    return sorted(place.iterdir())
+    return sorted(folder.iterdir())
 
 
 def differing(one: Path, other: Path) -> list[str]:
-    """Return the names of the files that are not the same in two captures."""
+    """Return the names of the files that differ between two captures."""
     names = {path.name for path in (*one.iterdir(), *other.iterdir()) if path.suffix in _COMPARED}
     files = [(one / name, other / name) for name in sorted(names)]
     return [a.name for a, b in files if not b.exists() or content(a) != content(b)]
 
 
 def content(path: Path) -> bytes:
-    """Return what a file holds, whichever directory a run was given to work in.
+    """Return the content of a file without the names of a run's temporary directories.
 
-    In PTX the strings of debug information, and of where an assertion stands, are written out in
-    numbers, and a cubin's debug information is packed: these are left out.
+    PTX encodes the strings of debug information and assertions as numbers, and a cubin's debug
+    information is compressed: both are removed.
     """
-    read = path.read_bytes()
+    data = path.read_bytes()
     if path.suffix == ".ptx":
-        read = _NUMBERS.sub(b"", read)
+        data = _NUMBERS.sub(b"", data)
     if path.suffix == ".cubin":
-        file = elf.read(read)
+        file = elf.read(data)
         kept = (section for section in file.sections if "debug" not in section.name)
-        read = b"".join(section.name.encode() + file.content(section) for section in kept)
-    return _WORKSPACE.sub(b"", read)
+        data = b"".join(section.name.encode() + file.content(section) for section in kept)
+    return _WORKSPACE.sub(b"", data)
 
 
 def variant(entry: Path) -> tuple[object, ...]:
-    """Return what tells a capture from the others of its program."""
+    """Return the identity of a capture among those of its program."""
     (capture,) = load(entry)
     assert isinstance(capture, Capture)
     return capture.kernel, capture.config, content(entry / MANIFEST_NAME)
 
 
-def paired(real: list[Path], pretended: list[Path]) -> Iterator[tuple[Path, Path | None]]:
-    """Yield each capture of the GPU's with its counterpart."""
-    left = [(variant(entry), entry) for entry in pretended]
+def paired(real: list[Path], fake: list[Path]) -> Iterator[tuple[Path, Path | None]]:
+    """Yield each capture from the GPU with its counterpart, if there is one."""
+    left = [(variant(entry), entry) for entry in fake]
     for one in real:
-        known = variant(one)
-        other = next((pair for pair in left if pair[0] == known), None)
+        identity = variant(one)
+        other = next((pair for pair in left if pair[0] == identity), None)
         if other is not None:
             left.remove(other)
         yield one, None if other is None else other[1]
 
 
 def main() -> None:
-    """Compare every program that is named."""
+    """Compare the programs of the command line."""
     device = find_device()
     if device is None:
-        sys.exit("there is no GPU here")
+        sys.exit("no GPU in this machine")
     target = known_gpu(device).name
     compared = same = 0
     for program in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
             real = record(program, Path(folder, "real"))
-            pretended = record(program, Path(folder, "pretended"), "--target", target)
-            for one, other in paired(real, pretended):
+            fake = record(program, Path(folder, "fake"), "--target", target)
+            for one, other in paired(real, fake):
                 if other is None:
-                    print(program, one.name, "was compiled so on the GPU only")
+                    print(program, one.name, "is only compiled on the GPU")
                     continue
                 different = differing(one, other)
                 compared, same = compared + 1, same + (not different)
-                how = "differs in " + ", ".join(different) if different else "same"
-                print(program, one.name, how)
-            print(program, f"compiled {len(real)} kernels on the GPU, {len(pretended)} without it")
-    print(f"{same} of {compared} kernels are the same, {MANIFEST_NAME} included")
+                verdict = "differs in " + ", ".join(different) if different else "same"
+                print(program, one.name, verdict)
+            print(program, f"compiled {len(real)} kernels on the GPU, {len(fake)} without it")
+    print(f"{same} of {compared} kernels are identical, {MANIFEST_NAME} included")
 
 
 if __name__ == "__main__":

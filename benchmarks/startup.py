@@ -1,10 +1,10 @@
-"""How quick the command is, as a multiple of starting Python at all.
+"""Measure the startup time of the command, relative to starting Python.
 
     python benchmarks/startup.py [RUNS]
 
-Runs `python -c pass`, `irlens --help` and `irlens inspect` of a capture from samples/ in turn, and
-prints the median of each and of the ratios run by run: absolute times mean little on a busy
-machine.
+Runs `python -c pass`, `irlens --help` and `irlens inspect` of a capture from samples/ in turn.
+Prints the median of each, and of its ratio to Python in the same round: absolute times mean little
+on a busy machine.
 """
 
 import subprocess

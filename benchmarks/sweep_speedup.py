@@ -1,10 +1,10 @@
-"""How much faster a sweep over 200 configurations is in two processes than in one.
+"""Measure the speedup of a sweep over 200 configurations with two processes instead of one.
 
     python benchmarks/sweep_speedup.py [JOBS ...]
 
-Each sweep compiles into a store of its own. Two worker processes on two cores should be at least
-1.7 times as fast as one. Where others use the machine, too, wall-clock times say little: then
-compare the processor time, which both should need about the same of.
+Each sweep compiles into its own store. Two worker processes on two cores should be at least 1.7
+times as fast as one. On a busy machine wall-clock times say little: compare the CPU times, which
+should be about equal.
 """
 
 import os
@@ -26,7 +26,7 @@ CONFIGURATIONS = 200
 
 
 def measure(jobs: int) -> tuple[float, float]:
-    """Return the seconds that a sweep takes, and those of processor time."""
+    """Return the wall-clock and the CPU time of a sweep in seconds."""
     command = [sys.executable, "-m", "irlens", "sweep", *GRID, "--format", "json"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as store:
@@ -50,7 +50,7 @@ def main() -> None:
     for jobs in [int(given) for given in sys.argv[1:]] or [1, 2]:
         taken, used = measure(jobs)
         alone = alone or taken
-        print(f"{jobs:3} processes: {taken:6.1f} s, {used:6.1f} s of processor time, ", end="")
+        print(f"{jobs:3} processes: {taken:6.1f} s, {used:6.1f} s of CPU time, ", end="")
         print(f"{alone / taken:.2f} times as fast as the first", flush=True)
 
 

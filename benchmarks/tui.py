@@ -1,12 +1,12 @@
-"""How quick the TUI is, and how much memory it takes.
+"""Measure the TUI's startup time, loading time and memory.
 
     python benchmarks/tui.py [CACHE]
 
-Prints the seconds from the start of ``irlens tui`` in a terminal to the frame of a capture's
-overview, and to its figures; from opening a cache of 1,000 entries (or CACHE) to the list of its
-names, to registers and occupancy, and to everything; and the most memory that this took, with the
-processes that read. Beside them stands what a Textual app of one word needs until that is seen.
-`benchmarks/tui_code_pane.py` measures the text of large stages.
+Prints the time from the start of ``irlens tui`` in a terminal to the frame of a capture's overview,
+and to its figures, next to the startup time of a minimal Textual app; the time from opening a cache
+of 1,000 entries (or CACHE) to the list of its names, to registers and occupancy, and to everything;
+and the peak memory, reader processes included. `benchmarks/tui_code_pane.py` measures the text of
+large stages.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ ENTRIES = 1000
 SIZE = (120, 40)
 RUNS = 5
 
-#: The least that Textual does.
+#: The smallest Textual app.
 ONE_WORD = """
 from textual.app import App
 from textual.widgets import Static
@@ -49,23 +49,23 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 def _never(name: str) -> Request:
-    raise AssertionError(f"{name} is not to be compiled")
+    raise AssertionError(f"{name} must not be compiled")
 
 
-def bench_of(path: Path) -> InteractiveSession:
-    """Return a workbench of everything below a path."""
+def session_of(path: Path) -> InteractiveSession:
+    """Return a session with all captures below a path."""
     return InteractiveSession(path.name, lambda: load(path), request_for=_never, root=path)
 
 
 async def until(holds: Callable[[], bool]) -> float:
-    """Wait for something, and return when it came to be."""
+    """Wait until a condition holds; return the time."""
     while not holds():
         await asyncio.sleep(0.005)
     return time.perf_counter()
 
 
 def seen_after(command: list[str], words: Sequence[str]) -> list[float]:
-    """Start a command in a terminal, and return the seconds until each of some words is seen."""
+    """Start a command in a terminal; return the seconds until each word appears."""
     begun = time.perf_counter()
     child, terminal = pty.fork()
     if child == 0:
@@ -87,7 +87,7 @@ def seen_after(command: list[str], words: Sequence[str]) -> list[float]:
 
 
 def open_capture() -> None:
-    """Print how long it takes until a capture's frame and its figures are seen: the best times."""
+    """Print the shortest time until a capture's frame and its figures appear."""
     capture = str(CAPTURES / "softmax-h100")
     opened = [sys.executable, "-m", "irlens", "tui", capture]
     runs = [seen_after(opened, ["Live registers", "live in"]) for _ in range(RUNS)]
@@ -98,9 +98,9 @@ def open_capture() -> None:
 
 
 async def list_cache(path: Path) -> None:
-    """Print how long a list takes."""
+    """Print the time to load a list of entries."""
     total = sum(1 for _ in load(path))
-    app = IrlensApp(bench_of(path))
+    app = IrlensApp(session_of(path))
     begun = time.perf_counter()
     async with app.run_test(size=SIZE):
         entries = app.screen.query_one(EntryTable).rows.entries
@@ -116,17 +116,17 @@ async def list_cache(path: Path) -> None:
         print(f"{whole - begun:6.2f} s  with stages and findings")
         workers = [worker.pid for worker in multiprocessing.active_children() if worker.pid]
         most = sum(map(_most_memory, [os.getpid(), *workers]))
-    print(f"{most:6.0f} MiB  at most, in this process and {len(workers)} that read")
+    print(f"{most:6.0f} MiB  peak, in this process and {len(workers)} readers")
 
 
 def _most_memory(process: int) -> float:
-    """Return the most memory a process has held, in MiB."""
+    """Return the peak memory of a process in MiB."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
 
 
 def main() -> None:
-    """Print all of it."""
+    """Run all measurements."""
     open_capture()
     if len(sys.argv) > 1:
         asyncio.run(list_cache(Path(sys.argv[1])))

@@ -1,8 +1,8 @@
-"""What a code pane costs: seconds to open a large stage, milliseconds for a frame of scrolling.
+"""Measure the code pane: time to open a large stage, per frame of scrolling, and to search.
 
     python benchmarks/tui_code_pane.py [CAPTURE]
 
-Without a capture it repeats a sample's text until it is as large as PyTorch's largest kernels.
+Without a capture it repeats a sample's text up to the size of PyTorch's largest kernels.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""What the static verdicts say of configurations, beside the time each takes on the GPU here.
+"""Compare the static figures of configurations with their times on the local GPU.
 
     python benchmarks/verdicts_and_time.py [--json FILE]
 
-For softmax and matmul it prints, per configuration, the median time, the stages achieved, what is
-in flight during the compute and the occupancy, then Spearman's rank correlation of each figure
-with the speed. Needs an NVIDIA GPU and PyTorch.
+Prints for each configuration of softmax and matmul the median time, the stages achieved, the bytes
+in flight during the compute and the occupancy, then Spearman's rank correlation of each figure with
+the speed. Needs an NVIDIA GPU and PyTorch.
 """
 
 import importlib.util
@@ -40,7 +40,7 @@ def main() -> int:
 
     device = find_device()
     if device is None or not torch.cuda.is_available():
-        print("no GPU here", file=sys.stderr)
+        print("no GPU in this machine", file=sys.stderr)
         return 2
     gpu = arch.find(device.name or device.target.arch)
     print(f"{device.name}, Triton {importlib.import_module('triton').__version__}")
