@@ -2,7 +2,7 @@
 
     python benchmarks/pressure_and_registers.py CACHE [CACHE ...]
 
-Prints a row per kernel, then Spearman's rank correlation and Pearson's correlation over all of them.
+Prints a row per kernel, then Spearman's rank correlation and Pearson's correlation over all rows.
 Takes any Triton cache; tests/data/h200 holds one.
 """
 
