@@ -77,10 +77,6 @@ def capture_entries(request: Request) -> list[Path]:
 def compile_here(request: Request, triton: str) -> Path:
     """Compile a kernel with this process's Triton even if the store has the captures.
 
-    Args:
-        request: The request.
-        triton: Identity of this Triton.
-
     Returns:
         The store's directory of the captures.
     """
@@ -113,11 +109,12 @@ def measure(request: Request) -> Timing:
         TemporaryDirectory(prefix="irlens-") as workspace,
         open_kernel(source, Path(workspace)) as session,
     ):
-        from irlens.compiler import launching, triton_compat
+        from irlens.compiler import launching
+        from irlens.compiler.triton_compat import jit
 
         launcher = launching.GpuLauncher(request.target, source.description, session.module)
         call, (settings, *more) = session.expand(request, launcher.tensors)
-        values = triton_compat.manifest_values(settings)
+        values = jit.manifest_values(settings)
         grid = evaluate_grid(call, values)
         if more or grid is None:
             raise CaptureError(f"{source.function}: the request fixes no single configuration")
@@ -185,11 +182,7 @@ class _Variant(msgspec.Struct, frozen=True):
 
 
 def _compile_into(request: Request, source: KernelSource, destination: Path) -> bool:
-    """Compile every variant in a workspace and publish them together.
-
-    Returns:
-        Whether the directory now holds them.
-    """
+    """Compile every variant, and publish them together; return whether this process was first."""
     store.clean(destination.parent)
     with store.workspace(destination) as workspace:
         with open_kernel(source, workspace) as session:
@@ -211,23 +204,24 @@ def _compile_variants(request: Request, session: KernelSession) -> list[_Variant
         CaptureError: A value is missing or invalid, or the kernel cannot be launched.
         UnknownNameError: An override names no parameter or option of the kernel.
     """
-    from irlens.compiler import launching, triton_compat
+    from irlens.compiler import launching
+    from irlens.compiler.triton_compat import drivers, execution, jit, tensors
 
-    kernel, launcher, values = session.kernel, None, triton_compat.placeholders
+    kernel, launcher, values = session.kernel, None, tensors.placeholders
     if request.run:
         launcher = launching.GpuLauncher(request.target, session.source.description, session.module)
         request = msgspec.structs.replace(request, sm_count=launcher.sm_count)
         values = launcher.tensors
     variants: list[_Variant] = []
-    with nullcontext() if launcher else triton_compat.compile_only(request.target):
+    with nullcontext() if launcher else drivers.compile_only(request.target):
         call, expanded = session.expand(request, values)
         for settings in expanded:
-            chosen = triton_compat.manifest_values(settings)
+            chosen = jit.manifest_values(settings)
             grid, args = evaluate_grid(call, chosen), bind(call, chosen)
             result = None
             if launcher is None:
-                described = triton_compat.with_descriptors(kernel, values(args), args)
-                compiled = triton_compat.compile_variant(
+                described = tensors.with_descriptors(kernel, values(args), args)
+                compiled = execution.compile_variant(
                     kernel, described, settings, grid or (1, 1, 1), launch=False
                 )
             elif grid is None:

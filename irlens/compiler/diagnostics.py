@@ -64,12 +64,7 @@ def explain(
 
 
 def omitted_assembly(kernel: str, printed: str) -> CaptureError | None:
-    """Return the error if compilation succeeded, but omitted the kernel's inline assembly.
-
-    Args:
-        kernel: The kernel's name.
-        printed: Output of the compiler.
-    """
+    """Return the error if compilation succeeded, but omitted the kernel's inline assembly."""
     match = _OMITTED.search(printed)
     if match is None:
         return None

@@ -12,12 +12,7 @@ Hook = Callable[[ModuleType], None]
 
 
 def after_import(name: str, hook: Hook) -> None:
-    """Call a hook once: after the module is imported, or now if it already is.
-
-    Args:
-        name: The module's full name.
-        hook: Receives the module.
-    """
+    """Call a hook once: after the module is imported, or now if it already is."""
     if name in sys.modules:
         hook(sys.modules[name])
         return

@@ -18,7 +18,7 @@ from irlens.compiler.sources.description import KernelSource
 from irlens.compiler.sources.loading import loaded
 
 if TYPE_CHECKING:  # importing it imports Triton
-    from irlens.compiler.triton_compat import Kernel, Values
+    from irlens.compiler.triton_compat.jit import Kernel, Values
 
 #: Triton's active driver, its environment and file descriptor 2 belong to the whole process.
 _LOCK = threading.Lock()
@@ -54,13 +54,13 @@ class KernelSession(msgspec.Struct, frozen=True):
             UnknownNameError: An override names no parameter or option of the kernel.
             CaptureError: A value is missing or invalid.
         """
-        from irlens.compiler import triton_compat
+        from irlens.compiler.triton_compat import drivers, jit, tensors
 
         kernel, parameters = self.kernel, self.kernel.parameters()
-        options = triton_compat.option_defaults(request.target)
+        options = drivers.option_defaults(request.target)
         call = resolve(request, self.source.description, parameters, options)
-        args = triton_compat.with_descriptors(kernel, values(call.args), call.args)
-        variants = triton_compat.variants(kernel, args, call.defaults, call.overrides)
+        args = tensors.with_descriptors(kernel, values(call.args), call.args)
+        variants = jit.variants(kernel, args, call.defaults, call.overrides)
         for settings in variants:
             require_values(kernel.name, parameters, call, settings)
         return call, variants
@@ -83,15 +83,16 @@ def open_kernel(
     """
     with _without_interpreter():
         # These import Triton, which takes a third of a second and is not on every machine.
-        from irlens.compiler import diagnostics, triton_compat
+        from irlens.compiler import diagnostics
+        from irlens.compiler.triton_compat import execution, jit
 
     with ExitStack() as stack:
         stack.enter_context(_LOCK)
         # Twice: the file may compile while it is loaded, and it may set knobs.
-        stack.enter_context(triton_compat.private_cache(workspace / "cache"))
+        stack.enter_context(execution.private_cache(workspace / "cache"))
         module, sources = stack.enter_context(loaded(source))
-        stack.enter_context(triton_compat.private_cache(workspace / "cache"))
-        kernel = triton_compat.find_kernel(vars(module), source.function)
+        stack.enter_context(execution.private_cache(workspace / "cache"))
+        kernel = jit.find_kernel(vars(module), source.function)
         printed: Callable[[], str] = str
         if hold_output:
             printed = stack.enter_context(redirect_output(workspace / "output.txt"))

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from irlens.compiler import triton_compat
 from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.local_gpu import FunctionFacts, nvidia_function
 from irlens.compiler.reference import Reference
 from irlens.compiler.sources.description import Description
-from irlens.compiler.triton_compat import Compiled, Kernel, Values
+from irlens.compiler.triton_compat import execution, tensors
+from irlens.compiler.triton_compat.execution import Compiled
+from irlens.compiler.triton_compat.jit import Kernel, Values
 from irlens.model.capture import RunResult
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
@@ -63,10 +64,10 @@ class GpuLauncher:
             CaptureError: The reference does not match the description.
         """
         values = self.tensors(args)
-        with triton_compat.scratch_from(self._scratch):
-            compiled = triton_compat.compile_variant(
+        with execution.scratch_from(self._scratch):
+            compiled = execution.compile_variant(
                 kernel,
-                triton_compat.with_descriptors(kernel, values, args),
+                tensors.with_descriptors(kernel, values, args),
                 settings,
                 grid,
                 launch=True,
@@ -101,12 +102,12 @@ class GpuLauncher:
         Raises:
             CaptureError: The variant exceeds the GPU's resources.
         """
-        values = triton_compat.with_descriptors(kernel, self.tensors(args), args)
-        with triton_compat.scratch_from(self._scratch):
-            compiled = triton_compat.compile_variant(kernel, values, settings, grid, launch=True)
+        values = tensors.with_descriptors(kernel, self.tensors(args), args)
+        with execution.scratch_from(self._scratch):
+            compiled = execution.compile_variant(kernel, values, settings, grid, launch=True)
             if compiled.refusal is not None:
                 raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
-            median, fast, slow = triton_compat.benchmark(
+            median, fast, slow = execution.benchmark(
                 kernel, values, settings, grid, (0.5, 0.2, 0.8)
             )
         return Timing(median_ms=median, fast_ms=fast, slow_ms=slow)

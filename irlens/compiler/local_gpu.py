@@ -104,8 +104,7 @@ def nvidia_device(library: str = "libcuda.so.1") -> Device | None:
 def timing_identity(device: Device) -> str | None:
     """Return the identity of a GPU and its driver: only times of the same identity compare.
 
-    Returns:
-        "NVIDIA H200, GPU-..., driver 570.124.06"; ``None`` if the drivers report too little.
+    It is "NVIDIA H200, GPU-..., driver 570.124.06"; ``None`` if the drivers report too little.
     """
     driver = nvidia_driver() if device.target.vendor == "nvidia" else amd_driver()
     if device.uuid is None or driver is None:

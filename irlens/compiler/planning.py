@@ -92,12 +92,7 @@ def _plan_with(triton: str | None, requests: Sequence[Request]) -> Plan:
 
 
 def plan_here(requests: Sequence[Request], triton: str) -> Plan:
-    """Return the plan of this process's Triton, whichever Triton the requests name.
-
-    Args:
-        requests: Requests for one kernel.
-        triton: Identity of this Triton.
-    """
+    """Return the plan of this process's Triton, whichever Triton the requests name."""
     source = find_kernel(requests[0].kernel)
     with (
         TemporaryDirectory(prefix="irlens-") as workspace,
@@ -113,17 +108,17 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
 
 def _plan(request: Request, triton: str, session: KernelSession) -> list[PlannedVariant]:
     """Return the variants of one request."""
-    from irlens.compiler import triton_compat
+    from irlens.compiler.triton_compat import drivers, jit, tensors
 
     kernel = session.kernel
-    with triton_compat.compile_only(request.target):
-        call, expanded = session.expand(request, triton_compat.placeholders)
-    options = triton_compat.option_defaults(request.target)
+    with drivers.compile_only(request.target):
+        call, expanded = session.expand(request, tensors.placeholders)
+    options = drivers.option_defaults(request.target)
     scalars = {name: value for name, value in options.items() if isinstance(value, int | None)}
     numbers = {name: manifest_value(value) for name, value in call.args.items()}
     variants = []
     for settings in expanded:
-        values = triton_compat.manifest_values({**scalars, **kernel.defaults(), **settings})
+        values = jit.manifest_values({**scalars, **kernel.defaults(), **settings})
         # A configuration may omit what another one of the same tuner sets.
         chosen = {name: values.get(name) for name in kernel.tuned()} | request.settings
         variants.append(

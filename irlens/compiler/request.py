@@ -60,12 +60,7 @@ def store_key(request: Request, source: KernelSource, triton: str) -> str:
     """Return the store's key of a request: a digest of everything that determines the captures.
 
     The kernel's local imports are unknown until it has been loaded once; the manifest has their
-    hashes, and a lookup compares them.
-
-    Args:
-        request: The request.
-        source: The kernel that it names.
-        triton: Identity of the compiler, see ``versions.triton_identity``.
+    hashes, and a lookup compares them. ``triton`` is an identity, see ``versions``.
     """
     return store.digest(
         {

@@ -16,7 +16,7 @@ from irlens.model.errors import CaptureError
 from irlens.record.order import LAUNCHES, Order
 
 if TYPE_CHECKING:
-    from irlens.compiler.triton_compat import LoadedFacts
+    from irlens.compiler.triton_compat.drivers import LoadedFacts
 
 
 def carry_out(order: Order, liberties: Deviations) -> None:
@@ -36,7 +36,7 @@ def carry_out(order: Order, liberties: Deviations) -> None:
 def _watch(notes: Path) -> None:
     """Write down launches as they come: a program may end by a signal."""
     from irlens.compiler.capture_files import Launch
-    from irlens.compiler.triton_compat import watch_launches
+    from irlens.compiler.triton_compat.launch_hooks import watch_launches
 
     encoder = msgspec.json.Encoder()
 
@@ -50,7 +50,7 @@ def _watch(notes: Path) -> None:
 
 def _pretend_driver(order: Order, target: Target) -> None:
     """Put a driver in place for Triton."""
-    from irlens.compiler.triton_compat import install_stub_driver
+    from irlens.compiler.triton_compat.drivers import install_stub_driver
 
     row = arch.by_arch(target.arch).arch
     known = {
@@ -88,7 +88,7 @@ def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":
     Raises:
         CaptureError: The cubin does not say.
     """
-    from irlens.compiler.triton_compat import LoadedFacts
+    from irlens.compiler.triton_compat.drivers import LoadedFacts
 
     found = kernel_named(cubin.read(binary).kernels, kernel)
     if found is None or found.registers is None or found.local_bytes is None:
@@ -102,7 +102,7 @@ def _hsaco_facts(binary: bytes, kernel: str) -> "LoadedFacts":
     Raises:
         CaptureError: The code object holds no such kernel.
     """
-    from irlens.compiler.triton_compat import LoadedFacts
+    from irlens.compiler.triton_compat.drivers import LoadedFacts
 
     found = kernel_named(hsaco.read(binary).kernels, kernel)
     if found is None:

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 import triton
 
-from irlens.compiler import Request, capture, capture_entries, is_stored, triton_compat
+from irlens.compiler import Request, capture, capture_entries, is_stored
 from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.triton_compat import execution
 from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError
@@ -96,7 +97,7 @@ def test_the_compiler_is_hashed_only_for_a_cache_that_others_use(
     hashed = iter(["once", "again"])
     monkeypatch.setattr(place, "triton_key", lambda: next(hashed))
     assert capture_entries(Request(kernel="vector_add", target=sm_90))
-    with triton_compat.private_cache(tmp_path / "private"):
+    with execution.private_cache(tmp_path / "private"):
         assert place.triton_key() == triton_version()
         triton.knobs.cache.dir = str(tmp_path / "shared")  # as a kernel's file may do
         assert place.triton_key() == "once"

@@ -52,12 +52,6 @@ def resolve(
 ) -> Call:
     """Return the call that a request and a description specify.
 
-    Args:
-        request: The user's overrides.
-        description: The description from the kernel's file, if there is one.
-        parameters: The kernel's parameters.
-        options: Compile options that the target's compiler accepts.
-
     Raises:
         UnknownNameError: An override names no parameter or option of the kernel.
         CaptureError: A value is invalid.

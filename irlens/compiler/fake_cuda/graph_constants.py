@@ -29,11 +29,7 @@ _VALUES: dict[StorageWeakRef, torch.Tensor] = {}
 
 
 def keep_constants(_: ModuleType) -> None:
-    """Keep the values that tracing creates on the CPU and copies to "cuda".
-
-    Args:
-        _: ``torch._meta_registrations``, which defines the patched kernel.
-    """
+    """Patch ``torch._meta_registrations`` to keep values that tracing copies to "cuda"."""
     copy, key = torch.ops.aten.copy_.default, torch._C.DispatchKey.Meta
     kernel = copy.py_kernels[key]
 
@@ -48,11 +44,7 @@ def keep_constants(_: ModuleType) -> None:
 
 
 def read_constants(lowering: Any) -> None:
-    """Let TorchInductor read constants where it puts them into kernels.
-
-    Args:
-        lowering: ``torch._inductor.graph``.
-    """
+    """Patch ``torch._inductor.graph`` to read constants where it puts them into kernels."""
     graph = lowering.GraphLowering
     for name in ("get_attr", "add_tensor_constant", "constant_name"):
         setattr(graph, name, _with_constants(getattr(graph, name)))
@@ -67,30 +59,18 @@ def read_constants(lowering: Any) -> None:
 
 
 def hash_constants(caching: ModuleType) -> None:
-    """Let TorchInductor read constants for the key of its cache of compiled graphs.
-
-    Args:
-        caching: ``torch._inductor.codecache``.
-    """
+    """Patch ``torch._inductor.codecache`` to read constants for the keys of compiled graphs."""
     pickler = caching.FxGraphCachePickler
     pickler._reduce_tensor = _with_constants(pickler._reduce_tensor)
 
 
 def fold_constants(folding: ModuleType) -> None:
-    """Let TorchInductor fold expressions of frozen parameters, which needs no values.
-
-    Args:
-        folding: ``torch._inductor.constant_folding``.
-    """
+    """Patch ``torch._inductor.constant_folding`` to fold frozen parameters without values."""
     folding.ConstantFolder.run = _with_constants(folding.ConstantFolder.run)
 
 
 def fold_on_cpu(passes: ModuleType) -> None:
-    """Let TorchInductor compute on the CPU the values that it puts into a graph.
-
-    Args:
-        passes: ``torch._inductor.fx_passes.joint_graph``.
-    """
+    """Patch ``torch._inductor.fx_passes.joint_graph`` to compute a graph's values on the CPU."""
     folder = passes.UniformValueConstantFolder
     folder.__init__ = _on_cpu(folder.__init__)
     folder.run = _on_cpu(folder.run)

@@ -21,12 +21,7 @@ _CUDA = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
 
 
 def install_mode(mode: TorchFunctionMode, to_meta: Callable[[Any], Any]) -> None:
-    """Install a mode for the whole process.
-
-    Args:
-        mode: The mode.
-        to_meta: Returns "meta" for a "cuda" device.
-    """
+    """Install a mode for the whole process; ``to_meta`` returns "meta" for a "cuda" device."""
     _enter_in_backward(mode)
     _enter_in_saved_tensor_hooks(mode)
     _enter_in_threads(mode)

@@ -8,7 +8,7 @@ import msgspec
 import torch
 
 from irlens.compiler.fake_cuda import NoGpuError, NoValueError
-from irlens.compiler.triton_compat import toolkit_version
+from irlens.compiler.triton_compat.drivers import toolkit_version
 from irlens.model.config import Target
 
 _DEVICE = torch.device("cuda", 0)

@@ -73,11 +73,8 @@ def local_files(module: ModuleType, imported: Collection[str]) -> list[Path]:
     """Return the local source files that a module depends on, without its own.
 
     Local files are neither installed nor part of the standard library. An ``import`` statement
-    counts even if this process had imported its module before.
-
-    Args:
-        module: A module from ``loaded``.
-        imported: Names of the modules that were imported while it was loaded.
+    counts even if this process had imported its module before. ``imported`` names the modules
+    that were imported while this one was loaded.
     """
     pending = [module, *(sys.modules[name] for name in imported if name in sys.modules)]
     files: set[Path] = set()

@@ -92,12 +92,7 @@ class SourceWatcher:
 
 
 def _wakeups(folders: Iterable[Path], stop: threading.Event) -> Generator[None, None, None]:
-    """Yield endlessly, whenever the files of some folders should be read again.
-
-    Args:
-        folders: Folders to watch; missing ones are polled.
-        stop: Ends the current wait.
-    """
+    """Yield whenever the files of some folders should be read again; ``stop`` ends a wait."""
     import watchfiles
 
     # A folder may have been removed, and the system's watch limit may be reached: then poll.

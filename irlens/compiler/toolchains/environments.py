@@ -35,10 +35,7 @@ _UNREACHABLE = "connection broken by"
 
 
 def identify(triton: str | None) -> str:
-    """Return a Triton's identity, see ``versions.triton_identity``, without installing it.
-
-    Args:
-        triton: Value of ``Request.triton``.
+    """Return the identity of a ``Request.triton``, see ``versions``, without installing it.
 
     Raises:
         CaptureError: There is no such Triton.
@@ -49,10 +46,10 @@ def identify(triton: str | None) -> str:
 
 
 def find_interpreter(triton: str | None) -> Interpreter | None:
-    """Return the interpreter that has a Triton, installing it if need be; ``None`` for this one.
+    """Return the interpreter for a ``Request.triton``, after installing it if need be.
 
-    Args:
-        triton: Value of ``Request.triton``.
+    Returns:
+        ``None`` if this interpreter has that Triton.
 
     Raises:
         CaptureError: There is no such Triton, or it cannot be installed.

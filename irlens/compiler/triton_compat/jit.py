@@ -59,11 +59,7 @@ class Kernel(msgspec.Struct, frozen=True):
 
 
 def find_kernel(namespace: Mapping[str, object], name: str) -> Kernel:
-    """Return the kernel with a name in a module.
-
-    Args:
-        namespace: The module's variables.
-        name: The variable.
+    """Return the kernel that a module's variable ``name`` holds.
 
     Raises:
         UnknownNameError: The module has no jit function of that name.

@@ -9,7 +9,7 @@ from triton.backends.nvidia.compiler import CUDABackend
 
 from irlens.compiler.calls.argument_values import Tensor
 from irlens.compiler.calls.dtypes import DTYPES
-from irlens.compiler.triton_compat import placeholders
+from irlens.compiler.triton_compat.tensors import placeholders
 
 HAVE_TORCH = importlib.util.find_spec("torch") is not None
 SHAPES = [(1,), (3, 5), (7, 1, 9), (2**29,), (2**29 - 1,), (2**31 - 1,), (2**31,)]
