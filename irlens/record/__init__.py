@@ -1,4 +1,4 @@
-"""Running a whole program, and keeping every Triton kernel that it compiles."""
+"""Records a whole program: a capture of every Triton kernel that it compiles."""
 
 from irlens.record.record import Program, Recording, record
 

@@ -1,4 +1,4 @@
-"""Running a program under watch, and making captures of what it has compiled."""
+"""Runs a program and makes a capture of each Triton kernel that it compiles."""
 
 import os
 import signal
@@ -15,11 +15,11 @@ import msgspec
 from irlens.artifacts import store
 from irlens.gpus import Gpu
 from irlens.model.errors import CaptureError
-from irlens.record import keep
-from irlens.record.order import ENDING, RUNNER, Ending, Order
-from irlens.record.processes import STARTED
+from irlens.record.captures import kernel_of, write_captures
+from irlens.record.child_processes import STARTED
+from irlens.record.job import REPORT, RUNNER, Job, ProcessReport
 
-#: What the user may have set that would keep Triton from compiling, or artifacts from here.
+#: Variables that would keep Triton from compiling, or keep its artifacts from irlens.
 _HIDDEN = frozenset(
     {
         "TRITON_INTERPRET",
@@ -36,7 +36,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: A script's path, or a module's name.
         is_module: Whether it is a module's.
-        arguments: What it is given.
+        arguments: Its arguments.
     """
 
     name: str
@@ -44,21 +44,21 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...] = ()
 
 
-class Run(Ending, frozen=True, kw_only=True):
+class Run(ProcessReport, frozen=True, kw_only=True):
     """How a run of the program ended.
 
     Attributes:
-        code: Its exit code: negative is the signal that ended it.
+        code: Its exit code; a negative one is the signal that ended it.
     """
 
     code: int
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it.
+    """The result of a recording.
 
     Attributes:
-        variants: How many variants of each kernel were compiled, by the kernel's name.
+        variants: Number of compiled variants by the kernel's name.
         runs: How each run ended.
     """
 
@@ -66,15 +66,15 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[Run, ...]
 
 
-def record(program: Program, destination: Path, gpus: Sequence[Gpu], *, pretend: bool) -> Recording:
-    """Run a program, and make a capture of each kernel that it compiles.
+def record(program: Program, destination: Path, gpus: Sequence[Gpu], *, fake: bool) -> Recording:
+    """Run a program and make a capture of each kernel that it compiles.
 
     Args:
-        program: The program. It has this process's standard streams.
-        destination: Where the captures go: a path that does not exist, or that of an older
-            recording, which is replaced. Nothing is left there if nothing was compiled.
-        gpus: What to compile for, one run for each.
-        pretend: Whether to do without the GPU, and compute nothing. Else the only one is there.
+        program: The program. It inherits this process's standard streams.
+        destination: The folder for the captures: a path that does not exist, or an older
+            recording, which is replaced. It stays absent if nothing was compiled.
+        gpus: The GPUs to compile for, with one run each.
+        fake: Whether to fake the GPU and compute nothing. Otherwise ``gpus`` is the real one.
 
     Raises:
         CaptureError: The program cannot be started.
@@ -86,81 +86,80 @@ def record(program: Program, destination: Path, gpus: Sequence[Gpu], *, pretend:
         build = work / "build"
         build.mkdir()
         for index, gpu in enumerate(gpus):
-            notes = work / f"run-{index}"
-            notes.mkdir()
-            runs.append(_run(program, notes, gpu if pretend else None))
-            keep.captures(notes, build, gpu.target)
-        names = [keep.kernel_of(entry) for entry in build.iterdir()]
+            folder = work / f"run-{index}"
+            folder.mkdir()
+            runs.append(_run(program, folder, gpu if fake else None))
+            write_captures(folder, build, gpu.target)
+        names = [kernel_of(entry) for entry in build.iterdir()]
         if names:
             store.publish(build, destination, replace=True)
     variants = dict(sorted(Counter(names).items()))
     return Recording(variants=variants, runs=tuple(runs))
 
 
-def _run(program: Program, notes: Path, gpu: Gpu | None) -> Run:
+def _run(program: Program, folder: Path, gpu: Gpu | None) -> Run:
     """Run the program once."""
-    order = Order(
+    job = Job(
         program=program.name,
         is_module=program.is_module,
         arguments=program.arguments,
-        notes=str(notes),
+        folder=str(folder),
         target=gpu.target if gpu else None,
         sm_count=gpu.sm_count if gpu else None,
-        name=_driver_name(gpu) if gpu else "",
+        gpu_name=_driver_name(gpu) if gpu else "",
         pythonpath=os.environ.get("PYTHONPATH"),
     )
-    # -P, because the working directory need not be trusted with irlens's own modules.
-    command = [sys.executable, "-P", "-m", RUNNER, msgspec.json.encode(order).decode()]
+    # -P, because files in the working directory must not shadow irlens's own modules.
+    command = [sys.executable, "-P", "-m", RUNNER, msgspec.json.encode(job).decode()]
     try:
-        with _signals_are_the_programs() as pass_on_to:
-            run = subprocess.Popen(command, env=_environment(notes))
-            pass_on_to(run)
+        with _signals_forwarded() as forward_to:
+            run = subprocess.Popen(command, env=_environment(folder))
+            forward_to(run)
             code = run.wait()
     except OSError as error:
         raise CaptureError(f"cannot run {program.name}: {error.strerror}") from error
-    ending = _ending(notes)
-    return Run(code=code, **msgspec.structs.asdict(ending))
+    return Run(code=code, **msgspec.structs.asdict(_report(folder)))
 
 
-def _environment(notes: Path) -> dict[str, str]:
-    """Return the user's environment, with every cache of compiled kernels in a fresh place.
+def _environment(folder: Path) -> dict[str, str]:
+    """Return the user's environment, with fresh caches of compiled kernels.
 
-    From a cache that has a kernel already, neither Triton nor TorchInductor would compile it.
+    Triton and TorchInductor would not compile a kernel that is in their cache.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _HIDDEN}
     return kept | {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "TRITON_CACHE_DIR": str(notes / "triton"),
-        "TORCHINDUCTOR_CACHE_DIR": str(notes / "inductor"),
+        "TRITON_CACHE_DIR": str(folder / "triton"),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
     }
 
 
 @contextmanager
-def _signals_are_the_programs() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
-    """Leave what ends programs to the program: what it has compiled until then is kept.
+def _signals_forwarded() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Forward termination signals to the program, so that its captures survive.
 
-    Ctrl-C reaches it by itself.
+    Ctrl-C reaches it without that.
 
     Yields:
-        A function that takes the program: it gets what is sent to irlens alone, also what was sent
-        while it was being started.
+        A function that takes the program's process, which then gets the signals sent to irlens,
+        including those sent while it was starting.
     """
     programs: list[subprocess.Popen[bytes]] = []
     early: list[int] = []
 
-    def pass_on(number: int, _: object) -> None:
+    def forward(number: int, _: object) -> None:
         if not programs:
             early.append(number)
         for program in programs:
             program.send_signal(number)
 
-    def pass_on_to(program: subprocess.Popen[bytes]) -> None:
+    def forward_to(program: subprocess.Popen[bytes]) -> None:
         programs.append(program)
         for number in early:
             program.send_signal(number)
 
-    # Not SIG_IGN, which the program would inherit; and what is ignored, it inherits as such.
-    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}
+    # Not SIG_IGN, which the program would inherit; ignored signals stay ignored for it.
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: forward, signal.SIGHUP: forward}
     is_main = current_thread() is main_thread()
     before = {
         number: signal.signal(number, handler)
@@ -168,29 +167,29 @@ def _signals_are_the_programs() -> Iterator[Callable[[subprocess.Popen[bytes]], 
         if is_main and signal.getsignal(number) != signal.SIG_IGN
     }
     try:
-        yield pass_on_to
+        yield forward_to
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _ending(notes: Path) -> Ending:
-    """Return how the program's process ended, with the liberties of those that it started."""
-    ending = _read_ending(notes / ENDING)
-    for other in sorted(notes.glob(f"*-{ENDING}")):
-        ending.liberties.add(_read_ending(other).liberties)
-    started = notes / STARTED
-    ending.liberties.blind = len(list(started.iterdir())) if started.exists() else 0
-    return ending
+def _report(folder: Path) -> ProcessReport:
+    """Return how the program's process ended, with the deviations of its child processes."""
+    report = _read_report(folder / REPORT)
+    for other in sorted(folder.glob(f"*-{REPORT}")):
+        report.deviations.add(_read_report(other).deviations)
+    started = folder / STARTED
+    report.deviations.blind = len(list(started.iterdir())) if started.exists() else 0
+    return report
 
 
-def _read_ending(path: Path) -> Ending:
+def _read_report(path: Path) -> ProcessReport:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Ending)
+        return msgspec.json.decode(path.read_bytes(), type=ProcessReport)
     except (OSError, msgspec.DecodeError):
-        return Ending()  # the process was killed
+        return ProcessReport()  # the process was killed
 
 
 def _driver_name(gpu: Gpu) -> str:
-    """Return what a driver calls a GPU, or what irlens does."""
+    """Return a GPU's name as its driver reports it, or else irlens's name."""
     return next(iter(gpu.product.drivers), gpu.name) if gpu.product else gpu.name

@@ -19,7 +19,7 @@ def run(folder: Path, text: str, target: str = "h100") -> tuple[Recording, list[
     script = folder / "program.py"
     script.write_text(text)
     program = Program(name=str(script), is_module=False)
-    recording = record(program, folder / "kept", [arch.find(target)], pretend=True)
+    recording = record(program, folder / "kept", [arch.find(target)], fake=True)
     if not recording.variants:
         return recording, []
     return recording, [each for each in load(folder / "kept") if isinstance(each, Capture)]
@@ -73,8 +73,8 @@ assert torch.compile(doubled)(x).is_cuda
     )
     (ran,) = recording.runs
     assert (ran.code, ran.stopped) == (0, None)
-    assert (ran.liberties.uncompiled, ran.liberties.blind) == (0, 0)
-    assert ran.liberties.attention
+    assert (ran.deviations.uncompiled, ran.deviations.blind) == (0, 0)
+    assert ran.deviations.attention
     assert not named(kept, "softmax")  # which is in the kernel of the attention
     assert named(kept, "layer_norm")
     assert named(kept, "gelu_backward")
@@ -118,7 +118,7 @@ assert product(x).dtype == torch.bfloat16 and product(x).is_cuda
     )
     (ran,) = recording.runs
     assert (ran.code, ran.stopped) == (0, None)
-    assert ran.liberties.untimed > 1
+    assert ran.deviations.untimed > 1
     products = named(kept, "triton_mm")
     assert len(products) == 3
     assert {"bf16[256, 256]"} == {capture.config.args["arg_A"] for capture in products}

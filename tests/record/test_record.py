@@ -62,7 +62,7 @@ class Recorder:
 
     def run(self, text: str, *arguments: str, gpus: tuple[str, ...] = ("h100",)) -> Recording:
         program = Program(name=str(self.write(text)), is_module=False, arguments=arguments)
-        return record(program, self.place, [arch.find(name) for name in gpus], pretend=True)
+        return record(program, self.place, [arch.find(name) for name in gpus], fake=True)
 
     def kept(self) -> list[Capture]:
         if not self.place.exists():
@@ -174,7 +174,7 @@ def test_a_program_runs_as_python_would_run_it(
         monkeypatch.setenv("EXPECTED", os.environ["PYTHONPATH"])
     monkeypatch.chdir(recorder.folder)
     program = Program(name="program.py", is_module=False, arguments=("--flag", "value"))
-    recording = record(program, recorder.place, [H100], pretend=True)
+    recording = record(program, recorder.place, [H100], fake=True)
     assert code(recording) == 0
     assert (recorder.folder / "left").read_text() == "3"
 
@@ -212,13 +212,13 @@ def test_python_processes_that_a_program_starts_are_followed(
         """
     )
     (run,) = recording.runs
-    assert (run.code, run.liberties.blind) == (0, 1)
+    assert (run.code, run.deviations.blind) == (0, 1)
     blocks = [capture.config.constexprs["BLOCK"] for capture in recorder.kept()]
     assert blocks == [16, 32, 64, 128, 256]
 
 
 @needs_torch
-def test_liberties_of_other_processes_are_counted(recorder: Recorder) -> None:
+def test_deviations_of_other_processes_are_counted(recorder: Recorder) -> None:
     recording = recorder.run(
         """
         import multiprocessing
@@ -237,7 +237,7 @@ def test_liberties_of_other_processes_are_counted(recorder: Recorder) -> None:
         """
     )
     (run,) = recording.runs
-    assert (run.code, run.liberties.compared, run.liberties.blind) == (0, 3, 0)
+    assert (run.code, run.deviations.compared, run.deviations.blind) == (0, 3, 0)
 
 
 @needs_torch
@@ -252,9 +252,9 @@ def test_tests_that_are_spread_over_processes_are_recorded(
     monkeypatch.chdir(recorder.folder)
     arguments = ("-q", "-n", "2", "-p", "no:cacheprovider", "test_it.py")
     program = Program(name="pytest", is_module=True, arguments=arguments)
-    recording = record(program, recorder.place, [H100], pretend=True)
+    recording = record(program, recorder.place, [H100], fake=True)
     (run,) = recording.runs
-    assert (run.code, run.liberties.blind) == (0, 0)
+    assert (run.code, run.deviations.blind) == (0, 0)
     blocks = {capture.config.constexprs["BLOCK"] for capture in recorder.kept()}
     assert blocks == {16, 32}
 
@@ -269,7 +269,7 @@ def test_a_module_runs_as_python_would_run_it(
     (package / "other.py").write_text("N = 2\n")
     monkeypatch.chdir(recorder.folder)
     program = Program(name="package.main", is_module=True)
-    recording = record(program, recorder.place, [H100], pretend=True)
+    recording = record(program, recorder.place, [H100], fake=True)
     assert code(recording) == 0
     (capture,) = recorder.kept()
     assert capture.config.grid == (2, 1, 1)
@@ -384,7 +384,7 @@ print(handle.n_regs, handle.n_spills)
 """
     )
     (run,) = recording.runs
-    assert (run.code, run.liberties.compared, run.stopped) == (0, 5, None)
+    assert (run.code, run.deviations.compared, run.stopped) == (0, 5, None)
     aligned, shifted = recorder.kept()
     held = inspect(aligned).resources
     assert capfd.readouterr().out.split() == [str(held.registers), str(held.local_bytes)]
@@ -600,7 +600,7 @@ else:
 """
     )
     (run,) = recording.runs
-    assert (run.code, run.liberties.uncompiled, run.stopped) == (0, 0, None)
+    assert (run.code, run.deviations.uncompiled, run.stopped) == (0, 0, None)
     assert [capture.config.constexprs["BLOCK"] for capture in recorder.kept()] == [256, 64]
 
 

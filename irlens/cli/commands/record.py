@@ -70,7 +70,7 @@ def command(
     _check_destination(directory, force=force)
     gpus, is_fake = _gpus(target)
     request = Program(name=program, is_module=is_module, arguments=arguments)
-    recording = record(request, directory, gpus, pretend=is_fake)
+    recording = record(request, directory, gpus, fake=is_fake)
     return _summarize(recording, directory, is_fake=is_fake)
 
 
@@ -125,7 +125,7 @@ def _summarize(recording: "Recording", directory: Path, *, is_fake: bool) -> Exi
 
 def _simplifications(recording: "Recording") -> Iterator[str]:
     """Yield the differences from a run on a GPU."""
-    counts = [run.liberties for run in recording.runs]
+    counts = [run.deviations for run in recording.runs]
     yield "launches were no-ops"
     if compared := sum(each.compared for each in counts):
         yield f"{plural(compared, 'tensor comparison')} assumed true"

@@ -1,6 +1,7 @@
-"""What each Python process imports first that a recorded program starts; see ``processes``.
+"""The first import of every Python process that a recorded program starts.
 
-It may be another Python than the program's, with nothing of irlens, and of any version.
+See ``irlens.record.child_processes``. The interpreter may be another one than the program's,
+without irlens, and of any version.
 """
 
 import json
@@ -11,20 +12,20 @@ from pathlib import Path
 
 
 def _follow() -> None:
-    told = json.loads(os.environ.pop("IRLENS_FOLLOW", "null"))
+    message = json.loads(os.environ.pop("IRLENS_FOLLOW", "null"))
     sys.path[:] = [path for path in sys.path if path != str(Path(__file__).parent)]
-    if told is None:
+    if message is None:
         return
     os.environ.pop("PYTHONPATH", None)
-    if told["pythonpath"] is not None:
-        os.environ["PYTHONPATH"] = told["pythonpath"]
-    if sys.prefix != told["prefix"]:
+    if message["pythonpath"] is not None:
+        os.environ["PYTHONPATH"] = message["pythonpath"]
+    if sys.prefix != message["prefix"]:
         return
-    if told["path"] not in sys.path:
-        sys.path.append(told["path"])
-    from irlens.record.child import join
+    if message["path"] not in sys.path:
+        sys.path.append(message["path"])
+    from irlens.record.child_processes import join
 
-    join(told["order"], told["token"])
+    join(message["job"], message["token"])
 
 
 def _import_the_users_own() -> None:

@@ -1,4 +1,4 @@
-"""Watching Triton in a process, and putting a GPU in place that is not there."""
+"""Instruments a process: notes Triton's launches, and installs a fake GPU."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -6,70 +6,70 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens import gpus as arch
+from irlens import gpus
 from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.import_hooks import after_import
 from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
-from irlens.record.order import LAUNCHES, Order
+from irlens.record.job import LAUNCHES, Job
 
 if TYPE_CHECKING:
     from irlens.compiler.triton_compat.drivers import LoadedFacts
 
 
-def carry_out(order: Order, liberties: Deviations) -> None:
-    """Do all that an order says of the process that runs the program, or one that it starts.
+def instrument(job: Job, deviations: Deviations) -> None:
+    """Instrument this process, which runs a job's program or is a child of one that does.
 
     Args:
-        order: The order.
-        liberties: Counts, from now on, what is done otherwise than on a GPU.
+        job: The job.
+        deviations: Counts what runs differently from a GPU from now on.
     """
-    target = order.target
+    target = job.target
     if target is not None:
-        _pretend_driver(order, target)
-        after_import("torch", lambda module: _pretend_torch(order, target, liberties))
-    _watch(Path(order.notes) / LAUNCHES)
+        _install_driver(job, target)
+        after_import("torch", lambda module: _install_torch_gpu(job, target, deviations))
+    _note_launches(Path(job.folder) / LAUNCHES)
 
 
-def _watch(notes: Path) -> None:
-    """Write down launches as they come: a program may end by a signal."""
+def _note_launches(path: Path) -> None:
+    """Note launches as they happen: a program may be killed by a signal."""
     from irlens.compiler.capture_files import Launch
     from irlens.compiler.triton_compat.launch_hooks import watch_launches
 
     encoder = msgspec.json.Encoder()
 
-    def tell(launch: Launch) -> None:
-        # Opened anew, since a program may fork; gone when nobody waits for this process any more.
-        with suppress(FileNotFoundError), notes.open("ab") as stream:
+    def note(launch: Launch) -> None:
+        # Reopened, since a program may fork; the folder is gone once the recording has ended.
+        with suppress(FileNotFoundError), path.open("ab") as stream:
             stream.write(encoder.encode(launch) + b"\n")
 
-    watch_launches(tell)
+    watch_launches(note)
 
 
-def _pretend_driver(order: Order, target: Target) -> None:
-    """Put a driver in place for Triton."""
+def _install_driver(job: Job, target: Target) -> None:
+    """Install a stub driver for Triton."""
     from irlens.compiler.triton_compat.drivers import install_stub_driver
 
-    row = arch.by_arch(target.arch).arch
+    row = gpus.by_arch(target.arch).arch
     known = {
         "max_shared_mem": row.shared_per_block_optin,
         "max_num_regs": row.registers_per_block,
         "warpSize": row.warp_size,
     }
-    if order.sm_count is not None:
-        known["multiprocessor_count"] = order.sm_count
+    if job.sm_count is not None:
+        known["multiprocessor_count"] = job.sm_count
     read = _cubin_facts if target.vendor == "nvidia" else _hsaco_facts
     install_stub_driver(target, known, row.threads_per_block, read)
 
 
-def _pretend_torch(order: Order, target: Target, liberties: Deviations) -> None:
-    """Put a GPU in place for PyTorch."""
+def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None:
+    """Install a fake GPU for PyTorch."""
     from irlens.compiler.fake_cuda.dispatch import install
     from irlens.compiler.fake_cuda.runtime import GpuFacts
 
-    row = arch.by_arch(target.arch).arch
+    row = gpus.by_arch(target.arch).arch
     properties = {
         "shared_memory_per_block": row.shared_per_block,
         "shared_memory_per_block_optin": row.shared_per_block_optin,
@@ -77,16 +77,16 @@ def _pretend_torch(order: Order, target: Target, liberties: Deviations) -> None:
         "regs_per_multiprocessor": row.registers_per_sm,
         "max_threads_per_multi_processor": row.warps_per_sm * row.warp_size,
     }
-    if order.sm_count is not None:
-        properties["multi_processor_count"] = order.sm_count
-    install(GpuFacts(target=target, name=order.name, properties=properties), liberties)
+    if job.sm_count is not None:
+        properties["multi_processor_count"] = job.sm_count
+    install(GpuFacts(target=target, name=job.gpu_name, properties=properties), deviations)
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":
-    """Return what a driver says of a kernel that it has loaded.
+    """Return the facts that a driver reports for a loaded kernel of a cubin.
 
     Raises:
-        CaptureError: The cubin does not say.
+        CaptureError: The cubin does not have them.
     """
     from irlens.compiler.triton_compat.drivers import LoadedFacts
 
@@ -97,7 +97,7 @@ def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":
 
 
 def _hsaco_facts(binary: bytes, kernel: str) -> "LoadedFacts":
-    """Return what a driver says of a kernel that it has loaded.
+    """Return the facts that a driver reports for a loaded kernel of a code object.
 
     Raises:
         CaptureError: The code object holds no such kernel.

@@ -1,7 +1,7 @@
-"""Following the Python processes that a program starts: they pretend the same GPU.
+"""Follows the Python processes that a program starts: they get the same fake GPU.
 
-Each is started with a path that has the folder ``hook`` in front, whose ``sitecustomize`` Python
-imports before all else. What a Python process sees of its environment is what it would have been.
+Each starts with the folder ``hook`` first on its path, whose ``sitecustomize`` Python imports
+before anything else. The hook restores the environment that the process would have had.
 """
 
 import json
@@ -18,42 +18,78 @@ from pathlib import Path, PurePath
 from typing import Any
 from uuid import uuid4
 
+import msgspec
+
+from irlens.compiler.fake_cuda import Deviations
+from irlens.compiler.import_hooks import after_import
+from irlens.record.job import Job, ReportAtExit
+
 _HOOK = str(Path(__file__).with_name("hook"))
-#: Where irlens is, if not among what the process has installed.
+#: The folder of irlens, for processes that do not have it installed.
 _IRLENS = str(Path(__file__).parents[2])
-#: What tells the hook of the order.
+#: The variable that passes the job to the hook.
 _VARIABLE = "IRLENS_FOLLOW"
-#: One file for each process that has not been followed.
+#: The folder with a file for each process that was started and has not joined.
 STARTED = "started"
 _PYTHON = re.compile(r"python[\d.]*")
-_CHANGING = threading.RLock()
+_ENVIRONMENT_LOCK = threading.RLock()
 
 
-def follow_processes(order: str, notes: Path) -> None:
-    """Let each Python process that is started from now on carry out an order.
+def join(job: str, token: str) -> None:
+    """Instrument this child process once it imports Triton or PyTorch; the hook calls it.
 
     Args:
-        order: What it is told, see ``child.join``.
-        notes: Where there is a file for each that has been started, until it says that it follows.
+        job: The job, in JSON.
+        token: The name of this process's file in the folder ``STARTED``.
     """
-    (notes / STARTED).mkdir(exist_ok=True)
+    decoded = msgspec.json.decode(job, type=Job)
+    folder = Path(decoded.folder)
+    if not (folder / STARTED).exists():  # the recording has ended
+        return
+    (folder / STARTED / token).unlink(missing_ok=True)
+    follow_child_processes(job, folder)
+    instrumented = False
+
+    def instrument_once() -> None:
+        nonlocal instrumented
+        if instrumented:
+            return
+        instrumented = True
+        from irlens.record.instrument import instrument
+
+        deviations = Deviations()
+        instrument(decoded, deviations)
+        ReportAtExit(deviations, folder).register()
+
+    after_import("triton", lambda module: instrument_once())
+    after_import("torch", lambda module: instrument_once())
+
+
+def follow_child_processes(job: str, folder: Path) -> None:
+    """Let each Python process that is started from now on join a job.
+
+    Args:
+        job: The job, in JSON.
+        folder: The job's folder, which gets a file for each started process until it joins.
+    """
+    (folder / STARTED).mkdir(exist_ok=True)
 
     def variables(environment: Mapping[str, str], *, is_python: bool) -> dict[str, str]:
         token = uuid4().hex
-        # They are gone when nobody waits for this process any more.
+        # The folder is gone once the recording has ended.
         with suppress(FileNotFoundError):
             if is_python:
-                (notes / STARTED / token).touch()
+                (folder / STARTED / token).touch()
         before = environment.get("PYTHONPATH")
-        told = {
-            "order": order,
+        message = {
+            "job": job,
             "path": _IRLENS,
             "prefix": sys.prefix,
             "pythonpath": before,
             "token": token,
         }
         path = _HOOK if before is None else os.pathsep.join((_HOOK, before))
-        return {"PYTHONPATH": path, _VARIABLE: json.dumps(told)}
+        return {"PYTHONPATH": path, _VARIABLE: json.dumps(message)}
 
     _follow_subprocesses(variables)
     _follow_multiprocessing(variables)
@@ -64,7 +100,7 @@ def _follow_subprocesses(variables: Callable[..., dict[str, str]]) -> None:
 
     @wraps(start)
     def started(self: Any, args: Any, *others: Any, **options: Any) -> None:
-        if len(others) > _ENVIRONMENT:  # given by its place, as nobody does
+        if len(others) > _ENV_POSITION:  # passed by position, which nobody does
             start(self, args, *others, **options)
             return
         environment = options.get("env")
@@ -77,12 +113,12 @@ def _follow_subprocesses(variables: Callable[..., dict[str, str]]) -> None:
     subprocess.Popen.__init__ = started  # type: ignore[method-assign]
 
 
-#: The place of ``env`` among what ``Popen`` takes behind its first argument.
-_ENVIRONMENT = 9
+#: Position of ``env`` in the arguments of ``Popen`` after the first.
+_ENV_POSITION = 9
 
 
 def _follow_multiprocessing(variables: Callable[..., dict[str, str]]) -> None:
-    """Follow what is started for the methods "spawn" and "forkserver"."""
+    """Follow processes that start by the methods "spawn" and "forkserver"."""
     start = util.spawnv_passfds
 
     @wraps(start)
@@ -95,8 +131,8 @@ def _follow_multiprocessing(variables: Callable[..., dict[str, str]]) -> None:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for as long as a process is started that inherits them."""
-    with _CHANGING:
+    """Set variables while a process starts that inherits them."""
+    with _ENVIRONMENT_LOCK:
         before = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
         try:
@@ -110,7 +146,7 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def _is_python(command: Any) -> bool:
-    """Whether a command, or the executable of one, is a Python's."""
+    """Whether a command, or its executable, is a Python interpreter."""
     first = command[0] if isinstance(command, list | tuple) and command else command
     if not isinstance(first, str | bytes | os.PathLike):
         return False

@@ -1,0 +1,85 @@
+"""What irlens and the process that runs a recorded program send each other."""
+
+import os
+from contextlib import suppress
+from multiprocessing import util
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from irlens.compiler.fake_cuda import Deviations
+from irlens.model.config import Target
+
+#: The module that runs a job.
+RUNNER = "irlens.record.runner"
+#: The file of launches in a job's folder: a JSON ``Launch`` per line.
+LAUNCHES = "launches.jsonl"
+#: The file of the program's ``ProcessReport``; missing if the process was killed.
+REPORT = "report.json"
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run a program.
+
+    Attributes:
+        program: A script's path, or a module's name.
+        is_module: Whether it is a module's.
+        arguments: The program's arguments.
+        folder: The folder for launches and reports.
+        target: The GPU to fake; ``None`` launches on the real one.
+        sm_count: Its SMs (AMD: compute units), if known.
+        gpu_name: Its name as its driver reports it.
+        pythonpath: The user's own ``PYTHONPATH``.
+    """
+
+    program: str
+    is_module: bool
+    arguments: tuple[str, ...]
+    folder: str
+    target: Target | None
+    sm_count: int | None
+    gpu_name: str
+    pythonpath: str | None
+
+
+class ProcessReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How a process of the program ended, unless it was killed.
+
+    Attributes:
+        deviations: What ran differently from a GPU.
+        stopped: The source line and the requested value, if the program ended because it needed a
+            value that was never computed.
+    """
+
+    deviations: Deviations = msgspec.field(default_factory=Deviations)
+    stopped: str | None = None
+
+
+class ReportAtExit:
+    """Writes a ``ProcessReport`` when a process ends, and when its forks end.
+
+    Args:
+        deviations: The process's deviations.
+        folder: The job's folder.
+    """
+
+    def __init__(self, deviations: Deviations, folder: Path) -> None:
+        self._deviations = deviations
+        self._folder = folder
+        os.register_at_fork(after_in_child=self._restart)  # which keeps a reference to this
+        # By then `multiprocessing` has cleared its finalizers.
+        util.register_after_fork(self, ReportAtExit._restart)
+
+    def register(self) -> None:
+        """Write the report at the end of this process, however ``multiprocessing`` ends it."""
+        util.Finalize(None, self._write, args=(uuid4().hex,), exitpriority=0)
+
+    def _restart(self) -> None:
+        self._deviations.clear()
+        self.register()
+
+    def _write(self, name: str) -> None:
+        report = ProcessReport(deviations=self._deviations)
+        with suppress(FileNotFoundError):  # the recording did not wait for this process
+            (self._folder / f"{name}-{REPORT}").write_bytes(msgspec.json.encode(report))
