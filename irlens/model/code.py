@@ -1,8 +1,7 @@
-"""What moved in the text of one stage, as records.
+"""Records of the differences between the text of one stage in two captures.
 
-Compared is what the code does. Names of SSA values and registers, labels, source locations,
-addresses and metadata numbers are taken out before lines are held against each other; the rows
-show the text as the compiler wrote it.
+Code is compared by meaning: names of SSA values and registers, labels, source locations, addresses
+and metadata numbers are ignored. The rows show the text as the compiler wrote it.
 """
 
 from typing import Literal, TypeAlias
@@ -11,7 +10,7 @@ import msgspec
 
 from irlens.model.comparison import Side
 
-#: Version of ``CodeComparisons``; raised when a path is renamed, removed or changes meaning.
+#: Version of ``CodeComparisons``, incremented when a path is renamed, removed or redefined.
 CODE_SCHEMA = 1
 
 #: Half-open range of columns.
@@ -20,17 +19,17 @@ RowKind: TypeAlias = Literal["same", "changed", "removed", "added"]
 
 
 class CodeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A line on both sides.
+    """A line of both sides, or of one.
 
     Attributes:
         kind: "same" in meaning, "changed", or only on the first ("removed") or second ("added")
             side.
-        before_line: 1-based line on the first side, ``None`` if it is not there.
+        before_line: 1-based line on the first side, ``None`` if it is missing there.
         after_line: 1-based line on the second side.
-        before: Its text there, as written but for locations, and a comment at its end.
-        after: Its text here.
-        before_words: Of a changed line the columns of ``before`` that differ in meaning.
-        after_words: The same of ``after``.
+        before: Its text on the first side, without locations and a trailing comment.
+        after: Its text on the second side.
+        before_words: For a changed line, the columns of ``before`` that differ in meaning.
+        after_words: The same for ``after``.
     """
 
     kind: RowKind
@@ -43,13 +42,13 @@ class CodeRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CodeHunk(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows that belong together: what moved, with some of what stands around it.
+    """Changed rows with their context.
 
     Attributes:
-        heading: What its first row that moved is in, the innermost loop or else the function:
+        heading: The innermost loop, or else the function, around the first changed row:
             "scf.for at softmax.py:48  for row in ...", "softmax_kernel"; empty outside of both.
-        rows: In the order of the second side; what was removed stands where it was. Lines that
-            say nothing (locations, comments, debug information) are left out.
+        rows: In the order of the second side; removed rows stand where they were. Lines without
+            code (locations, comments, debug information) are left out.
     """
 
     heading: str
@@ -63,16 +62,16 @@ class CodeComparison(msgspec.Struct, frozen=True, kw_only=True):
         stage: Its name.
         before: The first side.
         after: The second side.
-        different: Whether any row is not the same.
-        added: Rows of that kind.
-        removed: Rows of that kind.
-        changed: Rows of that kind.
+        different: Whether any row differs.
+        added: Number of added rows.
+        removed: Number of removed rows.
+        changed: Number of changed rows.
         before_lines: Lines of the first side.
-        after_lines: Lines of the second.
-        hunks: In the order of the text. What has none itself (attribute aliases, metadata) is one
-            hunk.
-        setting: What sets the pair apart from others of its kernel and target that are compared
-            beside it: "num_warps=4"; empty where nothing does.
+        after_lines: Lines of the second side.
+        hunks: In the order of the text. Unordered rows (attribute aliases, metadata) form hunks of
+            their own.
+        setting: What tells the pair from other pairs of its kernel and target: "num_warps=4";
+            empty if there are none.
     """
 
     stage: str
@@ -95,7 +94,7 @@ class CodeComparisons(msgspec.Struct, frozen=True, kw_only=True):
         schema: Version of this interface.
         different: Whether any pair differs, or a capture has no counterpart.
         pairs: The matched captures, stage by stage.
-        missing: Matched captures of which not both have a stage that was asked for, in words.
+        missing: Messages about matched captures that lack a requested stage.
         removed: Captures that only the first set has.
         added: Captures that only the second set has.
     """

@@ -1,6 +1,5 @@
-"""What a code pane shows, apart from the widget itself: text, colours, gutters, links.
+"""The content of a code pane, apart from the widget: text, highlighting, gutters, links.
 
-A stage may have a hundred thousand lines. What is made here for a whole stage is made in a few
-passes that the interpreter does not walk character by character; the rest is made for a line when
-that line is looked at.
+A stage may have a hundred thousand lines. Work for a whole stage takes a few passes that do not
+walk it character by character in Python; the rest is done for a line when it comes into view.
 """

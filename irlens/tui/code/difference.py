@@ -1,4 +1,4 @@
-"""What moved in a stage, ready to be drawn: lines in a row, under each other or side by side."""
+"""A code comparison as lines to draw, unified or side by side."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -18,10 +18,10 @@ class Half(NamedTuple):
 
     Attributes:
         number: Its number, from 1.
-        text: As it is drawn.
-        at: Where its colours are.
-        source: As it was written.
-        words: What of that differs in meaning, by columns.
+        text: The line as drawn.
+        at: Its index in the highlighted lines.
+        source: The line as written.
+        words: Columns of ``source`` that differ in meaning.
     """
 
     number: int
@@ -32,7 +32,7 @@ class Half(NamedTuple):
 
     @property
     def moved(self) -> Iterator[Columns]:
-        """What of the drawn line differs in meaning."""
+        """The columns of the drawn line that differ in meaning."""
         column = 0
         for piece in pieces(self.source, self.words):
             if piece.changed:
@@ -44,11 +44,11 @@ class DiffLine(NamedTuple):
     """A line of the drawing.
 
     Attributes:
-        mark: "@" heads a hunk, "~" is on both sides and not the same there.
-        hunk: Which hunk it is of.
-        before: The first side's, if it is shown here.
-        after: The second side's.
-        heading: Of a hunk: what it is in, and where.
+        mark: "@" heads a hunk, "~" marks a line that both sides have and that changed.
+        hunk: Index of its hunk.
+        before: The first side's line, if it is shown here.
+        after: The second side's line.
+        heading: For a hunk's head: the enclosing scope, and the position.
     """
 
     mark: Mark
@@ -59,12 +59,12 @@ class DiffLine(NamedTuple):
 
     @property
     def halves(self) -> Iterator[Half]:
-        """What there is of it."""
+        """The sides that it shows."""
         yield from (half for half in (self.before, self.after) if half is not None)
 
     @property
     def text(self) -> str:
-        """The line in a unified diff; of one that is on both sides the second's."""
+        """The line in a unified diff; if both sides are shown, the second's."""
         if self.mark == "@":
             heading, where = self.heading
             return f"@@ {where} @@ {heading}".rstrip()
@@ -73,14 +73,14 @@ class DiffLine(NamedTuple):
 
 
 class Difference:
-    """The drawing of a comparison; it may have a hundred thousand lines.
+    """The lines of a comparison; there may be a hundred thousand of them.
 
     Attributes:
-        comparison: What it draws.
+        comparison: The comparison.
         split: The lines side by side.
-        unified: The lines under each other; one that changed is there twice.
+        unified: The lines in a column; a changed one occurs twice.
         width: Cells of the longest line.
-        digits: Of the largest number.
+        digits: Digits of the largest line number.
     """
 
     def __init__(self, comparison: CodeComparison) -> None:
@@ -95,7 +95,7 @@ class Difference:
         self.highlighted = HighlightedLines(comparison.stage, self._texts, joined=False)
 
     def lines(self, *, split: bool) -> Sequence[DiffLine]:
-        """Return the lines, side by side or under each other."""
+        """Return the lines, side by side or unified."""
         return self.split if split else self.unified
 
     def hunk_text(self, number: int) -> str:
@@ -104,7 +104,7 @@ class Difference:
 
     @property
     def text(self) -> str:
-        """All of it as a unified diff."""
+        """The whole comparison as a unified diff."""
         return "".join(f"{line.text}\n" for line in self.unified)
 
     def _add(self, number: int, hunk: CodeHunk) -> None:

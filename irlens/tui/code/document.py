@@ -1,4 +1,4 @@
-"""A text that a pane shows, with everything that is known of its lines."""
+"""A document: the text of a pane with the analysis of its lines."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -20,7 +20,7 @@ _COMPILED = re.compile(
     r"^[ \t]*@(?:\w+\.)*jit\b.*\n(?:[ \t]*(?:@|\)).*\n)*[ \t]*def ", re.MULTILINE
 )
 
-#: A line of Python without its column: what the panes are linked by.
+#: A file and a line of Python, which link the panes.
 Place = tuple[str, int]
 
 
@@ -29,12 +29,12 @@ class Document:
 
     Attributes:
         name: The stage, or the Python file's base name.
-        listing: The text and its columns; of Python "stage" is "python".
-        text: The text as it is drawn.
-        findings: What the report finds, by line.
-        live_in: The stage whose registers are counted.
+        listing: The text and its annotations; the stage of Python is "python".
+        text: The text as drawn.
+        findings: The report's findings, by line.
+        live_in: The stage whose live registers are counted.
         begin: The line where the kernel begins.
-        pipelines: Those that marks belong to.
+        pipelines: The pipelines of the marks.
     """
 
     def __init__(
@@ -59,16 +59,16 @@ class Document:
 
     @property
     def stage(self) -> str:
-        """Whose language it is."""
+        """The stage, which gives the syntax."""
         return self.listing.stage
 
     def chain(self, line: int) -> tuple[SourceLocation, ...]:
-        """Return where a line comes from, the innermost inlined function first."""
+        """Return a line's source locations, the innermost inlined function first."""
         number = _column(self.listing.chain, line)
         return self.listing.chains[number] if 0 <= number < len(self.listing.chains) else ()
 
     def live(self, line: int) -> int | None:
-        """Return the live registers at a line, ``None`` where there are none to be told."""
+        """Return the live registers at a line, ``None`` where they are unknown."""
         live = _column(self.listing.live, line)
         return None if live < 0 else live
 
@@ -81,7 +81,7 @@ class Document:
     def runs(self, lines: Sequence[int]) -> list[int]:
         """Return the first line of each run of some ascending lines.
 
-        What is no instruction, such as debug information, does not divide a run.
+        Lines without an instruction, such as debug information, do not interrupt a run.
         """
         between = self._instructions
         return [
@@ -91,16 +91,16 @@ class Document:
         ]
 
     def mark(self, line: int) -> PipelineMark | None:
-        """Return what a line does in a software pipeline."""
+        """Return the pipeline mark of a line."""
         return self.marks.get(line)
 
     def role(self, mark: PipelineMark) -> str:
-        """Return what a mark's line does, in a word: "product" for a copy that is none."""
+        """Return a mark's role in a word: "product" for a matrix product, which copies nothing."""
         return role_word(mark, self.pipelines)
 
     @cached_property
     def marks(self) -> dict[int, PipelineMark]:
-        """The lines that are part of a software pipeline."""
+        """The marks of software pipelines, by line."""
         return {mark.line: mark for mark in self.listing.marks}
 
     def loop(self, line: int) -> LoopRange | None:
@@ -110,7 +110,7 @@ class Document:
 
     @cached_property
     def code_lines(self) -> Sequence[int]:
-        """The lines that remain when lines without code are folded: in an assembly not all."""
+        """The lines that stay visible when lines without code are folded."""
         folded = syntax_of(self.stage).folded
         if not folded:
             return range(1, len(self) + 1)
@@ -129,40 +129,40 @@ class Document:
 
     @cached_property
     def _instructions(self) -> list[int]:
-        """How many lines up to each come from anywhere, that line included; 0 is before all."""
+        """The number of lines with a source up to and including each; entry 0 is 0."""
         return list(accumulate((number >= 0 for number in self.listing.chain), initial=0))
 
     @cached_property
     def _by_place(self) -> dict[Place, list[int]]:
-        found: defaultdict[Place, list[int]] = defaultdict(list)
+        chains: defaultdict[Place, list[int]] = defaultdict(list)
         for number, chain in enumerate(self.listing.chains):
             for place in {(location.file, location.line) for location in chain}:
-                found[place].append(number)
-        return found
+                chains[place].append(number)
+        return chains
 
     @cached_property
     def _by_chain(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.listing.chains]
+        lines: list[list[int]] = [[] for _ in self.listing.chains]
         for line, number in enumerate(self.listing.chain, 1):
-            if 0 <= number < len(found):
-                found[number].append(line)
-        return found
+            if 0 <= number < len(lines):
+                lines[number].append(line)
+        return lines
 
 
 def stage_document(listing: StageListing, report: Report | None) -> Document:
-    """Return a stage with the findings that were seen in it."""
+    """Return the document of a stage, with its findings."""
     findings: defaultdict[int, list[Finding]] = defaultdict(list)
     for finding in report.findings if report else ():
         if finding.stage == listing.stage and finding.line is not None:
             findings[finding.line].append(finding)
-    # What stands before the first line that comes from Python declares.
+    # Lines before the first one with a Python source are declarations.
     begin = next((line for line, number in enumerate(listing.chain, 1) if number >= 0), 1)
     pipelines = report.pipelines if report else ()
     return Document(listing.stage, listing, findings, listing.stage, begin, pipelines)
 
 
 def python_document(file: str, text: str, kernel: str, report: Report | None) -> Document:
-    """Return a Python file with the findings and the register pressure of its lines."""
+    """Return the document of a Python file, with findings and register pressure by line."""
     findings: defaultdict[int, list[Finding]] = defaultdict(list)
     for finding in report.findings if report else ():
         if finding.source is not None and finding.source.file == file:
@@ -183,9 +183,9 @@ def python_document(file: str, text: str, kernel: str, report: Report | None) ->
 
 
 def _definition(text: str, kernel: str) -> int:
-    """Return the line where a kernel is defined; the first that is compiled at all, if not that.
+    """Return the line that defines a kernel, or else the first function with a ``jit`` decorator.
 
-    A kernel may have been given another name than its function's.
+    A kernel may have another name than its function.
     """
     own = re.compile(rf"^[ \t]*def {re.escape(kernel)}\b", re.MULTILINE)
     found = own.search(text) or _COMPILED.search(text)
@@ -193,7 +193,7 @@ def _definition(text: str, kernel: str) -> int:
 
 
 def following(lines: Sequence[int], line: int, step: int) -> int | None:
-    """Return the nearest of some ascending lines after (-1: before) one, around the ends."""
+    """Return the next (-1: previous) of some ascending lines, wrapping around the ends."""
     if not lines:
         return None
     if step > 0:
@@ -202,13 +202,13 @@ def following(lines: Sequence[int], line: int, step: int) -> int | None:
 
 
 def nearest(lines: Sequence[int], line: int) -> int | None:
-    """Return the one of some ascending lines that is nearest to one."""
+    """Return the nearest of some ascending lines."""
     at = bisect_left(lines, line)
     return min(lines[max(at - 1, 0) : at + 1], key=lambda near: abs(near - line), default=None)
 
 
 def _pressure(file: str, count: int, report: Report | None) -> tuple[str, list[int]]:
-    """The stage that tells most, and the peaks that it has at a Python file's lines."""
+    """Return the lowest-level stage with pressure in a Python file, and its peak at each line."""
     pressure = report.pressure if report else Pressure()
     known = {"amdgcn": pressure.amdgcn, "sass": pressure.sass, "ptx": pressure.ptx}
     peaks: dict[int, int] = {}
@@ -226,11 +226,11 @@ def _column(values: Sequence[int], line: int) -> int:
 
 
 class Landmark(msgspec.Struct, frozen=True):
-    """Something that stands on some lines of a text.
+    """A kind of lines that keys jump between.
 
     Attributes:
-        name: What it is called in a sentence.
-        lines: Where it stands, in ascending order.
+        name: Its name in a sentence.
+        lines: Returns its lines, ascending.
     """
 
     name: str
@@ -250,12 +250,12 @@ LANDMARKS = {
 
 
 def partner_line(document: Document, line: int) -> int | None:
-    """Return what a copy, a commit or a wait belongs to, the next one in the text if several."""
+    """Return the partner of a copy, commit or wait, the next one in the text of several."""
     mark = document.mark(line)
     return following(sorted(mark.partners), line, 1) if mark else None
 
 
 def other_line(lines: Sequence[int], line: int, step: int) -> int | None:
-    """Return the next (-1: previous) of some ascending lines, unless there is only this one."""
-    found = following(lines, line, step)
-    return None if found == line else found
+    """Return the next (-1: previous) of some ascending lines, ``None`` if there is no other."""
+    target = following(lines, line, step)
+    return None if target == line else target

@@ -19,7 +19,7 @@ from irlens.render.view.characters import EIGHTHS, HEIGHTS
 from irlens.tui.code.document import Document
 from irlens.tui.drawing import SEVERITY_SIGN
 
-#: A text and the name of its style.
+#: A text and the name of its style, one of ``STYLES``.
 Cell = tuple[str, str]
 
 ROLE_SIGNS = {"copy": "↓", "commit": "●", "wait": "○"}
@@ -44,7 +44,7 @@ class Gutter(Protocol):
         """Its cells."""
 
     def cells(self, line: int, cursor: int) -> list[Cell]:
-        """Return what it shows at a line while the cursor is at another, ``width`` cells in all."""
+        """Return its cells at a line, ``width`` in all, while the cursor is at ``cursor``."""
 
 
 class FindingGutter:
@@ -57,8 +57,8 @@ class FindingGutter:
 
     def cells(self, line: int, cursor: int) -> list[Cell]:
         """Return the sign of its severity."""
-        there = {finding.severity for finding in self._findings.get(line, ())}
-        worst = next((severity for severity in SEVERITIES if severity in there), None)
+        present = {finding.severity for finding in self._findings.get(line, ())}
+        worst = next((severity for severity in SEVERITIES if severity in present), None)
         return [(SEVERITY_SIGN[worst], worst)] if worst else [(" ", "")]
 
 
@@ -105,7 +105,7 @@ class HeatGutter:
 
 
 class PipelineGutter:
-    """Copies, commits and waits, and brackets around those that belong together."""
+    """Copies, commits and waits, with a bracket around each pipeline group."""
 
     def __init__(self, document: Document, room: int) -> None:
         self._document = document
@@ -116,20 +116,20 @@ class PipelineGutter:
 
     def cells(self, line: int, cursor: int) -> list[Cell]:
         """Return the brackets and the mark."""
-        drawn = "".join(bracket_at(lane, line) for lane in self._lanes)
+        brackets = "".join(bracket_at(lane, line) for lane in self._lanes)
         mark = self._document.mark(line)
-        rest = self.width - len(drawn)
+        rest = self.width - len(brackets)
         if mark is None:
-            return [(drawn, "bracket"), (" " * rest, "")]
+            return [(brackets, "bracket"), (" " * rest, "")]
         sign = ROLE_SIGNS[mark.role] + (f" {self._document.role(mark)}" if self._words else "")
-        other = self._document.mark(cursor)
-        together = cursor in mark.partners or (other is not None and line in other.partners)
-        style = "partner" if together else mark.role
-        return [(drawn, "bracket"), (sign, style), (" " * (rest - len(sign)), "")]
+        at_cursor = self._document.mark(cursor)
+        paired = cursor in mark.partners or (at_cursor is not None and line in at_cursor.partners)
+        style = "partner" if paired else mark.role
+        return [(brackets, "bracket"), (sign, style), (" " * (rest - len(sign)), "")]
 
 
 class LoopGutter:
-    """A rail for each loop around a line; a number where they are deeper than the rails."""
+    """A rail for each loop around a line; a number where loops are nested deeper than that."""
 
     def __init__(self, document: Document) -> None:
         self._loops = document.listing.loops
@@ -160,7 +160,7 @@ class LoopGutter:
 
     @cached_property
     def _depths(self) -> list[int]:
-        """How many loops are around each line; the first entry stands for no line."""
+        """The number of loops around each line, from 1; entry 0 is unused."""
         steps = [0] * (self._count + 2)
         for loop in self._loops:
             steps[min(loop.first, self._count + 1)] += 1
@@ -169,27 +169,27 @@ class LoopGutter:
 
 
 def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
-    """Return what is known of a document as gutters, for a pane of ``room`` cells."""
-    found: list[Gutter] = []
+    """Return the gutters that a document has content for, in a pane of ``room`` cells."""
+    gutters: list[Gutter] = []
     if document.findings:
-        found.append(FindingGutter(document))
-    found.append(NumberGutter(document))
+        gutters.append(FindingGutter(document))
+    gutters.append(NumberGutter(document))
     if document.listing.live:
-        found.append(HeatGutter(document, room))
+        gutters.append(HeatGutter(document, room))
     if document.listing.marks:
-        found.append(PipelineGutter(document, room))
+        gutters.append(PipelineGutter(document, room))
     if document.listing.loops:
-        found.append(LoopGutter(document))
-    return found
+        gutters.append(LoopGutter(document))
+    return gutters
 
 
 class Bracket(msgspec.Struct, frozen=True):
-    """Marks that lead to each other, directly or through others.
+    """The marks of one pipeline group: partners, directly or through others.
 
     Attributes:
-        first: 1-based line of the first of them.
-        last: 1-based line of the last.
-        members: The lines of all.
+        first: Line of the first mark, from 1.
+        last: Line of the last mark.
+        members: The lines of all marks.
     """
 
     first: int
@@ -202,19 +202,19 @@ Lane = list[Bracket]
 
 
 def bracket_lanes(marks: Sequence[PipelineMark]) -> list[Lane]:
-    """Return the brackets of some marks in as few lanes as they need, the outer lane first."""
-    found: list[Lane] = []
+    """Return the brackets of some marks in as few lanes as possible, the outer lane first."""
+    lanes: list[Lane] = []
     for bracket in sorted(_brackets(marks), key=lambda bracket: (bracket.first, -bracket.last)):
-        lane = next((lane for lane in found if lane[-1].last < bracket.first), None)
+        lane = next((lane for lane in lanes if lane[-1].last < bracket.first), None)
         if lane is None:
-            found.append([bracket])
+            lanes.append([bracket])
         else:
             lane.append(bracket)
-    return found
+    return lanes
 
 
 def bracket_at(lane: Lane, line: int) -> str:
-    """Return what a lane shows at a line: a corner, a branch, a stroke or a space."""
+    """Return a lane's character at a line: a corner, a branch, a stroke or a space."""
     at = bisect_right(lane, line, key=lambda bracket: bracket.first) - 1
     if at < 0 or line > lane[at].last:
         return " "
@@ -250,34 +250,34 @@ def _brackets(marks: Iterable[PipelineMark]) -> list[Bracket]:
 
 
 def describe_chain(document: Document, line: int) -> str:
-    """Return where a line comes from: the user's line first, then what is inlined into it."""
+    """Return a line's source: the user's line first, then the calls inlined into it."""
     return " ▸ ".join(str(location) for location in reversed(document.chain(line)))
 
 
 def describe_line(document: Document, line: int) -> list[str]:
-    """Return what the gutters say of a line, the most important first."""
+    """Return what the gutters show of a line in words, the most important first."""
     findings = document.findings.get(line, ())
-    found = [f"{SEVERITY_SIGN[one.severity]} {one.code} {one.message}" for one in findings]
+    facts = [f"{SEVERITY_SIGN[one.severity]} {one.code} {one.message}" for one in findings]
     mark = document.mark(line)
     if mark is not None:
-        found.append(f"{ROLE_SIGNS[mark.role]} {_marked(document, mark)}")
+        facts.append(f"{ROLE_SIGNS[mark.role]} {_describe_mark(document, mark)}")
         note = document.listing.note
         if mark.serialized and not any(note.startswith(one.code) for one in findings):
-            found.append(note)
+            facts.append(note)
     live = document.live(line)
     if live is not None:
-        most, where = (
+        bound, where = (
             ("up to ", f" in {document.live_in}") if document.stage == "python" else ("", "")
         )
-        found.append(f"{most}{plural(live, 'live register')}{where}, peak {document.listing.peak}")
+        facts.append(f"{bound}{plural(live, 'live register')}{where}, peak {document.listing.peak}")
     loop = document.loop(line)
     if loop is not None:
         of = f" of {loop.source}" if loop.source else ""
-        found.append(f"loop {loop.first}–{loop.last}{of}, depth {loop.depth}")
-    return found
+        facts.append(f"loop {loop.first}–{loop.last}{of}, depth {loop.depth}")
+    return facts
 
 
-def _marked(document: Document, mark: PipelineMark) -> str:
+def _describe_mark(document: Document, mark: PipelineMark) -> str:
     role = document.role(mark)
     if not mark.partners:
         return role

@@ -1,7 +1,7 @@
-"""What is searched for, and where it stands.
+"""Search queries and their matches.
 
-RE2 finds any pattern in a time that grows with the text alone. Python's own engine needs for ever
-for some, such as ``(a+)+$``, and lets no other thread run meanwhile.
+RE2 matches any pattern in time linear in the text. Python's own engine takes exponential time for
+some, such as ``(a+)+$``, and blocks every other thread meanwhile.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,25 +11,25 @@ from typing import TypeAlias
 
 import re2
 
-#: A line, as its owner counts them, and the column (from 0) where a match begins.
+#: A line, in its owner's numbering, and the column (from 0) where a match begins.
 Hit: TypeAlias = tuple[int, int]
 
 
-#: Matches after which a search ends: nobody goes through as many, and they take memory.
+#: Matches after which a search ends: nobody steps through more, and they take memory.
 MOST_HITS = 100_000
 
 
 class Query:
-    """Text to find as it is written, and as a regular expression where it is one.
+    """A text that matches literally, and as a regular expression if it is one.
 
-    So ``$L__BB0_2`` and ``ld.*shared`` are both found without a mode to choose. Capitals count
-    where the text has any.
+    So ``$L__BB0_2`` and ``ld.*shared`` both match without a mode to choose. Case matters if the
+    text has capitals.
 
     Args:
-        text: What was typed, not empty.
+        text: The typed text, not empty.
 
     Attributes:
-        problem: Why it is no regular expression; empty where it is one.
+        problem: Why it is no regular expression; empty if it is one.
     """
 
     def __init__(self, text: str) -> None:
@@ -37,7 +37,7 @@ class Query:
         self.problem = ""
         options = re2.Options()
         options.case_sensitive = any(character.isupper() for character in text)
-        options.log_errors = False  # it would write onto the screen
+        options.log_errors = False  # RE2 would write to the screen
         plain = re2.escape(text)
         try:
             re2.compile(text, options)
@@ -47,12 +47,12 @@ class Query:
             self._pattern = re2.compile(plain, options)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Return where it stands in a line: columns, the end exclusive; no empty matches."""
-        found = (match.span() for match in self._pattern.finditer(line))
-        return [(first, last) for first, last in found if first < last]
+        """Return the columns of the matches in a line, the end exclusive, without empty ones."""
+        spans = (match.span() for match in self._pattern.finditer(line))
+        return [(first, last) for first, last in spans if first < last]
 
     def hits(self, lines: Iterable[tuple[int, str]], stop: Event) -> list[Hit]:
-        """Return the matches in some lines, as far as it is not stopped by another thread."""
+        """Return the matches in some lines, until another thread sets ``stop``."""
         return list(islice(self._hits(lines, stop), MOST_HITS))
 
     def _hits(self, lines: Iterable[tuple[int, str]], stop: Event) -> Iterator[Hit]:
@@ -64,5 +64,5 @@ class Query:
 
 
 def query_for(text: str) -> Query | None:
-    """Return what finds a text; an empty one finds nothing."""
+    """Return the query for a text, ``None`` for an empty one."""
     return Query(text) if text else None
