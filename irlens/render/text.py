@@ -214,6 +214,8 @@ class _Writer:
                 self._items(node, indent)
             case nodes.Table():
                 if node.stands_for not in self._shown:
+                    if not indent:
+                        page.blank()
                     _Table(page, node, indent).write()
             case nodes.Findings():
                 self._findings(node)

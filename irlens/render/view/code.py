@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from irlens.model.code import CodeComparison, CodeHunk, CodeRow, Columns
 from irlens.model.text import plural, printable_line
-from irlens.render.view.changes import sides, title
 
 Mark: TypeAlias = Literal[" ", "-", "+", "~"]
 
@@ -41,11 +40,6 @@ class Line(NamedTuple):
     def text(self) -> str:
         """The whole text."""
         return "".join(piece.text for piece in self.pieces)
-
-
-def code_title(comparison: CodeComparison) -> str:
-    """Return kernel, GPU and what was requested: "softmax_kernel on sm_90 num_warps=4 → 8"."""
-    return " ".join(filter(None, (title(comparison), sides(comparison))))
 
 
 def code_summary(comparison: CodeComparison) -> str:

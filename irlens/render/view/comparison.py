@@ -29,7 +29,7 @@ from irlens.render.view.changes import (
     unpaired,
     verdict,
 )
-from irlens.render.view.code import code_summary, code_title
+from irlens.render.view.code import code_summary
 from irlens.render.view.drawings import place_of
 from irlens.render.view.nodes import (
     Cell,
@@ -300,10 +300,15 @@ def _after(delta: Delta | None) -> Cell:
     return text(f"{change.after} ", Run(change.change.removesuffix(" B"), tone))
 
 
+def _code_title(comparison: CodeComparison) -> str:
+    """Return kernel, GPU and what was requested: "softmax_kernel on sm_90 num_warps=4 → 8"."""
+    return " ".join(filter(None, (title(comparison), sides(comparison))))
+
+
 def codes_view(comparisons: CodeComparisons) -> Section:
     """Return stages of captures, held against each other."""
     pairs = comparisons.pairs
-    titles = dict.fromkeys(map(code_title, pairs))
+    titles = dict.fromkeys(map(_code_title, pairs))
     one = len(titles) == 1
     differing = sum(pair.different for pair in pairs)
     headline = f"{count(differing)} of {count(len(pairs))} differ"
@@ -311,7 +316,7 @@ def codes_view(comparisons: CodeComparisons) -> Section:
         Headline((code_summary(pairs[0]) if len(pairs) == 1 else headline,)),
         *(
             CodeDiff(
-                pair.stage if one else f"{code_title(pair)}: {pair.stage}",
+                pair.stage if one else f"{_code_title(pair)}: {pair.stage}",
                 code_summary(pair),
                 pair,
                 folded=False,

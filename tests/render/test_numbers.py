@@ -1,0 +1,197 @@
+"""Every number that a format shows is in the JSON, or follows from it by a rule named here."""
+
+import csv
+import html
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+Json: TypeAlias = Any
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+DOCUMENTS = sorted(
+    path
+    for folder in ("reports", "comparisons", "checks", "sweeps", "code")
+    for path in (SAMPLES / folder).glob("*.json")
+    if path.name != "irlens.baseline.json"
+)
+FORMATS = ("txt", "all.txt", "md", "csv", "html")
+#: A number as it is written: "−12,288", "37.5", "9e-05". Hashes and names are words.
+NUMBER = re.compile(r"(?<![\w.])[+−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*[a-zA-Z_])")
+IN_TEXT = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+#: What a reader needs no record for: the first lines and iterations of a drawing.
+SMALL = frozenset(range(3))
+
+
+class Shown(HTMLParser):
+    """The text of a page but for drawings and code, whose numbers are lines and axes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self._skipped: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        is_code = "code" in (dict(attrs).get("class") or "").split()
+        if self._skipped:
+            if tag not in ("meta", "col", "br"):
+                self._skipped.append(tag)
+        elif tag in ("style", "script", "svg", "head") or is_code:
+            self._skipped.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._skipped:
+            self._skipped.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._skipped:
+            self.text.append(data)
+
+
+def values(document: Json) -> Iterator[float]:
+    """Yield every number of a document, those within its strings too, and every length."""
+    if isinstance(document, dict):
+        yield len(document)
+        for name, value in document.items():
+            yield from values(name)
+            yield from values(value)
+    elif isinstance(document, list):
+        yield len(document)
+        for value in document:
+            yield from values(value)
+    elif isinstance(document, str):
+        for number in IN_TEXT.findall(document):
+            yield float(number.replace(",", ""))
+    elif isinstance(document, int | float):
+        yield document
+
+
+def objects(document: Json) -> Iterator[dict[str, Json]]:
+    """Yield every object of a document."""
+    if isinstance(document, dict):
+        yield document
+        document = list(document.values())
+    if isinstance(document, list):
+        for value in document:
+            yield from objects(value)
+
+
+def derived(document: Json) -> Iterator[float]:
+    """Yield the figures that formats compute, by rule."""
+    for one in objects(document):
+        match one:
+            case {"classes": dict() as classes, "total": int() as total, "unknown": dict() as rest}:
+                yield from mix(classes, rest, total)
+            case {"classes": list() as deltas}:  # "and 7 more"
+                yield len(deltas) - 8
+            case {"copies": int() as copies, "bytes": int() as size} if copies:
+                yield size / copies
+            case {"steps": list() as steps}:  # the last amount of each step
+                yield from (start - 1 for start, _ in steps)
+            case {"requested": int() as requested, "limit": int() as limit}:
+                yield requested - limit
+            case {"figures": list() as deltas, "loops": list() as loops}:  # "23 minor figures"
+                compared = [loop for loop in loops if loop["what"] == "pipeline"]
+                of_loops = [
+                    d for loop in compared if loop["presence"] == "both" for d in loop["deltas"]
+                ]
+                minor = [each for each in [*deltas, *of_loops] if each["weight"] == "little"]
+                yield sum(each["before"] != each["after"] for each in minor)
+            case {"targets": list() as targets, "trials": list() as trials}:
+                for target in targets:
+                    yield from groups([each for each in trials if each["target"] == target])
+        if "lines" in one and isinstance(one["lines"], list):
+            yield len(one["lines"]) - 12
+        for listed in one.values():
+            if isinstance(listed, list):
+                yield from groups(listed)
+
+
+def mix(classes: Mapping[str, int], unknown: Mapping[str, int], total: int) -> Iterator[float]:
+    """Yield shares in per cent, and what the six largest classes leave."""
+    for number in (*classes.values(), *unknown.values()):
+        yield 100 * number / max(total, 1)
+    yield sum(sorted(classes.values())[:-6])
+    yield sum(unknown.values())
+
+
+def groups(listed: Sequence[Json]) -> Iterator[float]:
+    """Yield how many items of a list share a word, alone or with others, and their bytes."""
+    items = [each for each in listed if isinstance(each, dict)]
+    words = Counter(
+        (name, value)
+        for each in items
+        for name, value in each.items()
+        if isinstance(value, str | bool)
+    )
+    yield len(items)
+    yield from words.values()
+    for name in {name for name, _ in words}:  # what has that word, of all
+        yield len(items) - sum(number for (other, _), number in words.items() if other == name)
+    spills: dict[str, list[int]] = {}
+    for each in items:
+        if {"loop_depth", "kind"} <= set(each):
+            source = each["source"] or {}
+            key = (each["loop_depth"], source.get("line") or each["line"], each["kind"])
+            spills.setdefault(str(key), []).append(each["bytes"] or 0)
+        if "operation" in each:
+            source = each["source"] or {}
+            spills.setdefault(f"{each['operation']} {source.get('line')}", []).append(0)
+    for sizes in spills.values():
+        yield len(sizes)
+        yield sum(sizes)
+    states = Counter(
+        ("new" if not one.get("before") else "gone" if not one.get("after") else "changed")
+        for one in items
+        if set(one) == {"before", "after"}
+    )
+    yield from states.values()
+
+
+def agrees(shown: str, known: Sequence[float]) -> bool:
+    """Whether a number is one of the known, or its percentage, rounded as it is written."""
+    text = shown.replace(",", "").replace("−", "-").lstrip("+")
+    number = float(text)
+    if number in SMALL:
+        return True
+    decimals = len(text.partition(".")[2].partition("e")[0])
+    places = 0.5 * 10**-decimals + 1e-9
+    digits = len(text.replace(".", "").lstrip("-0"))
+    for value in known:
+        for figure in (value, -value, 100 * value, -100 * value):
+            if decimals == 0:
+                if figure == number or (digits >= 3 and f"{figure:.4g}" == text):
+                    return True
+            elif abs(figure - number) <= places:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_number_shown_is_in_the_json(path: Path) -> None:
+    document = json.loads(path.read_text())
+    known = sorted({*values(document), *derived(document)})
+    for extension in FORMATS:
+        file = path.with_suffix(f".{extension}")
+        if not file.exists():
+            continue
+        text = file.read_text()
+        match extension:
+            case "html":
+                text = " ".join(Shown(text).text)
+            case "md":
+                text = html.unescape(text)
+            case "csv":
+                text = "\n".join(field for row in csv.reader(io.StringIO(text)) for field in row)
+        if path.parent.name == "code":
+            text = "\n".join(line for line in text.splitlines() if "→" in line)
+        wrong = {number for number in NUMBER.findall(text) if not agrees(number, known)}
+        assert not wrong, (file.name, sorted(wrong))
