@@ -9,7 +9,7 @@ from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline
 from irlens.model.resources import Resources, SpillSite, WarpGroup
-from irlens.model.words import VendorWords
+from irlens.model.terms import VendorTerms
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,11 +46,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     serialized: bool | None = None
 
     @property
-    def words(self) -> VendorWords:
+    def words(self) -> VendorTerms:
         """What the GPU's vendor calls things."""
         if self.gpu is None:
-            return VendorWords(None)
-        return VendorWords(self.gpu.arch.vendor, self.gpu.arch.multiprocessor)
+            return VendorTerms(None)
+        return VendorTerms(self.gpu.arch.vendor, self.gpu.arch.multiprocessor)
 
 
 class Provenance:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from irlens.figures import get
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
-from irlens.model.words import Words
+from irlens.model.terms import Terms
 
 
 def source(path: str, report: Report) -> SourceLocation | None:
@@ -22,7 +22,7 @@ def source(path: str, report: Report) -> SourceLocation | None:
 
 def occupancy_reason(report: Report) -> str:
     """Return what limits occupancy, and the smallest change that would raise it."""
-    occupancy, words = report.occupancy, Words(report)
+    occupancy, words = report.occupancy, Terms(report)
     if occupancy is None:
         return ""
     if not occupancy.launchable:

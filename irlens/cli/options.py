@@ -9,7 +9,7 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from irlens.model.errors import IrlensError
-from irlens.model.lists import split_list
+from irlens.model.text import split_list
 from irlens.session.subject import Axis, Configurations
 
 F = TypeVar("F", bound=Callable[..., object])

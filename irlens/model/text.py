@@ -1,4 +1,4 @@
-"""Making untrusted text safe to show, and one way of writing each kind of number."""
+"""Text: untrusted text made safe to show, numbers with their units, lists in brackets."""
 
 import re
 
@@ -8,11 +8,11 @@ _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    r"""Return ``text`` with every character that could steer a terminal spelled out.
+    r"""Return ``text`` with every character that could control a terminal escaped.
 
     Escape becomes ``\x1b``, a right-to-left override ``\u202e``; newlines and tabs stay.
     """
-    return _UNSAFE.sub(lambda match: _spelled(ord(match[0])), text)
+    return _UNSAFE.sub(lambda match: _escaped(ord(match[0])), text)
 
 
 def printable_line(text: str) -> str:
@@ -21,7 +21,7 @@ def printable_line(text: str) -> str:
 
 
 def percent(ratio: float) -> str:
-    """Return 0.5 as "50 %", 0.09375 as "9.4 %"; what is not 0 or 1 is never rounded to it."""
+    """Return 0.5 as "50 %", 0.09375 as "9.4 %"; never rounded to 0 or 100 %."""
     value = ratio * 100
     if abs(value - round(value)) < 1e-9:
         return f"{value:.0f} %"
@@ -40,7 +40,7 @@ def size(value: int) -> str:
 
 
 def rounded_size(value: int) -> str:
-    """Return a number of bytes as people say it: "702 MB", "1.4 GB"; decimal units."""
+    """Return a number of bytes, rounded: "702 MB", "1.4 GB"; decimal units."""
     if value < 1000:
         return f"{value} B"
     scaled, units = value / 1000, ["kB", "MB", "GB", "TB"]
@@ -59,5 +59,22 @@ def plural(value: int, noun: str) -> str:
     return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
 
 
-def _spelled(code: int) -> str:
+def split_list(text: str, brackets: str = "()[]{}") -> list[str]:
+    """Split ``"M, cdiv(N, 2)"`` at the commas that are outside brackets.
+
+    Args:
+        text: The list. Blanks around its items are stripped; an item may be empty.
+        brackets: Pairs that hold an item together.
+    """
+    opening, closing = brackets[::2], brackets[1::2]
+    items, depth, start = [], 0, 0
+    for index, character in enumerate(text):
+        depth += (character in opening) - (character in closing)
+        if character == "," and depth == 0:
+            items.append(text[start:index].strip())
+            start = index + 1
+    return [*items, text[start:].strip()]
+
+
+def _escaped(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

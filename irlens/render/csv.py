@@ -13,8 +13,8 @@ from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparison, Comparisons, Delta, Side
 from irlens.model.report import Report
 from irlens.model.sweep import Sweep, Timing, Trial
+from irlens.model.terms import depth_in_short
 from irlens.model.text import printable_line
-from irlens.model.words import depth_in_short
 from irlens.render import Kind, Options
 from irlens.render.view.changes import finding_state
 

@@ -25,7 +25,7 @@ from irlens.compiler.sources.description import Description
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
-from irlens.model.lists import split_list
+from irlens.model.text import split_list
 from irlens.session.workbench import Setting
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

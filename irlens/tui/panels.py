@@ -11,9 +11,8 @@ from textual.content import Content
 from irlens.model.pressure import StagePressure
 from irlens.model.report import LimitName, Occupancy, Pipeline, Report, StageSize
 from irlens.model.resources import Resources
-from irlens.model.text import count, percent, plural, printable_line, size
-from irlens.model.words import (
-    Words,
+from irlens.model.terms import (
+    Terms,
     describe_cover,
     describe_depth,
     describe_prefetch,
@@ -21,6 +20,7 @@ from irlens.model.words import (
     describe_warp_groups,
     describe_waves,
 )
+from irlens.model.text import count, percent, plural, printable_line, size
 from irlens.render.view.characters import bar, cut, draw_curve, draw_strip, draw_timeline
 from irlens.render.view.drawings import memory_strip, pressure_curve, pressure_stage
 from irlens.render.view.nodes import Text
@@ -67,10 +67,10 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
     if shown is None:
         reason = report.unknown.get("occupancy", "")
         return Content.assemble(("unknown", WARN), f"  {reason}")
-    return lines(list(_occupancy(report, shown, Words(report), width)))
+    return lines(list(_occupancy(report, shown, Terms(report), width)))
 
 
-def _occupancy(report: Report, shown: Occupancy, words: Words, width: int) -> Iterator[Content]:
+def _occupancy(report: Report, shown: Occupancy, words: Terms, width: int) -> Iterator[Content]:
     yield _occupancy_headline(shown, words, width)
     if shown.launchable:
         blocks = f"{plural(shown.blocks_per_sm, words.block)}/{words.sm}"
@@ -87,7 +87,7 @@ def _occupancy(report: Report, shown: Occupancy, words: Words, width: int) -> It
     yield from _limits(shown, words, width)
 
 
-def _occupancy_headline(shown: Occupancy, words: Words, width: int) -> Content:
+def _occupancy_headline(shown: Occupancy, words: Terms, width: int) -> Content:
     if not shown.launchable:
         return Content.styled("cannot launch", f"{BAD} bold")
     share = percent(shown.theoretical)
@@ -101,7 +101,7 @@ def _occupancy_headline(shown: Occupancy, words: Words, width: int) -> Content:
     )
 
 
-def _limits(shown: Occupancy, words: Words, width: int) -> Iterator[Content]:
+def _limits(shown: Occupancy, words: Terms, width: int) -> Iterator[Content]:
     limits = {name: getattr(shown.limits, name) for name in _LIMITS}
     most = max((limit for limit in limits.values() if limit is not None), default=1)
     room = max(width - _LIMIT_NAME - _LIMIT_NUMBER - 4, 4)
@@ -120,13 +120,13 @@ def _limits(shown: Occupancy, words: Words, width: int) -> Iterator[Content]:
 
 def memory_title(report: Report) -> str:
     """Return the title of the memory panel, in the vendor's words."""
-    words = Words(report)
+    words = Terms(report)
     return "Shared memory" if words.shared_memory == "shared memory" else words.shared_memory
 
 
 def memory(report: Report, width: int) -> Content:
     """Return the shared memory of a CTA, drawn to scale."""
-    resources, words = report.resources, Words(report)
+    resources, words = report.resources, Terms(report)
     rows: list[Content] = []
     if resources.shared_dynamic_bytes is None:
         rows.append(Content.styled("unknown", WARN))
@@ -159,11 +159,11 @@ def pipelines(report: Report, width: int) -> Content:
     for number, pipeline in enumerate(report.pipelines):
         if number:
             rows.append(Content(""))
-        rows += _pipeline(pipeline, report, Words(report), width)
+        rows += _pipeline(pipeline, report, Terms(report), width)
     return lines(rows)
 
 
-def _pipeline(pipeline: Pipeline, report: Report, words: Words, width: int) -> Iterator[Content]:
+def _pipeline(pipeline: Pipeline, report: Report, words: Terms, width: int) -> Iterator[Content]:
     place = pipeline.place
     code = cut(printable_line(report.code.get(place, "")), width - len(place) - 2)
     yield Content.assemble((place, "bold"), "  ", (code, DIM))
@@ -265,7 +265,7 @@ def facts(report: Report, width: int) -> Content:
 
 
 def _facts(report: Report, width: int) -> Iterator[Content]:
-    words, config = Words(report), report.config
+    words, config = Terms(report), report.config
     yield from _listed("registers", _registers(report.resources, words), " · ", width)
     groups = [Content(printable_line(phrase)) for phrase in describe_warp_groups(report)]
     yield from _listed("warps", groups, " · ", width)
@@ -293,7 +293,7 @@ def _listed(label: str, items: Sequence[Content], gap: str, width: int) -> Itera
         yield flowing(labelled(label), items, gap, width)
 
 
-def _registers(resources: Resources, words: Words) -> list[Content]:
+def _registers(resources: Resources, words: Terms) -> list[Content]:
     if resources.registers is None:
         return [Content.styled("unknown", WARN)]
     if resources.sgprs is None:

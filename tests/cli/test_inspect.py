@@ -158,7 +158,7 @@ def test_a_config_that_cannot_launch_is_reported_in_full() -> None:
     assert ran.code == 0, ran.err
     assert "cannot launch" in ran.out
     words = " ".join(ran.out.split())
-    assert "196,608 bytes/CTA asked for, 95,232 more than the limit of 101,376" in words
+    assert "196,608 bytes/CTA requested, 95,232 over the limit of 101,376" in words
     assert "95,232 fewer bytes/CTA: 0 → 1 block/SM" in words
 
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.model.lists import split_list
+from irlens.model.text import split_list
 
 
 @given(st.lists(st.from_regex(r"[a-z]{1,3}(\([a-z], [a-z]\))?", fullmatch=True), min_size=1))

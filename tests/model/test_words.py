@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from irlens.model.report import Report
-from irlens.model.words import depth_in_short, describe_depth, describe_tensor_memory
+from irlens.model.terms import depth_in_short, describe_depth, describe_tensor_memory
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 

@@ -96,9 +96,8 @@ def derived(document: Json) -> Iterator[float]:
                 yield size / copies
             case {"steps": list() as steps}:  # the last amount of each step
                 yield from (start - 1 for start, _ in steps)
-            case {"requested": int() as requested, "limit": int() as limit}:
-                yield requested - limit
-            case {"figures": list() as deltas, "loops": list() as loops}:  # "23 minor figures"
+            case {"figures": list() as deltas, "loops": list() as loops, "lines": list() as lines}:
+                yield len(lines) - 12
                 compared = [loop for loop in loops if loop["what"] == "pipeline"]
                 of_loops = [
                     d for loop in compared if loop["presence"] == "both" for d in loop["deltas"]
@@ -108,8 +107,6 @@ def derived(document: Json) -> Iterator[float]:
             case {"targets": list() as targets, "trials": list() as trials}:
                 for target in targets:
                     yield from groups([each for each in trials if each["target"] == target])
-        if "lines" in one and isinstance(one["lines"], list):
-            yield len(one["lines"]) - 12
         for listed in one.values():
             if isinstance(listed, list):
                 yield from groups(listed)

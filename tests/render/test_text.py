@@ -87,7 +87,7 @@ def test_that_threads_share_what_they_load_is_told() -> None:
         for form in ("text", "markdown", "html"):
             text = render(form, "reports", [report], Options(width=100))
             assert told in text
-            assert (f"{told}, counting once what threads share" in text) == bool(repeated), form
+            assert (f"{told}, data shared by threads counted once" in text) == bool(repeated), form
 
 
 def test_one_stage_that_was_asked_for_is_no_failure() -> None:
@@ -100,7 +100,7 @@ def test_a_grid_that_hardly_fills_the_gpu_is_not_rounded_to_none() -> None:
     assert SOFTMAX.occupancy is not None
     tiny = msgspec.structs.replace(SOFTMAX.occupancy, waves=1 / 1056, tail=1 / 1056)
     page = shown(msgspec.structs.replace(SOFTMAX, occupancy=tiny))
-    assert "the grid is less than 0.01 × what the GPU holds at once" in page
+    assert "less than 0.01 waves" in page
 
 
 def test_an_unknown_pressure_has_its_reason_and_no_empty_table() -> None:

@@ -6,7 +6,7 @@ import pytest
 from irlens.model.memory import SharedBuffer, SharedMemory
 from irlens.model.report import OccupancyCurve, Pipeline
 from irlens.model.source import SourceLocation
-from irlens.model.words import VendorWords
+from irlens.model.terms import VendorTerms
 from irlens.render.view.characters import (
     draw_curve,
     draw_staircase,
@@ -112,7 +112,7 @@ def test_a_timeline_in_characters() -> None:
 
 
 def test_a_staircase_tells_how_many_fit() -> None:
-    stairs = staircase(CURVE, VendorWords("nvidia"))
+    stairs = staircase(CURVE, VendorTerms("nvidia"))
     assert (stairs.blocks, stairs.top, stairs.here) == (8, 8, "30 registers: 8 blocks")
     assert [stairs.blocks_with(amount) for amount in (1, 32, 33, 40, 41, 255)] == [8, 8, 6, 6, 5, 5]
     assert list(stairs.spans()) == [(1, 33, 8), (33, 41, 6), (41, 255, 5)]
@@ -121,11 +121,11 @@ def test_a_staircase_tells_how_many_fit() -> None:
         "40 registers",
         "255 registers",
     ]
-    assert staircase(CURVE, VendorWords("amd"), at=36).here == "36 registers: 6 workgroups"
+    assert staircase(CURVE, VendorTerms("amd"), at=36).here == "36 registers: 6 workgroups"
 
 
 def test_a_staircase_in_characters_marks_the_kernel() -> None:
-    rows = [plain(row) for row in draw_staircase(staircase(CURVE, VendorWords(None)), 60, 2)]
+    rows = [plain(row) for row in draw_staircase(staircase(CURVE, VendorTerms(None)), 60, 2)]
     assert rows[0] == "blocks/SM over registers/thread"
     assert rows[1].startswith("  8 ███████")
     assert rows[-1].strip() == "▲ 30 registers/thread"

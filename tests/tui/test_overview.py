@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from irlens.model.report import OccupancyCurve, Pipeline, Report
-from irlens.model.words import Words
+from irlens.model.terms import Terms
 from irlens.render.view.characters import bar, draw_curve, draw_staircase
 from irlens.render.view.drawings import staircase
 from irlens.render.view.nodes import Curve, plain
@@ -236,7 +236,7 @@ def test_a_curve_marks_what_the_amount_itself_admits(
     curve = OccupancyCurve(
         resource="registers", unit="registers/thread", at=at, last=starts[-1] + 50, steps=steps
     )
-    words = Words(report_of("softmax-h100"))
+    words = Terms(report_of("softmax-h100"))
     node = staircase(curve, words, at=at)
     drawn = [plain(row) for row in draw_staircase(node, 40, len(steps))]
     admitted = next(blocks for start, blocks in reversed(steps) if start <= at)
@@ -249,7 +249,7 @@ def test_a_curve_on_which_nothing_ever_fits_says_so() -> None:
     curve = OccupancyCurve(
         resource="registers", unit="registers/thread", at=255, last=255, steps=[(1, 0)]
     )
-    node = staircase(curve, Words(report_of("softmax-h100")))
+    node = staircase(curve, Terms(report_of("softmax-h100")))
     (drawn,) = draw_staircase(node, 60, 3)
     assert plain(drawn) == "blocks/SM over registers/thread: 0 with any"
 

@@ -17,8 +17,7 @@ from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES, Dtype, dtype_of
 from irlens.compiler.calls.expressions import Names, evaluate, evaluate_extent
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
-from irlens.model.lists import split_list
-from irlens.model.text import plural
+from irlens.model.text import plural, split_list
 
 
 class Tensor(msgspec.Struct, frozen=True):

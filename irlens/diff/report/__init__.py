@@ -7,7 +7,7 @@ from irlens.diff.report.source_lines import align, line_deltas
 from irlens.model.comparison import Comparison, Side
 from irlens.model.label import labels
 from irlens.model.report import Report
-from irlens.model.words import Words
+from irlens.model.terms import Terms
 
 __all__ = ["compare", "side"]
 
@@ -68,7 +68,7 @@ def _regain(before: Report, after: Report) -> list[str]:
         return []
     if second.theoretical >= first.theoretical:
         return []
-    words = Words(after)
+    words = Terms(after)
     return [words.step(step, second) for step in second.next_step]
 
 

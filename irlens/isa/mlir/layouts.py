@@ -12,7 +12,7 @@ from math import prod
 import msgspec
 
 from irlens.isa.mlir import Module
-from irlens.model.lists import split_list
+from irlens.model.text import split_list
 
 # Names of MLIR's builtin types; the width is in them.
 _SCALAR = re.compile(r"(?:i|f|bf|tf)(\d+)(?:E\w+)?|index")

@@ -9,9 +9,8 @@ from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import StagePressure
 from irlens.model.report import InstructionMix, LimitName, Occupancy, Pipeline, Report
 from irlens.model.resources import SpillSite
-from irlens.model.text import count, percent, plural, size
-from irlens.model.words import (
-    Words,
+from irlens.model.terms import (
+    Terms,
     describe_cover,
     describe_depth,
     describe_prefetch,
@@ -19,6 +18,7 @@ from irlens.model.words import (
     describe_waves,
     describe_way,
 )
+from irlens.model.text import count, percent, plural, size
 from irlens.render.view.drawings import (
     STAGES,
     memory_strip,
@@ -51,7 +51,7 @@ _NUMBER = Column(numbers=True)
 
 def details(report: Report) -> Iterator[Section]:
     """Yield every part of a report in full, the most asked for first."""
-    words = Words(report)
+    words = Terms(report)
     if report.occupancy is not None:
         yield _occupancy(report.occupancy, words)
     for pipeline in report.pipelines:
@@ -70,14 +70,14 @@ def details(report: Report) -> Iterator[Section]:
         yield _mix(mix)
 
 
-def limits(occupancy: Occupancy, words: Words) -> list[tuple[LimitName, int]]:
+def limits(occupancy: Occupancy, words: Terms) -> list[tuple[LimitName, int]]:
     """Return how many CTAs each resource alone would allow, the tightest first."""
     names: tuple[LimitName, ...] = get_args(LimitName)
     known = ((name, getattr(occupancy.limits, name)) for name in names)
     return sorted(((n, limit) for n, limit in known if limit is not None), key=lambda one: one[1])
 
 
-def _occupancy(occupancy: Occupancy, words: Words) -> Section:
+def _occupancy(occupancy: Occupancy, words: Terms) -> Section:
     """What limits it, what would change it, and how many CTAs fit with more or less."""
     allowed = limits(occupancy, words)
     most = max([1, *(limit for _, limit in allowed)])
@@ -125,7 +125,7 @@ def pipeline_depth(pipeline: Pipeline) -> Run:
     return Run(f"{depth}{sign}", tone)
 
 
-def _pipeline(pipeline: Pipeline, report: Report, words: Words) -> Section:
+def _pipeline(pipeline: Pipeline, report: Report, words: Terms) -> Section:
     """A pipeline with its timeline and every figure of it."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
     told = [*describe_prefetch(pipeline), *words.traffic(pipeline), describe_cover(pipeline)]
@@ -292,7 +292,7 @@ def _spills(sites: list[SpillSite]) -> Section:
     )
 
 
-def _memory(report: Report, words: Words) -> Section | None:
+def _memory(report: Report, words: Terms) -> Section | None:
     memory = report.memory
     title = "LDS" if words.shared == "LDS" else "Shared memory"
     if memory is None or memory.total_bytes is None:

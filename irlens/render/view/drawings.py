@@ -4,8 +4,8 @@ from irlens.model.memory import SharedBuffer, SharedMemory
 from irlens.model.pressure import StagePressure
 from irlens.model.report import OccupancyCurve, Report
 from irlens.model.source import SourceLocation
+from irlens.model.terms import VendorTerms, describe_buffer
 from irlens.model.text import count, plural, size
-from irlens.model.words import VendorWords, describe_buffer
 from irlens.render.view.nodes import (
     Column,
     Curve,
@@ -63,7 +63,7 @@ def pressure_curve(stage: str, pressure: StagePressure, report: Report) -> Curve
 
 
 def staircase(
-    curve: OccupancyCurve, words: VendorWords, at: int | None = None, blocks: int | None = None
+    curve: OccupancyCurve, words: VendorTerms, at: int | None = None, blocks: int | None = None
 ) -> Staircase:
     """Return the CTAs that fit over the amount of one resource.
 

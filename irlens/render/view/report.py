@@ -8,9 +8,8 @@ from irlens.model.label import labels
 from irlens.model.listing import Listing
 from irlens.model.report import SEVERITIES, Finding, InstructionMix, Pipeline, Report
 from irlens.model.resources import Resources
-from irlens.model.text import count, percent, plural, size
-from irlens.model.words import (
-    Words,
+from irlens.model.terms import (
+    Terms,
     depth_in_short,
     describe_buffer,
     describe_cover,
@@ -21,6 +20,7 @@ from irlens.model.words import (
     describe_warp_groups,
     describe_waves,
 )
+from irlens.model.text import count, percent, plural, size
 from irlens.render.view.details import (
     at,
     by_class,
@@ -220,7 +220,7 @@ def _arguments(report: Report) -> Settings | None:
 
 def facts(report: Report) -> Facts:
     """Return what the kernel takes and what that leaves room for."""
-    words = Words(report)
+    words = Terms(report)
     known = (
         _occupancy(report, words),
         _registers(report, words),
@@ -231,7 +231,7 @@ def facts(report: Report) -> Facts:
     return Facts(tuple(fact for fact in known if fact is not None))
 
 
-def _occupancy(report: Report, words: Words) -> Fact:
+def _occupancy(report: Report, words: Terms) -> Fact:
     occupancy = report.occupancy
     if occupancy is None:
         return _unknown("Occupancy", report.unknown.get("occupancy", ""))
@@ -262,7 +262,7 @@ def _occupancy(report: Report, words: Words) -> Fact:
     return Fact("Occupancy", text(Run("cannot launch", "bad")), tuple(lines), "bad")
 
 
-def _registers(report: Report, words: Words) -> Fact:
+def _registers(report: Report, words: Terms) -> Fact:
     held = report.resources
     if held.registers is None:
         return _unknown("Registers", report.unknown.get("resources.registers", ""))
@@ -279,7 +279,7 @@ def _registers(report: Report, words: Words) -> Fact:
     return Fact("Registers", value, tuple(lines), "warn" if spilled else "neutral")
 
 
-def _register_kinds(held: Resources, words: Words) -> Iterator[Run]:
+def _register_kinds(held: Resources, words: Terms) -> Iterator[Run]:
     if held.agprs:
         yield Run(f"{held.vgprs} VGPRs + {held.agprs} AGPRs")
     if held.sgprs is not None:
@@ -318,7 +318,7 @@ def _warps(report: Report) -> Fact | None:
     return Fact("Warps", text(groups[0]), (phrases(*groups[1:]),) if groups[1:] else ())
 
 
-def _shared(report: Report, words: Words) -> Fact:
+def _shared(report: Report, words: Terms) -> Fact:
     held, memory = report.resources, report.memory
     title, short = ("LDS", "") if words.shared == "LDS" else ("Shared memory", "Shared")
     if held.shared_dynamic_bytes is None:
@@ -339,7 +339,7 @@ def _shared(report: Report, words: Words) -> Fact:
     return Fact(title, value, tuple(line for line in lines if line.items), short=short)
 
 
-def _tensor_memory(report: Report, words: Words) -> Fact | None:
+def _tensor_memory(report: Report, words: Terms) -> Fact | None:
     told = describe_tensor_memory(report)
     if not told:
         return None
@@ -353,12 +353,12 @@ def _tensor_memory(report: Report, words: Words) -> Fact | None:
 
 def pipeline_facts(report: Report) -> Facts | None:
     """Return the pipelines' facts; ``None`` where there are no pipelines."""
-    words = Words(report)
+    words = Terms(report)
     known = tuple(_pipeline(pipeline, report, words) for pipeline in report.pipelines)
     return Facts(known) if known else None
 
 
-def _pipeline(pipeline: Pipeline, report: Report, words: Words) -> Fact:
+def _pipeline(pipeline: Pipeline, report: Report, words: Terms) -> Fact:
     """How deep the pipeline is, how far it runs ahead, what it moves, and why no deeper."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
     kind = f"{pipeline.kind or 'loads'}"

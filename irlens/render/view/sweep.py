@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from irlens import figures
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
+from irlens.model.terms import depth_in_short, limit_term
 from irlens.model.text import count, percent, plural
-from irlens.model.words import depth_in_short, limit_word
 from irlens.render.view.nodes import (
     Column,
     Headline,
@@ -126,7 +126,7 @@ def _time(trial: Trial) -> str:
 
 
 def _limits(trial: Trial) -> str:
-    words = (limit_word(each, trial.target.vendor) for each in trial.limited_by)
+    words = (limit_term(each, trial.target.vendor) for each in trial.limited_by)
     return ", ".join(each.removesuffix(" memory") for each in words) or figures.UNKNOWN
 
 

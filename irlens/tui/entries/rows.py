@@ -42,7 +42,7 @@ class EntryRows:
     Attributes:
         entries: All entries by key, in the order of arrival.
         shown: The keys of the rows, from the top.
-        words: Words that a row must contain.
+        words: Terms that a row must contain.
         sorted_by: The sort column.
         descending: Whether the largest value comes first.
     """

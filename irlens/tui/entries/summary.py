@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from irlens.model.report import Report
+from irlens.model.terms import Terms
 from irlens.model.text import count, percent, plural, printable_line, size
-from irlens.model.words import Words
 from irlens.render.view.characters import bar
 from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
@@ -112,7 +112,7 @@ def _compiled_for(entry: Entry) -> Iterator[str]:
 
 
 def _figures(report: Report) -> Iterator[Content]:
-    words, resources, occupancy = Words(report), report.resources, report.occupancy
+    words, resources, occupancy = Terms(report), report.resources, report.occupancy
     yield Content("")
     if occupancy is None:
         yield labelled("Occupancy", ("unknown", WARN))

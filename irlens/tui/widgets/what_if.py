@@ -9,8 +9,8 @@ from textual.content import Content
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Occupancy, OccupancyCurve, Report
+from irlens.model.terms import Terms
 from irlens.model.text import count, percent, plural, signed
-from irlens.model.words import Words
 from irlens.render.view.characters import draw_staircase
 from irlens.render.view.drawings import staircase
 from irlens.tui import panels
@@ -175,7 +175,7 @@ class WhatIf(Panel):
         shown = self._shown()
         rows = [panels.occupancy(report, shown, width)]
         if self.demand is not None and shown is not None:
-            words = Words(report)
+            words = Terms(report)
             rows += [Content(""), self._headline(shown, words), *self._rows(words)]
             curve = self._curve()
             if curve is not None:
@@ -184,7 +184,7 @@ class WhatIf(Panel):
                 rows += contents_of(drawn)
         return lines(rows)
 
-    def _headline(self, shown: Occupancy, words: Words) -> Content:
+    def _headline(self, shown: Occupancy, words: Terms) -> Content:
         before = self._report.occupancy if self._report is not None else None
         if before is None or self.demand == self._compiled:
             return Content.styled("what if?  ↑ ↓ select  ← → change  [ ] next cliff", DIM)
@@ -194,7 +194,7 @@ class WhatIf(Panel):
         blocks = f"{before.blocks_per_sm} → {plural(shown.blocks_per_sm, words.block)}/{words.sm}"
         return Content.assemble(("what if  ", WARN), (f"{change}  ", style), blocks)
 
-    def _rows(self, words: Words) -> Iterator[Content]:
+    def _rows(self, words: Terms) -> Iterator[Content]:
         titles = (
             f"registers/{words.thread}",
             f"{words.shared_memory} B/{words.cta}",

@@ -22,7 +22,7 @@ from irlens.compiler import Request, capture
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
-from irlens.model.words import Words
+from irlens.model.terms import Terms
 from irlens.report import inspect
 
 TILE, SCALE = ("k.py", 7), ("k.py", 8)
@@ -199,10 +199,10 @@ def test_a_row_that_is_shorter_than_the_cta_is_wide(kernel: str, target: str, th
     assert pipeline.bytes_per_copy == 4
     assert pipeline.bytes_repeated == threads * 4 - 64 * 4
     assert pipeline.prefetch_iterations
-    words = Words(report)
+    words = Terms(report)
     per_cta, *others = words.traffic(pipeline)[1:]
     assert per_cta == (
-        f"256 B per {words.cta} and iteration, counting once what {words.thread}s share"
+        f"256 B per {words.cta} and iteration, data shared by {words.thread}s counted once"
     )
     assert not any("share" in phrase for phrase in others)
 
@@ -215,7 +215,7 @@ def test_amds_scalar_loads_are_left_out_and_that_is_said() -> None:
     assert pipeline.bytes_per_iteration == first + second == 2 * 64 * 64 * 2
     assert pipeline.bytes_repeated == 0
     assert pipeline.reason.endswith("; 4 B per iteration that scalar loads read are left out")
-    assert "share" not in " ".join(Words(report).traffic(pipeline))
+    assert "share" not in " ".join(Terms(report).traffic(pipeline))
 
 
 def test_a_number_that_all_lanes_load_counts_once() -> None:

@@ -1,4 +1,8 @@
-"""The words for what a report holds, for whoever shows it to people."""
+"""Vendors' terms, and a report's facts as phrases in them.
+
+A CTA is AMD's workgroup, a warp its wave, shared memory its LDS. AMD's waves are something else
+than the waves of a grid, which are therefore rounds there.
+"""
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Vendor
@@ -9,18 +13,18 @@ from irlens.model.text import count, percent, plural, size
 _AMD_LIMITS = {"warps": "waves", "blocks": "workgroups", "shared_memory": "LDS"}
 
 
-def limit_word(name: str, vendor: Vendor | None) -> str:
-    """Return what a limit of occupancy ("shared_memory") is called by the GPU's vendor."""
+def limit_term(name: str, vendor: Vendor | None) -> str:
+    """Return what the vendor calls a limit of occupancy ("shared_memory")."""
     known = _AMD_LIMITS if vendor == "amd" else {"shared_memory": "shared memory"}
     return known.get(name, name)
 
 
-class VendorWords:
-    """The vendor's own words for the same things: a block is AMD's workgroup, a warp its wave.
+class VendorTerms:
+    """A vendor's terms.
 
     Args:
-        vendor: Of the GPU; ``None``, where it is unknown, speaks as NVIDIA does.
-        multiprocessor: What it calls the hardware that a CTA's warps share.
+        vendor: Of the GPU; ``None``, where it is unknown, takes NVIDIA's terms.
+        multiprocessor: The hardware that a CTA's warps share: "SM", "CU", "WGP".
     """
 
     def __init__(self, vendor: Vendor | None, multiprocessor: str = "SM") -> None:
@@ -29,20 +33,20 @@ class VendorWords:
         self.block = "workgroup" if amd else "block"
         self.sm = multiprocessor
         self.shared = "LDS" if amd else "Shared"
-        self.shared_memory = limit_word("shared_memory", vendor)
+        self.shared_memory = limit_term("shared_memory", vendor)
         self.cta = "workgroup" if amd else "CTA"
         self.thread = "lane" if amd else "thread"
-        #: What the GPU holds of a grid at once.
+        #: The CTAs of a grid that the GPU holds at once.
         self.wave = "round" if amd else "wave"
         self.tensor_core = "matrix core" if amd else "tensor core"
         self._vendor = vendor
 
     def resource(self, name: str) -> str:
-        """Return what a limit ("shared_memory") is called."""
-        return limit_word(name, self._vendor)
+        """Return the term of a limit ("shared_memory")."""
+        return limit_term(name, self._vendor)
 
     def unit(self, unit: str) -> str:
-        """Return a unit of a ``NextStep`` or a ``Refusal``: "bytes/workgroup"."""
+        """Return the unit of a ``NextStep`` or a ``Refusal``: "bytes/workgroup"."""
         amount, _, per = unit.partition("/")
         return f"{amount}/{ {'CTA': self.cta, 'thread': self.thread}.get(per, per) }"
 
@@ -51,8 +55,8 @@ class VendorWords:
         return plural(number, self.cta)
 
 
-class Words(VendorWords):
-    """The words of one report's vendor, and sentences about it.
+class Terms(VendorTerms):
+    """The terms of one report's vendor, and phrases about the report.
 
     Args:
         report: The report.
@@ -72,83 +76,81 @@ class Words(VendorWords):
         return f"{change}: {effect} ({percent(step.theoretical)})"
 
     def refusal(self, refusal: Refusal) -> str:
-        """Return "shared memory: 300,000 bytes/CTA asked for, 67,552 more than the limit of …"."""
+        """Return "shared memory: 300,000 bytes/CTA requested, 67,552 over the limit of …"."""
         over = refusal.requested - refusal.limit
         return (
             f"{self.resource(refusal.resource)}: {count(refusal.requested)} "
-            f"{self.unit(refusal.unit)} asked for, {count(over)} more than the limit of "
+            f"{self.unit(refusal.unit)} requested, {count(over)} over the limit of "
             f"{count(refusal.limit)}"
         )
 
     def traffic(self, pipeline: Pipeline) -> list[str]:
-        """Return what a pipeline moves, as phrases; empty where that is not known."""
+        """Return what a pipeline moves, as phrases; empty where that is unknown."""
         if pipeline.bytes_per_iteration is None:
             return []
-        told = []
+        phrases = []
         if pipeline.copies_per_iteration and pipeline.bytes_per_copy:
             copies = "copy" if pipeline.copies_per_iteration == 1 else "copies"
-            told.append(
+            phrases.append(
                 f"{pipeline.copies_per_iteration} {copies} of {pipeline.bytes_per_copy} B "
                 f"per {self.thread}"
             )
-        once = f", counting once what {self.thread}s share" if pipeline.bytes_repeated else ""
-        told.append(f"{size(pipeline.bytes_per_iteration)} per {self.cta} and iteration{once}")
+        once = f", data shared by {self.thread}s counted once" if pipeline.bytes_repeated else ""
+        phrases.append(f"{size(pipeline.bytes_per_iteration)} per {self.cta} and iteration{once}")
         if pipeline.bytes_in_flight:
             flight = f"{size(pipeline.bytes_in_flight)} in flight"
             if pipeline.bytes_in_flight_per_sm is not None:
                 flight += f", {size(pipeline.bytes_in_flight_per_sm)} per {self.sm}"
-            told.append(flight)
-        return told
+            phrases.append(flight)
+        return phrases
 
 
 def describe_waves(occupancy: Occupancy) -> list[str]:
-    """Return how the grid fills the GPU, as phrases; empty where that is not known."""
+    """Return how the grid fills the GPU, as phrases; empty where that is unknown."""
     if occupancy.waves is None or occupancy.tail is None:
         return []
     waves = "less than 0.01" if occupancy.waves < 0.01 else f"{occupancy.waves:.2f}"
-    held = f"the grid is {waves} × what the GPU holds at once"
-    # AMD's waves are something else.
-    last = "wave" if occupancy.multiprocessor == "SM" else "round"
-    return [held, f"last {last} {percent(occupancy.tail)} full"]
+    wave = "wave" if occupancy.multiprocessor == "SM" else "round"
+    return [f"{waves} {wave}s", f"last {wave} {percent(occupancy.tail)} full"]
 
 
 def describe_depth(pipeline: Pipeline) -> str | None:
-    """Return "2 of 4 stages", "up to 4 stages"; ``None`` where the stages are not known."""
-    asked, achieved = pipeline.requested_stages, pipeline.achieved_stages
-    most = pipeline.stages_at_most
-    if achieved is None and most is None:
+    """Return "2 of 4 stages", "up to 4 stages"; ``None`` where the stages are unknown."""
+    requested, achieved = pipeline.requested_stages, pipeline.achieved_stages
+    at_most = pipeline.stages_at_most
+    if achieved is None and at_most is None:
         return None
-    told = f"up to {most}" if achieved is None else str(achieved)
-    if asked is None:
-        return f"{told} {'stage' if achieved == 1 else 'stages'}"
-    return f"{told} of {plural(asked, 'stage')}"
+    depth = f"up to {at_most}" if achieved is None else str(achieved)
+    if requested is None:
+        return f"{depth} {'stage' if achieved == 1 else 'stages'}"
+    return f"{depth} of {plural(requested, 'stage')}"
 
 
-def depth_in_short(achieved: int | None, at_most: int | None, asked: str) -> str:
-    """Return "2/4", or "≤3/4" where no more is known than how many there can be; "" if nothing."""
+def depth_in_short(achieved: int | None, at_most: int | None, requested: str) -> str:
+    """Return "2/4", or "≤3/4" where only an upper bound is known; "" where nothing is."""
     if achieved is not None:
-        return f"{achieved}/{asked}"
-    return "" if at_most is None else f"≤{at_most}/{asked}"
+        return f"{achieved}/{requested}"
+    return "" if at_most is None else f"≤{at_most}/{requested}"
 
 
 def describe_prefetch(pipeline: Pipeline) -> list[str]:
     """Return how far a pipeline runs ahead and who runs it, as phrases, as far as is known."""
-    told = []
+    phrases = []
     if pipeline.prefetch_iterations is not None:
-        told.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")
+        phrases.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")
     if pipeline.groups_during_compute is not None:
-        flying = plural(pipeline.groups_during_compute, "group")
-        told.append(f"{flying} in flight during the compute")
+        groups = plural(pipeline.groups_during_compute, "group")
+        phrases.append(f"{groups} in flight during the compute")
     if pipeline.warp_group is not None:
-        told.append(f"run by {pipeline.warp_group}")
-    return told
+        phrases.append(f"run by {pipeline.warp_group}")
+    return phrases
 
 
 def describe_cover(pipeline: Pipeline) -> str:
-    """Return what the GPU's memory would need in flight; "" where that is not known."""
+    """Return what must be in flight to hide memory latency; "" where that is unknown."""
     if not pipeline.bytes_in_flight or pipeline.bytes_to_cover_latency is None:
         return ""
-    return f"at least {size(pipeline.bytes_to_cover_latency)} cover the memory's latency"
+    return f"hiding memory latency takes at least {size(pipeline.bytes_to_cover_latency)}"
 
 
 def describe_way(load: LoopLoad) -> str:
@@ -161,7 +163,7 @@ def describe_way(load: LoopLoad) -> str:
 
 
 def describe_tile(load: LoopLoad) -> str:
-    """Return what a load brings: "f16[64, 32]", "i32" of a single value."""
+    """Return the tile of a load: "f16[64, 32]", "i32" of a single value."""
     shape = ", ".join(map(str, load.shape))
     return f"{load.element}[{shape}]" if shape else load.element
 
@@ -175,19 +177,19 @@ def describe_tensor_memory(report: Report) -> str:
 
 
 def describe_warp_groups(report: Report) -> list[str]:
-    """Return "partition0 1 warp with 24 registers per thread" of each; empty if all do the same."""
-    told = []
+    """Return "partition0 1 warp with 24 registers per thread" of each; empty if there are none."""
+    groups = []
     for group in report.warp_groups:
         warps = f"{group.name} {plural(group.num_warps, 'warp')}"
         held = f" with {plural(group.registers, 'register')} per thread" if group.registers else ""
-        told.append(warps + held)
-    return told
+        groups.append(warps + held)
+    return groups
 
 
 def describe_run(run: RunResult) -> str:
     """Return whether a launch gave the right result."""
     if run.matches_reference is None:
-        return "launched; there is no reference to compare with"
+        return "launched; no reference to compare with"
     return f"{'equals' if run.matches_reference else 'differs from'} its PyTorch reference"
 
 
