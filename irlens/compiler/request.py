@@ -13,7 +13,7 @@ from irlens.model.config import ConstexprValue, Target
 from irlens.version import VERSION
 
 #: Part of the store's keys. Increment it when the same request produces another capture.
-LAYOUT = 1
+KEY_FORMAT = 1
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ def store_key(request: Request, source: KernelSource, triton: str) -> str:
     """
     return store.digest(
         {
-            "layout": [LAYOUT, MANIFEST_SCHEMA, VERSION],
+            "layout": [KEY_FORMAT, MANIFEST_SCHEMA, VERSION],
             "request": msgspec.structs.replace(request, kernel=source.function, triton=None),
             "path": str(source.path),
             "content": sha256(source.content),

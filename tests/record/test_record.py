@@ -731,7 +731,7 @@ assert math.isnan(begin.elapsed_time(end))
     ("send", "number", "expected"),
     [
         (os.killpg, signal.SIGINT, "KeyboardInterrupt"),  # as a terminal does
-        (os.kill, signal.SIGTERM, "the program ended by signal 15"),
+        (os.kill, signal.SIGTERM, "the program died of signal 15"),
     ],
 )
 def test_what_ends_irlens_ends_the_program_and_what_it_compiled_is_kept(

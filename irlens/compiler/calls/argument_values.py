@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES, Dtype, dtype_of
-from irlens.compiler.calls.expressions import Names, evaluate, evaluate_extent
+from irlens.compiler.calls.expressions import LAYOUT_PATTERN, Names, evaluate, evaluate_extent
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 from irlens.model.text import plural, split_list
@@ -68,7 +68,7 @@ Argument: TypeAlias = Tensor | Descriptor | bool | int | float | None
 
 _TENSOR = re.compile(
     r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*"
-    r"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>[\w.]*Layout(?:\.\w+)?\(.*\))\s*)?)?"
+    rf"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>{LAYOUT_PATTERN})\s*)?)?"
 )
 _KEYWORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}
 

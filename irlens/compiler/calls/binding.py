@@ -61,10 +61,10 @@ def resolve(
     runtime = {p.name for p in parameters if not p.constexpr}
     _check_names(request, described, constexprs, runtime, options)
 
-    given = {name: _as_number(value) for name, value in request.args.items()}
+    overrides = {name: _as_number(value) for name, value in request.args.items()}
     sizes: dict[str, ConstexprValue] = {
         **described.sizes,
-        **{name: value for name, value in given.items() if not isinstance(value, str)},
+        **{name: value for name, value in overrides.items() if not isinstance(value, str)},
     }
     if request.sm_count is not None:
         sizes["sm_count"] = request.sm_count

@@ -14,8 +14,19 @@ from irlens.model.errors import CaptureError
 Names: TypeAlias = Mapping[str, ConstexprValue]
 
 #: A Gluon layout in Python syntax.
-_LAYOUT = re.compile(r"[\w.]*Layout(?:\.\w+)?\(.*\)", re.DOTALL)
+LAYOUT_PATTERN = r"[\w.]*Layout(?:\.\w+)?\(.*\)"
 _MAX_LENGTH = 400  # characters; Python's parser recurses on nested brackets
+#: Exceptions of an invalid expression.
+_ERRORS = (
+    simpleeval.InvalidExpression,
+    SyntaxError,
+    ArithmeticError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+)
 
 
 def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprValue:
@@ -47,16 +58,7 @@ def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprV
         value: object = evaluator.eval(expression, previously_parsed=tree)
     except simpleeval.NameNotDefined as error:
         raise UnknownSizeError(str(error.name), expression, where, names) from error
-    except (
-        simpleeval.InvalidExpression,
-        SyntaxError,
-        ArithmeticError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        RecursionError,
-        MemoryError,
-    ) as error:
+    except _ERRORS as error:
         # str() of a SyntaxError would name the file "<unknown>" and a line.
         reason = error.msg if isinstance(error, SyntaxError) else error
         raise CaptureError(f"{where}: cannot evaluate '{expression}': {reason}") from error
@@ -90,7 +92,10 @@ def evaluate_extent(expression: int | str, names: Names, where: str) -> int:
 
 def is_layout(value: ConstexprValue) -> TypeGuard[str]:
     """Whether a constexpr value is the text of a Gluon layout."""
-    return isinstance(value, str) and _LAYOUT.fullmatch(value.strip()) is not None
+    return (
+        isinstance(value, str)
+        and re.fullmatch(LAYOUT_PATTERN, value.strip(), re.DOTALL) is not None
+    )
 
 
 def _cdiv(a: int, b: int) -> int:

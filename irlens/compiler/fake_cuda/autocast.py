@@ -129,7 +129,7 @@ class _CastRecorder(TorchDispatchMode):  # type: ignore[misc]  # mypy does not f
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        given = kwargs or {}
-        if func is torch.ops.aten._to_copy.default and "dtype" in given:
-            self.dtypes.setdefault(id(args[0]), given["dtype"])
-        return func(*args, **given)
+        keywords = kwargs or {}
+        if func is torch.ops.aten._to_copy.default and "dtype" in keywords:
+            self.dtypes.setdefault(id(args[0]), keywords["dtype"])
+        return func(*args, **keywords)

@@ -64,17 +64,17 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        given = kwargs or {}
+        keywords = kwargs or {}
         # Constructing a device needs none, and PyTorch's fake tensors know their own.
         if func is torch.device or _is_tracing():
-            return func(*args, **given)
+            return func(*args, **keywords)
         if func in _COMPARISONS and any(_is_fake(each) for each in args):
             self._deviations.compared += 1
             return True
         if args and isinstance(args[0], torch.Tensor):
             if args[0].is_meta:
                 if func in _ANSWERS:
-                    return _ANSWERS[func](*args, **given)
+                    return _ANSWERS[func](*args, **keywords)
                 if func in _VALUE_READS:
                     raise NoValueError(_name(func))
             if func == torch.Tensor.cuda:
@@ -84,10 +84,10 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
             if func == torch.Tensor.is_pinned:
                 return args[0].untyped_storage().data_ptr() in _PINNED
         positional = _positional_arguments(func, args)
-        named = {name: _named_argument(name, value) for name, value in given.items()}
+        named = {name: _named_argument(name, value) for name, value in keywords.items()}
         try:
             result = self._call(func, *positional, **named)
-            return _pinned(result) if given.get("pin_memory") is True else result
+            return _pinned(result) if keywords.get("pin_memory") is True else result
         except (NotImplementedError, RuntimeError) as error:
             # The implementation needs a value: the size of a masked selection, a scalar's truth.
             if _META_ERROR.search(str(error)) and not isinstance(error, NoValueError):

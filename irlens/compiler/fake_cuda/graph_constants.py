@@ -125,7 +125,7 @@ class _Constants(TorchFunctionMode):  # type: ignore[misc]  # mypy does not foll
             if func in _READS:
                 values = _values_of(args[0])
                 if values is None:
-                    raise NoValueError("a constant of a function given to torch.compile")
+                    raise NoValueError("a constant of a function keywords to torch.compile")
                 with torch._C._DisablePythonDispatcher():  # active while tracing
                     return func(values)
         return func(*args, **(kwargs or {}))
@@ -158,10 +158,10 @@ class _OnCpu(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow t
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        args, given = tree_map(_cpu_argument, (args, kwargs or {}))
-        if given.get("pin_memory"):  # needs the GPU's runtime
-            given["pin_memory"] = False
-        return func(*args, **given)
+        args, keywords = tree_map(_cpu_argument, (args, kwargs or {}))
+        if keywords.get("pin_memory"):  # needs the GPU's runtime
+            keywords["pin_memory"] = False
+        return func(*args, **keywords)
 
 
 def _cpu_argument(value: Any) -> Any:

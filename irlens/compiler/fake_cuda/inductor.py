@@ -1,8 +1,8 @@
 """``torch.compile`` for the fake device.
 
-TorchDynamo traces with PyTorch's fake tensors, which need no GPU, and TorchInductor only asks for
-facts that are known: so the kernels are those of the GPU. Only TorchInductor's benchmarks are
-stubs.
+TorchDynamo traces with PyTorch's fake tensors, which need no GPU, and TorchInductor only
+queries facts that are known: so the kernels are those of the GPU. Only TorchInductor's benchmarks
+are stubs.
 """
 
 import dataclasses

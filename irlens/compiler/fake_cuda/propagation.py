@@ -42,12 +42,12 @@ class CustomOperators(TorchDispatchMode):  # type: ignore[misc]  # mypy does not
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        given = kwargs or {}
+        keywords = kwargs or {}
         is_fake = any(isinstance(each, torch.Tensor) and each.is_meta for each in tree_leaves(args))
         if not is_fake or not _has_python_kernel(func):
-            return func(*args, **given)
+            return func(*args, **keywords)
         with self._mode:
-            return func.redispatch(_CUDA, *args, **given)
+            return func.redispatch(_CUDA, *args, **keywords)
 
 
 def _has_python_kernel(operator: OpOverload) -> bool:

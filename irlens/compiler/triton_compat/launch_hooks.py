@@ -56,9 +56,9 @@ class _LaunchWatch:
         key = getattr(handle, "hash", None)  # a hook may have prevented compilation
         launched = grid.extents is not None and not kwargs.get("warmup")
         if isinstance(key, str) and self._is_news(key, launched=launched):
-            constexprs, given = _bound(function, args, kwargs)
+            constexprs, arguments = _bound(function, args, kwargs)
             extents = grid.extents if launched else None
-            self._report(_launch(key, function, constexprs, given, extents))
+            self._report(_launch(key, function, constexprs, arguments, extents))
 
     def note_launch(
         self, key: str, function: Any, constexprs: Values, args: Values, grid: Any
@@ -92,13 +92,13 @@ class _Grid:
         extents: CTAs in each dimension; ``None`` until they are known.
     """
 
-    def __init__(self, given: Any) -> None:
-        self._given = given
-        self.argument = self._evaluate if callable(given) else given
-        self.extents = None if callable(given) else given
+    def __init__(self, grid: Any) -> None:
+        self._grid = grid
+        self.argument = self._evaluate if callable(grid) else grid
+        self.extents = None if callable(grid) else grid
 
     def _evaluate(self, bound: Values) -> Any:
-        self.extents = self._given(bound)
+        self.extents = self._grid(bound)
         return self.extents
 
 
@@ -169,8 +169,10 @@ def _hook_inductor(heuristics: ModuleType, watch: _LaunchWatch) -> None:
             named = {**dict(zip(def_args, args, strict=False)), **kwargs}
             grid = heuristics.GridExpr.from_meta(self.inductor_meta, self.config)
             function = getattr(getattr(self.kernel, "src", None), "fn", None)
-            constexprs, given = _split_constexprs(self.compile_meta, named)
-            watch.note_launch(self.kernel.hash, function, constexprs, given, grid.eval_slow(named))
+            constexprs, arguments = _split_constexprs(self.compile_meta, named)
+            watch.note_launch(
+                self.kernel.hash, function, constexprs, arguments, grid.eval_slow(named)
+            )
             return result
 
         scope["launcher"] = launched  # TorchInductor takes it from there
@@ -179,12 +181,12 @@ def _hook_inductor(heuristics: ModuleType, watch: _LaunchWatch) -> None:
     result._gen_launcher_code = generated
 
 
-def _split_constexprs(meta: Mapping[str, Any], given: Values) -> tuple[Values, Values]:
+def _split_constexprs(meta: Mapping[str, Any], arguments: Values) -> tuple[Values, Values]:
     """Return the constexprs and the arguments of a launch, in the order of the parameters."""
     params = list(meta["signature"])
     constants = {name: meta["constants"][name] for name in params if name in meta["constants"]}
-    constexprs = {name: value for name, value in constants.items() if name not in given}
-    return constexprs, {name: given[name] for name in params if name in given}
+    constexprs = {name: value for name, value in constants.items() if name not in arguments}
+    return constexprs, {name: arguments[name] for name in params if name in arguments}
 
 
 def _compiled(function: JITFunction) -> Iterator[Any]:
@@ -200,12 +202,12 @@ def _bound(function: JITFunction, args: Any, kwargs: Values) -> tuple[Values, Va
     bound = function.signature.bind(*args, **named)
     bound.apply_defaults()
     constexprs = {key: bound.arguments[key] for key in params if params[key].is_constexpr}
-    given = {
+    arguments = {
         key: bound.arguments[key]
         for key in params
         if key not in constexprs and key in bound.arguments
     }
-    return constexprs, given
+    return constexprs, arguments
 
 
 def _launch(key: str, function: Any, constexprs: Values, args: Values, grid: Any) -> Launch:
