@@ -1,4 +1,4 @@
-"""``irlens cache`` as a user runs it, alone and beside other commands."""
+"""``irlens cache`` from the command line, alone and while other commands run."""
 
 import fcntl
 import json

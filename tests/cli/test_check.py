@@ -1,4 +1,4 @@
-"""``irlens check`` as a user runs it."""
+"""``irlens check`` from the command line."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""``irlens diff`` as a user runs it."""
+"""``irlens diff`` from the command line."""
 
 import os
 import shutil

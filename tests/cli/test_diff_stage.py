@@ -1,4 +1,4 @@
-"""``irlens diff --stage`` as a user runs it."""
+"""``irlens diff --stage`` from the command line."""
 
 import os
 import shutil

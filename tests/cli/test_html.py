@@ -1,4 +1,4 @@
-"""HTML from the command line: the code comes along."""
+"""HTML reports from the command line include the code."""
 
 from pathlib import Path
 

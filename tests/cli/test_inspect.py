@@ -1,4 +1,4 @@
-"""``irlens inspect`` as a user runs it."""
+"""``irlens inspect`` from the command line."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Lists and ranges of values."""
+"""Lists and ranges of option values."""
 
 import click
 import pytest

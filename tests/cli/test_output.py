@@ -1,4 +1,4 @@
-"""What happens to a report on its way out."""
+"""Output to terminals, pipes, pagers and files."""
 
 import os
 import subprocess

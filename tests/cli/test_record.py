@@ -1,4 +1,4 @@
-"""``irlens record`` as a user runs it."""
+"""``irlens record`` from the command line."""
 
 import subprocess
 import sys

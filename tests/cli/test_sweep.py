@@ -1,4 +1,4 @@
-"""``irlens sweep`` as a user runs it, kills it, and runs it again."""
+"""``irlens sweep`` from the command line: run, killed, and resumed."""
 
 import csv
 import io

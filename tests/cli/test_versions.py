@@ -1,4 +1,4 @@
-"""Across Triton versions as a user asks for them: ``--triton`` and ``--python``."""
+"""Several Tritons from the command line: ``--triton`` and ``--python``."""
 
 import os
 import subprocess

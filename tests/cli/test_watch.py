@@ -1,4 +1,4 @@
-"""``irlens inspect --watch``: what is shown whenever the kernel has been saved."""
+"""``irlens inspect --watch``: output after each save."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The options that every command has for what it writes."""
+"""Options for writing a result, on every command."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A workbench of what the Triton that is here compiles."""
+"""Interactive sessions over kernels that the installed Triton compiles."""
 
 import subprocess
 import threading

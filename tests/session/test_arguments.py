@@ -1,4 +1,4 @@
-"""Arguments that can be chosen anew: what a kernel's description makes of its sizes."""
+"""Arguments that can be changed: how they derive from a description's sizes."""
 
 from msgspec.structs import replace
 

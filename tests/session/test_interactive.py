@@ -1,4 +1,4 @@
-"""The workbench over real captures, saved reports, and kernels that are compiled on demand."""
+"""The interactive session over captures, saved reports, and kernels compiled on demand."""
 
 import shutil
 import threading

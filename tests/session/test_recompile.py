@@ -1,4 +1,4 @@
-"""Compiling again with something changed: from a capture to a request and on to a new capture."""
+"""Recompiling with changes: from a capture to a request and to a new capture."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a shell is offered: as click's script for bash asks for it."""
+"""Shell completion of kernels, GPUs and options, through click's script for bash."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Which file of the tree is the one that a capture was made from."""
+"""Source files are located by name and content."""
 
 import json
 from pathlib import Path
