@@ -55,7 +55,7 @@ def serving(command: list[str], port: int, folder: Path) -> Iterator[None]:
     ) as process:  # fmt: skip
         assert process.stderr is not None
         assert process.stderr.readline() == (
-            f"irlens: serving on http://localhost:{port}, ctrl+c ends it\n"
+            f"irlens: serving on http://localhost:{port}, press ctrl+c to stop\n"
         )
         yield
         process.terminate()
@@ -151,8 +151,8 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
 
 def test_without_a_terminal_it_says_so() -> None:
     assert "irlens tui needs a terminal" in told(str(CAPTURES))
-    assert "needs standard input for the keys" in told("-")
-    assert "needs standard input for the keys" in told("-", "--serve")
+    assert "reads keys from standard input" in told("-")
+    assert "reads keys from standard input" in told("-", "--serve")
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on the PATH")
