@@ -1,15 +1,15 @@
-"""The threads of a warp meet in the same banks of shared memory, and have to take turns.
+"""The threads of a warp access the same banks of shared memory and have to take turns.
 
 ## What it means
 
-Shared memory answers a warp at once if its 32 threads ask 32 different banks, or the same word. If
-several ask one bank for different words, the request is repeated: four words in one bank take four
-times as long.
+Shared memory serves a warp in one pass if its 32 threads access 32 different banks, or the same
+word. If several threads access different words of one bank, the request is replayed: four words in
+one bank take four times as long.
 
-Both layouts stand in the ttgir: where an element lies in shared memory, and which thread wants it.
-The finding counts the passes for them, and is given from four on. It is given for matrices in
-blocked and swizzled layouts on NVIDIA; tensor-core operands have layouts made to avoid conflicts,
-and the scratch memory of a conversion between layouts is not in the IR.
+The ttgir has both layouts: where an element lies in shared memory, and which thread accesses it.
+The finding counts the resulting passes and is reported from four on. It covers matrices in blocked
+and swizzled layouts on NVIDIA; tensor-core operands have layouts made to avoid conflicts, and the
+scratch memory of a conversion between layouts is not in the IR.
 
 ## Example
 
@@ -23,10 +23,10 @@ With rows of 64 fp32, all elements of a column lie in one bank.
 
 ## What to do
 
-* Transpose what does not come through shared memory: `num_stages=1` for this loop, so that the
-  compiler converts between layouts with padding of its own.
-* Or read along the rows, and let the stores go along the other dimension: for a small tile that
-  may cost less (measure it, and see IRL302).
+* Transpose data that does not come through shared memory: with `num_stages=1` for this loop the
+  compiler converts between layouts and pads.
+* Or read along the rows and store along the other dimension: for a small tile that may cost less
+  (measure it, and see IRL302).
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 f"{source} {verb} shared memory with {passes:.0f}-way bank conflicts: a warp's"
                 f" request takes {passes:.0f} passes instead of one"
             ),
-            hint="let threads go along the rows that lie in shared memory, not down its columns",
+            hint="let threads access shared memory along its rows, not down its columns",
             stage=facts.ttgir.stage,
             line=operation.span.line,
             source=source,

@@ -1,9 +1,9 @@
-"""One CTA asks for more than an SM can give it, so the kernel cannot be launched.
+"""One CTA needs more than an SM has, so the kernel cannot be launched.
 
 ## What it means
 
-Every GPU limits the shared memory, registers, threads and barriers that a single CTA may have.
-Compiling does not check them: the launch fails, with "out of resource" from Triton or
+Every GPU limits the shared memory, registers, threads and barriers of a single CTA. Compiling does
+not check these limits: the launch fails, with "out of resource" from Triton or
 `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` from the driver.
 
 ## Example
@@ -43,7 +43,7 @@ def find(facts: Facts) -> Iterator[Match]:
     for refusal in facts.occupancy.refusals:
         yield Match(
             message=_message(refusal, facts),
-            hint=_REMEDY.get(refusal.resource, "ask for less"),
+            hint=_REMEDY.get(refusal.resource, "reduce it"),
         )
 
 
@@ -51,5 +51,5 @@ def _message(refusal: Refusal, facts: Facts) -> str:
     words = facts.words
     return (
         f"{words.resource(refusal.resource)}: {refusal.requested:,} {words.unit(refusal.unit)}"
-        f" asked for, and {facts.gpu.name if facts.gpu else 'the GPU'} has {refusal.limit:,}"
+        f" requested, {facts.gpu.name if facts.gpu else 'the GPU'} has {refusal.limit:,}"
     )

@@ -2,9 +2,9 @@
 
 ## What it means
 
-Shaped cores (AMD: matrix cores) do a dot at many times the rate of ordinary arithmetic, but only
-for some types and tile shapes. For others the compiler falls back to multiply-adds in a blocked
-layout, without a word.
+Tensor cores (AMD: matrix cores) compute a dot at many times the rate of ordinary arithmetic, but
+only for some types and tile shapes. For others the compiler silently falls back to multiply-adds in
+a blocked layout.
 
 ## Example
 
@@ -19,7 +19,7 @@ NVIDIA's tensor cores multiply fp32 rounded to tf32 (10 bits of mantissa), which
 * fp32: `input_precision="tf32"`, or "tf32x3" for nearly the precision of fp32 at a third of the
   speed; or cast the operands to fp16 or bf16.
 * Small tiles: at least 16 x 16 with 16 along K for 16-bit types.
-* If neither is possible, let the reduction be a plain sum of products, and see which is faster.
+* If neither is possible, try a plain sum of products, and measure which is faster.
 """
 
 from collections.abc import Iterator

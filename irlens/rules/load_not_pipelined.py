@@ -1,32 +1,32 @@
-"""A load in a loop is not pipelined, although its loop was asked to be.
+"""A load in a loop is not pipelined, although stages were requested for the loop.
 
 ## What it means
 
-Each iteration issues the load and waits for it, hundreds of cycles from memory, while the loop's
+Each iteration issues the load and waits for it, hundreds of cycles for memory, while the loop's
 other loads may be copied stages ahead. The finding gives the compiler's reason as far as the IR
 shows it.
 
-A loop that is none in the machine code is left out: it was unrolled, or runs once.
+Loops that do not exist in the machine code are left out: they were unrolled, or run once.
 
-Small loads that hit in a cache hardly hurt. A large one in a loop that is meant to stream does.
+Small loads that hit in a cache hardly hurt. A large load in a streaming loop does.
 
 ## Example
 
 ```python
 for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launch
     a = tl.load(a_ptrs)
-    b = tl.load(b_ptrs)                        # both lead to the dot, and are pipelined
-    bias = tl.load(bias_ptr + k + columns)     # this one does not, and is left alone
+    b = tl.load(b_ptrs)                        # both are operands of the dot: pipelined
+    bias = tl.load(bias_ptr + k + columns)     # is not: left in place
     total = tl.dot(a, b, total) + bias
 ```
 
 ## What to do
 
-* Narrower than 4 bytes: let each thread read neighbours; IRL301 says what is in the way.
-* Not an operand of the dot: load it before the loop, or let the loop ask for its stages itself,
-  with `tl.range(..., num_stages=4)`, which includes all of its loads.
-* Indirect: load the indices before the loop, or ask for one stage more.
-* Inside a condition: load always, under a mask.
+* Narrower than 4 bytes: let each thread read neighbours; IRL301 names the obstacle.
+* Not an operand of the dot: load it before the loop, or request stages for the loop itself with
+  `tl.range(..., num_stages=4)`, which applies to all of its loads.
+* Indirect: load the indices before the loop, or request one stage more.
+* Inside a condition: load unconditionally, under a mask.
 * Transposed on the way: sm_90 multiplies 8-bit types only with K contiguous in both operands.
   Store the matrix that way.
 """
@@ -61,31 +61,31 @@ _SMALLEST_COPY = 4
 _HINTS = {
     NOT_FOR: "write it as a for loop, over tl.range",
     OUTER: "let tl.range(..., flatten=True) make one loop of the nest",
-    CONDITIONAL: "load always, under a mask",
+    CONDITIONAL: "load unconditionally, under a mask",
     NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
     SCALAR: "load it before the loop, or as part of a tensor",
-    NARROW: "let each thread read neighbours in memory; IRL301 says what is in the way",
+    NARROW: "let each thread read neighbours in memory; IRL301 names the obstacle",
     NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
-    INDIRECT: "load the indices before the loop, or ask for one stage more",
+    INDIRECT: "load the indices before the loop, or request one stage more",
     TRANSPOSED: "store the matrix with K contiguous",
 }
 _ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding for each load that stays in a loop of which stages were asked."""
+    """Yield a finding for each load that stays in a loop with several stages requested."""
     if facts.ttir is None or facts.ttgir is None:
         return
     requested = requested_stages(facts.ttir, facts.config.num_stages)
     operations = facts.ttgir.operations
-    asked = {
+    stages_of = {
         operations[loop].span.line: requested(operations[loop].location)
         for loop in find_loops(facts.ttgir)
     }
     once = read_once(facts.ptx) if facts.ptx is not None else frozenset()
     reported = set()
     for load in facts.loads:
-        stages = asked.get(load.loop_line)
+        stages = stages_of.get(load.loop_line)
         if load.state != "in place" or stages is None or stages < 2:
             continue
         if load.source is None or load.source in once:
@@ -107,7 +107,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _reason(load: LoopLoad, facts: Facts) -> str:
-    """Return why it was left alone; the machine code says more of its width than the ttgir does."""
+    """Return why it was not pipelined; the PTX knows its width better than the ttgir does."""
     if load.reason == UNKNOWN and facts.ptx is not None:
         widths = access_widths(facts.ptx)
         here = [widths[place] for place in widths if place[0] == "load" and load.source in place[1]]

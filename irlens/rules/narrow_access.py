@@ -1,15 +1,14 @@
-"""Threads access global memory in narrower pieces than they could, for want of a known multiple.
+"""Accesses to global memory are narrower than possible: an argument's alignment is unknown.
 
 ## What it means
 
-A thread can load or store 16 bytes at once if the compiler knows that they lie side by side, begin
-at a multiple of 16, and are masked all or none. Triton knows of an argument whether it is a
-multiple of 16, and nothing finer. A stride that is not, or a bound in the mask that is not, makes
-each access narrow, often as narrow as one element: more instructions, and more requests to memory,
-for the same bytes.
+A thread can load or store 16 bytes at once if the compiler knows that they are contiguous, start at
+a multiple of 16, and share one mask value. Triton only knows whether an argument is a multiple of
+16. A stride or a bound in the mask that is not makes each access narrow, often a single element:
+more instructions, and more requests to memory, for the same bytes.
 
-The finding names the arguments in the way: were they known to be multiples of 16, the compiler's
-rule would give the wider access. How wide the access is now, is read from the PTX.
+The finding names the arguments that prevent the wider access: if they were known to be multiples of
+16, the compiler's rule would allow it. The current width is read from the PTX.
 
 ## Example
 
@@ -17,18 +16,17 @@ rule would give the wider access. How wide the access is now, is read from the P
 x = tl.load(x_ptr + row * stride + columns, mask=columns < n_columns)
 ```
 
-With a `stride` of 781 rows begin anywhere, and fp32 is loaded 4 bytes at a time.
+With a `stride` of 781 rows start at any element, and fp32 is loaded 4 bytes at a time.
 
 ## What to do
 
-* In the address: pad the rows to a multiple of 16 elements. Columns beyond the last may stay
-  unused.
-* Where the value is a multiple of 8, say, pass it as a `tl.constexpr`: the compiler then knows. It
-  compiles anew for each value.
-* In the mask: pad, so that the bound is a multiple of 16 too, or treat the ragged end apart.
-* A multiple of 16 that the compiler was not told of: leave the argument out of `do_not_specialize`
-  and `do_not_specialize_on_alignment`.
-* A pointer: allocate it at a multiple of 16 bytes, and do not pass a view that begins elsewhere.
+* In the address: pad the rows to a multiple of 16 elements. The padding may stay unused.
+* A value that is a multiple of 8, say: pass it as a `tl.constexpr`, so that the compiler knows it.
+  Each value is then compiled separately.
+* In the mask: pad, so that the bound is a multiple of 16 too, or handle the ragged end separately.
+* A multiple of 16 that Triton does not check: remove the argument from `do_not_specialize` and
+  `do_not_specialize_on_alignment`.
+* A pointer: allocate it at a multiple of 16 bytes, and do not pass a view that starts elsewhere.
 """
 
 from collections.abc import Iterator
@@ -47,7 +45,7 @@ CODE = "IRL301"
 NAME = "narrow-access"
 SEVERITY: Severity = "warning"
 
-#: What Triton knows to divide an argument, if it knows anything.
+#: The only divisor of an argument that Triton detects.
 _ALIGNMENT = 16
 #: Each argument takes a walk of the ttir; generated kernels have hundreds of them.
 _MOST_ARGUMENTS = 64
@@ -57,17 +55,17 @@ class _Narrow(msgspec.Struct):
     """An access that could be wider.
 
     Attributes:
-        access: As it is known now.
+        access: With the current knowledge.
         best: With every argument a multiple of 16.
-        told: With every argument known as if it were a constexpr.
+        constant: With every argument a constexpr.
         elements: Elements of each thread.
-        address: Arguments that, each for itself, narrow the best one through its address.
-        mask: Those that do so through its mask alone.
+        address: Arguments that, each on its own, narrow the best access through its address.
+        mask: Arguments that do so through its mask alone.
     """
 
     access: Access
     best: Access
-    told: Access
+    constant: Access
     elements: int
     address: list[str]
     mask: list[str]
@@ -77,7 +75,7 @@ def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access that known multiples of 16 would widen."""
     if facts.ttir is None or facts.ptx is None or not facts.threads:
         return
-    if facts.warp_groups:  # not all threads take part, and the ttir does not say which
+    if facts.warp_groups:  # only some threads take part, and the ttir does not say which
         return
     known = divisors(facts.ttir)
     if len(known) > _MOST_ARGUMENTS:
@@ -85,14 +83,14 @@ def find(facts: Facts) -> Iterator[Match]:
     narrow: dict[int, _Narrow] = {}
     actual = access_widths(facts.ptx)
     best = accesses(facts.ttir, dict.fromkeys(known, _ALIGNMENT))
-    told = accesses(facts.ttir, {name: _divisor(facts, name, known[name]) for name in known})
+    constant = accesses(facts.ttir, {name: _divisor(facts, name, known[name]) for name in known})
     for index, access in enumerate(accesses(facts.ttir, known)):
         elements = prod(access.pointer.shape) // facts.threads
         width = access.width(elements)
-        # Where the compiler did not do what its rule says, it had reasons not known here.
+        # Where the compiler deviates from its rule, the reasons are unknown.
         follows_rule = actual.get((access.direction, access.location)) == frozenset({width})
         if follows_rule and width < best[index].width(elements):
-            narrow[index] = _Narrow(access, best[index], told[index], elements, [], [])
+            narrow[index] = _Narrow(access, best[index], constant[index], elements, [], [])
     if narrow:
         _find_blockers(facts.ttir, known, narrow)
     reported = set()
@@ -104,7 +102,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _find_blockers(module: Module, known: dict[str, int], narrow: dict[int, _Narrow]) -> None:
-    """Take back one argument's multiple of 16 after the other, and see what gets narrower."""
+    """Drop each argument's multiple of 16 in turn, and record which accesses get narrower."""
     aligned = dict.fromkeys(known, _ALIGNMENT)
     for argument, divisor in known.items():
         if divisor >= _ALIGNMENT:
@@ -139,13 +137,13 @@ def _finding(facts: Facts, found: _Narrow) -> Match:
 
 
 def _hint(facts: Facts, found: _Narrow) -> str:
-    """Say what to do; what is a multiple of 16 needs no padding."""
+    """Return what to do; arguments that are multiples of 16 need no padding."""
     if all(_is_multiple(facts, name) for name in (*found.address, *found.mask)):
-        return "leave out do_not_specialize: in this launch Triton would find the multiple of 16"
+        return "remove do_not_specialize: in this launch Triton would detect the multiple of 16"
     if all(_is_multiple(facts, name) for name in found.address):
-        return "pad the bound to a multiple of 16, or treat the ragged end apart"
+        return "pad the bound to a multiple of 16, or handle the ragged end separately"
     padding = "pad the rows to a multiple of 16 elements"
-    width = found.told.width(found.elements)
+    width = found.constant.width(found.elements)
     if width == found.access.width(found.elements):
         return padding
     blockers = (*found.address, *found.mask)
@@ -154,7 +152,7 @@ def _hint(facts: Facts, found: _Narrow) -> str:
 
 
 def _divisor(facts: Facts, name: str, known: int) -> int:
-    """Return the power of two, up to 16, that the compiler finds in an argument that it knows."""
+    """Return the power of two, up to 16, that divides an argument known to the compiler."""
     value = facts.config.args.get(name.removeprefix("%"))
     if not isinstance(value, int):
         return known
@@ -162,7 +160,7 @@ def _divisor(facts: Facts, name: str, known: int) -> int:
 
 
 def _is_multiple(facts: Facts, name: str) -> bool:
-    """Whether an argument has a value that Triton would have found to be a multiple of 16."""
+    """Whether an argument's value is a multiple of 16, which Triton could detect."""
     value = facts.config.args.get(name)
     return isinstance(value, int) and value % _ALIGNMENT == 0
 

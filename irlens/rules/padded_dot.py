@@ -3,9 +3,8 @@
 ## What it means
 
 A tensor-core instruction multiplies tiles of a fixed shape, 16 rows by 8 columns for NVIDIA's
-`mma.sync`. A smaller tile is filled up with zeros or copies: the instruction takes as long, and
-part of what it computes is thrown away. The finding compares the tile with the instruction along M
-and N.
+`mma.sync`. A smaller tile is padded with zeros or copies: the instruction takes as long, and part
+of its result is discarded. The finding compares the tile with the instruction along M and N.
 
 ## Example
 
@@ -13,12 +12,12 @@ and N.
 scores = tl.dot(q, k)      # q is 4 x 64: four heads of one token
 ```
 
-Of the instruction's 16 rows 4 are used.
+Only 4 of the instruction's 16 rows are used.
 
 ## What to do
 
-* Let the tile cover what would be separate programs: more heads, more rows, the group of query
-  heads that share a key.
+* Combine the work of several programs in one tile: more heads, more rows, the group of query heads
+  that share a key.
 * Swap the operands, `tl.dot(k_t, q_t)`, if the other dimension of the instruction is smaller.
 * At one or two rows a plain sum of products may be faster than a dot.
 """

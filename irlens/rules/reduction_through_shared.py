@@ -1,10 +1,10 @@
-"""A short reduction is spread over several warps, and they meet in shared memory.
+"""A short reduction is spread over several warps, which exchange data through shared memory.
 
 ## What it means
 
-The threads of one warp reduce among themselves with shuffles. Where the reduced axis is spread over
-several warps, each writes its part to shared memory, all wait at a barrier, and the parts are read
-and reduced again. That is worth it for long rows. It is reported where the whole row would fit in
+The threads of one warp reduce with shuffles. Where the reduced axis is spread over several warps,
+each warp writes its part to shared memory, all wait at a barrier, and the parts are read and
+reduced again. That pays off for long rows. The finding is reported where the whole row would fit in
 one warp with a single 16-byte access per thread, so that the other warps only add the barrier.
 
 ## Example
@@ -16,7 +16,7 @@ total = tl.sum(row, axis=0)
 
 ## What to do
 
-* `num_warps=1`, and as many programs as before: more CTAs fit on an SM instead.
+* `num_warps=1`, with as many programs as before: more CTAs then fit on an SM.
 * Or several rows per program, as a tile of rows x columns that is reduced along its columns: each
   warp then has rows of its own.
 """
@@ -39,7 +39,7 @@ _WIDEST_ACCESS = 16
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding for each line with a reduction that one warp could do."""
+    """Yield a finding for each line with a reduction that fits in one warp."""
     if facts.ttgir is None:
         return
     reported, words = set(), facts.words
@@ -68,7 +68,7 @@ def find(facts: Facts) -> Iterator[Match]:
 def _is_exchange(reduce: Operation, elements: int) -> bool:
     """Whether it is a step of ``tl.sort`` or ``tl.topk``.
 
-    They exchange two elements by a reduction over both, which says nothing of the row's length.
+    They exchange two elements by a reduction over both, which is unrelated to the row's length.
     """
     frames = reduce.location
     return elements == 2 and all(frame.file != frames[-1].file for frame in frames[:3])

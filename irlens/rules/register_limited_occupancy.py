@@ -1,28 +1,28 @@
-"""Registers decide how many CTAs an SM holds, and fewer of them would let it hold more.
+"""Registers limit how many CTAs an SM holds, and fewer registers would admit more CTAs.
 
 ## What it means
 
-An SM hides the latency of memory by switching between the warps it holds. Its registers are dealt
-out to warps in fixed units (on NVIDIA 8 registers a thread), so occupancy falls in steps: one
-register too many can cost a whole CTA per SM. The finding names the nearest step, if that is worth
+An SM hides the latency of memory by switching between the warps it holds. Its registers are
+allocated to warps in fixed units (on NVIDIA 8 registers per thread), so occupancy falls in steps:
+one register too many can cost a whole CTA per SM. The finding names the nearest step, if it gains
 at least a quarter more CTAs.
 
-Low occupancy is no defect in itself. A matmul that keeps its tensor cores busy from large tiles
-runs best with one or two CTAs per SM; a kernel that waits for memory wants more.
+Low occupancy is not a defect in itself. A matmul that keeps its tensor cores busy with large tiles
+runs best with one or two CTAs per SM; a kernel that waits for memory needs more.
 
 ## Example
 
-A layer norm of 16 warps with 72 registers a thread fits once on an SM of a B200: 16 of its 64
-warps. With 64 registers it fits twice. That step is the whole difference between what Triton 3.6
-and 3.7 make of one kernel (triton-lang/triton issue 11127).
+A layer norm of 16 warps with 72 registers per thread fits once on an SM of a B200: 16 of its 64
+warps. With 64 registers it fits twice. That step is the whole difference between Triton 3.6 and 3.7
+for one kernel (triton-lang/triton issue 11127).
 
 ## What to do
 
 * Smaller tiles, or more warps for the same tile, so that each thread holds less.
-* `maxnreg=N` where the step is near; look for spills (IRL105) afterwards. A warp-specialized kernel
-  is compiled for all registers of an SM unless it says so, and deals them out itself: the report
-  tells how many each group of its warps gets.
-* Load late and consume early: what is live across a loop occupies registers throughout.
+* `maxnreg=N` where the step is near; look for spills (IRL105) afterwards. Without it a
+  warp-specialized kernel is compiled for all registers of an SM and distributes them itself: the
+  report shows how many each warp group gets.
+* Load late and consume early: values that are live across a loop occupy registers throughout.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def _remedy(facts: Facts, registers: int, step: NextStep) -> str:
     if facts.warp_groups and facts.config.maxnreg is None:
         return f"ask for maxnreg={registers + step.change}: without it {_TAKES_ALL}"
     tile = "use smaller tiles or a larger num_warps"
-    # A cap that takes away more than a few would be paid for in spills.
+    # A cap that removes more than a few registers causes spills.
     if -step.change * 8 > registers or facts.gpu is None:
         return tile
     if facts.gpu.arch.vendor == "nvidia":

@@ -2,18 +2,18 @@
 
 ## What it means
 
-Where a kernel needs more registers than it may have, the compiler writes some of them to local
+Where a kernel needs more registers than it may use, the compiler writes some of them to local
 memory (AMD: scratch) and reads them back. That is ordinary device memory behind the caches, at
-hundreds of cycles, and inside a loop it is paid for in every iteration.
+hundreds of cycles, and a loop pays for it in every iteration.
 
-On NVIDIA the figure is the stack frame of the machine code less what the PTX itself declares there
-(arrays such as the one `tl.sin` needs for large arguments), and it is given only for kernels that
-call no function. On AMD it is the compiler's own count of spilled registers.
+On NVIDIA the figure is the stack frame of the machine code minus the bytes that the PTX itself
+declares there (arrays such as the one `tl.sin` needs for large arguments), and it is reported only
+for kernels that call no function. On AMD it is the compiler's own count of spilled registers.
 
 ## Example
 
-A tile of 128 x 256 fp32 over four warps: 256 registers per thread for the accumulator alone, of
-the 255 that there are.
+A tile of 128 x 256 fp32 over four warps: the accumulator alone takes 256 registers per thread, of
+255 available.
 
 ## What to do
 
@@ -34,7 +34,7 @@ SEVERITY: Severity = "warning"
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding where registers were spilled for certain."""
+    """Yield a finding where registers were certainly spilled."""
     spilled = _spilled(facts)
     if spilled is None:
         return
@@ -54,6 +54,6 @@ def _spilled(facts: Facts) -> str | None:
     declared = facts.ptx.declared_local_bytes()
     if declared is None or resources.local_bytes <= declared:
         return None
-    # What is declared may have been optimised away, and its room been used for spills.
+    # Declared arrays may have been optimized away, and spills use their space.
     least = "at least " if declared else ""
     return f"{least}{resources.local_bytes - declared:,} B of registers per thread are"

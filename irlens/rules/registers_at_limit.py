@@ -1,24 +1,24 @@
-"""Each thread holds as many registers as it can have at all.
+"""Each thread uses as many registers as it can have.
 
 ## What it means
 
 An instruction can name 255 registers of a thread on NVIDIA. A kernel that is compiled to exactly
-that number wanted at least as many: what does not fit is spilled to local memory or computed
+that number needed at least as many: values that do not fit are spilled to local memory or computed
 again, and every further value costs more. Where large CTAs, or `maxnreg`, leave a thread fewer
-registers, the finding speaks of that limit instead.
+registers, the finding names that limit instead.
 
-It says nothing of how many registers are live, and a kernel may need exactly as many as there are.
+The number of live registers may be lower, and a kernel may need exactly as many as available.
 
 ## Example
 
-An accumulator of 128 x 256 fp32 over four warps is 256 registers in each thread, before anything
+An accumulator of 128 x 256 fp32 over four warps takes 256 registers in each thread, before anything
 else.
 
 ## What to do
 
-* More warps for the same tile: each doubling halves what a thread holds of it.
+* More warps for the same tile: each doubling halves a thread's share of it.
 * A smaller tile.
-* `maxnreg`, if that is the limit, higher or not at all.
+* A higher `maxnreg`, or none, if that is the limit.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ SEVERITY: Severity = "note"
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding where the registers equal the lowest of the limits that are known."""
+    """Yield a finding where the registers equal the lowest known limit."""
     registers = facts.resources.registers
     if registers is None or facts.gpu is None:
         return
@@ -47,7 +47,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _moves_registers(facts: Facts) -> bool:
-    """Whether warps give registers to each other: then the binary states the cap, not a need."""
+    """Whether warps pass registers to each other: then the binary states a cap, not a need."""
     return facts.ptx is not None and any(i.opcode == "setmaxnreg" for i in facts.ptx.instructions)
 
 
@@ -57,7 +57,7 @@ def _limits(facts: Facts) -> Iterator[tuple[int, str]]:
         arch = facts.gpu.arch
         yield arch.registers_per_thread, f"an instruction of {arch.name} can name"
         if facts.threads is not None:
-            # A partition deals out registers in units, to as many warps as the fullest one gets.
+            # Registers are allocated in units, and the fullest partition decides.
             warps = -(-facts.threads // arch.warp_size)
             warps = -(-warps // arch.partitions) * arch.partitions
             units = arch.registers_per_block // (warps * arch.register_unit)

@@ -2,12 +2,12 @@
 
 ## What it means
 
-`wgmma.mma_async` runs by itself: a dot is several such products, issued one behind the other, and
-a pipelined loop lets the last of them run on into the next iteration. Their accumulators are
-registers, and where ptxas cannot keep these untouched until the wait, it gives up, and in the whole
-kernel waits for each product before it issues the next. It says so in a warning ("Potential
-Performance Loss: wgmma.mma_async instructions are serialized due to ..."), which Triton shows to
-nobody, and which is not in the PTX. irlens reads it from the machine code.
+`wgmma.mma_async` is asynchronous: a dot is several such products, issued one after the other, and a
+pipelined loop lets the last of them overlap with the next iteration. Their accumulators are
+registers. Where ptxas cannot keep these untouched until the wait, it gives up and, in the whole
+kernel, waits for each product before it issues the next. It emits a warning ("Potential Performance
+Loss: wgmma.mma_async instructions are serialized due to ..."), which Triton does not show, and
+which is not in the PTX. irlens detects it in the machine code.
 
 ## Example
 
@@ -19,20 +19,20 @@ for k in range(0, K, BLOCK_K):
 
 ## What to do
 
-ptxas's reasons, as it words them:
+ptxas's reasons, in its words:
 
 * *insufficient register resources*: a tile of M x N takes M * N / (32 * num_warps) registers per
   thread, of 255 at the most, for each accumulator. Raise `num_warps`, make the tile smaller, or
   raise `maxnreg`. Such a kernel spills, too.
-* *function call*, *Extern calls*: take `tl.device_print` and functions that are not inlined out of
+* *function call*, *Extern calls*: remove `tl.device_print` and functions that are not inlined from
   the kernel.
-* *non wgmma instructions defining accumulator registers*: seen where a loop may run no iteration at
-  all, and the accumulators are set to zero on the way around it. Let the loop's bound be a
-  `tl.constexpr`, or try another version of Triton: which of them writes it so differs from kernel
-  to kernel.
+* *non wgmma instructions defining accumulator registers*: seen where a loop may run zero iterations
+  and the accumulators are set to zero on the path around it. Make the loop's bound a
+  `tl.constexpr`, or try another version of Triton: the affected versions differ from kernel to
+  kernel.
 
-`ptxas -v --gpu-name sm_90a kernel.ptx -o /dev/null` tells which one it is. Triton's wheel brings it
-in `backends/nvidia/bin`, and beside it `ptxas-blackwell`, which reads newer PTX.
+`ptxas -v --gpu-name sm_90a kernel.ptx -o /dev/null` prints the reason. Triton's wheel has ptxas in
+`backends/nvidia/bin`, next to `ptxas-blackwell`, which reads newer PTX.
 """
 
 from collections.abc import Iterable, Iterator
@@ -58,8 +58,8 @@ def find(facts: Facts) -> Iterator[Match]:
     place = source or f"ptx:{products[0].line}"
     yield Match(
         message=(
-            f"ptxas serialized the matrix products (wgmma), at {place} first: each is waited for"
-            " before the next is issued"
+            f"ptxas serialized the matrix products (wgmma), first at {place}: it waits for each"
+            " before it issues the next"
         ),
         hint=_hint(facts, facts.ptx, products),
         stage="ptx",
@@ -70,17 +70,17 @@ def find(facts: Facts) -> Iterator[Match]:
 
 def _hint(facts: Facts, kernel: Function, products: Iterable[Instruction]) -> str:
     if any(instruction.opcode == "call" for instruction in kernel.instructions):
-        return "take tl.device_print, and functions that are not inlined, out of the kernel"
+        return "remove tl.device_print, and functions that are not inlined, from the kernel"
     accumulators, registers = _accumulators(products), facts.resources.registers
     if registers is not None and accumulators >= registers:
         return (
             f"raise num_warps or make the tile smaller: the accumulators are {accumulators}"
             f" registers per thread, of {registers}"
         )
-    return "make the bounds of the loop constexprs, or try another Triton: ptxas -v tells why"
+    return "make the bounds of the loop constexprs, or try another Triton: ptxas -v prints why"
 
 
 def _accumulators(products: Iterable[Instruction]) -> int:
-    """Registers that hold sums: products of one dot add to the same ones."""
+    """Return the number of accumulator registers: products of one dot add to the same ones."""
     accesses = (access(product) for product in products)
     return len({name for found in accesses if found is not None for name in found.writes})

@@ -1,13 +1,13 @@
-"""Shared memory decides how many CTAs an SM holds, and less of it would let it hold more.
+"""Shared memory limits how many CTAs an SM holds, and using less would admit more CTAs.
 
 ## What it means
 
-The CTAs on an SM share its shared memory, so each stage of a software pipeline is paid for in
-resident CTAs. The finding names the nearest step, if that is worth at least a quarter more CTAs. It
-counts with the largest shared memory that the SM can be configured for.
+The CTAs on an SM share its shared memory, so each stage of a software pipeline costs resident CTAs.
+The finding names the nearest step, if it gains at least a quarter more CTAs. It assumes the largest
+shared memory that the SM can be configured for.
 
-Deep pipelines and many CTAs both hide the latency of memory. Neither is better as such; the
-finding says what one costs in terms of the other.
+Deep pipelines and many CTAs both hide the latency of memory. Neither is better in general; the
+finding shows what one costs in terms of the other.
 
 ## Example
 
@@ -16,8 +16,8 @@ and reserves 1,024 for each. At 76,800 bytes it would fit three times.
 
 ## What to do
 
-* One stage fewer (`num_stages`), if the loop does not get slower by it.
-* Smaller tiles, or a narrower type for what is kept in shared memory.
+* One stage fewer (`num_stages`), if that does not slow down the loop.
+* Smaller tiles, or a narrower type for the data in shared memory.
 """
 
 from collections.abc import Iterator

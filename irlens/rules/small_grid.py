@@ -1,12 +1,12 @@
-"""There are fewer CTAs than SMs, so part of the GPU has nothing to do.
+"""There are fewer CTAs than SMs, so part of the GPU stays idle.
 
 ## What it means
 
 A CTA runs on one SM. SMs beyond the number of CTAs stay idle for the whole launch, whatever the
-occupancy of the others is. It is reported only where the target is a product, since an
-architecture alone does not say how many SMs there are.
+occupancy of the others is. It is reported only where the target is a product, since the number of
+SMs of an architecture alone is unknown.
 
-A kernel that runs beside others, on another stream, may be meant to leave room for them.
+A kernel that runs concurrently with others, on another stream, may leave room for them on purpose.
 
 ## Example
 
@@ -31,7 +31,7 @@ SEVERITY: Severity = "warning"
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding where SMs are left without a CTA."""
+    """Yield a finding where SMs have no CTA."""
     if facts.gpu is None or facts.gpu.sm_count is None or facts.config.grid is None:
         return
     ctas = prod(facts.config.grid) * (facts.config.num_ctas or 1)
@@ -40,6 +40,6 @@ def find(facts: Facts) -> Iterator[Match]:
         return
     multiprocessors = f"{facts.gpu.sm_count} {facts.gpu.arch.multiprocessor}s of {facts.gpu.name}"
     yield Match(
-        message=f"{facts.words.ctas(ctas)} for {multiprocessors}: {idle} have nothing to do",
+        message=f"{facts.words.ctas(ctas)} for {multiprocessors}: {idle} stay idle",
         hint="give each program less work: smaller tiles, or split what it loops over",
     )

@@ -1,25 +1,25 @@
-"""Spilled registers are fetched back inside a loop, in every iteration.
+"""Spilled registers are reloaded inside a loop, in every iteration.
 
 ## What it means
 
-A spill before or behind a loop is paid for once. Inside, each iteration waits for memory, and what
-is stored there competes with the loop's own traffic for the caches.
+A spill before or after a loop costs once. Inside, each iteration waits for memory, and the spilled
+data competes with the loop's own traffic for the caches.
 
-The accesses are read from the machine code. For NVIDIA that has to be disassembled, so that the
-finding is given only where that was asked for (`--pressure`), and only for kernels whose PTX
-declares no array of its own, since those are accessed in the same way. For AMD it is read from the
-assembly of kernels whose metadata counts spills.
+The accesses are read from the machine code. For NVIDIA that has to be disassembled, so the finding
+needs `--pressure`, and it is reported only for kernels whose PTX declares no array of its own,
+since arrays are accessed in the same way. For AMD it is read from the assembly of kernels whose
+metadata counts spills.
 
 ## Example
 
 An accumulator that is too large for its warps, in the loop of a matmul: the part that does not fit
-is read, added to, and written back for each tile.
+is reloaded, added to, and written back for each tile.
 
 ## What to do
 
-* See IRL105. Where the loop is what needs the registers, a smaller tile along its dimension
+* See IRL105. Where the loop itself needs the registers, a smaller tile along its dimension
   (`BLOCK_K`) or fewer stages may be enough.
-* Load what is used once per iteration late, right before its use.
+* Load values that are used once per iteration late, right before their use.
 """
 
 from collections import Counter
@@ -67,7 +67,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _most(sites: list[SpillSite]) -> str:
-    """Say which line has the most of them."""
+    """Return which line has the most of them, as a phrase."""
     lines: Counter[SourceLocation] = Counter(site.source for site in sites if site.source)
     if not lines:
         return ""

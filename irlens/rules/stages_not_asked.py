@@ -1,11 +1,11 @@
-"""A loop reads memory and is not pipelined, because a kernel-wide `num_stages` is not meant for it.
+"""A loop reads memory and is not pipelined, because a kernel-wide `num_stages` does not apply.
 
 ## What it means
 
-The `num_stages` given with a launch, or with `triton.Config`, is for loops whose loads feed a
-`tl.dot`. Any other loop is pipelined only if it asks for it itself. Without, each iteration loads
-and waits, and only other warps hide the latency of memory. Where there are many warps per SM that
-may be enough. A loop that is none in the machine code is left out: it was unrolled, or runs once.
+The `num_stages` of a launch, or of `triton.Config`, applies to loops whose loads feed a `tl.dot`.
+Any other loop is pipelined only if it requests stages itself. Otherwise each iteration loads and
+waits, and only other warps hide the latency of memory. With many warps per SM that may be enough.
+Loops that do not exist in the machine code are left out: they were unrolled, or run once.
 
 ## Example
 
@@ -34,14 +34,14 @@ SEVERITY: Severity = "note"
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding for each loop whose loads nobody asked to pipeline."""
+    """Yield a finding for each loop without a request to pipeline its loads."""
     stages = facts.config.num_stages
     if facts.ttgir is None or stages is None or stages < 2:
         return
     once = read_once(facts.ptx) if facts.ptx is not None else frozenset()
     reported = set()
     for load in facts.loads:
-        # A single value per iteration is not copied asynchronously, whatever is asked.
+        # A single value per iteration is never copied asynchronously.
         if load.reason != NO_DOT or not load.shape or load.loop_source in reported:
             continue
         if load.source in once:

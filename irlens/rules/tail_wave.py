@@ -3,12 +3,11 @@
 ## What it means
 
 A GPU holds SMs x CTAs per SM of a kernel's CTAs at once: one wave. Where the grid is a little more
-than a whole number of waves, the last one runs on a few SMs while the others wait for it.
+than a whole number of waves, the last wave runs on a few SMs while the others idle.
 
 The finding assumes that all CTAs take equally long and that a wave ends before the next begins.
 Hardware replaces each CTA as it ends, so CTAs of very different lengths blur the edge. It is
-reported where more than an eighth of the launch would be lost, and where the launch is more than
-one wave.
+reported for launches of more than one wave that lose more than an eighth of their time.
 
 ## Example
 
@@ -17,7 +16,7 @@ second. The launch takes as long as one of 528.
 
 ## What to do
 
-* Tiles of another size, so that the grid comes close below a whole number of waves.
+* Tiles of another size, so that the grid is just below a whole number of waves.
 * A persistent kernel: as many programs as the GPU holds, each looping over tiles.
 * Split-K or stream-K for matmuls.
 """

@@ -1,11 +1,11 @@
-"""An SM holds more CTAs than its tensor memory has room for, and some of them wait.
+"""An SM holds more CTAs than fit in its tensor memory, and some of them wait.
 
 ## What it means
 
-The accumulators of Blackwell's matrix products lie in tensor memory, of which an SM has 512
+The accumulators of Blackwell's matrix products are in tensor memory, of which an SM has 512
 columns. A CTA allocates its part when it starts and keeps it until it ends; `tcgen05.alloc` blocks
-where not enough is free. The occupancy, here and as the driver tells it, does not count tensor
-memory: CTAs beyond the number of this finding are resident, but wait for others to end.
+while not enough is free. The occupancy, in irlens as in the driver, does not count tensor memory:
+CTAs beyond the number of this finding are resident, but wait for others to end.
 
 ## Example
 
@@ -14,8 +14,7 @@ shared memory may admit four.
 
 ## What to do
 
-* Take registers and shared memory up to where as many CTAs fit as compute: larger BLOCK_K, more
-  stages.
+* Spend the registers and shared memory of the waiting CTAs: larger BLOCK_K, more stages.
 * Or a smaller tile along N, if more CTAs at once are better.
 """
 
@@ -32,7 +31,7 @@ SEVERITY: Severity = "note"
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding where not all resident CTAs can have their tensor memory at once."""
+    """Yield a finding where the resident CTAs' tensor memory does not fit at once."""
     occupancy, columns = facts.occupancy, facts.resources.tensor_memory_columns
     if occupancy is None or not occupancy.launchable or facts.gpu is None or not columns:
         return
@@ -48,9 +47,9 @@ def find(facts: Facts) -> Iterator[Match]:
         message=(
             f"{columns} of {available} columns of tensor memory per {words.cta}: of the"
             f" {words.ctas(occupancy.blocks_per_sm)} that an {words.sm} holds {at_once} compute at"
-            " once, and the others wait for room"
+            " once, and the others wait"
         ),
-        hint="use the room for more stages or a larger BLOCK_K, or make the tile smaller along N",
+        hint="use more stages or a larger BLOCK_K, or make the tile smaller along N",
         stage="ptx" if allocated else None,
         line=allocated[0].line if allocated else None,
         source=None,

@@ -1,19 +1,19 @@
-"""Neighbouring threads access memory far apart, so that a warp moves far more than it needs.
+"""Neighbouring threads access memory far apart, so a warp moves far more bytes than it needs.
 
 ## What it means
 
-Memory is moved in sectors of 32 bytes. The threads of a warp whose addresses lie side by side share
-them: 32 loads of 4 bytes are 4 sectors. If each thread's address lies in a sector of its own, the
-same loads are 32 sectors, 1,024 bytes for 128. The same holds of a tile whose rows are a few bytes
-long and far apart: each row is a sector of its own.
+Memory moves in sectors of 32 bytes. Threads of a warp with contiguous addresses share them: 32
+loads of 4 bytes are 4 sectors. If each thread's address is in a sector of its own, the same loads
+are 32 sectors, 1,024 bytes for 128. The same applies to a tile whose rows are a few bytes long and
+far apart: each row is a sector of its own.
 
-The finding takes the elements that one warp holds side by side in the layout that the compiler
-chose, and counts sectors where all strides are known, from constants or from the arguments of the
-capture. Where a stride is an argument of unknown value it says only that neighbours are that far
-apart: Triton makes a stride of 1 a constant, so it is another, unless the argument was kept from
-being specialised. Accesses through indices that were loaded are not judged.
+The finding takes the elements that one warp holds in the layout that the compiler chose, and counts
+sectors where all strides are known, from constants or from the arguments of the capture. Where a
+stride is an argument of unknown value, it only reports that neighbours are that far apart: Triton
+turns a stride of 1 into a constant, so the value is another one, unless the argument is excluded
+from specialization. Accesses through loaded indices are not judged.
 
-What a cache still holds when the neighbours are asked for is not counted.
+Sectors that a cache still holds are counted all the same.
 
 ## Example
 
@@ -24,10 +24,10 @@ x = tl.load(x_ptr + columns * n_rows + row)     # down a column of a row-major m
 
 ## What to do
 
-* Load along the dimension that is contiguous in memory, as a tile of both dimensions if it has to
-  be, and transpose in registers (`tl.trans`).
-* Make a tile of short rows wider along that dimension, and lower if it has to be.
-* Store the data the other way round, if it is read more often than written.
+* Load along the dimension that is contiguous in memory, as a tile of both dimensions if necessary,
+  and transpose in registers (`tl.trans`).
+* Make a tile of short rows wider along that dimension, with fewer rows if necessary.
+* Transpose the data in memory, if it is read more often than written.
 * If the stride is always 1, let Triton know: as a `tl.constexpr`, or without `do_not_specialize`.
 """
 
@@ -51,17 +51,17 @@ SEVERITY: Severity = "warning"
 
 #: Bytes (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
 _SECTOR = 32
-#: How many times the sectors it needs an access may touch.
+#: Tolerated ratio of touched to needed sectors.
 _TOLERATED = 2
 #: Elements of a warp's tile; real ones have hundreds.
 _LARGEST_TILE = 1 << 14
-_APART = "let neighbouring threads go along the dimension that is contiguous in memory"
+_APART = "let neighbouring threads access the dimension that is contiguous in memory"
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
 _DIRECTIONS = {"tt.store": "store", "tt.load": "load", "ttg.async_copy_global_to_local": "load"}
 
 
 class _Tile(msgspec.Struct, frozen=True):
-    """The elements that one warp holds side by side: how many along each axis, and their steps."""
+    """The elements that one warp holds: their number along each axis, and the step between them."""
 
     extents: tuple[int, ...]
     axes: tuple[Axis, ...]
@@ -123,7 +123,7 @@ def _tile(access: Access, layout: Blocked) -> _Tile | None:
 def _complaint(
     facts: Facts, access: Access, tile: _Tile, layout: Blocked
 ) -> tuple[str, str] | None:
-    """Say what is wrong with an access, and what helps; ``None`` if nothing is known to be."""
+    """Return what is wrong with an access, and a hint; ``None`` if nothing is known to be."""
     spread = [n for n in layout.order if tile.extents[n] > 1]
     if not spread or prod(tile.extents) > _LARGEST_TILE:
         return None
@@ -136,14 +136,14 @@ def _complaint(
         return None
     name = symbol.removeprefix("%")
     if facts.config.args and name not in facts.config.args:
-        return None  # a part of an argument, such as the stride of a host's descriptor: 1
+        return None  # part of an argument, such as the stride 1 of a host's descriptor
     return f"neighbours in the tile are {name} elements apart, which is not known to be 1", _APART
 
 
 def _sectors(
     facts: Facts, access: Access, steps: list[int], extents: list[int]
 ) -> tuple[str, str] | None:
-    """Complain of too many sectors, counted one by one; the fastest axis comes first."""
+    """Count sectors one by one, and complain if there are too many; the fastest axis is first."""
     offsets = {0}
     for step, extent in zip(steps, extents, strict=True):
         offsets = {offset + step * index for offset in offsets for index in range(extent)}
@@ -160,9 +160,9 @@ def _sectors(
 
 
 def _distance(size: int, steps: list[int], extents: list[int]) -> tuple[str, str]:
-    """Say what is how far apart, and what helps; ``size`` and ``steps`` in bytes.
+    """Return what is how far apart, and a hint; ``size`` and ``steps`` in bytes.
 
-    Neighbours may well lie side by side, but too few of them: then it is their rows.
+    Neighbours may be contiguous, but too few of them: then their rows are apart.
     """
     row = 1
     for step, extent in zip(steps, extents, strict=True):

@@ -143,8 +143,8 @@ def test_what_is_asked_for_and_what_becomes_of_it() -> None:
         2,
     )
     assert softmax.reason == (
-        "4 stages were asked for and 2 are achieved;"
-        " the wait stands in the iteration that issues the loads, 24 instructions on;"
+        "4 stages requested, 2 achieved;"
+        " the wait is in the iteration that issues the loads, 24 instructions later;"
         " the data is then kept until it is used, 3 iterations after its load"
     )
     (matmul,) = _pipelines("matmul_s4.gfx950", asked=4)
@@ -230,7 +230,7 @@ def test_scalar_loads_beside_others_are_left_out(scalar: str) -> None:
     plain = _loop("s_waitcnt vmcnt(0)", ADD, LOAD, OTHER)
     found = _loop("s_waitcnt vmcnt(0)", ADD, LOAD, scalar, OTHER)
     assert plain.reason == ""
-    assert found.reason == "what scalar loads read is left out"
+    assert found.reason == "bytes of scalar loads are not counted"
     assert found.bytes_per_iteration == plain.bytes_per_iteration == 256 * 4
 
 

@@ -116,7 +116,7 @@ class TestTriton:
         )
         assert asked == [(SourceLocation("softmax.py", 22, 57),)]
         assert pipeline.verdict == "shallower"
-        assert pipeline.reason == "7 stages were asked for and the groups run 4 deep"
+        assert pipeline.reason == "7 stages requested, the groups run 4 deep"
         assert (pipeline.bytes_per_iteration, pipeline.bytes_in_flight) == (None, None)
 
 
@@ -212,7 +212,7 @@ class TestFragments:
         assert pipeline.groups_during_compute == computing
         assert pipeline.bytes_in_flight == 512
         assert pipeline.prefetch_iterations == 1
-        assert "what the next one uses" in pipeline.reason
+        assert "the data that the next one uses" in pipeline.reason
 
     def test_a_wait_for_data_used_at_once_is_not_for_the_next_iteration(self) -> None:
         group = COPY.format(16) + COMMIT

@@ -99,7 +99,7 @@ class TestWhatFails:
         found = run(softmax, after)
         assert moved(found)["occupancy.launchable"].fails
         lost = moved(found)["occupancy.theoretical"]
-        assert "300,000 bytes/CTA asked for" in lost.reason
+        assert "300,000 bytes/CTA requested" in lost.reason
         assert str(lost.source) == "softmax.py:50"  # where the largest buffer is for
 
     def test_stages_of_a_pipeline(self, softmax: Report) -> None:

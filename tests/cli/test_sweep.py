@@ -187,7 +187,7 @@ def test_what_does_not_compile_or_fit_is_told_and_the_rest_goes_on(tmp_path: Pat
     assert ran.code == 0, ran.err
     assert "arange's range must be a power of 2" in ran.out
     assert "2 configurations, all with BLOCK_SIZE_K=24" in ran.out
-    assert "shared memory: 204,800 bytes/CTA asked for" in ran.out
+    assert "shared memory: 204,800 bytes/CTA requested" in ran.out
     again = sweep(*arguments, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(again.out)))
     outcomes = {(row["num_stages"], row["BLOCK_SIZE_K"]): row["outcome"] for row in rows}

@@ -10,7 +10,7 @@ def test_shows_shared_memory_that_no_cta_of_the_gpu_can_have(look: Look) -> None
     (finding,) = look(CODE, "tile_sum.py", "a100", SIZE=16384, STAGES=4)
     assert finding.severity == "error"
     # Three buffers of 16,384 fp32 against the 163 KiB of the CUDA Programming Guide.
-    assert finding.message == "shared memory: 196,608 bytes/CTA asked for, and a100 has 166,912"
+    assert finding.message == "shared memory: 196,608 bytes/CTA requested, a100 has 166,912"
     assert finding.hint == "use fewer stages or smaller tiles"
 
 
@@ -21,4 +21,4 @@ def test_silent_where_the_same_kernel_fits(look: Look) -> None:
 
 def test_speaks_as_amd_does(look: Look) -> None:
     (finding,) = look(CODE, "dots.py", "mi300x", M=128, N=128, BLOCK_K=256)
-    assert finding.message == "LDS: 524,288 bytes/workgroup asked for, and mi300x has 65,536"
+    assert finding.message == "LDS: 524,288 bytes/workgroup requested, mi300x has 65,536"

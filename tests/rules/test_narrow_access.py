@@ -42,7 +42,7 @@ def test_shows_a_bound_alone(look: Look) -> None:
 def test_a_multiple_that_the_compiler_was_not_told_of_needs_no_padding(look: Look) -> None:
     (load,) = look(CODE, "columns.py:untold")
     assert load.message.endswith("row_stride=4096 (address) is not known to be a multiple of 16")
-    assert load.hint.startswith("leave out do_not_specialize: in this launch Triton would find")
+    assert load.hint.startswith("remove do_not_specialize: in this launch Triton would detect")
     (load,) = look(CODE, "columns.py:untold", args={"row_stride": 4001})
     assert load.hint == "pad the rows to a multiple of 16 elements"
 

@@ -20,8 +20,8 @@ def test_shows_accumulators_that_do_not_fit(look: Look, facts_of: FactsOf) -> No
     tile = {"M": 256, "N": 128, "BLOCK_K": 64, "STAGES": 2}
     (finding,) = look(CODE, "dots.py", args=HALF, **tile)
     assert finding.message == (
-        "ptxas serialized the matrix products (wgmma), at dots.py:28 first: each is waited for"
-        " before the next is issued"
+        "ptxas serialized the matrix products (wgmma), first at dots.py:28: it waits for each"
+        " before it issues the next"
     )
     assert finding.hint == (
         "raise num_warps or make the tile smaller: the accumulators are 256 registers per thread,"

@@ -8,7 +8,7 @@ Look = Callable[..., list[Finding]]
 
 def test_shows_sms_without_work(look: Look) -> None:
     (finding,) = look(CODE, "tile_sum.py", args={"PROGRAMS": 100})
-    assert finding.message == "100 CTAs for 132 SMs of h100: 32 have nothing to do"
+    assert finding.message == "100 CTAs for 132 SMs of h100: 32 stay idle"
 
 
 def test_silent_where_every_sm_has_a_cta(look: Look) -> None:

@@ -17,7 +17,7 @@ def test_shows_that_fewer_compute_than_fit(look: Look, facts_of: Callable[..., F
     (finding,) = look(CODE, "dots.py", "b200", args=HALF, **TILE, maxnreg=80)
     assert finding.message == (
         f"128 of 512 columns of tensor memory per CTA: of the {facts.occupancy.blocks_per_sm} CTAs"
-        " that an SM holds 4 compute at once, and the others wait for room"
+        " that an SM holds 4 compute at once, and the others wait"
     )
     assert facts.ptx is not None
     (alloc,) = (i for i in facts.ptx.instructions if i.modifiers[:1] == ("alloc",))

@@ -35,18 +35,18 @@ from irlens.model.report import Pipeline, PipelineKind
 from irlens.model.source import user_frame
 from irlens.model.text import size
 
-IN_PLACE = "each load is waited for and used in the iteration that issues it"
+IN_PLACE = "each iteration waits for the loads that it issues, and uses them"
 WAITED_FOR = (
     "nothing is computed between a load and the wait for it, though its data is used in a later"
     " iteration"
 )
-CHAINED = "a load's address follows from what it loaded in the iteration before"
+CHAINED = "a load's address depends on what it loaded in the iteration before"
 SCALAR = "the loop reads memory by scalar loads, and uses each in the iteration that issues it"
-SCALAR_AHEAD = "the loop reads memory by scalar loads, which complete in no certain order"
-CONDITIONS = "the loop has conditions or loops inside, so that its iterations differ"
-COPIES_DIFFER = "the loop is unrolled, and its copies run ahead unequally"
+SCALAR_AHEAD = "the loop reads memory by scalar loads, which complete out of order"
+CONDITIONS = "the loop contains branches or loops, so its iterations differ"
+COPIES_DIFFER = "the loop is unrolled, and its copies run ahead by different distances"
 PILE_UP = "the loop issues loads that it never waits for"
-NOT_FOLLOWED = "where the loaded data is first used could not be followed"
+NOT_FOLLOWED = "the first use of the loaded data was not found"
 
 
 def find_pipelines(
@@ -304,7 +304,7 @@ def _notes(ahead: Collection[Ahead], prefetch: int) -> Iterator[str]:
     """Yield notes that explain the verdict on loads that run ahead."""
     if all(each.wait == 0 for each in ahead):
         steps = min(each.steps for each in ahead)
-        yield f"the wait stands in the iteration that issues the loads, {steps} instructions on"
+        yield f"the wait is in the iteration that issues the loads, {steps} instructions later"
     kept = max(each.least for each in ahead)
     if kept > prefetch:
         yield f"the data is then kept until it is used, {kept} iterations after its load"
@@ -350,8 +350,8 @@ def _scalar_note(trace: LoopTrace, of_source: Mapping[Place, SourceLoad]) -> str
     loads = [None if p is None or p in shared else of_source.get(p) for p in scalar]
     amount = total(None if load is None else load.bytes for load in loads)
     if amount is None:
-        return "what scalar loads read is left out"
-    return f"{size(amount)} per iteration that scalar loads read are left out"
+        return "bytes of scalar loads are not counted"
+    return f"{size(amount)} per iteration of scalar loads are not counted"
 
 
 def _place(instruction: Instruction) -> Place | None:
@@ -409,6 +409,6 @@ def _with_unknown_depth(pipeline: Pipeline, times: Fraction) -> Pipeline:
         achieved_stages=None,
         prefetch_iterations=None,
         verdict="unknown",
-        reason=f"an iteration of the machine code loads {float(times):g} times what one of the"
-        " source does: whether LLVM unrolled the loop, or lanes load the same, is not known",
+        reason=f"an iteration of the machine code loads {float(times):g} times the bytes of one of"
+        " the source: LLVM may have unrolled the loop, or lanes may load the same bytes",
     )

@@ -23,10 +23,10 @@ from irlens.model.source import user_frame
 
 #: ptxas unrolls such loops by four, say, and issues the loads of four iterations together.
 NO_COPIES = (
-    "no asynchronous copy in the loop, and no load that is seen to run ahead through registers;"
-    " how many are in flight at once is up to ptxas"
+    "the loop has no asynchronous copy and no load that visibly runs ahead through registers;"
+    " ptxas decides how many loads are in flight"
 )
-OUTSIDE_COMMITS = "the loop's copies are committed outside it, so that an iteration is no group"
+OUTSIDE_COMMITS = "the loop's copies are committed outside of it, so an iteration is not a group"
 MBARRIER = "the loop's copies are tracked by an mbarrier and not by commit groups"
 PILE_UP = "groups pile up: the loop retires fewer of them than it commits"
 
@@ -224,15 +224,15 @@ def _verdict(reading: GroupReading, requested: int | None) -> tuple[Verdict, str
     if reading.unrolled > 1:
         notes.append(f"unrolled {reading.unrolled} times; figures are per iteration of the source")
     if reading.read_ahead:
-        notes.append("the wait at the end of an iteration releases what the next one uses")
+        notes.append("the wait at the end of an iteration releases the data that the next one uses")
     if reading.groups_before_loop is None:
         notes.append("how many groups are committed before the loop depends on the path taken")
     achieved = reading.prefetch + 1
     verdict: Verdict = "pipelined"
     if achieved == 1:
         verdict = "not pipelined"
-        notes.insert(0, "each group is waited for in the iteration that commits it")
+        notes.insert(0, "each iteration waits for the group that it commits")
     elif requested is not None and achieved < requested:
         verdict = "shallower"
-        notes.insert(0, f"{requested} stages were asked for and the groups run {achieved} deep")
+        notes.insert(0, f"{requested} stages requested, the groups run {achieved} deep")
     return verdict, "; ".join(notes)

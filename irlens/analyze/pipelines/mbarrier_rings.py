@@ -123,7 +123,7 @@ class Ring:
     def read(self, loop: int) -> RingReading | AwaitedOutside | Unreadable:
         """Read a loop that issues work."""
         if self._tracer.repeats(loop):
-            return Unreadable("a loop inside works on barriers, and how often it does is not known")
+            return Unreadable("an inner loop works on barriers, and its trip count is unknown")
         traced = list(self._tracer.iterations(loop, _ITERATIONS))
         every = [touch for touches in traced for touch in touches]
         issued = {touch.address for touch in every if not self._waits(touch)}
@@ -133,7 +133,7 @@ class Ring:
         for touch in every:
             if touch.address is None:
                 line = self._instructions[touch.at].line
-                return Unreadable(f"which barrier line {line} means is not a matter of constants")
+                return Unreadable(f"the barrier of line {line} does not follow from constants")
 
         # Phases of barriers that this loop does not wait for are another loop's.
         def relevant(touches: list[Touch]) -> list[Touch]:
@@ -224,13 +224,13 @@ class Ring:
         """Read iterations of which the last ones must all be alike."""
         first = steps[-_AGREEING]
         if any(step != first for step in steps[-_AGREEING:]):
-            return Unreadable("its iterations do not come to repeat")
+            return Unreadable("its iterations never repeat")
         origins = [self._instructions[wait.at].locations for wait in first.waits]
         alike = len(set(origins)) < len(origins) or (len(origins) > 1 and () in origins)
         if alike and not separate:
-            return Unreadable("it waits several times an iteration: it may have been unrolled")
+            return Unreadable("it waits several times per iteration: it may have been unrolled")
         if not first.waits:
-            return Unreadable("nothing that it waits for is under way")
+            return Unreadable("it waits for nothing that is in flight")
         wait = min(first.waits, key=lambda wait: (wait.age, wait.after))
         return RingReading(
             prefetch=wait.age,
@@ -267,7 +267,7 @@ def awaited_outside(
     by_other_warps = any(loops.warp_group(block) not in (None, own) for block in blocks)
     places = _places(loops, blocks)
     where = f"at {' and '.join(places)}" if places else "outside this loop"
-    reason = f"{work} are waited for {where}: how many are under way is up to the warps at run time"
+    reason = f"{work} are awaited {where}: how many are in flight depends on the warps at run time"
     if reading.ring is None:
         return msgspec.structs.replace(record, reason=reason)
     most = reading.ring if by_other_warps and reading.ring >= _SMALLEST_RING else None

@@ -22,7 +22,7 @@ from irlens.model.report import Pipeline
 from irlens.model.source import user_frame
 
 MAYBE_UNROLLED = (
-    "its bytes are not known: LLVM may have unrolled the loop, or threads may load the same"
+    "its bytes are unknown: LLVM may have unrolled the loop, or threads may load the same bytes"
 )
 _PAIRS = (("b64",), ("b128",))
 #: A value that is carried longer than this is no pipeline's.

@@ -94,7 +94,7 @@ def read_loop(
     if per_iteration is None:
         return Unreadable(_uncertain_commit(steady.observations))
     if per_iteration == 0:
-        return Unreadable("the loop copies nothing that a group of its own takes up")
+        return Unreadable("the loop commits no group of its own copies")
     sizes = _group_sizes(steady.observations, per_iteration)
     steps = []
     for step in _steps(steady.observations, sizes):
@@ -102,13 +102,13 @@ def read_loop(
             return step
         steps.append(step)
     if not steps:
-        return Unreadable("no wait in the loop retires a group that was copied")
+        return Unreadable("no wait in the loop retires a group with copies")
     unrolled = _unrolled(steps, per_iteration)
     ages = {step.distance for step in steps}
     if unrolled == 1 and len(ages) > 1 and not _have_distinct_origins(steps):
         return Unreadable(
-            "the loop waits more than once an iteration, for groups of different age, and no debug"
-            " information says whether it was unrolled"
+            "the loop waits several times per iteration, for groups of different age, and no debug"
+            " information shows whether it was unrolled"
         )
     return _reading(steady, steps, sizes, unrolled, first_use)
 

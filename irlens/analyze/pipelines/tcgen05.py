@@ -11,7 +11,7 @@ from irlens.analyze.pipelines.verdicts import PtxKernel, with_ring
 from irlens.isa.ptx.copies import is_tcgen05_mma, tcgen05_barrier
 from irlens.model.report import Pipeline
 
-SERIAL = "each matrix product is waited for in the iteration that issues it"
+SERIAL = "each iteration waits for the matrix products that it issues"
 
 
 def find(kernel: PtxKernel) -> list[Pipeline]:

@@ -12,7 +12,7 @@ from irlens.analyze.pipelines.verdicts import PtxKernel, with_ring
 from irlens.isa.ptx.copies import bulk_barrier, is_bulk_load
 from irlens.model.report import Pipeline
 
-SERIAL = "each copy is waited for in the iteration that issues it"
+SERIAL = "each iteration waits for the copies that it issues"
 
 
 def find(kernel: PtxKernel) -> list[Pipeline]:

@@ -152,5 +152,5 @@ def judge(prefetch: int, requested: int | None, serial: str) -> tuple[Verdict, s
     if achieved == 1:
         return "not pipelined", serial
     if requested is not None and achieved < requested:
-        return "shallower", f"{requested} stages were asked for and {achieved} are achieved"
+        return "shallower", f"{requested} stages requested, {achieved} achieved"
     return "pipelined", ""

@@ -25,11 +25,11 @@ _WARPS_PER_GROUP = 4
 #: Opcodes between reading the number of a partition and its code.
 _DISPATCHING = frozenset({"add", "and", "bra", "brx", "cvt", "mov", "setp", "sub"})
 
-NO_PTX = "which warps run the ttgir's partitions is read from ptx alone"
-NO_TTGIR = "how many warps a partition has is in the ttgir, and that is not in this capture"
+NO_PTX = "the warps of the ttgir's partitions are read from ptx, which is not in this capture"
+NO_TTGIR = "the ttgir has the number of warps of each partition, and is not in this capture"
 SEVERAL = "the kernel specializes its warps in several places"
-OTHER_WARPS = "the warps of the ttgir's partitions are not those that the ptx is launched with"
-NOT_FOUND = "where the warps of a partition enter it is not seen in the ptx"
+OTHER_WARPS = "the warps of the ttgir's partitions do not add up to those of the ptx"
+NOT_FOUND = "the entry of a partition was not found in the ptx"
 
 
 class Specialization(msgspec.Struct, frozen=True):

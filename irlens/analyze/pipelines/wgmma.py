@@ -24,12 +24,12 @@ from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture
 from irlens.model.report import Pipeline
 
-SERIAL = "a wait leaves no matrix product of the iteration under way"
+SERIAL = "a wait leaves no matrix product of the iteration in flight"
 PILE_UP = "the loop waits for fewer matrix products than it issues"
-SERIALIZED = "ptxas serialized the matrix products: each is waited for before the next is issued"
+SERIALIZED = "ptxas serialized the matrix products: it waits for each before it issues the next"
 UNSEEN = (
-    "the ptx lets matrix products of several iterations overlap; whether ptxas serialized them, no"
-    " machine code in this capture tells"
+    "the ptx lets matrix products of several iterations overlap; this capture has no machine code"
+    " that shows whether ptxas serialized them"
 )
 
 

@@ -145,8 +145,8 @@ def _flag_serialized(listing: StageListing, report: Report) -> StageListing:
         for mark in listing.marks
     ]
     note = (
-        f"{serialized_products.CODE}: ptxas serialized the matrix products, so that in the machine"
-        " code each is waited for before the next is issued"
+        f"{serialized_products.CODE}: ptxas serialized the matrix products: the machine code"
+        " waits for each before it issues the next"
     )
     flagged = any(mark.serialized for mark in marks)
     return msgspec.structs.replace(listing, marks=marks, note=note if flagged else "")

@@ -214,7 +214,7 @@ def test_amds_scalar_loads_are_left_out_and_that_is_said() -> None:
     (pipeline,) = report.pipelines
     assert pipeline.bytes_per_iteration == first + second == 2 * 64 * 64 * 2
     assert pipeline.bytes_repeated == 0
-    assert pipeline.reason.endswith("; 4 B per iteration that scalar loads read are left out")
+    assert pipeline.reason.endswith("; 4 B per iteration of scalar loads are not counted")
     assert "share" not in " ".join(Terms(report).traffic(pipeline))
 
 

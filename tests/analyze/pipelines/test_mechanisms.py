@@ -109,7 +109,7 @@ class TestRings:
             f"{DECLARE} ld.param.b32 %r62, [n]; mov.b32 %r60, smem; L: {body} @%p2 bra L; ret;"
         )
         assert (pipeline.verdict, pipeline.achieved_stages) == ("unknown", None)
-        assert "not a matter of constants" in pipeline.reason
+        assert "does not follow from constants" in pipeline.reason
 
     def test_copies_that_nobody_in_the_loop_waits_for(self) -> None:
         text = f"{DECLARE} mov.b32 %r61, smem; L: {LOAD.format('%r61')} @%p2 bra L; ret;"
@@ -123,7 +123,7 @@ class TestRings:
         text = f"{DECLARE} mov.b32 %r61, smem; {LOAD.format('%r61')} L: {body} @%p2 bra L; ret;"
         (pipeline,) = find(text, requested=3)
         assert (pipeline.verdict, pipeline.achieved_stages) == ("shallower", 2)
-        assert pipeline.reason == "3 stages were asked for and 2 are achieved"
+        assert pipeline.reason == "3 stages requested, 2 achieved"
 
     def test_an_announced_size_that_is_no_literal(self) -> None:
         load = LOAD.format("%r61").replace("4096", "%r44")
@@ -261,7 +261,7 @@ class TestRegisters:
     def test_what_does_not_run_ahead(self, text: str) -> None:
         found = self.only(text)
         assert (found.kind, found.verdict) == (None, "not pipelined")
-        assert "seen to run ahead through registers" in found.reason
+        assert "visibly runs ahead through registers" in found.reason
 
     def test_many_loads_in_many_blocks_take_no_time(self) -> None:
         body = "".join(

@@ -31,7 +31,7 @@ def test_an_unrolled_loop_is_not_judged_by_iterations_of_the_machine() -> None:
     (found,) = against_source([PIPELINE], [load(4096)], None)
     assert found.verdict == "unknown"
     assert (found.achieved_stages, found.prefetch_iterations) == (None, None)
-    assert "loads 2 times what one of the source does" in found.reason
+    assert "loads 2 times the bytes of one of the source" in found.reason
 
 
 def test_a_loop_as_it_stands_in_the_source_keeps_its_reading() -> None:

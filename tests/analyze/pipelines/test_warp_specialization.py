@@ -96,7 +96,7 @@ def test_copies_that_other_warps_wait_for_go_round_a_ring(stages: int) -> None:
     assert copies.bytes_per_iteration == sum(each for each in tiles if each is not None)
     (products,) = (each for each in report.pipelines if each.kind == "wgmma")
     assert (products.warp_group, products.verdict) == ("default", "not pipelined")
-    assert f"are waited for at {products.source} by default: " in copies.reason
+    assert f"are awaited at {products.source} by default: " in copies.reason
 
 
 def test_gluon_is_not_asked_to_pipeline() -> None:
