@@ -52,7 +52,7 @@ def test_shows_what_else_ptxas_minds(facts_of: FactsOf) -> None:
     (finding,) = (f for f in rules.run(replace(facts, ptx=calling)) if f.code == CODE)
     assert "device_print" in finding.hint
     assert finding.message.startswith(
-        "ptxas serialized the matrix products (wgmma), at ptx:4 first"
+        "ptxas serialized the matrix products (wgmma), first at ptx:4"
     )
 
 

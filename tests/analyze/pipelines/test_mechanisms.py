@@ -156,7 +156,7 @@ class TestRings:
         text = f"{DECLARE} mov.b32 %r61, smem; L: {LOAD.format('%r61')} {inner} @%p2 bra L; ret;"
         (pipeline,) = find(text)
         assert pipeline.verdict == "unknown"
-        assert pipeline.reason.startswith("a loop inside works on barriers")
+        assert pipeline.reason.startswith("an inner loop works on barriers")
 
     def test_two_entrances(self) -> None:
         text = f"{DECLARE} @%p1 bra M; L: {LOAD.format('%r61')} M: nop.x; @%p2 bra L; ret;"
