@@ -8,7 +8,6 @@ and the panes of the TUI read them from there.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -192,56 +191,6 @@ class Syntax:
     def is_register(self, name: str) -> bool:
         """Whether a name is a physical register's."""
         return False
-
-
-class JsonSyntax(Syntax):
-    """Triton's metadata."""
-
-    lexer = "json"
-
-
-class PythonSyntax(Syntax):
-    """The kernel's source."""
-
-    lexer = "python"
-    spanning = re.compile(
-        r"#[^\n]*"
-        r"|(?P<quotes>\"\"\"|''')(?:\\.|.)*?(?P=quotes)"
-        r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'",
-        re.DOTALL,
-    )
-
-
-@cache
-def syntax_of(stage: str) -> Syntax:
-    """Return the syntax of a stage, plain text for an unknown one. Loads that dialect alone."""
-    match stage:
-        case "source" | "ttir" | "ttgir":
-            from irlens.isa.mlir.syntax import MlirSyntax
-
-            return MlirSyntax()
-        case "llir":
-            from irlens.isa.llir.syntax import LlirSyntax
-
-            return LlirSyntax()
-        case "ptx":
-            from irlens.isa.ptx.syntax import PtxSyntax
-
-            return PtxSyntax()
-        case "sass":
-            from irlens.isa.sass.syntax import SassSyntax
-
-            return SassSyntax()
-        case "amdgcn":
-            from irlens.isa.amdgcn.syntax import AmdgcnSyntax
-
-            return AmdgcnSyntax()
-        case "metadata":
-            return JsonSyntax()
-        case "python":
-            return PythonSyntax()
-        case _:
-            return Syntax()
 
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,8 @@ import msgspec
 
 from irlens.diff.code.machine_registers import trace
 from irlens.diff.code.reaching import Itself, Traced, Values
-from irlens.isa.syntax import Flow, Line, Scope, Syntax, Word, syntax_of
+from irlens.isa.stage_syntax import syntax_of
+from irlens.isa.syntax import Flow, Line, Scope, Syntax, Word
 from irlens.model.code import Columns
 from irlens.model.errors import ParseError
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import msgspec
 
-from irlens.isa.syntax import syntax_of
+from irlens.isa.stage_syntax import syntax_of
 from irlens.model.listing import LoopRange, PipelineMark, StageListing, role_word
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report

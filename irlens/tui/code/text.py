@@ -5,7 +5,7 @@ import re
 from rich.cells import cell_len
 from textual.expand_tabs import expand_tabs_inline
 
-from irlens.isa.syntax import syntax_of
+from irlens.isa.stage_syntax import syntax_of
 from irlens.model.text import printable
 
 _TAB = 4
