@@ -1,4 +1,4 @@
-"""A private store for every test, and shorthands for targets and kernel files."""
+"""Fixtures: a private store for every test, a target, a writer of kernel files."""
 
 import textwrap
 from collections.abc import Callable

@@ -66,14 +66,14 @@ def variants(
     return found
 
 
-def test_every_configuration_that_pruning_leaves_is_captured(
+def test_every_configuration_that_pruning_keeps_is_captured(
     write: Callable[..., Path], sm_90: Target
 ) -> None:
-    # 4096 is more than n; of the other three the two cheapest are left, in the order of cost.
+    # 4096 exceeds n; pruning keeps the two cheapest of the other three, in the order of cost.
     assert variants(write(TUNED), sm_90) == [(256, True, 2, 2), (128, True, 2, 2)]
 
 
-def test_overrides_apply_to_each_configuration_and_equals_collapse(
+def test_overrides_apply_to_each_configuration_and_merge_equal_ones(
     write: Callable[..., Path], sm_90: Target
 ) -> None:
     path = write(TUNED)
@@ -87,9 +87,7 @@ def test_a_heuristic_can_be_overridden(write: Callable[..., Path], sm_90: Target
     assert found == [(64, False, 0, 1)]
 
 
-def test_pruning_that_wants_a_gpu_says_how_to_do_without(
-    write: Callable[..., Path], sm_90: Target
-) -> None:
+def test_pruning_that_needs_a_gpu_has_a_hint(write: Callable[..., Path], sm_90: Target) -> None:
     path = write(
         TUNED.replace('assert "MODE" in kwargs', "triton.runtime.driver.active.get_benchmarker()")
     )
@@ -100,13 +98,13 @@ def test_pruning_that_wants_a_gpu_says_how_to_do_without(
     assert variants(path, sm_90, **everything) == [(64, True, 2, 1)]
 
 
-def test_pruning_that_fails_is_the_files_error(write: Callable[..., Path], sm_90: Target) -> None:
+def test_an_error_in_pruning_is_reported(write: Callable[..., Path], sm_90: Target) -> None:
     path = write(TUNED.replace('assert "MODE" in kwargs', "raise ValueError('no good')"))
     with pytest.raises(CaptureError, match="tuned: no good"):
         variants(path, sm_90)
 
 
-def test_the_matmul_sample_has_one_capture_for_each_configuration_until_all_is_fixed(
+def test_the_matmul_sample_has_one_capture_per_open_configuration(
     sm_90: Target,
 ) -> None:
     fixed: dict[str, ConstexprValue] = {
@@ -129,7 +127,7 @@ def test_the_matmul_sample_has_one_capture_for_each_configuration_until_all_is_f
     }
     assert manifest.grid == (4096, 1, 1)
     assert "arith.cmpf oge" in (entry / "matmul_kernel.ttir").read_text(), "leaky_relu is there"
-    # Of the five configurations two have 8 warps and two have 4; the blocks are all the same.
+    # Two of the five configurations have 8 warps and two have 4; all have the same blocks.
     del fixed["num_warps"]
     request = msgspec.structs.replace(request, settings=fixed)
     assert len(capture_entries(request)) == 3

@@ -33,8 +33,8 @@ def metadata(entry: Path, kernel: str) -> Metadata:
     return msgspec.json.decode((entry / f"{kernel}.json").read_bytes(), type=Metadata)
 
 
-# The table of the tutorial's softmax: 16-byte copies where the rows are aligned, 4-byte ones
-# where they are not, and one buffer of a row for every stage but the last.
+# Measured for the tutorial's softmax: 16-byte copies if the rows are aligned, else 4-byte ones,
+# and one buffer of a row for every stage but the last.
 @pytest.mark.parametrize(
     ("n_cols", "num_stages", "shared", "copies", "width"),
     [
@@ -44,7 +44,7 @@ def metadata(entry: Path, kernel: str) -> Metadata:
         (781, 3, 8_224, 12, 4),
     ],
 )
-def test_softmax_is_the_kernel_that_was_measured(
+def test_softmax_has_the_measured_pipeline(
     n_cols: int, num_stages: int, shared: int, copies: int, width: int | None, sm_90: Target
 ) -> None:
     request = Request(
@@ -61,7 +61,7 @@ def test_softmax_is_the_kernel_that_was_measured(
     assert [int(found, 0) for found in widths] == [width] * copies
 
 
-def test_a_capture_says_how_it_was_made(sm_90: Target) -> None:
+def test_the_manifest_of_a_capture(sm_90: Target) -> None:
     (entry,) = capture_entries(
         Request(kernel="softmax", target=sm_90, sm_count=100, args={"n_cols": 781})
     )
@@ -89,7 +89,7 @@ def test_a_capture_says_how_it_was_made(sm_90: Target) -> None:
     assert names == stages | {"softmax_kernel.json", "irlens.json", "python"}
 
 
-def test_the_compiler_is_hashed_only_for_a_cache_that_others_use(
+def test_the_compiler_is_only_hashed_for_a_shared_cache(
     sm_90: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("triton.runtime.cache", "triton.compiler.compiler")
@@ -99,7 +99,7 @@ def test_the_compiler_is_hashed_only_for_a_cache_that_others_use(
     assert capture_entries(Request(kernel="vector_add", target=sm_90))
     with execution.private_cache(tmp_path / "private"):
         assert place.triton_key() == triton_version()
-        triton.knobs.cache.dir = str(tmp_path / "shared")  # as a kernel's file may do
+        triton.knobs.cache.dir = str(tmp_path / "shared")  # a kernel's file may do this
         assert place.triton_key() == "once"
     assert place.triton_key() == "again"
 
@@ -109,9 +109,7 @@ def test_without_the_number_of_sms_the_grid_is_unknown(sm_90: Target) -> None:
     assert manifest(entry).grid is None
 
 
-def test_a_kernel_without_description_is_called_from_the_options(
-    write: Callable[..., Path], sm_90: Target
-) -> None:
+def test_options_replace_a_missing_description(write: Callable[..., Path], sm_90: Target) -> None:
     spec = str(write(COPY))
     args: dict[str, ConstexprValue] = {"x_ptr": "fp16[n]", "y_ptr": "fp16[n]", "n": 781}
     request = Request(kernel=spec, target=sm_90, args=args, settings={"BLOCK": 256, "num_warps": 2})
@@ -124,7 +122,7 @@ def test_a_kernel_without_description_is_called_from_the_options(
     assert manifest(entry).grid == (4, 2, 1)
 
 
-def test_missing_values_are_named_with_the_option_to_write(
+def test_missing_values_are_listed_with_the_options_to_add(
     write: Callable[..., Path], sm_90: Target
 ) -> None:
     with pytest.raises(CaptureError) as raised:
@@ -145,7 +143,7 @@ def test_missing_values_are_named_with_the_option_to_write(
         ({}, {"BLOCK_SIZE": 3}, "write --set BLOCK_SIZE=..."),
     ],
 )
-def test_an_override_of_nothing_is_an_error(
+def test_an_override_of_an_unknown_name_is_an_error(
     settings: dict[str, int], args: dict[str, int], hint: str, sm_90: Target
 ) -> None:
     request = Request(kernel="vector_add", target=sm_90, settings={**settings}, args={**args})
@@ -154,7 +152,7 @@ def test_an_override_of_nothing_is_an_error(
     assert (raised.value.hint or "").startswith(hint)
 
 
-def test_an_unknown_function_of_a_file_gets_the_nearest_kernel(
+def test_an_unknown_function_suggests_the_nearest_kernel(
     write: Callable[..., Path], sm_90: Target
 ) -> None:
     with pytest.raises(UnknownNameError) as raised:
@@ -162,7 +160,7 @@ def test_an_unknown_function_of_a_file_gets_the_nearest_kernel(
     assert raised.value.hint == "did you mean copy?"
 
 
-def test_constexprs_of_every_kind_arrive(write: Callable[..., Path], sm_90: Target) -> None:
+def test_constexprs_of_every_type(write: Callable[..., Path], sm_90: Target) -> None:
     path = write("""
         @triton.jit
         def k(x_ptr, FLAG: tl.constexpr, NAME: tl.constexpr, NOTHING: tl.constexpr,
@@ -182,7 +180,7 @@ def test_constexprs_of_every_kind_arrive(write: Callable[..., Path], sm_90: Targ
     assert manifest(entry).constexprs == {**settings, "DEFAULT": "tl.bfloat16"}
 
 
-def test_scalars_of_every_kind_arrive(write: Callable[..., Path], sm_90: Target) -> None:
+def test_scalars_of_every_type(write: Callable[..., Path], sm_90: Target) -> None:
     path = write("""
         @triton.jit
         def k(x_ptr, i, big, f, flag, nothing, one=1):
@@ -203,7 +201,7 @@ def test_scalars_of_every_kind_arrive(write: Callable[..., Path], sm_90: Target)
     assert types == ["!tt.ptr<f64>", "i32", "i64", "f32", "i1"]
 
 
-def test_more_shared_memory_than_any_gpu_has_is_captured_all_the_same(sm_90: Target) -> None:
+def test_a_kernel_with_too_much_shared_memory_is_captured(sm_90: Target) -> None:
     settings = {
         "BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 1,
         "num_warps": 8, "num_stages": 9,
@@ -214,7 +212,7 @@ def test_more_shared_memory_than_any_gpu_has_is_captured_all_the_same(sm_90: Tar
     assert (entry / "matmul_kernel.cubin").stat().st_size > 0
 
 
-def test_the_second_time_the_store_answers(
+def test_a_repeated_request_is_answered_from_the_store(
     sm_90: Target, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]
 ) -> None:
     path = write(COPY)
@@ -236,7 +234,7 @@ def test_the_second_time_the_store_answers(
     assert not is_stored(request)
 
 
-def test_a_damaged_capture_is_made_again(sm_90: Target, write: Callable[..., Path]) -> None:
+def test_a_damaged_capture_is_compiled_again(sm_90: Target, write: Callable[..., Path]) -> None:
     request = Request(kernel=str(write(COPY)), target=sm_90, args=COPY_ARGS, settings={"BLOCK": 64})
     (entry,) = capture_entries(request)
     (entry / "irlens.json").write_text('{"schema": 1')
@@ -245,7 +243,7 @@ def test_a_damaged_capture_is_made_again(sm_90: Target, write: Callable[..., Pat
     assert manifest(entry).kernel == "copy"
 
 
-def test_nothing_else_is_left_behind(private_store: Path, sm_90: Target) -> None:
+def test_capturing_leaves_no_other_files(private_store: Path, sm_90: Target) -> None:
     cwd, environment = Path.cwd(), dict(os.environ)
     before = sorted(Path.cwd().iterdir())
     (entry,) = capture_entries(Request(kernel="vector_add", target=sm_90))
@@ -281,7 +279,7 @@ def test_amd_pointers_are_32_bit_only_within_2_gb(
 DESCRIBED = Path(__file__).parents[1] / "data" / "findings" / "described.py"
 
 
-def test_host_side_descriptors_are_given_to_triton_with_each_configurations_block(
+def test_host_side_descriptors_have_the_block_of_each_configuration(
     sm_90: Target,
 ) -> None:
     captures = capture(Request(kernel=str(DESCRIBED), target=sm_90))
@@ -290,7 +288,7 @@ def test_host_side_descriptors_are_given_to_triton_with_each_configurations_bloc
         assert found.manifest is not None
         tile = found.manifest.constexprs["BM"]
         ttir = found.stages["ttir"].text()
-        # Up to 3.6 a descriptor's type has the word "tensor" in it.
+        # Up to 3.6 a descriptor's type contains "tensor".
         assert re.search(rf"%a_desc: !tt\.tensordesc<(tensor<)?{tile}x64xf16>", ttir)
         assert re.search(r"%b_desc: !tt\.tensordesc<(tensor<)?64x128xf16>", ttir)
         assert "make_tensor_descriptor" not in ttir
@@ -307,15 +305,13 @@ def test_host_side_descriptors_are_given_to_triton_with_each_configurations_bloc
         ("fp16[4096, 4096]:block[64]", "the block [64] has 1 dimension and the tensor 2"),
     ],
 )
-def test_a_descriptor_that_the_hardware_does_not_take_is_named(
-    sm_90: Target, argument: str, told: str
-) -> None:
+def test_an_invalid_descriptor_is_an_error(sm_90: Target, argument: str, told: str) -> None:
     with pytest.raises(CaptureError, match=re.escape(told)) as caught:
         capture(Request(kernel=str(DESCRIBED), target=sm_90, args={"a_desc": argument}))
     assert "a_desc: " in caught.value.message
 
 
-def test_a_capture_is_handed_out_as_the_record_that_all_share(sm_90: Target) -> None:
+def test_capture_returns_capture_records(sm_90: Target) -> None:
     (found,) = capture(
         Request(kernel="softmax", target=sm_90, sm_count=132, settings={"num_stages": 3})
     )
@@ -329,7 +325,7 @@ def test_a_capture_is_handed_out_as_the_record_that_all_share(sm_90: Target) -> 
     assert found.metadata.shared == 8_224
 
 
-def test_a_stored_capture_that_lost_its_files_is_said(sm_90: Target) -> None:
+def test_a_stored_capture_without_its_files_is_an_error(sm_90: Target) -> None:
     request = Request(kernel="vector_add", target=sm_90)
     (entry,) = capture_entries(request)
     for path in entry.glob("vector_add_kernel.*"):

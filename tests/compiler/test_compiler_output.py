@@ -1,4 +1,4 @@
-"""What becomes of a process that the compiler ends."""
+"""Output and exit code of a process that the compiler ends."""
 
 import subprocess
 import sys
@@ -24,8 +24,8 @@ if sys.argv[1] == "behind":
 @pytest.mark.parametrize(
     ("exits", "code", "told"), [("inside", 2, 1), ("behind", 1, 2), ("never", 0, 2)]
 )
-def test_a_compiler_that_exits_is_trouble(tmp_path: Path, exits: str, code: int, told: int) -> None:
-    """As Triton 3.6's LLVM does on inline assembly: exit(1), which means a difference here."""
+def test_the_exit_code_of_a_compiler_exit(tmp_path: Path, exits: str, code: int, told: int) -> None:
+    """Triton 3.6's LLVM calls exit(1) on inline assembly; 1 means a difference in irlens."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, exits],
         cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -103,7 +103,7 @@ SM_77 = Target(vendor="nvidia", arch="sm_77", warp_size=32)
          "assembly: invalid instruction", "        foo "),
     ],
 )  # fmt: skip
-def test_what_the_compiler_refuses_is_said_in_one_line(
+def test_compiler_errors_take_one_line(
     kernel: str,
     target: Target,
     settings: dict[str, ConstexprValue],
@@ -137,22 +137,22 @@ def test_what_the_compiler_refuses_is_said_in_one_line(
     assert (out, err) == ("", ""), "the message says it all"
 
 
-def test_assembly_that_llvm_leaves_out_is_not_captured_without_it(
+def test_omitted_assembly_is_an_error(
     write: Callable[..., Path],
 ) -> None:
     path = write(FILE, "bad.py")
     command = [sys.executable, "-m", "irlens", "inspect", f"{path}:constraint"]
     command += ["--arg", "x_ptr=int32[64]", "--set", "B=64", "--no-run", "--target"]
     assert subprocess.run([*command, "sm_90"], capture_output=True).returncode == 0
-    for _ in range(2):  # and nothing is left that would answer the second time
-        # The LLVM of Triton 3.6 ends the whole process, that of 3.9 goes on.
+    for _ in range(2):  # the first time must not store anything
+        # The LLVM of Triton 3.6 ends the process; that of 3.9 continues.
         done = subprocess.run([*command, "gfx942"], capture_output=True, text=True)
         assert done.returncode != 0
         assert done.stdout == ""
         assert "allocate output register for constraint 'f'" in done.stderr
 
 
-def test_a_file_that_raises_is_named_with_the_line(write: Callable[..., Path]) -> None:
+def test_an_exception_in_a_file_has_its_line(write: Callable[..., Path]) -> None:
     path = write("""
         def check():
             raise ValueError("no such option")
@@ -172,7 +172,7 @@ def test_a_file_that_raises_is_named_with_the_line(write: Callable[..., Path]) -
         capture_entries(Request(kernel=str(path), target=SM_90))
 
 
-def test_a_run_without_a_gpu_says_what_is_missing(tmp_path: Path) -> None:
+def test_a_run_without_a_gpu_is_an_error(tmp_path: Path) -> None:
     code = """
 from irlens.compiler import Request, capture_entries
 from irlens.model.config import Target

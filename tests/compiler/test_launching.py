@@ -1,7 +1,6 @@
-"""The way of a launch, on a GPU that is not there: Triton's real code above a pretended driver.
+"""Launches on a fake GPU: Triton's real code on a fake driver.
 
-The pretended launcher computes the sum on the CPU, rightly or not. What a real GPU does with the
-same code can only be seen on one.
+The fake launcher computes the sum on the CPU, correctly or not.
 """
 
 import gc
@@ -23,7 +22,7 @@ SMALL = {"n_elements": 3000}
 
 
 class Launcher:
-    """Adds, as vector_add would; ``spoil`` is added to the last element, ``refusal`` raised."""
+    """Adds like vector_add; adds ``spoil`` to the last element, raises ``refusal``."""
 
     spoil = 0.0
     refusal: Exception | None = None
@@ -42,12 +41,12 @@ class Launcher:
 
 
 @pytest.fixture
-def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+def fake_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.backends.driver import DriverBase
 
-    device = SimpleNamespace(name="Pretended", multi_processor_count=3, major=9, minor=0)
+    device = SimpleNamespace(name="Fake", multi_processor_count=3, major=9, minor=0)
 
     class Driver(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
         launcher_cls = Launcher
@@ -91,7 +90,7 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     monkeypatch.setattr(Launcher, "spoil", 0.0)
     monkeypatch.setattr(Launcher, "grids", [], raising=False)
     yield device
-    gc.collect()  # kernels are unloaded by the driver that loaded them, while it is there
+    gc.collect()  # the driver that loaded the kernels must unload them
 
 
 @pytest.fixture
@@ -99,12 +98,12 @@ def request_to_run(sm_90: Target) -> Request:
     return Request(kernel="vector_add", target=sm_90, args={**SMALL}, run=True)
 
 
-def test_a_launch_that_is_right(pretended_gpu: SimpleNamespace, request_to_run: Request) -> None:
+def test_a_launch_with_correct_outputs(fake_gpu: SimpleNamespace, request_to_run: Request) -> None:
     (found,) = capture(request_to_run)
     assert found.manifest is not None
     run = found.manifest.run
     assert run is not None
-    assert (run.device, run.matches_reference, run.max_abs_error) == ("Pretended", True, 0.0)
+    assert (run.device, run.matches_reference, run.max_abs_error) == ("Fake", True, 0.0)
     assert (run.registers, run.local_bytes, run.blocks_per_sm) == (33, 8, 16)
     assert Launcher.grids == [(3, 1, 1)]
     assert found.config.grid == (3, 1, 1)
@@ -112,10 +111,10 @@ def test_a_launch_that_is_right(pretended_gpu: SimpleNamespace, request_to_run: 
 
 
 @pytest.mark.parametrize(("spoil", "error"), [(0.5, 0.5), (float("nan"), None)])
-def test_a_launch_that_is_wrong(
+def test_a_launch_with_wrong_outputs(
     spoil: float,
     error: float | None,
-    pretended_gpu: SimpleNamespace,
+    fake_gpu: SimpleNamespace,
     request_to_run: Request,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -128,24 +127,24 @@ def test_a_launch_that_is_wrong(
 
 
 def test_a_run_is_never_answered_from_the_store(
-    pretended_gpu: SimpleNamespace, request_to_run: Request
+    fake_gpu: SimpleNamespace, request_to_run: Request
 ) -> None:
     capture(request_to_run)
     capture(request_to_run)
     assert len(Launcher.grids) == 2
 
 
-def test_another_gpu_than_the_target_is_said(
-    pretended_gpu: SimpleNamespace, request_to_run: Request
+def test_a_gpu_that_is_not_the_target_is_an_error(
+    fake_gpu: SimpleNamespace, request_to_run: Request
 ) -> None:
-    pretended_gpu.major, pretended_gpu.minor = 8, 6
+    fake_gpu.major, fake_gpu.minor = 8, 6
     with pytest.raises(CaptureError, match=r"cannot run for sm_90: .* is sm_86") as raised:
         capture(request_to_run)
     assert "--target sm_86" in (raised.value.hint or "")
 
 
-def test_what_does_not_fit_is_said(
-    pretended_gpu: SimpleNamespace, request_to_run: Request, monkeypatch: pytest.MonkeyPatch
+def test_a_kernel_that_exceeds_the_gpu_is_an_error(
+    fake_gpu: SimpleNamespace, request_to_run: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from triton.runtime.errors import OutOfResources
 
@@ -154,13 +153,13 @@ def test_what_does_not_fit_is_said(
         capture(request_to_run)
 
 
-def test_a_kernel_gets_the_scratch_memory_that_it_asks_for(
-    pretended_gpu: SimpleNamespace, sm_90: Target, monkeypatch: pytest.MonkeyPatch
+def test_a_kernel_gets_its_scratch_memory(
+    fake_gpu: SimpleNamespace, sm_90: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import triton
     from triton.runtime import _allocation
 
-    def current() -> Any:  # 3.4 keeps the allocator itself, later ones a variable of it
+    def current() -> Any:  # itself in 3.4, a context variable in later versions
         kept = _allocation._allocator
         return kept.get() if hasattr(kept, "get") else kept
 
@@ -189,7 +188,7 @@ def test_a_kernel_gets_the_scratch_memory_that_it_asks_for(
 
 
 def test_a_kernel_without_a_grid_cannot_run(
-    pretended_gpu: SimpleNamespace, request_to_run: Request, write: Any
+    fake_gpu: SimpleNamespace, request_to_run: Request, write: Any
 ) -> None:
     path = write("@triton.jit\ndef k(x_ptr):\n    tl.store(x_ptr, 1.0)\n")
     bare = msgspec.structs.replace(request_to_run, kernel=str(path), args={"x_ptr": "fp32[1]"})

@@ -18,7 +18,7 @@ from irlens.compiler.local_gpu import (
 )
 from irlens.model.config import Target
 
-# A driver with one device, as far as local_gpu.py asks; the numbers of an H200.
+# The part of a driver that local_gpu.py uses, with one device: an H200.
 FAKE_DRIVER = """
 #include <string.h>
 int cuInit(unsigned flags) { return flags != 0; }
@@ -77,20 +77,20 @@ def kfd_node(folder: Path, node: int, **properties: int) -> None:
     path.write_text("".join(f"{name} {value}\n" for name, value in properties.items()))
 
 
-def test_an_nvidia_gpu_is_what_its_driver_says(tmp_path: Path) -> None:
+def test_an_nvidia_gpu_from_its_driver(tmp_path: Path) -> None:
     target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
     uuid = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
     assert nvidia_device(fake_driver(tmp_path, 1)) == Device(target, 132, "NVIDIA H200", uuid)
 
 
-def test_a_driver_of_old_does_not_say_which_gpu_it_is(tmp_path: Path) -> None:
+def test_an_old_driver_reports_no_uuid(tmp_path: Path) -> None:
     found = nvidia_device(fake_driver(tmp_path, 1, "cuDeviceGetUuid_v2=cuDeviceGetUuid"))
     assert found is not None
     assert found.uuid is None
     assert timing_identity(found) is None
 
 
-def test_the_driver_has_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_driver_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nvml = library(tmp_path / "libnvidia-ml.so.1", FAKE_NVML, "BROKEN=0")
     assert nvidia_driver(nvml) == "570.124.06"
     assert nvidia_driver(library(tmp_path / "broken.so", FAKE_NVML, "BROKEN=1")) is None
@@ -105,21 +105,21 @@ def test_the_driver_has_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert timing_identity(Device(target, 304, None)) is None
 
 
-def test_without_device_or_driver_there_is_none(tmp_path: Path) -> None:
+def test_no_device_without_a_driver(tmp_path: Path) -> None:
     assert nvidia_device(fake_driver(tmp_path, 0)) is None
     assert nvidia_device(str(tmp_path / "absent.so")) is None
     assert amd_device(tmp_path / "absent") is None
 
 
-def test_the_driver_is_asked_about_a_loaded_kernel(tmp_path: Path) -> None:
+def test_the_drivers_facts_about_a_loaded_kernel(tmp_path: Path) -> None:
     library = fake_driver(tmp_path, 1)
-    handle = 0x7F0012345678  # as wide as a pointer
+    handle = 0x7F0012345678  # a 64-bit pointer
     assert nvidia_function(handle, 256, 12_320, library) == FunctionFacts(31, 8, 8)
     assert nvidia_function(handle, 256, 5_000_000_000, library) == FunctionFacts(31, 8, 7)
     assert nvidia_function(handle + 1, 256, 0, library) == FunctionFacts(None, None, None)
 
 
-# The versions are those of ROCm's isa tables: decimal, with the stepping in the last two digits.
+# Versions from ROCm's ISA tables: decimal, with the stepping in the last two digits.
 @pytest.mark.parametrize(
     ("version", "wave", "simds", "per_cu", "arch", "units"),
     [
@@ -130,7 +130,7 @@ def test_the_driver_is_asked_about_a_loaded_kernel(tmp_path: Path) -> None:
         (120001, 32, 128, 2, "gfx1201", 64),
     ],
 )
-def test_an_amd_gpu_is_what_the_kernel_driver_says(
+def test_an_amd_gpu_from_the_kernel_driver(
     version: int, wave: int, simds: int, per_cu: int, arch: str, units: int, tmp_path: Path
 ) -> None:
     unique, uuid = (0, None) if arch.startswith("gfx1") else (0xCAFE, "0xcafe")
@@ -144,7 +144,7 @@ def test_an_amd_gpu_is_what_the_kernel_driver_says(
     assert amd_device(tmp_path) == Device(target, units, None, uuid)
 
 
-def test_a_topology_that_cannot_be_read_is_no_gpu(tmp_path: Path) -> None:
+def test_an_unreadable_topology_has_no_gpu(tmp_path: Path) -> None:
     kfd_node(tmp_path, 0)
     (tmp_path / "0" / "properties").write_text("gfx_target_version many\n")
     assert amd_device(tmp_path) is None

@@ -1,4 +1,4 @@
-"""Knowing every variant without compiling any."""
+"""Plans: every variant of a request, without compiling."""
 
 import math
 from collections.abc import Callable
@@ -43,9 +43,7 @@ def uneven(write: Callable[..., Path]) -> Path:
     return write(UNEVEN)
 
 
-def test_every_configuration_of_the_tuner_with_nothing_left_open(
-    uneven: Path, sm_90: Target
-) -> None:
+def test_a_plan_has_every_configuration_with_all_values_fixed(uneven: Path, sm_90: Target) -> None:
     found = planned(uneven, sm_90, {})
     assert found.function == "tuned"
     assert [variant.request.settings for variant in found.variants] == [
@@ -70,12 +68,12 @@ def test_expressions_may_use_options_sizes_and_arguments(uneven: Path, sm_90: Ta
     assert names["maxnreg"] is None
 
 
-def test_what_is_equal_is_there_once(uneven: Path, sm_90: Target) -> None:
+def test_a_plan_has_equal_variants_once(uneven: Path, sm_90: Target) -> None:
     assert len(planned(uneven, sm_90, {}, {"num_stages": 3}).variants) == 2
     assert len(planned(uneven, sm_90, {"num_stages": 2}, {"num_stages": 3}).variants) == 4
 
 
-def test_the_files_it_depends_on_are_told(uneven: Path, sm_90: Target) -> None:
+def test_a_plan_lists_its_dependencies(uneven: Path, sm_90: Target) -> None:
     before = planned(uneven, sm_90, {}).dependencies
     assert {Path(path).name for path in before} == {"helper.py", "user_kernels.py"}
     helper = uneven.with_name("helper.py")
@@ -84,13 +82,13 @@ def test_the_files_it_depends_on_are_told(uneven: Path, sm_90: Target) -> None:
     assert [path for path in before if before[path] != after[path]] == [str(helper)]
 
 
-def test_a_name_that_does_not_exist(uneven: Path, sm_90: Target) -> None:
+def test_an_unknown_name_is_an_error(uneven: Path, sm_90: Target) -> None:
     with pytest.raises(UnknownNameError, match="BLOK") as raised:
         planned(uneven, sm_90, {"BLOK": 1})
     assert "BLOCK" in (raised.value.hint or "")
 
 
-def test_a_value_that_is_missing(write: Callable[..., Path], sm_90: Target) -> None:
+def test_a_missing_value_is_an_error(write: Callable[..., Path], sm_90: Target) -> None:
     path = write("@triton.jit\ndef plain(x_ptr, n, BLOCK: tl.constexpr):\n    pass\n")
     with pytest.raises(CaptureError, match="needs a value for BLOCK"):
         planned(path, sm_90, {})
@@ -98,7 +96,7 @@ def test_a_value_that_is_missing(write: Callable[..., Path], sm_90: Target) -> N
     assert msgspec.structs.asdict(variant.request)["settings"] == {"BLOCK": 2}
 
 
-def test_a_function_that_a_configuration_sets_is_meant_by_its_name(
+def test_a_function_of_a_configuration_is_named_by_its_name(
     write: Callable[..., Path], sm_90: Target
 ) -> None:
     path = write("""

@@ -31,7 +31,7 @@ def start(code: str, *args: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def test_what_is_stored_is_answered_without_triton() -> None:
+def test_a_stored_capture_needs_no_triton() -> None:
     out, _ = start(CAPTURE, "vector_add").communicate()
     hit = CAPTURE + "assert not {'triton', 'torch', 'numpy'} & set(sys.modules), 'imported'\n"
     process = start(hit, "vector_add")
@@ -39,7 +39,7 @@ def test_what_is_stored_is_answered_without_triton() -> None:
     assert (again, err, process.returncode) == (out, "", 0)
 
 
-def test_two_processes_may_capture_the_same_at_once(private_store: Path) -> None:
+def test_two_processes_can_capture_the_same_kernel_at_once(private_store: Path) -> None:
     processes = [start(CAPTURE, "vector_add") for _ in range(3)]
     results = [process.communicate() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], results
@@ -59,9 +59,7 @@ def test_two_processes_may_capture_the_same_at_once(private_store: Path) -> None
     ],
     ids=lambda environment: next(iter(environment)),
 )
-def test_the_users_environment_does_not_get_in_the_way(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_users_environment_has_no_effect(environment: dict[str, str], tmp_path: Path) -> None:
     places = {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TRITON_DUMP_DIR": str(tmp_path / "d")}
     process = start(CAPTURE, "vector_add", **places, **environment)
     out, err = process.communicate()
@@ -74,13 +72,13 @@ def test_the_users_environment_does_not_get_in_the_way(
     assert not (tmp_path / "d").exists()
 
 
-def test_a_dump_that_was_asked_for_is_shown() -> None:
+def test_a_requested_dump_is_printed() -> None:
     out, err = start(CAPTURE, "vector_add", MLIR_ENABLE_DUMP="1").communicate()
     assert "IR Dump Before" in err
     assert len(out.splitlines()) == 1
 
 
-def test_nothing_that_is_printed_on_the_way_reaches_stdout(write: Callable[..., Path]) -> None:
+def test_output_of_the_kernels_file_never_reaches_stdout(write: Callable[..., Path]) -> None:
     path = write("""
         import ctypes, os
         print("python, loading")
@@ -101,7 +99,7 @@ def test_nothing_that_is_printed_on_the_way_reaches_stdout(write: Callable[..., 
     assert sorted(err.splitlines()) == ["buffered in C", "descriptor", "python", "python, loading"]
 
 
-def test_a_compiler_that_aborts_leaves_its_last_words_and_nothing_else(
+def test_only_the_last_output_of_an_aborted_compiler_is_printed(
     write: Callable[..., Path], private_store: Path
 ) -> None:
     path = write("""
@@ -126,7 +124,7 @@ def test_a_compiler_that_aborts_leaves_its_last_words_and_nothing_else(
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_killed_in_the_middle_it_leaves_no_half_capture(
+def test_a_killed_process_leaves_no_partial_capture(
     how: signal.Signals, write: Callable[..., Path], private_store: Path, tmp_path: Path
 ) -> None:
     started = tmp_path / "started"

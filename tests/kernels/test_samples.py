@@ -1,4 +1,4 @@
-"""The sample kernels: each compiles for every GPU, and computes what its reference does."""
+"""The sample kernels: each compiles for every GPU and matches its reference."""
 
 import importlib.metadata
 import json
@@ -71,9 +71,8 @@ def test_a_sample_compiles_for_every_gpu(
     assert (entry / f"{kernel}_kernel.{binary}").read_bytes().startswith(b"\x7fELF")
 
 
-# Triton's interpreter runs a kernel with NumPy on the CPU: no GPU, and none of irlens, decides
-# what the outputs are. Sizes that are no multiple of a block reach every mask.
-# Each line that comes in is a kernel to interpret.
+# Triton's interpreter runs a kernel with NumPy on the CPU, independently of a GPU and of irlens.
+# Sizes that are not multiples of a block exercise every mask. Each line of input is a kernel.
 INTERPRET = """
 import inspect, json, sys, traceback
 import triton.language as tl
@@ -134,7 +133,7 @@ class Interpreter:
         *,
         spoil: bool = False,
     ) -> tuple[bool, float]:
-        """Whether a kernel computes what its reference does, and the largest error."""
+        """Return whether a kernel matches its reference, and the largest error."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps([kernel, args, settings, spoil]), file=self._process.stdin, flush=True)
@@ -180,7 +179,7 @@ def test_a_sample_computes_what_its_reference_does(
     assert error < 0.05
 
 
-def test_one_wrong_element_is_noticed(interpreter: Interpreter) -> None:
+def test_one_wrong_element_is_detected(interpreter: Interpreter) -> None:
     matches, error = interpreter.interpret(
         "vector_add", {"n_elements": 70}, {"BLOCK_SIZE": 32}, spoil=True
     )
@@ -188,7 +187,7 @@ def test_one_wrong_element_is_noticed(interpreter: Interpreter) -> None:
     assert error == pytest.approx(1.0)
 
 
-# A binary's own registers and local memory, and the PTX, say whether a sample shows what it is for.
+# Registers and local memory of the binary, and the PTX, show whether a sample does what it is for.
 
 
 @pytest.mark.parametrize("kernel", sorted(set(SMALL) - {"matmul"}))  # that one is autotuned
@@ -215,7 +214,7 @@ def test_spill_spills_on_amd(arch: str) -> None:
 @pytest.mark.parametrize(
     ("arch", "tma"), [("sm_80", False), ("sm_90", True), ("sm_100", True), ("sm_120", True)]
 )
-def test_descriptors_become_tma_where_there_is_one(arch: str, tma: bool) -> None:
+def test_descriptors_become_tma_on_gpus_that_have_it(arch: str, tma: bool) -> None:
     ptx = capture_one("matmul_tma", arch).stages["ptx"].text()
     assert ("cp.async.bulk.tensor.2d.shared" in ptx) is tma
     assert ("cp.async.bulk.tensor.2d.global" in ptx) is tma
@@ -223,8 +222,8 @@ def test_descriptors_become_tma_where_there_is_one(arch: str, tma: bool) -> None
 
 
 @pytest.mark.skipif(TRITON > (3, 9), reason="what a later Triton takes is not known")
-def test_a_layer_norm_lost_a_program_per_sm_in_triton_3_7() -> None:
-    # 512 threads of 64 registers fit an SM twice; with one register more they fit it once.
+def test_layer_norm_fits_one_program_less_since_triton_3_7() -> None:
+    # 512 threads of 64 registers fit twice on an SM; with one register more they fit once.
     (kernel,) = cubin.read(capture_one("layer_norm", "sm_100").stages["cubin"].read()).kernels
     assert kernel.registers is not None
     if TRITON < (3, 7):

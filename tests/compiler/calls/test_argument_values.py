@@ -38,13 +38,13 @@ from irlens.model.errors import CaptureError
         ("", ""),
     ],
 )
-def test_a_constexpr_value_is_what_its_text_looks_like(text: str, value: ConstexprValue) -> None:
+def test_the_text_of_a_constexpr_determines_its_type(text: str, value: ConstexprValue) -> None:
     parsed = parse_value(text)
     assert parsed == value
     assert type(parsed) is type(value)
 
 
-def test_only_the_string_that_names_a_dtype_is_one() -> None:
+def test_only_dtype_names_are_dtypes() -> None:
     dtype = dtype_of("tl.float16")
     assert dtype is not None
     assert dtype.name == "fp16"
@@ -52,7 +52,7 @@ def test_only_the_string_that_names_a_dtype_is_one() -> None:
     assert dtype_of(16) is None
 
 
-def test_every_dtype_has_the_size_that_triton_gives_it() -> None:
+def test_dtypes_have_tritons_sizes() -> None:
     import triton.language as tl
 
     for dtype in set(DTYPES.values()):
@@ -60,14 +60,14 @@ def test_every_dtype_has_the_size_that_triton_gives_it() -> None:
         assert dtype.size == max(bits // 8, 1), dtype
 
 
-def test_every_dtype_has_the_size_that_pytorch_gives_it() -> None:
+def test_dtypes_have_pytorchs_sizes() -> None:
     torch = pytest.importorskip("torch")
     for dtype in set(DTYPES.values()):
         if dtype.torch is not None:
             assert getattr(torch, dtype.torch).itemsize == dtype.size, dtype
 
 
-def test_a_tensor_takes_its_shape_from_expressions() -> None:
+def test_a_shape_may_be_expressions() -> None:
     tensor = parse_argument("fp16[M, cdiv(N, 3)]", {"M": 4, "N": 10}, "x")
     assert tensor == Tensor(DTYPES["fp16"], (4, 4))
     assert isinstance(tensor, Tensor)
@@ -85,7 +85,7 @@ def test_a_dtype_alone_keeps_the_shape_of_the_tensor_it_replaces() -> None:
     )
 
 
-def test_a_descriptor_has_a_block_that_is_evaluated_last() -> None:
+def test_the_block_of_a_descriptor_is_evaluated_last() -> None:
     found = parse_argument("fp16[M, 64]:block[BM, 32]", {"M": 4}, "x")
     assert isinstance(found, Descriptor)
     assert found == Descriptor(Tensor(DTYPES["fp16"], (4, 64)), ("BM", "32"))
@@ -96,7 +96,7 @@ def test_a_descriptor_has_a_block_that_is_evaluated_last() -> None:
     assert parse_argument(str(found), {}, "x") == found
 
 
-def test_what_replaces_a_descriptor_is_one_with_the_same_block() -> None:
+def test_the_replacement_of_a_descriptor_keeps_its_block() -> None:
     before = parse_argument("fp16[4, 64]:block[2, 32]", {}, "x")
     assert str(parse_argument("fp32", {}, "x", shape_of=before)) == "fp32[4, 64]:block[2, 32]"
     assert str(parse_argument("fp16[8, 8]", {}, "x", shape_of=before)) == "fp16[8, 8]:block[2, 32]"
@@ -107,7 +107,7 @@ def test_what_replaces_a_descriptor_is_one_with_the_same_block() -> None:
 @pytest.mark.parametrize(
     "text", ["fp17[4]", "fp16[-1]", "fp16[M]", "fp16[1.5]", "hello", "''", "fp16[4]:block[2, 2]"]
 )
-def test_what_is_no_argument_is_an_error_that_names_the_place(text: str) -> None:
+def test_an_invalid_argument_is_an_error_with_its_origin(text: str) -> None:
     with pytest.raises(CaptureError, match="--arg x"):
         parse_argument(text, {}, "--arg x")
 
@@ -132,7 +132,7 @@ def test_expressions(expression: ConstexprValue, value: ConstexprValue) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 1000, 1023, 1025, 2**31 - 1])
-def test_the_helpers_agree_with_tritons(n: int) -> None:
+def test_functions_match_tritons(n: int) -> None:
     import triton
 
     assert evaluate("next_power_of_2(n)", {"n": n}, "x") == triton.next_power_of_2(n)
@@ -164,7 +164,7 @@ def test_an_expression_reaches_nothing_but_arithmetic(expression: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_text_raises_anything_else(text: str) -> None:
+def test_invalid_text_only_raises_capture_errors(text: str) -> None:
     parse_value(text)
     for read in (evaluate, parse_argument):
         with suppress(CaptureError):

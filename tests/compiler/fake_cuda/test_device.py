@@ -1,4 +1,4 @@
-"""Where PyTorch's hooks have their functions."""
+"""The vtable slots of PyTorch's hooks."""
 
 import pytest
 
@@ -26,11 +26,11 @@ struct TORCH_API Hooks {
 """
 
 
-def test_virtual_functions_stand_in_the_order_of_their_declaration() -> None:
+def test_vtable_slots_are_in_the_order_of_declaration() -> None:
     assert vtable_slots(HEADER) == {
         "~Hooks": 0, "isBuilt": 2, "hasPrimaryContext": 3, "getDefaultGenerator": 4,
     }  # fmt: skip
 
 
-def test_nothing_declared_is_nowhere() -> None:
+def test_a_declaration_without_functions_has_no_slots() -> None:
     assert vtable_slots("struct Hooks;") == {}

@@ -25,7 +25,7 @@ TWO_KERNELS = """
 """
 
 
-def test_the_samples_are_known_by_name() -> None:
+def test_samples_have_names() -> None:
     assert {"vector_add", "softmax", "matmul"} <= set(known_files())
     source = find_kernel("softmax")
     assert source.function == "softmax_kernel"
@@ -35,18 +35,20 @@ def test_the_samples_are_known_by_name() -> None:
     assert find_kernel(f"{source.path}:softmax_kernel") == source
 
 
-def test_a_misspelt_name_gets_the_nearest_one() -> None:
+def test_a_misspelt_name_suggests_the_nearest_one() -> None:
     with pytest.raises(UnknownNameError) as raised:
         find_kernel("sofmax")
     assert raised.value.hint == "did you mean softmax?"
 
 
-def test_the_only_kernel_of_a_file_is_the_one_no_other_calls(write: Callable[..., Path]) -> None:
+def test_the_default_kernel_is_the_one_that_no_other_calls(
+    write: Callable[..., Path],
+) -> None:
     path = write(TWO_KERNELS.split("@triton.autotune")[0])
     assert find_kernel(str(path)).function == "first"
 
 
-def test_several_kernels_ask_for_a_choice(write: Callable[..., Path]) -> None:
+def test_several_kernels_need_a_choice(write: Callable[..., Path]) -> None:
     path = write(TWO_KERNELS)
     with pytest.raises(CaptureError, match="several kernels: first, second") as raised:
         find_kernel(str(path))
@@ -80,7 +82,7 @@ def test_a_file_is_never_executed(write: Callable[..., Path]) -> None:
         ("-" * 5000 + "1", r"IRLENS_KERNELS is not a literal|not readable Python"),
     ],
 )
-def test_a_faulty_description_is_named(
+def test_an_invalid_description_is_an_error(
     literal: str, message: str, write: Callable[..., Path]
 ) -> None:
     with pytest.raises(CaptureError, match=message):
@@ -97,14 +99,14 @@ def test_a_faulty_description_is_named(
         (b"", r"has no @triton\.jit function"),
     ],
 )
-def test_what_is_not_a_kernel_file_is_said(content: bytes, message: str, tmp_path: Path) -> None:
+def test_a_file_without_kernels_is_an_error(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.py"
     path.write_bytes(content)
     with pytest.raises(CaptureError, match=message):
         read_file(path)
 
 
-def test_a_missing_file_is_said(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="no such file"):
         find_kernel(str(tmp_path / "none.py"))
 
@@ -123,7 +125,7 @@ def test_a_module_is_found_without_importing_its_package(
         find_kernel("not a module:second")
 
 
-def test_a_project_can_name_its_own_folder(
+def test_a_project_can_have_a_kernel_folder(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = write("@triton.jit\ndef mine(x_ptr):\n    tl.store(x_ptr, 0)\n", "ops/softmax.py")

@@ -18,7 +18,7 @@ KERNEL = """
     def k(x_ptr):
         tl.store(x_ptr, VALUE)
 """
-#: Code that changes a file under the hands of who compiles it.
+#: Code that changes a file while it is compiled.
 SAVING = """
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_a_file_imports_from_its_own_folder_and_that_is_recorded(
     assert capture_entries(request(path, sm_90)) == [entry], "and it is not compiled again"
 
 
-def test_what_another_publishes_first_of_other_files_is_not_taken(
+def test_captures_of_other_files_that_are_published_first_are_not_used(
     write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     helper = write("VALUE = tl.constexpr(17)\n", "raced_of_a_test.py")
@@ -75,7 +75,7 @@ def test_what_another_publishes_first_of_other_files_is_not_taken(
     places: list[Path] = []
 
     def overtaken(build: Path, destination: Path, *, replace: bool) -> bool:
-        """Publish where another one that was slower to compile the older version is first."""
+        """Publish after a slower process has published captures of the older version."""
         places.append(destination)
         if len(places) == 1:
             shutil.copytree(older.parent, destination)
@@ -112,7 +112,7 @@ def test_a_module_that_was_imported_before_is_a_dependency_too(
     assert sys.modules.pop("preloaded_of_a_test") is module
 
 
-def test_what_a_file_prints_is_talk_not_data(
+def test_output_of_a_file_goes_to_stderr(
     write: Callable[..., Path], sm_90: Target, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = write("    VALUE = tl.constexpr(print('loading') or 42)" + KERNEL)
@@ -122,7 +122,7 @@ def test_what_a_file_prints_is_talk_not_data(
     assert err == "loading\n"
 
 
-def test_a_kernel_of_another_module_is_compiled_anew(
+def test_a_kernel_of_another_module_is_compiled_again(
     write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = write("    VALUE = tl.constexpr(42)" + KERNEL, "shared_of_a_test.py")
@@ -137,9 +137,7 @@ def test_a_kernel_of_another_module_is_compiled_anew(
     del sys.modules["shared_of_a_test"]
 
 
-def test_what_is_saved_while_it_is_loaded_is_not_what_is_compiled(
-    write: Callable[..., Path], sm_90: Target
-) -> None:
+def test_a_save_while_loading_is_not_compiled(write: Callable[..., Path], sm_90: Target) -> None:
     path = write("    VALUE = tl.constexpr(42)" + KERNEL.replace("VALUE", "VALUE + 0"))
     first = path.read_text()
     path.write_text(f"{SAVING}save(__file__, 'VALUE + 0', '17')\n{first}")
@@ -153,9 +151,7 @@ def test_what_is_saved_while_it_is_loaded_is_not_what_is_compiled(
     assert not stores_42(other)
 
 
-def test_what_is_saved_while_it_is_compiled_is_not_what_was_compiled(
-    write: Callable[..., Path], sm_90: Target
-) -> None:
+def test_a_save_while_compiling_is_not_captured(write: Callable[..., Path], sm_90: Target) -> None:
     helper = write("VALUE = tl.constexpr(42)\n", "saved_of_a_test.py")
     told = helper.read_text()
     path = write(f"""
@@ -177,7 +173,7 @@ def k(x_ptr, N: tl.constexpr):
     assert not is_stored(request(path, sm_90)), "it was compiled from what is not there any more"
 
 
-def test_an_error_in_what_was_saved_meanwhile_shows_the_line_that_has_it(
+def test_an_error_shows_the_line_that_was_compiled(
     write: Callable[..., Path], sm_90: Target
 ) -> None:
     path = write(SAVING + "VALUE = undefined = tl.constexpr(42)\n" + "# a line\n" * 30)

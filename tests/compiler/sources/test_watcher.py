@@ -1,4 +1,4 @@
-"""Which saves of which files are noticed."""
+"""Which changes of which files the watcher reports."""
 
 import hashlib
 import shutil
@@ -18,12 +18,12 @@ from irlens.model.errors import CaptureError
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 KERNEL = "@triton.jit\ndef k(x):\n    pass\n"
-#: Seconds after which a save counts as not noticed.
+#: Timeout in seconds for a change to be reported.
 PATIENCE = 60.0
 
 
 def made_of(kernel: str, others: dict[Path, str], folder: Path) -> Capture:
-    """A capture of a kernel's file that held that, and of others with these hashes."""
+    """Return a capture of a kernel's file with this content, and dependencies with these hashes."""
     copy = folder / "capture"
     shutil.copytree(SAMPLES / "captures" / "softmax-h100", copy)
     (copy / "python" / "k.py").write_text(kernel)
@@ -47,7 +47,7 @@ def kernel(tmp_path: Path) -> Path:
 
 
 def noticed(saves: SourceWatcher, change: Callable[[], object]) -> list[Path]:
-    """What is noticed of a change that is made while somebody waits."""
+    """Return the files that a wait reports for a change during it."""
     found: list[Path] = []
     stop = threading.Event()
     waiting = threading.Thread(target=lambda: found.extend(saves.wait(stop)), daemon=True)
@@ -58,7 +58,7 @@ def noticed(saves: SourceWatcher, change: Callable[[], object]) -> list[Path]:
     return found
 
 
-def test_a_save_is_noticed_however_it_is_written(kernel: Path) -> None:
+def test_every_way_of_saving_is_noticed(kernel: Path) -> None:
     saves = SourceWatcher(str(kernel))
     assert noticed(saves, lambda: kernel.write_text(KERNEL + "# 1")) == [kernel]
     new = kernel.with_name(".k.py.swp")
@@ -77,13 +77,13 @@ def test_a_save_is_noticed_however_it_is_written(kernel: Path) -> None:
     assert noticed(saves, remove_and_write) == [kernel]
 
 
-def test_a_save_before_the_waiting_is_noticed(kernel: Path) -> None:
+def test_a_save_before_the_wait_is_noticed(kernel: Path) -> None:
     saves = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
     assert saves.wait() == [kernel]
 
 
-def test_what_is_not_taken_is_told_again(kernel: Path) -> None:
+def test_declined_changes_are_reported_again(kernel: Path) -> None:
     saves = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
     told: list[list[Path]] = []
@@ -97,7 +97,7 @@ def test_what_is_not_taken_is_told_again(kernel: Path) -> None:
     assert saves.wait() == [kernel]
 
 
-def test_the_same_content_is_no_save(kernel: Path) -> None:
+def test_saving_the_same_content_is_ignored(kernel: Path) -> None:
     saves = SourceWatcher(str(kernel))
     stop = threading.Event()
     threading.Timer(1.5, stop.set).start()
@@ -106,7 +106,7 @@ def test_the_same_content_is_no_save(kernel: Path) -> None:
     assert saves.wait(stop) == []
 
 
-def test_what_it_was_made_of_is_watched(kernel: Path, tmp_path: Path) -> None:
+def test_dependencies_are_watched(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "lib" / "helper.py"
     helper.parent.mkdir()
     helper.write_text("a = 1")
@@ -116,7 +116,7 @@ def test_what_it_was_made_of_is_watched(kernel: Path, tmp_path: Path) -> None:
     assert noticed(saves, lambda: helper.write_text("a = 2")) == [helper]
 
 
-def test_what_was_saved_while_it_was_compiled_is_noticed(kernel: Path, tmp_path: Path) -> None:
+def test_a_save_during_compilation_is_noticed(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "helper.py"
     helper.write_text("a = 2")
     saves = SourceWatcher(str(kernel))
@@ -126,7 +126,7 @@ def test_what_was_saved_while_it_was_compiled_is_noticed(kernel: Path, tmp_path:
     assert saves.wait() == [kernel]
 
 
-def test_what_was_saved_may_be_forgotten(kernel: Path) -> None:
+def test_changes_can_be_accepted(kernel: Path) -> None:
     saves = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
     saves.accept()
@@ -136,7 +136,7 @@ def test_what_was_saved_may_be_forgotten(kernel: Path) -> None:
     assert noticed(saves, lambda: kernel.write_text(KERNEL)) == [kernel]
 
 
-def test_after_a_failure_anything_beside_may_mend_it(kernel: Path, tmp_path: Path) -> None:
+def test_after_a_failure_the_whole_folder_is_watched(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "helper.py"
     helper.write_text("a = (")
     saves = SourceWatcher(str(kernel))
@@ -144,7 +144,7 @@ def test_after_a_failure_anything_beside_may_mend_it(kernel: Path, tmp_path: Pat
     assert noticed(saves, lambda: helper.write_text("a = 1")) == [helper]
 
 
-def test_a_folder_that_goes_is_waited_for(kernel: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_moved_away_is_polled(kernel: Path, tmp_path: Path) -> None:
     saves = SourceWatcher(str(kernel))
     moved = tmp_path.with_name(f"{tmp_path.name}-moved")
 
@@ -156,7 +156,7 @@ def test_a_folder_that_goes_is_waited_for(kernel: Path, tmp_path: Path) -> None:
     assert noticed(saves, away_and_back) == [kernel]
 
 
-def test_a_folder_may_be_gone_when_the_waiting_begins(kernel: Path, tmp_path: Path) -> None:
+def test_a_folder_may_be_missing_when_the_wait_begins(kernel: Path, tmp_path: Path) -> None:
     saves = SourceWatcher(str(kernel))
     moved = tmp_path.with_name(f"{tmp_path.name}-moved")
     tmp_path.rename(moved)
@@ -164,7 +164,7 @@ def test_a_folder_may_be_gone_when_the_waiting_begins(kernel: Path, tmp_path: Pa
     assert noticed(saves, lambda: moved.rename(tmp_path)) == [kernel]
 
 
-def test_a_folder_may_go_just_when_it_is_to_be_watched(
+def test_a_folder_may_disappear_when_the_watch_starts(
     kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saves = SourceWatcher(str(kernel))
@@ -183,9 +183,7 @@ def test_a_folder_may_go_just_when_it_is_to_be_watched(
     assert saves.wait() == [kernel]
 
 
-def test_where_nothing_can_be_watched_it_is_looked_at_again(
-    kernel: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_polled_without_a_watch(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Path, **__: object) -> Iterator[object]:
         kernel.write_text(KERNEL + "# 1")
         raise OSError("OS file watch limit reached. about [...]")
@@ -195,6 +193,6 @@ def test_where_nothing_can_be_watched_it_is_looked_at_again(
     assert saves.wait() == [kernel]
 
 
-def test_there_has_to_be_a_file(tmp_path: Path) -> None:
+def test_a_watcher_needs_a_file(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="no such file"):
         SourceWatcher(str(tmp_path / "k.py"))

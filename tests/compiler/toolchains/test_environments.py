@@ -1,4 +1,4 @@
-"""Other Tritons: environments that are made once, and interpreters that are there already."""
+"""Other Tritons: environments that irlens creates, and existing interpreters."""
 
 import fcntl
 import importlib.util
@@ -31,7 +31,7 @@ VERSION = "3.99.0"
 
 @pytest.fixture
 def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a wheel of a Triton that says what it can see, and nothing more."""
+    """A folder with a wheel of a Triton that only reports whether it can import click."""
     folder = tmp_path / "wheels"
     folder.mkdir()
     info = f"triton-{VERSION}.dist-info"
@@ -56,7 +56,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace venv and pip by something quicker; return what they were asked to do."""
+    """Replace venv and pip by something faster; return their commands."""
     done = []
 
     def run(command: Sequence[str], _lock: int) -> str | None:
@@ -94,7 +94,7 @@ def test_pip_installs_a_version_once(wheels: Path, private_store: Path) -> None:
     assert environments.find_interpreter(VERSION) == found
 
 
-def test_pip_names_the_versions_that_there_are(
+def test_an_unknown_version_suggests_available_ones(
     private_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     printed = (
@@ -134,7 +134,7 @@ def test_pip_names_the_versions_that_there_are(
         ("", "no reason given"),
     ],
 )
-def test_what_pip_complains_of_is_told(
+def test_errors_of_pip_are_reported(
     printed: str, problem: str, private_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -146,14 +146,14 @@ def test_what_pip_complains_of_is_told(
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
 
 
-def test_without_venv_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_venv_module_has_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "_run", lambda _command, _lock: "No module named venv\n")
     with pytest.raises(CaptureError, match="No module named venv") as raised:
         environments.find_interpreter(VERSION)
     assert "python3-venv" in (raised.value.hint or "")
 
 
-def test_an_environment_that_was_left_half_made_is_made_anew(
+def test_an_incomplete_environment_is_created_again(
     installed: list[str], private_store: Path
 ) -> None:
     environments.find_interpreter(VERSION)
@@ -165,7 +165,7 @@ def test_an_environment_that_was_left_half_made_is_made_anew(
     assert not (folder(private_store) / "half").exists()
 
 
-def test_an_environment_whose_python_was_removed_is_made_anew(
+def test_an_environment_without_its_python_is_created_again(
     installed: list[str], private_store: Path
 ) -> None:
     environments.find_interpreter(VERSION)
@@ -177,13 +177,13 @@ def test_an_environment_whose_python_was_removed_is_made_anew(
 
 
 def let_go() -> None:
-    """Do what the end of this process would."""
+    """Release the locks, as the end of this process would."""
     for file in locks._held.values():
         os.close(file)
     locks._held.clear()
 
 
-def test_what_was_found_stays_as_long_as_the_process(
+def test_an_environment_is_held_for_the_lifetime_of_the_process(
     installed: list[str], private_store: Path
 ) -> None:
     script = (
@@ -208,7 +208,7 @@ def test_what_was_found_stays_as_long_as_the_process(
     assert installed == ["venv", f"triton=={VERSION}"]
 
 
-def test_what_was_cleaned_away_is_made_anew(installed: list[str], private_store: Path) -> None:
+def test_a_removed_environment_is_created_again(installed: list[str], private_store: Path) -> None:
     environments.find_interpreter(VERSION)
     let_go()
     (found,) = list_items(environments.ENVIRONMENTS)
@@ -220,7 +220,7 @@ def test_what_was_cleaned_away_is_made_anew(installed: list[str], private_store:
     assert is_used(environments.ENVIRONMENTS, found), "the new one is held"
 
 
-def test_interrupted_it_leaves_nothing(
+def test_an_interrupted_installation_leaves_nothing(
     private_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(command: Sequence[str], _lock: int) -> None:
@@ -234,7 +234,7 @@ def test_interrupted_it_leaves_nothing(
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
 
 
-def test_what_outlives_its_irlens_is_waited_for(private_store: Path, tmp_path: Path) -> None:
+def test_a_child_that_outlives_irlens_keeps_the_lock(private_store: Path, tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from irlens.compiler.toolchains import environments\n"
@@ -259,7 +259,7 @@ def test_what_outlives_its_irlens_is_waited_for(private_store: Path, tmp_path: P
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
-def test_two_at_once_make_one_environment(installed: list[str]) -> None:
+def test_two_threads_create_one_environment(installed: list[str]) -> None:
     together = threading.Barrier(2)
 
     def find() -> object:
@@ -272,14 +272,14 @@ def test_two_at_once_make_one_environment(installed: list[str]) -> None:
     assert installed == ["venv", f"triton=={VERSION}"]
 
 
-def test_nothing_of_this_environment_is_seen_from_another(
+def test_other_interpreters_do_not_see_this_environment(
     installed: list[str], sm_90: Target
 ) -> None:
     with pytest.raises(CaptureError, match=r"cannot import its Triton: click is None$"):
         capture_entries(request(sm_90, VERSION))
 
 
-def test_what_is_installed_is_used_as_it_is(sm_90: Target, private_store: Path) -> None:
+def test_the_installed_version_is_used_directly(sm_90: Target, private_store: Path) -> None:
     here = triton_version()
     assert environments.find_interpreter(here) is None
     assert not environments.needs_install(here)
@@ -289,7 +289,7 @@ def test_what_is_installed_is_used_as_it_is(sm_90: Target, private_store: Path) 
         assert environments.version_named(here.removesuffix(".0")) == here
 
 
-def test_what_is_stored_is_answered_without_an_environment(
+def test_a_stored_capture_needs_no_environment(
     sm_90: Target, private_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -302,16 +302,14 @@ def test_what_is_stored_is_answered_without_an_environment(
 
 
 class TestAnotherInterpreter:
-    def test_it_makes_the_same(self, sm_90: Target) -> None:
+    def test_it_compiles_the_same_capture(self, sm_90: Target) -> None:
         (made,) = capture_entries(request(sm_90, sys.executable))
         assert is_stored(request(sm_90, None))
         assert capture_entries(request(sm_90, None)) == [made]
         manifest = json.loads((made / "irlens.json").read_bytes())
         assert manifest["triton_version"] == triton_version()
 
-    def test_it_says_what_is_wrong_as_this_one_does(
-        self, sm_90: Target, write: Callable[..., Path]
-    ) -> None:
+    def test_it_reports_the_same_errors(self, sm_90: Target, write: Callable[..., Path]) -> None:
         path = str(write("@triton.jit\ndef k(n):\n    tl.nonsense(n)\n"))
         told = []
         for triton in (None, sys.executable):
@@ -321,20 +319,18 @@ class TestAnotherInterpreter:
             told.append((raised.value.message, raised.value.hint))
         assert told[0] == told[1]
 
-    def test_what_its_environment_lacks_is_told(
-        self, sm_90: Target, write: Callable[..., Path]
-    ) -> None:
+    def test_a_missing_module_is_reported(self, sm_90: Target, write: Callable[..., Path]) -> None:
         path = str(write("import no_such_module\n@triton.jit\ndef k():\n    pass\n"))
         with pytest.raises(CaptureError, match="No module named 'no_such_module'") as raised:
             capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
         assert (raised.value.hint or "").endswith(f"for {sys.executable}, too")
 
-    def test_that_it_dies_is_told(self, sm_90: Target, write: Callable[..., Path]) -> None:
+    def test_a_crash_is_reported(self, sm_90: Target, write: Callable[..., Path]) -> None:
         path = str(write("import os\nos.abort()\n@triton.jit\ndef k():\n    pass\n"))
         with pytest.raises(CaptureError, match="was stopped by SIGABRT"):
             capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
 
-    def test_what_the_kernels_file_prints_does_not_matter(
+    def test_output_of_the_kernels_file_is_ignored(
         self, sm_90: Target, write: Callable[..., Path], capfd: pytest.CaptureFixture[str]
     ) -> None:
         path = str(write("import os\nos.write(1, b'hello')\n@triton.jit\ndef k():\n    pass\n"))
@@ -356,12 +352,12 @@ class TestAnotherInterpreter:
         path = str(write("from helpers import N\n@triton.jit\ndef k():\n    pass\n"))
         assert capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
 
-    def test_an_environments_folder_will_do(self) -> None:
+    def test_the_folder_of_an_environment_is_accepted(self) -> None:
         assert environments.find_interpreter(sys.prefix) == examine(
             Path(sys.prefix) / "bin" / "python"
         )
 
-    def test_one_without_triton(self, tmp_path: Path) -> None:
+    def test_an_interpreter_without_triton(self, tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)
         python = tmp_path / "bin" / "python"
         with pytest.raises(CaptureError, match="has no Triton") as raised:
@@ -376,7 +372,7 @@ class TestAnotherInterpreter:
             ({"abi": "cpython-99", "msgspec": False}, "has no msgspec"),
         ],
     )
-    def test_one_that_does_not_do(
+    def test_an_unsuitable_interpreter(
         self, facts: dict[str, object], message: str, tmp_path: Path
     ) -> None:
         triton = importlib.util.find_spec("triton")
@@ -396,7 +392,7 @@ class TestAnotherInterpreter:
         with pytest.raises(CaptureError, match=message):
             environments.find_interpreter(str(python))
 
-    def test_what_does_not_answer_may_be_one_all_the_same(
+    def test_an_interpreter_that_does_not_respond(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slow = tmp_path / "python"
@@ -407,26 +403,26 @@ class TestAnotherInterpreter:
             environments.find_interpreter(str(slow))
 
     @pytest.mark.parametrize("name", ["/bin/true", "/bin/cat", "/bin/false"])
-    def test_what_is_no_python(self, name: str) -> None:
+    def test_an_executable_that_is_not_a_python(self, name: str) -> None:
         with pytest.raises(
             CaptureError, match=f"{name} is not a Python that irlens can compile with"
         ):
             environments.find_interpreter(name)
 
     @pytest.mark.parametrize("name", ["nowhere/python", "no-such-python", "/etc/passwd", "."])
-    def test_what_is_not_there_or_cannot_run(self, name: str) -> None:
+    def test_a_missing_interpreter(self, name: str) -> None:
         with pytest.raises(CaptureError, match=r"no such (version or )?interpreter"):
             environments.find_interpreter(name)
 
 
 @pytest.mark.parametrize("version", ["3.3.1", "2.0", "3"])
-def test_what_is_too_old_is_not_even_tried(version: str, private_store: Path) -> None:
+def test_an_unsupported_version_is_rejected(version: str, private_store: Path) -> None:
     with pytest.raises(IrlensError, match=r"irlens compiles with 3\.4 or newer"):
         environments.identify(version)
     assert not private_store.exists()
 
 
-def test_a_triton_that_was_built_here_is_told_by_its_library(tmp_path: Path) -> None:
+def test_the_identity_of_a_local_build_includes_its_library(tmp_path: Path) -> None:
     package = tmp_path / "triton" / "__init__.py"
     library = tmp_path / "triton" / "_C" / "libtriton.so"
     library.parent.mkdir(parents=True)

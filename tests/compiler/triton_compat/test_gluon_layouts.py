@@ -1,4 +1,4 @@
-"""Kernels in Gluon: what they are given that Triton's are not."""
+"""Gluon kernels: layouts and descriptors."""
 
 import importlib.metadata
 import re
@@ -22,7 +22,7 @@ def copied(target: Target, **settings: ConstexprValue) -> Capture:
     return found
 
 
-def test_a_layout_is_given_as_python_writes_it(sm_90: Target) -> None:
+def test_a_layout_in_python_syntax(sm_90: Target) -> None:
     found = copied(sm_90)
     assert "sizePerThread = [4], threadsPerWarp = [32]" in found.stages["ttgir"].text()
     assert "ld.global.v4.b32" in found.stages["ptx"].text()
@@ -31,7 +31,7 @@ def test_a_layout_is_given_as_python_writes_it(sm_90: Target) -> None:
     assert "ld.global.v4.b32" not in narrow.stages["ptx"].text()
 
 
-def test_the_layout_that_a_capture_records_asks_for_the_same(sm_90: Target) -> None:
+def test_a_recorded_layout_gives_the_same_capture(sm_90: Target) -> None:
     first = copied(sm_90, layout="SliceLayout(0, BlockedLayout([1, 2], [1, 32], [1, 4], [1, 0]))")
     recorded = first.config.constexprs["layout"]
     assert isinstance(recorded, str)
@@ -43,7 +43,7 @@ def test_the_layout_that_a_capture_records_asks_for_the_same(sm_90: Target) -> N
     assert planned.names["layout"] == recorded
 
 
-def test_a_kernel_for_amd_has_layouts_of_amd() -> None:
+def test_amd_layouts() -> None:
     gfx942 = Target(vendor="amd", arch="gfx942", warp_size=64)
     found = copied(gfx942, layout="BlockedLayout([4], [64], [4], [0])")
     assert "threadsPerWarp = [64]" in found.stages["ttgir"].text()
@@ -61,7 +61,7 @@ def test_a_kernel_for_amd_has_layouts_of_amd() -> None:
         ("NVMMASharedLayout.get_default([1])", "NVMMASharedLayout.get_default"),
     ],
 )
-def test_what_is_no_layout_is_told(layout: str, told: str, sm_90: Target) -> None:
+def test_an_invalid_layout_is_an_error(layout: str, told: str, sm_90: Target) -> None:
     with pytest.raises(IrlensError, match=re.escape(told)):
         copied(sm_90, layout=layout)
 
@@ -85,7 +85,7 @@ def test_a_descriptor_may_have_another_layout(sm_90: Target) -> None:
 
 
 @pytest.mark.skipif(not DEFAULTS, reason="this Triton's layouts have no such function")
-def test_a_layout_may_be_made_as_gluon_makes_it(sm_90: Target) -> None:
+def test_a_layout_from_a_static_method(sm_90: Target) -> None:
     made = "gl.NVMMASharedLayout.get_default_for([64, 8], gl.float32)"
     argument = f"fp32[64, 64]:block[64, 8]:{made}"
     (found,) = capture(Request(kernel=SCALE, target=sm_90, args={"source": argument}))
