@@ -29,12 +29,13 @@ from irlens.figures.table import FIGURES
 from irlens.model.comparison import Value
 from irlens.model.config import Vendor
 from irlens.model.report import Report
+from irlens.model.text import plural
 
 __all__ = [
     "COLUMNS", "FIGURES", "SWEEP_COLUMNS", "SWEEP_FIGURES", "UNCHANGED", "UNKNOWN",
     "ChangeVerdict", "Figure", "Scope", "better_or_worse", "budget_names", "choices", "compared",
-    "elements", "find", "format_change", "format_value", "get", "names", "of_scope", "owner",
-    "read_path", "sample", "subtract", "title",
+    "elements", "facts", "find", "format_change", "format_value", "get", "names", "of_scope",
+    "owner", "read_path", "sample", "subtract", "title",
 ]  # fmt: skip
 
 #: Columns of a table with one line per report, in their order.
@@ -60,6 +61,36 @@ _SCOPES = {
     for start in (f"{elements}[]", elements, elements.removesuffix("s"))
     if figure.scope != "report"
 }
+
+
+def facts(report: Report) -> Iterator[tuple[Figure, list[str], str]]:
+    """Yield the figures to list among a kernel's facts: row, values, why unknown.
+
+    A list has a value for each of its records: "partition0 1 warp, 24 registers".
+    """
+    vendor = report.target.vendor if report.target is not None else None
+    reasons = set()
+    for figure in FIGURES:
+        reason = report.unknown.get(figure.path, "") if figure.fact else ""
+        value = figure.read(report) if figure.fact and not reason else None
+        if value and elements(figure.path):
+            values = [_element(each, figure, vendor) for each in getattr(report, figure.path)]
+            yield figure, values, ""
+        elif value:
+            yield figure, [figure.format(value, vendor)], ""
+        elif reason and reason not in reasons:
+            reasons.add(reason)
+            yield figure, [], reason
+
+
+def _element(record: Any, figure: Figure, vendor: Vendor | None) -> str:
+    values = ((each, each.read(record)) for each in elements(figure.path))
+    counts = (
+        plural(value, each.title_for(vendor).removesuffix("s"))
+        for each, value in values
+        if isinstance(value, int)
+    )
+    return f"{record.name} {', '.join(counts)}"
 
 
 def of_scope(scope: Scope) -> tuple[Figure, ...]:

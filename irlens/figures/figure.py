@@ -42,6 +42,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         amd_words: AMD's terms for the values that are words.
         aliases: Other names for budgets and ``irlens explain``.
         sweep: Its name in sweeps (``--filter``, ``--sort``, CSV); "": sweeps do not have it.
+        fact: Whether reports list it among the facts of the kernel, where it is not 0 or unknown
+            for a reason. Registers, shared memory and occupancy have facts of their own.
         column: Position in tables with one line per kernel, ascending; 0: no column.
         compute: Derives it from the report, where no field holds it.
     """
@@ -64,6 +66,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     amd_words: dict[str, str] = {}
     aliases: tuple[str, ...] = ()
     sweep: str = ""
+    fact: bool = False
     column: int = 0
     compute: Callable[[Report], Value] | None = None
 

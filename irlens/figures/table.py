@@ -74,13 +74,13 @@ _REGISTERS_AND_MEMORY: Final = (
     ),
     Figure(
         path="resources.tensor_memory_columns", title="tensor memory columns", unit="count",
-        importance="some", better="less", vendor="nvidia",
+        short="TMEM cols", importance="some", better="less", vendor="nvidia", fact=True,
         documentation="Columns of Blackwell's tensor memory that a CTA allocates, each 128 lanes "
         "of 32 bits.",
     ),
     Figure(
-        path="resources.tensor_memory_bytes", title="tensor memory", unit="bytes",
-        better="less", vendor="nvidia",
+        path="resources.tensor_memory_bytes", title="tensor memory", short="TMEM", unit="bytes",
+        better="less", vendor="nvidia", fact=True,
         documentation="Tensor memory that a CTA allocates, in bytes.",
     ),
     Figure(
@@ -187,8 +187,8 @@ _RESERVED_AND_CODE: Final = (
 
 _WARP_GROUPS: Final = (
     Figure(
-        path="warp_groups", title="warp groups", unit="word", importance="some",
-        amd="wave groups", budget=False,
+        path="warp_groups", title="warp groups", short="warps", unit="word", importance="some",
+        amd="wave groups", budget=False, fact=True,
         documentation="Groups of warps that run different parts of a warp-specialized kernel.",
     ),
     Figure(

@@ -168,24 +168,6 @@ def describe_tile(load: LoopLoad) -> str:
     return f"{load.element}[{shape}]" if shape else load.element
 
 
-def describe_tensor_memory(report: Report) -> str:
-    """Return "64 columns, 32,768 B"; "unknown", or "" where a CTA takes none."""
-    if "resources.tensor_memory_columns" in report.unknown:
-        return "unknown"
-    columns, held = report.resources.tensor_memory_columns, report.resources.tensor_memory_bytes
-    return f"{plural(columns, 'column')}, {size(held)}" if columns and held else ""
-
-
-def describe_warp_groups(report: Report) -> list[str]:
-    """Return "partition0 1 warp with 24 registers per thread" of each; empty if there are none."""
-    groups = []
-    for group in report.warp_groups:
-        warps = f"{group.name} {plural(group.num_warps, 'warp')}"
-        held = f" with {plural(group.registers, 'register')} per thread" if group.registers else ""
-        groups.append(warps + held)
-    return groups
-
-
 def describe_run(run: RunResult) -> str:
     """Return whether a launch gave the right result."""
     if run.matches_reference is None:

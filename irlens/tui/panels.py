@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from textual.content import Content
 
+from irlens import figures
 from irlens.model.pressure import StagePressure
 from irlens.model.report import LimitName, Occupancy, Pipeline, Report, StageSize
 from irlens.model.resources import Resources
@@ -16,8 +17,6 @@ from irlens.model.terms import (
     describe_cover,
     describe_depth,
     describe_prefetch,
-    describe_tensor_memory,
-    describe_warp_groups,
     describe_waves,
 )
 from irlens.model.text import count, percent, plural, printable_line, size
@@ -226,12 +225,12 @@ def _pressure_lines(pressure: StagePressure, report: Report, width: int) -> Iter
     places = max((len(str(line.source)) for line in highest), default=0)
     for line in highest:
         place = str(line.source)
-        figures = f"{place:<{places}} {count(line.peak):>5} "
+        label = f"{place:<{places}} {count(line.peak):>5} "
         code = printable_line(report.code.get(place, ""))
-        room = max(width - len(figures) - _PRESSURE_BAR - 1, 0)
+        room = max(width - len(label) - _PRESSURE_BAR - 1, 0)
         share = line.peak / max(pressure.peak or 1, 1)
         yield Content.assemble(
-            figures, (bar(share, _PRESSURE_BAR), MAIN), (f" {cut(code, room)}", DIM)
+            label, (bar(share, _PRESSURE_BAR), MAIN), (f" {cut(code, room)}", DIM)
         )
 
 
@@ -267,12 +266,11 @@ def facts(report: Report, width: int) -> Content:
 def _facts(report: Report, width: int) -> Iterator[Content]:
     words, config = Terms(report), report.config
     yield from _listed("registers", _registers(report.resources, words), " · ", width)
-    groups = [Content(printable_line(phrase)) for phrase in describe_warp_groups(report)]
-    yield from _listed("warps", groups, " · ", width)
     yield from _listed("memory", _spills(report.resources), "  ", width)
-    if tensor_memory := describe_tensor_memory(report):
-        style = WARN if tensor_memory == "unknown" else ""
-        yield hanging(labelled("tensor mem"), tensor_memory, style, width)
+    for figure, values, _ in figures.facts(report):
+        items = [Content(printable_line(value)) for value in values]
+        label = figure.short or figure.title
+        yield from _listed(label, items or [Content.styled("unknown", WARN)], " · ", width)
     yield from _listed("settings", _pairs(settings(config)), "  ", width)
     arguments = {name: str(value) for name, value in config.args.items()}
     yield from _listed("arguments", _pairs(arguments), "  ", width)

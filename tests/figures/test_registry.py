@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -169,3 +170,32 @@ class TestValues:
         assert figures.read_path(record(kind="tma", stages=[1, 2]), "stages") == "1, 2"
         with pytest.raises(TypeError, match="not a figure"):
             figures.read_path(record(kind=record("a", []), stages=[]), "kind")
+
+
+class TestFacts:
+    def report(self, name: str) -> Report:
+        path = Path(__file__).parents[2] / "samples" / "reports" / f"{name}.json"
+        return msgspec.json.decode(path.read_bytes(), type=Report)
+
+    def listed(self, report: Report) -> dict[str, tuple[list[str], str]]:
+        return {figure.path: (texts, why) for figure, texts, why in figures.facts(report)}
+
+    def test_tensor_memory(self) -> None:
+        found = self.report("matmul-b200")
+        assert self.listed(found)["resources.tensor_memory_columns"] == (["64"], "")
+        assert self.listed(found)["resources.tensor_memory_bytes"] == (["32,768 B"], "")
+        for name in ("layer_norm-b200-3.7", "softmax-h100", "softmax-mi300x"):
+            assert not self.listed(self.report(name))
+
+    def test_an_unknown_figure_has_its_reason_once(self) -> None:
+        found = self.report("matmul-b200")
+        names = ("tensor_memory_columns", "tensor_memory_bytes")
+        resources = msgspec.structs.replace(found.resources, **dict.fromkeys(names))
+        unknown = {f"resources.{name}": "for a reason" for name in names}
+        missing = msgspec.structs.replace(found, resources=resources, unknown=unknown)
+        assert self.listed(missing) == {"resources.tensor_memory_columns": ([], "for a reason")}
+
+    def test_warp_groups_have_their_figures(self) -> None:
+        found = self.report("specialized-h100-4")
+        (groups,) = (texts for path, (texts, _) in self.listed(found).items())
+        assert groups == ["default 4 warps, 256 registers", "partition0 1 warp, 24 registers"]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from irlens.model.report import Report
-from irlens.model.terms import depth_in_short, describe_depth, describe_tensor_memory
+from irlens.model.terms import depth_in_short, describe_depth
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 
@@ -36,12 +36,3 @@ def test_a_depth_that_is_not_known_is_none(
 )
 def test_a_depth_in_short(achieved: int | None, at_most: int | None, told: str) -> None:
     assert depth_in_short(achieved, at_most, "4") == told
-
-
-def test_tensor_memory() -> None:
-    found = report("matmul-b200")
-    assert describe_tensor_memory(found) == "64 columns, 32,768 B"
-    reason = {"resources.tensor_memory_columns": "for a reason"}
-    assert describe_tensor_memory(msgspec.structs.replace(found, unknown=reason)) == "unknown"
-    for name in ("layer_norm-b200-3.7", "softmax-h100", "softmax-mi300x"):
-        assert describe_tensor_memory(report(name)) == ""

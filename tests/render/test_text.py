@@ -60,17 +60,15 @@ def test_warps_that_do_other_things_are_told_with_what_they_hold() -> None:
     asked = msgspec.structs.replace(ring, requested_stages=4)
     report = msgspec.structs.replace(SOFTMAX, warp_groups=groups, pipelines=[ring, asked])
     lines = shown(report).splitlines()
-    told = lines.index(
-        "Warps       default 4 warps with 232 registers per thread · partition0 1 warp"
-    )
-    assert lines[told - 2].startswith("Registers")
+    told = lines.index("Warps       default 4 warps, 232 registers · partition0 1 warp")
+    assert lines[told - 1].startswith(("Shared", " "))
     assert "Pipeline    up to 4 stages ✓ · tma at amdgcn:7 · run by partition0" in lines
     assert "Pipeline    up to 4 of 4 stages ✓ · tma at amdgcn:7 · run by partition0" in lines
     markdown = render("markdown", "reports", [report], Options())
-    assert "| default 4 warps with 232 registers per thread | partition0 1 warp |" in markdown
+    assert "| default 4 warps, 232 registers | partition0 1 warp |" in markdown
     assert "| up to 4 of 4 stages ✓ | tma at `amdgcn:7`, run by partition0 |" in markdown
     page = render("html", "reports", [report], Options())
-    assert "default 4 warps with 232 registers per thread" in page
+    assert "default 4 warps, 232 registers" in page
     assert "<b>up to 4 of 4 stages ✓</b>" in page
 
 

@@ -145,12 +145,12 @@ def test_every_sample_can_be_drawn_in_any_width(path: Path, width: int) -> None:
 
 def test_tensor_memory_is_told_where_there_is_some() -> None:
     report = report_of("matmul-b200")
-    assert "tensor mem 64 columns, 32,768 B" in str(facts(report, 120)).split("\n")
+    assert {"TMEM cols  64", "TMEM       32,768 B"} <= set(str(facts(report, 120)).split("\n"))
     path = "resources.tensor_memory_columns"
     unknown = msgspec.structs.replace(report, unknown={path: "for a reason"})
     rows = str(facts(unknown, 120)).split("\n")
-    assert {"tensor mem unknown", f"unknown    {path}: for a reason"} <= set(rows)
-    assert "tensor mem" not in str(facts(report_of("softmax-h100"), 120))
+    assert {"TMEM cols  unknown", f"unknown    {path}: for a reason"} <= set(rows)
+    assert "TMEM" not in str(facts(report_of("softmax-h100"), 120))
 
 
 def test_a_memory_map_gives_every_buffer_room() -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from irlens import figures
 from irlens.model.capture import stage_rank
 from irlens.model.label import labels
 from irlens.model.listing import Listing
@@ -16,8 +17,6 @@ from irlens.model.terms import (
     describe_depth,
     describe_prefetch,
     describe_run,
-    describe_tensor_memory,
-    describe_warp_groups,
     describe_waves,
 )
 from irlens.model.text import count, percent, plural, size
@@ -57,7 +56,6 @@ from irlens.render.view.nodes import (
 )
 
 _CLASSES_SHOWN = 6
-_OVERVIEW = ("registers", "local B", "shared B", "occupancy", "stages")
 _UNKNOWN = Run("unknown", "unknown")
 
 
@@ -156,14 +154,14 @@ def _overview(reports: Sequence[Report], names: Sequence[str]) -> Table:
     """The figures one compares first, a row for each report."""
     columns = (
         Column(),
-        *(Column(title, numbers=True) for title in _OVERVIEW),
+        *(Column(figure.heading, numbers=True) for figure in figures.COLUMNS),
         Column("findings"),
     )
     rows = tuple(
         Row(
             (
                 text(name),
-                *map(cell, _overview_figures(report)),
+                *(cell(_overview_figure(figure, report)) for figure in figures.COLUMNS),
                 text(Run(finding_counts(report.findings) or "none", tone(report))),
             ),
             anchor=f"r{index}",
@@ -173,19 +171,20 @@ def _overview(reports: Sequence[Report], names: Sequence[str]) -> Table:
     return Table(columns, rows, name="reports", noun="report")
 
 
-def _overview_figures(report: Report) -> list[str | Run]:
-    resources, occupancy = report.resources, report.occupancy
-    depths = (
-        depth_in_short(each.achieved_stages, each.stages_at_most, str(each.requested_stages or "?"))
-        for each in report.pipelines
-    )
-    fits: str | Run = _UNKNOWN
-    if occupancy is not None:
-        fits = percent(occupancy.theoretical)
-        fits = fits if occupancy.launchable else Run("cannot launch", "bad")
-    figures = (resources.registers, resources.local_bytes, resources.shared_dynamic_bytes)
-    shown = [_UNKNOWN if value is None else Run(count(value)) for value in figures]
-    return [*shown, fits, " ".join(filter(None, depths)) or "–"]
+def _overview_figure(figure: figures.Figure, report: Report) -> str | Run:
+    if figure.scope == "pipeline":
+        depths = (
+            depth_in_short(
+                each.achieved_stages, each.stages_at_most, str(each.requested_stages or "?")
+            )
+            for each in report.pipelines
+        )
+        return " ".join(filter(None, depths)) or figures.UNKNOWN
+    occupancy = report.occupancy
+    if figure.path.startswith("occupancy.") and occupancy and not occupancy.launchable:
+        return Run("cannot launch", "bad")
+    value = figure.read(report)
+    return _UNKNOWN if value is None else Run(figure.cell(value))
 
 
 def _settings(report: Report) -> Settings:
@@ -221,14 +220,8 @@ def _arguments(report: Report) -> Settings | None:
 def facts(report: Report) -> Facts:
     """Return what the kernel takes and what that leaves room for."""
     words = Terms(report)
-    known = (
-        _occupancy(report, words),
-        _registers(report, words),
-        _warps(report),
-        _shared(report, words),
-        _tensor_memory(report, words),
-    )
-    return Facts(tuple(fact for fact in known if fact is not None))
+    own = (_occupancy(report, words), _registers(report, words), _shared(report, words))
+    return Facts((*own, *_listed(report)))
 
 
 def _occupancy(report: Report, words: Terms) -> Fact:
@@ -311,13 +304,6 @@ def _live(report: Report) -> Phrases | None:
     )
 
 
-def _warps(report: Report) -> Fact | None:
-    groups = describe_warp_groups(report)
-    if not groups:
-        return None
-    return Fact("Warps", text(groups[0]), (phrases(*groups[1:]),) if groups[1:] else ())
-
-
 def _shared(report: Report, words: Terms) -> Fact:
     held, memory = report.resources, report.memory
     title, short = ("LDS", "") if words.shared == "LDS" else ("Shared memory", "Shared")
@@ -339,16 +325,18 @@ def _shared(report: Report, words: Terms) -> Fact:
     return Fact(title, value, tuple(line for line in lines if line.items), short=short)
 
 
-def _tensor_memory(report: Report, words: Terms) -> Fact | None:
-    told = describe_tensor_memory(report)
-    if not told:
-        return None
-    if told == "unknown":
-        why = report.unknown["resources.tensor_memory_columns"]
-        return _unknown("Tensor memory", why, "Tensor mem")
-    columns, _, in_bytes = told.partition(", ")
-    line = phrases(in_bytes, f"per {words.cta}")
-    return Fact("Tensor memory", _strong(columns), (line,), short="Tensor mem")
+def _listed(report: Report) -> Iterator[Fact]:
+    """Yield the figures that are listed as they are."""
+    vendor = report.target.vendor if report.target is not None else None
+    for figure, values, reason in figures.facts(report):
+        title, short = (
+            name[:1].upper() + name[1:] for name in (figure.title_for(vendor), figure.short)
+        )
+        if reason:
+            yield _unknown(title, reason, short)
+        else:
+            rest = (phrases(*values[1:]),) if values[1:] else ()
+            yield Fact(title, _strong(values[0]), rest, short=short)
 
 
 def pipeline_facts(report: Report) -> Facts | None:
