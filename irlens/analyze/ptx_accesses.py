@@ -1,11 +1,12 @@
-"""How wide a thread's accesses to global memory are, by their place in the source."""
+"""Widths of a thread's accesses to global memory, by their place in the source."""
 
 from collections import defaultdict
 from typing import Literal, TypeAlias
 
 from irlens.analyze import cfg
 from irlens.analyze.graph import find_loops
-from irlens.isa.ptx import Function, Immediate, Instruction
+from irlens.isa.ptx import Function, Instruction
+from irlens.isa.ptx.copies import copy_size, is_cp_async
 from irlens.model.source import SourceLocation
 
 Direction: TypeAlias = Literal["load", "store"]
@@ -23,7 +24,7 @@ def access_widths(function: Function) -> dict[Place, frozenset[int]]:
     """Return the bytes that one thread's instructions load or store at each place.
 
     Asynchronous copies to shared memory are loads of their cp-size. Instructions without debug
-    information are left out, and so are bulk copies.
+    information and bulk copies are left out.
     """
     found: defaultdict[Place, set[int]] = defaultdict(set)
     for instruction in function.instructions:
@@ -35,9 +36,9 @@ def access_widths(function: Function) -> dict[Place, frozenset[int]]:
 
 
 def read_once(function: Function) -> frozenset[SourceLocation]:
-    """Return the places, library code and its callers alike, whose loads stand in no loop.
+    """Return the places, of library code and its callers alike, whose loads are in no loop.
 
-    A loop of the source is none in the PTX if LLVM has unrolled it, or found that it runs once.
+    LLVM removes a loop of the source that it unrolls completely, or that runs once.
     """
     flow = cfg.build(function)
     forest = find_loops(flow.successors)
@@ -61,12 +62,11 @@ def access_bytes(instruction: Instruction) -> int | None:
 
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:
     """Return the direction and the bytes of an access to global memory."""
-    modifiers = instruction.modifiers
-    if instruction.opcode == "cp" and modifiers[:2] in (("async", "ca"), ("async", "cg")):
-        size = instruction.operands[2] if len(instruction.operands) > 2 else None
-        return ("load", int(size.value)) if isinstance(size, Immediate) else None
+    if is_cp_async(instruction):
+        size = copy_size(instruction)
+        return None if size is None else ("load", size)
     direction = _OPCODES.get(instruction.opcode)
-    if direction is None or "global" not in modifiers:
+    if direction is None or "global" not in instruction.modifiers:
         return None
     width = access_bytes(instruction)
     return None if width is None else (direction, width)

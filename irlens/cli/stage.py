@@ -7,7 +7,7 @@ from pathlib import Path
 from irlens.cli import output
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.model.listing import LoopRange, PipelineMark, StageListing, role_word
+from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
 from irlens.model.report import Pipeline, Report
 from irlens.model.text import printable
 
@@ -218,7 +218,7 @@ class _Gutter:
         return "  ".join(cells) + "  "
 
 
-def _role(mark: PipelineMark, pipelines: Sequence[Pipeline]) -> str:
+def _role(mark: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
     """Return "copy → 122", "wait ← 122, 140 +1": the role, and the lines of its partners."""
     word = role_word(mark, pipelines) + (_SERIALIZED if mark.serialized else "")
     if not mark.partners:

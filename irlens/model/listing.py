@@ -16,7 +16,7 @@ from irlens.model.source import SourceLocation
 PipelineRole: TypeAlias = Literal["copy", "commit", "wait"]
 
 
-class PipelineMark(msgspec.Struct, frozen=True, kw_only=True):
+class PipelineAnnotation(msgspec.Struct, frozen=True, kw_only=True):
     """The annotation of a line that is part of a software pipeline.
 
     Attributes:
@@ -50,16 +50,16 @@ _OPERATIONS: dict[str | None, str] = {
 }  # fmt: skip
 
 
-def role_word(mark: PipelineMark, pipelines: Sequence[Pipeline]) -> str:
+def role_word(annotation: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
     """Return the role of a line in one word; the "copy" of a matrix pipeline is a "product".
 
     Args:
-        mark: The line's annotation.
+        annotation: The line's.
         pipelines: The report's.
     """
-    known = mark.pipeline is not None and mark.pipeline < len(pipelines)
-    kind = pipelines[mark.pipeline or 0].kind if known else None
-    return _OPERATIONS.get(kind, mark.role) if mark.role == "copy" else mark.role
+    known = annotation.pipeline is not None and annotation.pipeline < len(pipelines)
+    kind = pipelines[annotation.pipeline or 0].kind if known else None
+    return _OPERATIONS.get(kind, annotation.role) if annotation.role == "copy" else annotation.role
 
 
 class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
     live: list[int]
     peak: int | None
     loops: list[LoopRange]
-    marks: list[PipelineMark]
+    marks: list[PipelineAnnotation]
     problem: str = ""
     note: str = ""
 

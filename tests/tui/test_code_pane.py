@@ -7,7 +7,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from irlens.model.listing import PipelineMark, StageListing
+from irlens.model.listing import PipelineAnnotation, StageListing
 from irlens.model.source import SourceLocation
 from irlens.tui.code.document import Document, stage_document
 from irlens.tui.code.search import query_for
@@ -46,7 +46,7 @@ def document(text: str = "", stage: str = "ptx") -> Document:
         live=[line % 40 for line in range(count)],
         peak=39,
         loops=[],
-        marks=[PipelineMark(line=2, role="commit", pipeline=0)],
+        marks=[PipelineAnnotation(line=2, role="commit", pipeline=0)],
     )
     return stage_document(listing, None)
 

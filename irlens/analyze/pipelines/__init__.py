@@ -1,9 +1,9 @@
 """Software pipelining of loops: one module for each mechanism that keeps work in flight.
 
-A mechanism of NVIDIA's GPUs is a module with ``find(kernel: PtxKernel) -> list[Pipeline]``, listed
-in ``_MECHANISMS``. What its instructions begin, commit and await is said in ``isa/ptx/copies.py``;
-an entry of ``STREAMS``, or a case of ``barrier_role``, also annotates them in the text of every
-stage. The engines to build on:
+A mechanism of NVIDIA's GPUs is a module with ``find(kernel: PtxKernel) -> list[Pipeline]``,
+registered under its ``PipelineKind`` in ``_MECHANISMS``. ``isa/ptx/copies.py`` says what its
+instructions begin, commit and await; an entry of ``STREAMS``, or a case of ``barrier_role``, also
+annotates them in the text of every stage. The engines to build on:
 
 - ``commit_groups``, ``steady_state``: groups that a commit closes and a wait retires.
 - ``mbarrier_rings``: work that signals a ring of barriers.
@@ -14,14 +14,20 @@ AMD's mechanisms (loads to registers and directly to LDS) share one module, ``am
 they share the counters that a wave waits for.
 """
 
+from collections.abc import Callable
+
 from irlens.analyze.pipelines import cp_async, registers, tcgen05, tma, wgmma
 from irlens.analyze.pipelines.verdicts import PtxKernel
-from irlens.model.report import COMPUTE_KINDS, Pipeline
+from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineKind
 
-#: The mechanisms of NVIDIA's GPUs.
-_MECHANISMS = (cp_async, tma, registers, wgmma, tcgen05)
-#: The mechanisms of one loop are listed in this order.
-_KINDS = (None, "cp.async", "tma", "register", "wgmma", "tcgen05")
+#: The mechanisms of NVIDIA's GPUs, in the order in which those of one loop are listed.
+_MECHANISMS: dict[PipelineKind, Callable[[PtxKernel], list[Pipeline]]] = {
+    "cp.async": cp_async.find,  # and loops whose reads use no mechanism
+    "tma": tma.find,
+    "register": registers.find,
+    "wgmma": wgmma.find,
+    "tcgen05": tcgen05.find,
+}
 
 
 def find_pipelines(kernel: PtxKernel) -> list[Pipeline]:
@@ -32,7 +38,8 @@ def find_pipelines(kernel: PtxKernel) -> list[Pipeline]:
         each mechanism that its reads use, and one without a kind where they use none; a loop that
         feeds the tensor core asynchronously has one more for that.
     """
-    every = [pipeline for mechanism in _MECHANISMS for pipeline in mechanism.find(kernel)]
+    every = [pipeline for find in _MECHANISMS.values() for pipeline in find(kernel)]
     described = {(p.line, p.loop) for p in every if p.kind not in (None, *COMPUTE_KINDS)}
     pipelines = [p for p in every if p.kind is not None or (p.line, p.loop) not in described]
-    return sorted(pipelines, key=lambda pipeline: (pipeline.line, _KINDS.index(pipeline.kind)))
+    order = (None, *_MECHANISMS)
+    return sorted(pipelines, key=lambda pipeline: (pipeline.line, order.index(pipeline.kind)))

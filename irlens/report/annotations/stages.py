@@ -37,7 +37,7 @@ from irlens.isa.dialect import Function, Instruction, kernel_named
 from irlens.isa.llir import parser as llir
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
-from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, user_frame
@@ -60,7 +60,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     chains: Iterable[tuple[int, int, Chain]] = ()
     live: Mapping[int, int] | None = None
     loops: Sequence[LoopRange] = ()
-    marks: Sequence[PipelineMark] = ()
+    marks: Sequence[PipelineAnnotation] = ()
     problem: str = ""
 
 

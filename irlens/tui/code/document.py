@@ -10,7 +10,7 @@ from itertools import accumulate
 import msgspec
 
 from irlens.isa.stage_syntax import syntax_of
-from irlens.model.listing import LoopRange, PipelineMark, StageListing, role_word
+from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.source import SourceLocation
@@ -90,16 +90,16 @@ class Document:
             if not last or between[line - 1] > between[last]
         ]
 
-    def mark(self, line: int) -> PipelineMark | None:
+    def mark(self, line: int) -> PipelineAnnotation | None:
         """Return the pipeline mark of a line."""
         return self.marks.get(line)
 
-    def role(self, mark: PipelineMark) -> str:
+    def role(self, mark: PipelineAnnotation) -> str:
         """Return a mark's role in a word: "product" for a matrix product, which copies nothing."""
         return role_word(mark, self.pipelines)
 
     @cached_property
-    def marks(self) -> dict[int, PipelineMark]:
+    def marks(self) -> dict[int, PipelineAnnotation]:
         """The marks of software pipelines, by line."""
         return {mark.line: mark for mark in self.listing.marks}
 

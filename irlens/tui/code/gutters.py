@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from irlens.model.listing import PipelineMark
+from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import SEVERITIES
 from irlens.model.text import plural
 from irlens.render.view.characters import EIGHTHS, HEIGHTS
@@ -201,7 +201,7 @@ class Bracket(msgspec.Struct, frozen=True):
 Lane = list[Bracket]
 
 
-def bracket_lanes(marks: Sequence[PipelineMark]) -> list[Lane]:
+def bracket_lanes(marks: Sequence[PipelineAnnotation]) -> list[Lane]:
     """Return the brackets of some marks in as few lanes as possible, the outer lane first."""
     lanes: list[Lane] = []
     for bracket in sorted(_brackets(marks), key=lambda bracket: (bracket.first, -bracket.last)):
@@ -226,7 +226,7 @@ def bracket_at(lane: Lane, line: int) -> str:
     return "┣" if line in bracket.members else "┃"
 
 
-def _brackets(marks: Iterable[PipelineMark]) -> list[Bracket]:
+def _brackets(marks: Iterable[PipelineAnnotation]) -> list[Bracket]:
     leader: dict[int, int] = {}
 
     def find(line: int) -> int:
@@ -277,7 +277,7 @@ def describe_line(document: Document, line: int) -> list[str]:
     return facts
 
 
-def _describe_mark(document: Document, mark: PipelineMark) -> str:
+def _describe_mark(document: Document, mark: PipelineAnnotation) -> str:
     role = document.role(mark)
     if not mark.partners:
         return role

@@ -5,12 +5,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.model.listing import PipelineMark, PipelineRole
+from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.tui.code.gutters import bracket_at, bracket_lanes
 
 
-def mark(line: int, role: PipelineRole, *partners: int) -> PipelineMark:
-    return PipelineMark(line=line, role=role, pipeline=0, partners=partners)
+def mark(line: int, role: PipelineRole, *partners: int) -> PipelineAnnotation:
+    return PipelineAnnotation(line=line, role=role, pipeline=0, partners=partners)
 
 
 def test_copies_commits_and_their_wait_make_one_bracket() -> None:
@@ -46,7 +46,9 @@ def test_a_mark_alone_has_no_bracket() -> None:
         unique_by=lambda made: made.line,
     )
 )
-def test_partners_share_a_bracket_and_a_lane_has_one_at_a_time(marks: list[PipelineMark]) -> None:
+def test_partners_share_a_bracket_and_a_lane_has_one_at_a_time(
+    marks: list[PipelineAnnotation],
+) -> None:
     made = bracket_lanes(marks)
     brackets = [bracket for lane in made for bracket in lane]
     for each in marks:

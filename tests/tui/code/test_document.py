@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.report import Finding
 from irlens.model.source import SourceLocation
 from irlens.tui.code.document import (
@@ -35,9 +35,9 @@ def document() -> Document:
             LoopRange(first=5, last=7, depth=2, source=None),
         ],
         marks=[
-            PipelineMark(line=7, role="copy", pipeline=0, partners=(8,)),
-            PipelineMark(line=8, role="commit", pipeline=0, partners=(9,)),
-            PipelineMark(line=9, role="wait", pipeline=0),
+            PipelineAnnotation(line=7, role="copy", pipeline=0, partners=(8,)),
+            PipelineAnnotation(line=8, role="commit", pipeline=0, partners=(9,)),
+            PipelineAnnotation(line=9, role="wait", pipeline=0),
         ],
     )
     finding = Finding(
@@ -102,8 +102,8 @@ def test_what_ptxas_undid_is_told_with_the_mark() -> None:
 
 def test_what_nothing_commits_is_waited_for() -> None:
     marks = [
-        PipelineMark(line=7, role="copy", pipeline=0, partners=(9,)),
-        PipelineMark(line=9, role="wait", pipeline=0, partners=(7,)),
+        PipelineAnnotation(line=7, role="copy", pipeline=0, partners=(9,)),
+        PipelineAnnotation(line=9, role="wait", pipeline=0, partners=(7,)),
     ]
     found = document()
     listing = msgspec.structs.replace(found.listing, marks=marks)

@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from irlens.model.listing import LoopRange, PipelineMark, StageListing
+from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.report import Finding
 from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import STYLES, HeatGutter, LoopGutter, gutters_for
@@ -24,9 +24,9 @@ def document() -> Document:
             LoopRange(first=6, last=7, depth=4, source=None),
         ],
         marks=[
-            PipelineMark(line=3, role="copy", pipeline=0, partners=(5,)),
-            PipelineMark(line=5, role="commit", pipeline=0, partners=(8,)),
-            PipelineMark(line=8, role="wait", pipeline=0, partners=(5,)),
+            PipelineAnnotation(line=3, role="copy", pipeline=0, partners=(5,)),
+            PipelineAnnotation(line=5, role="commit", pipeline=0, partners=(8,)),
+            PipelineAnnotation(line=8, role="wait", pipeline=0, partners=(5,)),
         ],
     )
     finding = Finding(

@@ -18,7 +18,7 @@ from irlens.analyze.pipelines.retirement import follow
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Instruction as PtxInstruction
 from irlens.isa.ptx.copies import uses_barrier
-from irlens.model.listing import PipelineMark, PipelineRole
+from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 
 #: Identifies a loop's pipeline: the loop (by the line of its header, say) and the mechanism.
@@ -54,12 +54,12 @@ class PtxAnnotations(msgspec.Struct, frozen=True):
 
     Attributes:
         instructions: By line.
-        marks: The annotations.
+        annotations: In ascending order.
         loops: The loops; ``None`` without PTX.
     """
 
     instructions: Mapping[int, PtxInstruction] = {}
-    marks: Sequence[PipelineMark] = ()
+    annotations: Sequence[PipelineAnnotation] = ()
     loops: FunctionLoops | None = None
 
 
@@ -165,25 +165,25 @@ class Annotator:
             original: The PTX.
             same: By instruction of this text, the instruction of PTX it corresponds to, if known.
         """
-        marks = {(mark.line, mark.role): mark for mark in original.marks}
+        in_ptx = {(each.line, each.role): each for each in original.annotations}
         counterparts: dict[tuple[int, PipelineRole], list[Key]] = {}
         for at, role in self._annotations:
-            if at in same and (same[at].line, role) in marks:
+            if at in same and (same[at].line, role) in in_ptx:
                 counterparts.setdefault((same[at].line, role), []).append((at, role))
         for place, keys in counterparts.items():
-            mark = marks[place]
+            annotation = in_ptx[place]
             partners = [
                 partner
-                for line in mark.partners
-                for role in _LEADS_TO[mark.role]
+                for line in annotation.partners
+                for role in _LEADS_TO[annotation.role]
                 for partner in counterparts.get((line, role), ())
             ]
             for key in keys:
-                self._annotations[key].pipeline = mark.pipeline
+                self._annotations[key].pipeline = annotation.pipeline
                 if uses_barrier(same[key[0]]):
                     self._annotations[key].partners.update(partners)
 
-    def finish(self, numbers: Mapping[LoopKey, int]) -> list[PipelineMark]:
+    def finish(self, numbers: Mapping[LoopKey, int]) -> list[PipelineAnnotation]:
         """Return the annotations in ascending order, each with its pipeline if that is known.
 
         An instruction in no loop with a pipeline (a prologue, the last wait) belongs to the
@@ -205,7 +205,7 @@ class Annotator:
             lines.setdefault(place, set()).update(partners)
             chosen.setdefault(place, final[key])
         return [
-            PipelineMark(
+            PipelineAnnotation(
                 line=line,
                 role=role,
                 pipeline=chosen[line, role],

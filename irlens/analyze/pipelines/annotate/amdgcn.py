@@ -19,7 +19,7 @@ from irlens.isa.amdgcn.memory import (
     writes_lds,
 )
 from irlens.isa.events import Event, Wait
-from irlens.model.listing import PipelineMark
+from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import Pipeline
 
 #: The counters, and whether they count nothing but copies between global memory and LDS: then
@@ -29,7 +29,7 @@ _COUNTERS: dict[Counter, bool] = {"load": False, "async": True, "tensor": True}
 
 def annotate(
     kernel: Function, loops: Loops[Instruction], pipelines: Sequence[Pipeline]
-) -> list[PipelineMark]:
+) -> list[PipelineAnnotation]:
     """Return the annotations of a kernel, in ascending order.
 
     Args:

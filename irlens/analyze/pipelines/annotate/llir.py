@@ -22,7 +22,7 @@ from irlens.isa.events import Event
 from irlens.isa.llir import parser as llir
 from irlens.isa.llir.calls import AmdCounter, PtxCalls, amd_event, leaves_lds
 from irlens.isa.ptx.copies import STREAMS, announced_copies, barrier_role, uses_barrier
-from irlens.model.listing import PipelineMark
+from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import Pipeline, PipelineKind
 from irlens.model.source import user_frame
 
@@ -35,7 +35,7 @@ def annotate(
     lines: Sequence[str],
     pipelines: Sequence[Pipeline],
     original: Callable[[], PtxAnnotations],
-) -> list[PipelineMark]:
+) -> list[PipelineAnnotation]:
     """Return the annotations of a function, in ascending order.
 
     Args:

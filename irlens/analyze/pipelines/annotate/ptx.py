@@ -26,11 +26,11 @@ from irlens.isa.ptx.copies import (
     is_tcgen05_mma,
     tcgen05_barrier,
 )
-from irlens.model.listing import PipelineMark, PipelineRole
+from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 
 
-def annotate(loops: FunctionLoops, pipelines: Sequence[Pipeline]) -> list[PipelineMark]:
+def annotate(loops: FunctionLoops, pipelines: Sequence[Pipeline]) -> list[PipelineAnnotation]:
     """Return the annotations of a PTX function, in ascending order.
 
     Args:

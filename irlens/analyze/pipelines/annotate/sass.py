@@ -29,13 +29,13 @@ from irlens.isa.sass.copies import (
     polls_barrier,
     stream_events,
 )
-from irlens.model.listing import PipelineMark
+from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import Pipeline, PipelineKind
 
 
 def annotate(
     section: Section, pipelines: Sequence[Pipeline], original: PtxAnnotations
-) -> list[PipelineMark]:
+) -> list[PipelineAnnotation]:
     """Return the annotations of a section, in ascending order.
 
     Args:

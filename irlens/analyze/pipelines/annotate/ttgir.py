@@ -20,14 +20,14 @@ from irlens.isa.mlir.copies import (
     group_event,
 )
 from irlens.isa.mlir.values import Value, Values
-from irlens.model.listing import PipelineMark, PipelineRole
+from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 
 #: No compiler nests regions deeper.
 _MOST_DEPTH = 64
 
 
-def annotate(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineMark]:
+def annotate(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineAnnotation]:
     """Return the annotations of a ttgir, in ascending order.
 
     Args:

@@ -11,7 +11,7 @@ import irlens
 from irlens.analyze.pipelines.retirement import follow
 from irlens.artifacts.load import load_bytes
 from irlens.isa.events import Commit, Copy, Event, Wait
-from irlens.model.listing import PipelineMark, StageListing
+from irlens.model.listing import PipelineAnnotation, StageListing
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
 
@@ -49,7 +49,7 @@ def listing(name: str, stage: str) -> StageListing:
     return list_stage(capture, stage, inspect(capture))
 
 
-def told(found: StageListing, wanted: str) -> list[PipelineMark]:
+def told(found: StageListing, wanted: str) -> list[PipelineAnnotation]:
     return [mark for mark in found.marks if mark.role == wanted]
 
 

@@ -20,7 +20,7 @@ from irlens.artifacts import tools
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError
-from irlens.model.listing import PipelineMark, PipelineRole, StageListing
+from irlens.model.listing import PipelineAnnotation, PipelineRole, StageListing
 from irlens.model.report import Report
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
@@ -56,7 +56,7 @@ class Both(NamedTuple):
         """A line of PTX."""
         return self.instructions[0][line - 1] if line else ""
 
-    def code(self, mark: PipelineMark) -> str:
+    def code(self, mark: PipelineAnnotation) -> str:
         """What a mark of the machine code is about."""
         return self.instructions[1][mark.line - 1]
 
@@ -99,7 +99,7 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> list[Both]:
     return [read(capture) for capture in irlens.load(folder)]
 
 
-def is_product(both: Both, mark: PipelineMark) -> bool:
+def is_product(both: Both, mark: PipelineAnnotation) -> bool:
     return PRODUCTS.match(both.code(mark)) is not None
 
 
@@ -123,7 +123,7 @@ def same_lines(both: Both) -> None:
         and not text.startswith(("wgmma", "tcgen05.wait::ld"))
     }
     found = set[tuple[int | None, str]]()
-    tries: dict[str, list[PipelineMark]] = {}
+    tries: dict[str, list[PipelineAnnotation]] = {}
     for mark in both.sass.marks:
         asks = TRY.match(both.code(mark))
         if asks and is_first_try(both, mark.line):
@@ -265,7 +265,7 @@ def test_products_that_ptxas_serialises_are_told(
     assert overlap == {True: 28, False: 3}
 
 
-def place(listing: StageListing, mark: PipelineMark) -> tuple[tuple[str, int], ...]:
+def place(listing: StageListing, mark: PipelineAnnotation) -> tuple[tuple[str, int], ...]:
     chain = listing.chain[mark.line - 1]
     return tuple((frame.file, frame.line) for frame in listing.chains[chain] if chain >= 0)
 
