@@ -1,4 +1,4 @@
-"""The addresses and masks of a kernel's accesses to global memory, followed through its ttir."""
+"""Addresses and masks of a kernel's accesses to global memory, evaluated through its ttir."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from irlens.isa.mlir.values import Value as Name
 from irlens.isa.mlir.values import Values
 from irlens.model.source import SourceLocation
 
-#: Walks of a kernel until its loops' values must have settled. Real ones take two or three.
+#: Most walks until the values that loops carry must be stable. Real kernels take two or three.
 _MAX_WALKS = 8
 
 _INTEGER = re.compile(r"i[0-9]{1,3}")
@@ -34,9 +34,9 @@ class Access(msgspec.Struct, frozen=True):
         location: Innermost frame first.
         source: The user's line of Python.
         line: 1-based line in the ttir.
-        element_bytes: Of what is loaded or stored.
+        element_bytes: Bytes of one element.
         pointer: Addresses in bytes.
-        mask: ``None`` where there is none.
+        mask: ``None`` without one.
     """
 
     direction: Direction
@@ -48,10 +48,10 @@ class Access(msgspec.Struct, frozen=True):
     mask: Value | None
 
     def width(self, elements_per_thread: int, *, masked: bool = True) -> int:
-        """Return the bytes that a thread can access at a time, 16 at most.
+        """Return the bytes that a thread can access at once, at most 16.
 
         Args:
-            elements_per_thread: Elements that each thread has.
+            elements_per_thread: Elements that each thread holds.
             masked: Whether to consider the mask, which must be the same for all of them.
         """
         best = 1
@@ -66,7 +66,7 @@ class Access(msgspec.Struct, frozen=True):
 
 
 def divisors(module: Module) -> dict[str, int]:
-    """Return what is known to divide each integer or pointer argument of the kernel, 16 or 1."""
+    """Return the known divisor of each integer or pointer argument of the kernel, 16 or 1."""
     return {
         argument.name: _leading_number(argument.attributes.get("tt.divisibility"))
         for function in module.named("tt.func")
@@ -80,13 +80,13 @@ def accesses(module: Module, known: Mapping[str, int]) -> tuple[Access, ...]:
 
     Args:
         module: A ttir.
-        known: What divides each argument, by its name with the percent sign.
+        known: The divisor of each argument, by its name with the percent sign.
     """
     return tuple(_Walk(module, known).accesses())
 
 
 class _Walk:
-    """Evaluates the integers of a module, several times over where there are loops."""
+    """Evaluates the integers of a module, several times where there are loops."""
 
     def __init__(self, module: Module, known: Mapping[str, int]) -> None:
         self._module = module
@@ -101,7 +101,7 @@ class _Walk:
             self._evaluate(carried)
             if carried == before:
                 break
-        else:  # does not settle: give up what the loops carry
+        else:  # does not converge: give up what the loops carry
             self._evaluate({name: strides.unknown(v.shape) for name, v in carried.items()})
         for operation in self._module.named("tt.load", "tt.store"):
             access = self._access(operation)
@@ -132,7 +132,7 @@ class _Walk:
         return None if name is None else self._values.get(name)
 
     def _evaluate(self, carried: dict[Name, Value]) -> None:
-        """Walk the module once; ``carried`` holds what loops bring round, and is widened."""
+        """Walk the module once; ``carried`` holds what loops carry around, and is widened."""
         self._values = {}
         for operation in self._module.operations:
             if operation.name == "tt.func":
@@ -192,29 +192,29 @@ class _Walk:
 
 
 def _arguments(function: Operation) -> tuple[Argument, ...]:
-    """Return a kernel's arguments; of those of a function that it calls nothing is known."""
+    """Return a kernel's arguments; nothing is known about those of functions it calls."""
     if "public" not in function.words or not function.regions or not function.regions[0].blocks:
         return ()
     return function.regions[0].blocks[0].arguments
 
 
 def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value]) -> Value:
-    """Return what is known of an operation's only result.
+    """Return what is known about an operation's only result.
 
     Args:
-        operation: It must have one.
-        shape: Of the result.
-        operands: What is known of the operands, in their order.
+        operation: An operation with one result.
+        shape: Shape of the result.
+        operands: What is known about the operands, in order.
     """
     value = _result(operation, shape, operands)
-    # A damaged text may have shapes that do not go together.
+    # A damaged text may have shapes that do not match.
     if value is None or value.shape != shape or len(value.axes) != len(shape):
         value = strides.unknown(shape)
     return _hinted(operation, value)
 
 
 def _result(operation: Operation, shape: tuple[int, ...], operands: list[Value]) -> Value | None:
-    """Evaluate an operation; ``None`` where nothing is known of its result."""
+    """Evaluate an operation; ``None`` where nothing is known about its result."""
     name = operation.name
     if name == "arith.constant":
         return _constant(operation, shape)
@@ -314,7 +314,7 @@ _ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
 
 
 def _hinted(operation: Operation, value: Value) -> Value:
-    """Believe what ``tl.multiple_of`` and its like promise."""
+    """Apply the hints of ``tl.multiple_of`` and the like."""
     divisor = _hint(operation, "tt.divisibility")
     if divisor:
         value = msgspec.structs.replace(
@@ -353,6 +353,6 @@ def _result_shape(operation: Operation) -> tuple[int, ...] | None:
 
 
 def _pointee_bits(written: str) -> int | None:
-    """Return the width in bits of what a pointer, or a tensor of them, points to."""
+    """Return the width in bits of the pointee of a pointer, or of a tensor of pointers."""
     found = _POINTER.search(written)
     return element_bits(found[1]) if found else None

@@ -1,9 +1,9 @@
-"""Bank conflicts in shared memory, counted from a blocked layout and a swizzled one.
+"""Bank conflicts in shared memory, counted from a blocked and a swizzled layout.
 
 Shared memory has 32 banks of 4 bytes, successive words in successive banks. A warp's request takes
-as many passes as the most words that it touches in one bank; equal words count once. Requests of 8
-and 16 bytes per thread are served by half and quarter warps (CUDA C++ Programming Guide, "Shared
-Memory" under the compute capabilities from 5.x on).
+as many passes as the largest number of words it touches in one bank; equal words count once.
+Requests of 8 and 16 bytes per thread are served by half and quarter warps (CUDA C++ Programming
+Guide, "Shared Memory" under the compute capabilities from 5.x on).
 
 ``swizzled_shared<{vec, perPhase, maxPhase, order}>`` puts element (row, column) at
 ``row * width + ((column / vec) ^ (row / perPhase % maxPhase)) * vec + column % vec`` (Triton,
@@ -24,19 +24,19 @@ _WORD = 4
 _WIDEST = 16
 _NUMBER = re.compile(r"\b(vec|perPhase|maxPhase) = ([0-9]{1,4})\b")
 _EXTENTS = re.compile(r"[0-9]{1,6}(?:x[0-9]{1,6})*")
-#: Elements that a thread holds side by side, beyond which a layout is no real one.
+#: Elements that a thread holds side by side; no real layout has more.
 _MOST_REGISTERS = 256
 
 
 class Swizzled(msgspec.Struct, frozen=True):
-    """A matrix in shared memory.
+    """The swizzled layout of a matrix in shared memory.
 
     Attributes:
-        width: Elements from one row to the next, a row being what is contiguous.
+        width: Elements from one row to the next; a row is contiguous.
         fast: The dimension along a row.
-        vector: Neighbours that stay together.
-        per_phase: Rows that are swizzled alike.
-        max_phase: Ways of swizzling; 1 is none.
+        vector: Neighbouring elements that stay together.
+        per_phase: Rows with the same phase.
+        max_phase: Number of phases; 1 means no swizzling.
     """
 
     width: int
@@ -46,7 +46,7 @@ class Swizzled(msgspec.Struct, frozen=True):
     max_phase: int
 
     def offset(self, index: tuple[int, int]) -> int:
-        """Return where an element lies, in elements."""
+        """Return the offset of an element, in elements."""
         column, row = index[self.fast], index[1 - self.fast]
         group, rest = divmod(column, self.vector)
         phase = row // self.per_phase % self.max_phase
@@ -54,7 +54,7 @@ class Swizzled(msgspec.Struct, frozen=True):
 
 
 def swizzled(module: Module, descriptor: Shaped) -> Swizzled | None:
-    """Return the layout of a matrix in shared memory; ``None`` for any that is not understood."""
+    """Return the layout of a matrix in shared memory; ``None`` for other layouts."""
     layout = layout_of(module, descriptor)
     order = fields(layout).get("order", ())
     numbers = {name: int(value) for name, value in _NUMBER.findall(layout)}
@@ -62,7 +62,7 @@ def swizzled(module: Module, descriptor: Shaped) -> Swizzled | None:
         return None
     if len(descriptor.shape) != 2 or len(numbers) != 3 or 0 in numbers.values():
         return None
-    # A part of a larger allocation names that one's shape last.
+    # A part of a larger allocation names the whole shape last.
     last = descriptor.parameters[-1]
     whole = [int(n) for n in last.split("x")] if _EXTENTS.fullmatch(last) else descriptor.shape
     if len(whole) < 2:
@@ -74,12 +74,12 @@ def swizzled(module: Module, descriptor: Shaped) -> Swizzled | None:
 
 
 def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: int) -> float | None:
-    """Return how many passes a warp's requests take on average, where one would be best.
+    """Return the average number of passes of a warp's requests; 1 is free of conflicts.
 
     Args:
         registers: The layout that a matrix is read into, or written from.
-        shared: Where it lies.
-        shape: Of the matrix.
+        shared: Its layout in shared memory.
+        shape: Shape of the matrix.
         size: Bytes of an element.
     """
     held = registers.size_per_thread
@@ -104,10 +104,10 @@ def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: i
 def _wrapped(
     lane: tuple[int, ...], register: tuple[int, ...], shape: tuple[int, ...]
 ) -> tuple[int, int]:
-    """Return an element's index; a layout that is larger than the tensor holds it several times."""
+    """Return an element's index; a layout larger than the tensor wraps around."""
     row, column = (
-        (place + offset) % extent
-        for place, offset, extent in zip(lane, register, shape, strict=True)
+        (start + offset) % extent
+        for start, offset, extent in zip(lane, register, shape, strict=True)
     )
     return row, column
 
@@ -117,4 +117,4 @@ def _most_words_in_a_bank(addresses: list[int], size: int) -> int:
     for address in addresses:
         for word in range(address // _WORD, (address + size - 1) // _WORD + 1):
             words[word % BANKS].add(word)
-    return max(len(found) for found in words.values())
+    return max(map(len, words.values()))

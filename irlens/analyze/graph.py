@@ -1,4 +1,4 @@
-"""Algorithms on directed graphs whose nodes are 0, 1, 2, ...: order and loops.
+"""Algorithms on directed graphs whose nodes are 0, 1, 2, ...: traversal order and loops.
 
 Everything here is iterative, so that no input exhausts the stack, and near-linear in time.
 """
@@ -12,7 +12,7 @@ Successors = Sequence[Sequence[int]]
 
 
 class Loop(msgspec.Struct, frozen=True):
-    """A loop: a header that is entered from outside, and what can get back to it.
+    """A loop: a header that is entered from outside, and the nodes that can get back to it.
 
     Attributes:
         header: The node through which the loop is entered.
@@ -37,7 +37,7 @@ class LoopForest(msgspec.Struct, frozen=True):
     """The loops of a graph.
 
     Attributes:
-        loops: Outer loops stand before the loops inside them.
+        loops: Outer loops come before the loops inside them.
         innermost: For each node the index of its innermost loop, or ``None``.
     """
 
@@ -55,22 +55,22 @@ class LoopForest(msgspec.Struct, frozen=True):
         return frozenset(nodes)
 
     def depth(self, node: int) -> int:
-        """In how many loops a node is; 0 outside of all."""
+        """Return the number of loops around a node; 0 outside of all."""
         loop = self.innermost[node]
         return self.loops[loop].depth if loop is not None else 0
 
 
 def predecessors(successors: Successors) -> tuple[tuple[int, ...], ...]:
     """Return for each node the nodes it can follow, each once, in ascending order."""
-    found: list[list[int]] = [[] for _ in successors]
+    sources: list[list[int]] = [[] for _ in successors]
     for node, targets in enumerate(successors):
         for target in dict.fromkeys(targets):
-            found[target].append(node)
-    return tuple(map(tuple, found))
+            sources[target].append(node)
+    return tuple(map(tuple, sources))
 
 
 def reverse_postorder(successors: Successors, entry: int = 0) -> tuple[int, ...]:
-    """Return the reachable nodes; back edges aside, each stands behind all that lead to it."""
+    """Return the reachable nodes; back edges aside, each comes after all that lead to it."""
     return _search(successors, entry)[1]
 
 
@@ -100,7 +100,7 @@ def _search(successors: Successors, entry: int) -> tuple[list[int], tuple[int, .
 
 
 def find_loops(successors: Successors) -> LoopForest:
-    """Find the loops that are reachable from the first node, and how they nest.
+    """Return the loops that are reachable from the first node, and how they nest.
 
     Havlak, "Nesting of reducible and irreducible loops" (1997): headers innermost first, each
     collapsing what reaches it backwards into one node.

@@ -1,8 +1,8 @@
 """Liveness: which registers hold a value that some path still reads.
 
 The classic backward data flow (Aho, Lam, Sethi, Ullman, "Compilers", section 9.2.5) over sets
-that are the bits of an integer. It knows nothing of instructions: each is a set that it reads and
-a set that it certainly overwrites. A write under a predicate may not happen and overwrites
+that are the bits of an integer. It knows nothing about instructions: each is a set that it reads
+and a set that it certainly overwrites. A write under a predicate may not happen and overwrites
 nothing.
 """
 
@@ -23,21 +23,21 @@ def live_out(
     kills: Sequence[int],
     at_end: Mapping[int, int] = _NOTHING,
 ) -> list[int]:
-    """Return what is live behind each block.
+    """Return the registers that are live behind each block.
 
     Args:
         blocks: For each basic block the indices of its instructions.
         successors: For each block the blocks that can follow it.
         reads: For each instruction the set it reads, before it writes.
         kills: For each instruction the set it overwrites whenever it is reached.
-        at_end: What is live behind a block for reasons that lie outside of the graph.
+        at_end: Registers that are live behind a block for reasons outside of the graph.
     """
     flows = [_transfer(block, reads, kills) for block in blocks]
     before = predecessors(successors)
     after = [at_end.get(node, 0) for node in range(len(blocks))]
-    # Later blocks first: in code as compilers lay it out most successors stand behind. What a
-    # back edge brings to a later block waits for the next sweep: deep nests would be swept
-    # through again for each of their loops.
+    # Later blocks first: compilers lay code out so that most successors come later. What a back
+    # edge brings to a later block waits for the next sweep; otherwise deep nests would be swept
+    # again for each of their loops.
     pending = list(range(-len(blocks) + 1, 1))
     following: list[int] = []
     waiting = [True] * len(blocks)
@@ -58,7 +58,7 @@ def live_out(
 
 
 def live_in(block: range, after: int, reads: Sequence[int], kills: Sequence[int]) -> int:
-    """Return what is live before a block, given what is live behind it."""
+    """Return the registers live before a block, given those live behind it."""
     exposed, killed = _transfer(block, reads, kills)
     return exposed | after & ~killed
 
@@ -66,10 +66,10 @@ def live_in(block: range, after: int, reads: Sequence[int], kills: Sequence[int]
 def walk(
     block: range, after: int, reads: Sequence[int], kills: Sequence[int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Go through a block backwards.
+    """Walk a block backwards.
 
     Yields:
-        For each instruction its index, what is live before it, and what is live behind it.
+        The index of each instruction, the registers live before it, and those live behind it.
     """
     for index in reversed(block):
         before = reads[index] | after & ~kills[index]
@@ -80,15 +80,15 @@ def walk(
 def written_before(
     blocks: Sequence[range], successors: Successors, writes: Sequence[int]
 ) -> list[int]:
-    """Return for each block what some path has written when it begins.
+    """Return for each block the registers that some path has written when it begins.
 
-    The same data flow the other way around: on the reversed graph a write is what a read is to
-    liveness. Without it a register that is only ever written under a predicate, as by a masked
-    load, would count from the start of the kernel on.
+    This is the same data flow on the reversed graph, with writes in place of reads. Without it a
+    register that is only ever written under a predicate, as by a masked load, would count from the
+    start of the kernel on.
     """
-    last = len(blocks) - 1
+    end = len(blocks) - 1
     before = predecessors(successors)
-    reversed_edges = [tuple(last - source for source in before[last - n]) for n in range(last + 1)]
+    reversed_edges = [tuple(end - source for source in before[end - n]) for n in range(end + 1)]
     nothing = [0] * len(writes)
     return live_out(blocks[::-1], reversed_edges, writes, nothing)[::-1]
 
@@ -105,8 +105,8 @@ def last_writers(
 ) -> dict[int, int]:
     """Return for each register of a set the last instruction whose result it may hold.
 
-    Once more liveness, of a program in which one instruction reads all of them and no other
-    reads anything: who writes to a register that is live then may have written what is read.
+    This is the liveness of a program in which one instruction reads all of them and no other
+    reads anything: an instruction that writes a register live there may have written its value.
 
     Args:
         blocks: For each basic block the indices of its instructions.
@@ -115,7 +115,7 @@ def last_writers(
         kills: For each instruction the set it overwrites whenever it is reached.
         live: The registers.
         at: The instruction where they are live.
-        behind: Whether they are behind it, its own results among them, and not before it.
+        behind: Whether they are live behind it, its own results among them, and not before it.
 
     Returns:
         The instruction's index, the last in the order of the text, by the register's number.
@@ -123,20 +123,20 @@ def last_writers(
     """
     reads = [0] * len(writes)
     reads[at] = live
-    found: dict[int, int] = {}
+    last: dict[int, int] = {}
     if behind:
         reads[at] &= ~kills[at]
-        found = dict.fromkeys(members(writes[at] & live), at)
+        last = dict.fromkeys(members(writes[at] & live), at)
     after = live_out(blocks, successors, reads, kills)
     for block, leaving in zip(blocks, after, strict=True):
         for writer, _, following in walk(block, leaving, reads, kills):
             for number in members(writes[writer] & following):
-                found[number] = max(found.get(number, writer), writer)
-    return found
+                last[number] = max(last.get(number, writer), writer)
+    return last
 
 
 def _transfer(block: range, reads: Sequence[int], kills: Sequence[int]) -> tuple[int, int]:
-    """What a block reads before it writes it, and what it overwrites."""
+    """The registers that a block reads before it writes them, and those it overwrites."""
     exposed = killed = 0
     for index in reversed(block):
         exposed = reads[index] | exposed & ~kills[index]

@@ -1,7 +1,7 @@
-"""Loops of ttir and ttgir, and how many pipeline stages were asked for each.
+"""Loops of ttir and ttgir, and the number of pipeline stages requested for each.
 
-Which loops a kernel-wide ``num_stages`` is meant for is the compiler's rule, the same for both
-vendors and in what Triton 3.4 to 3.9 compiled for the tests (``loadOpsToIndirectionLevel`` in
+The compiler decides which loops a kernel-wide ``num_stages`` applies to, by the same rule for both
+vendors and in all that Triton 3.4 to 3.9 compiled for the tests (``loadOpsToIndirectionLevel`` in
 ``lib/Dialect/TritonGPU/Transforms/Pipeliner/AssignLatencies.cpp``, called for AMD from
 ``third_party/amd/lib/TritonAMDGPUTransforms/ScheduleLoops.cpp``):
 
@@ -12,8 +12,8 @@ vendors and in what Triton 3.4 to 3.9 compiled for the tests (``loadOpsToIndirec
   (``tl.range(..., num_stages=)``): a kernel-wide ``num_stages`` says nothing about it.
 
 ``tt.num_stages`` stays on the loop in ttir and in ttgir; loops lose it when they become branches in
-LLVM IR. ttir is the one to ask all the same: in ttgir a flattened nest has become one loop, and
-warp specialization for Hopper has written 0 into every loop so that none is pipelined again
+LLVM IR. Only ttir is reliable: in ttgir a flattened nest has become one loop, and warp
+specialization for Hopper has written 0 into every loop so that none is pipelined again
 (``third_party/nvidia/hopper/lib/Transforms/WarpSpecialization.cpp``).
 """
 
@@ -49,7 +49,7 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
         depth: Loops around it in its function.
         parent: Index of the innermost of them, or ``None``.
         inner: Indices of the loops directly inside.
-        num_stages: What ``tl.range(..., num_stages=)`` asked for; ``None`` if it did not.
+        num_stages: What ``tl.range(..., num_stages=)`` requested; ``None`` if it did not.
         feeds_dot: Whether, in ttir, a dot in its body uses a load in its body, directly or not.
         flatten: ``tl.range(..., flatten=True)``: to be fused with the loop inside it.
         warp_specialize: ``tl.range(..., warp_specialize=True)``.
@@ -103,7 +103,7 @@ def _loop(
 
 
 def _feeds_dot(module: Module, loop: Operation) -> bool:
-    """Follow operands from the dots in a loop's body to a load, within the body."""
+    """Whether a dot in a loop's body uses a load in the body, directly or not."""
     blocks = [block for region in loop.regions for block in region.blocks]
     body = [module.operations[index] for block in blocks for index in block.operations]
     defined = {name: operation for operation in body for name, _ in operation.results}
@@ -121,8 +121,8 @@ def _feeds_dot(module: Module, loop: Operation) -> bool:
     return False
 
 
-def asked_stages(loops: dict[int, Loop], index: int, default: int | None) -> int | None:
-    """Return the number of stages asked for one loop of a ttir, or ``None`` if none was.
+def requested_for(loops: dict[int, Loop], index: int, default: int | None) -> int | None:
+    """Return the number of stages requested for one loop of a ttir, or ``None`` if none was.
 
     Args:
         loops: All loops of the module.
@@ -131,36 +131,38 @@ def asked_stages(loops: dict[int, Loop], index: int, default: int | None) -> int
     """
     loop = loops[index]
     if loop.flatten and len(loop.inner) == 1 and not loops[loop.inner[0]].inner:
-        # FuseNestedLoops makes one loop of both and gives it the outer loop's place; the inner
-        # loop's wish comes first (seen with 3.6.0 and 3.9.0: outer 4, inner 5 gives 5).
+        # FuseNestedLoops makes one loop of both, at the outer loop's location; the inner loop's
+        # request takes precedence (seen with 3.6.0 and 3.9.0: outer 4, inner 5 gives 5).
         inner = loops[loop.inner[0]]
-        wishes = (inner.num_stages, loop.num_stages, default if inner.feeds_dot else None)
-        return next((wish for wish in wishes if wish is not None), None)
+        requests = (inner.num_stages, loop.num_stages, default if inner.feeds_dot else None)
+        return next((request for request in requests if request is not None), None)
     if loop.num_stages is not None:
         return loop.num_stages
     return default if loop.feeds_dot else None
 
 
 def requested_stages(ttir: Module | None, default: int | None) -> Callable[[Chain], int | None]:
-    """Return a function from a loop's place in the source to the stages asked for there.
+    """Return a function from a loop's source location to the stages requested there.
 
-    It answers ``None`` for a place where no loop stands, where none was asked for, and where
-    several loops stand that ask for different numbers (an unrolled loop and its remainder).
-    Columns do not count: up to Triton 3.7 a loop carries that of its range, later its own.
+    It returns ``None`` for a location without a loop, without a request, and with several loops
+    that request different numbers (an unrolled loop and its remainder). Columns are ignored: up to
+    Triton 3.7 a loop carries that of its range, later its own.
 
     Args:
-        ttir: The ttir; ``None``, where there is none, makes every answer ``None``.
+        ttir: The ttir; without one every answer is ``None``.
         default: The kernel-wide ``num_stages``.
     """
-    asked: dict[tuple[tuple[str, int], ...], set[int | None]] = {}
+    stages: dict[tuple[tuple[str, int], ...], set[int | None]] = {}
     loops = find_loops(ttir) if ttir is not None else {}
     for index, loop in loops.items():
         if loop.location:
-            asked.setdefault(_lines(loop.location), set()).add(asked_stages(loops, index, default))
+            stages.setdefault(_lines(loop.location), set()).add(
+                requested_for(loops, index, default)
+            )
 
     def answer(location: Chain) -> int | None:
-        found = asked.get(_lines(location), {None})
-        return next(iter(found)) if len(found) == 1 else None
+        candidates = stages.get(_lines(location), {None})
+        return next(iter(candidates)) if len(candidates) == 1 else None
 
     return answer
 

@@ -1,9 +1,9 @@
-"""Where a kernel's dynamic shared memory goes.
+"""Dynamic shared memory: the buffers it holds, their live ranges, and the rest.
 
-ttgir has the buffers, and not where they lie: Triton assigns offsets on the way to LLVM IR (the
+ttgir has the buffers but not their offsets: Triton assigns those on the way to LLVM IR (the
 ``allocation.offset`` attributes are in no stage of the cache). Buffers that are never needed at the
-same time share space, as does the scratch of reductions and layout conversions. So what can be
-said exactly is how many bytes of buffers are alive at once, and what that leaves of the total.
+same time share space, as does the scratch of reductions and layout conversions. So two figures are
+exact: the bytes of buffers alive at once, and what they leave of the total.
 """
 
 from collections.abc import Iterable
@@ -29,15 +29,15 @@ _SCRATCH = (
     "ttng.tensormap_create",
 )
 
-UNKNOWN_TOTAL = "the metadata does not say how much shared memory the kernel is given"
+UNKNOWN_TOTAL = "the metadata does not say how much shared memory the kernel gets"
 UNKNOWN_SIZE = "the size of a buffer's layout is not known exactly"
 CONTRADICTION = (
-    "the buffers alive at once need more than the kernel is given: the metadata is not this ttgir's"
+    "the buffers alive at once need more than the kernel gets: the metadata is not this ttgir's"
 )
 
 
 def explain(module: Module, total_bytes: int | None) -> SharedMemory:
-    """Account for a kernel's dynamic shared memory.
+    """Return what a kernel's dynamic shared memory holds.
 
     Args:
         module: Its ttgir.
@@ -73,7 +73,7 @@ def _bytes(module: Module, allocation: int) -> int | None:
 
 
 def _peak(buffers: Buffers, sizes: dict[int, int | None]) -> tuple[int, int | None]:
-    """Return the most bytes alive at once, and the first operation where they are."""
+    """Return the most bytes alive at once, and the first operation at which they are."""
     changes: dict[int, int] = {}
     for allocation, (first, last) in buffers.ranges.items():
         size = sizes[allocation] or 0

@@ -1,4 +1,4 @@
-"""Integer tensors as runs of even steps: what a compiler can know of addresses and masks.
+"""Axis information of integer tensors: what a compiler can know about addresses and masks.
 
 Along each axis a tensor is cut into aligned runs in which neighbours differ by one step, and at the
 start of every run its value is divisible by some power of two. That is Triton's contiguity,
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-#: What divides 0, and more than any alignment that matters.
+#: The divisor of 0: larger than any alignment that matters.
 ANY = 1 << 40
-#: No address or index is larger; what is would only make hostile input slow.
+#: No address or index is larger; larger numbers would only slow hostile input down.
 _LARGEST = 1 << 63
 
 
@@ -22,7 +22,7 @@ class Axis(msgspec.Struct, frozen=True):
     Attributes:
         run: Elements of a run, a power of two; runs begin at its multiples.
         step: From one element of a run to the next; times ``symbol``, if there is one. ``None``
-            where it is not known (but the same all along).
+            where it is unknown (but the same all along).
         symbol: An argument of the kernel.
         divisor: A power of two that divides the step, the symbol's value included.
     """
@@ -34,11 +34,11 @@ class Axis(msgspec.Struct, frozen=True):
 
     @property
     def constant(self) -> int:
-        """Elements in a row that are certainly equal."""
+        """Consecutive elements that are certainly equal."""
         return self.run if self.step == 0 else 1
 
     def within(self, run: int) -> "Axis":
-        """Return the same for smaller runs."""
+        """Return the same steps for smaller runs."""
         return Axis(min(run, self.run), self.step, self.symbol, self.divisor)
 
 
@@ -71,7 +71,7 @@ class Value(msgspec.Struct, frozen=True):
         return all(axis.constant >= extent for axis, extent in pairs)
 
     def divisor_for(self, runs: Sequence[int]) -> int:
-        """Return what divides the value wherever smaller runs begin."""
+        """Return the divisor of the value wherever smaller runs begin."""
         divisor = self.divisor
         for axis, run in zip(self.axes, runs, strict=True):
             if run < axis.run:
@@ -79,7 +79,7 @@ class Value(msgspec.Struct, frozen=True):
         return divisor
 
     def divisor_along(self, axis: int) -> int:
-        """Return what divides the value wherever a run of one axis begins."""
+        """Return the divisor of the value wherever a run of one axis begins."""
         runs = [self.axes[n].run if n == axis else 1 for n in range(len(self.axes))]
         return self.divisor_for(runs)
 
@@ -90,12 +90,12 @@ def power(number: int) -> int:
 
 
 def number(value: int, shape: tuple[int, ...] = ()) -> Value:
-    """Return a known number, in every element."""
+    """Return a known number in every element."""
     return Value(shape, tuple(map(still, shape)), power(value), value)
 
 
 def unknown(shape: tuple[int, ...] = (), divisor: int = 1) -> Value:
-    """Return a value of which nothing else is known."""
+    """Return a value about which nothing else is known."""
     return Value(shape, tuple(Axis(1, None, None, 1) for _ in shape), divisor)
 
 
@@ -171,7 +171,7 @@ def _axis(run: int, step: int, symbol: str | None, divisor: int) -> Axis:
 def remainder(a: Value, b: Value) -> Value:
     """Return ``a % b``; runs that cannot cross a multiple of ``b`` keep their steps.
 
-    As in the compiler's own rules, neither number is taken to be negative.
+    Like the compiler's own rules, this assumes that neither number is negative.
     """
     if not b.uniform:
         return elementwise(a, b)
@@ -182,7 +182,7 @@ def remainder(a: Value, b: Value) -> Value:
 def quotient(a: Value, b: Value) -> Value:
     """Return ``a // b``; it is constant along runs that cannot cross a multiple of ``b``.
 
-    As in the compiler's own rules, neither number is taken to be negative.
+    Like the compiler's own rules, this assumes that neither number is negative.
     """
     if not b.uniform:
         return elementwise(a, b)
@@ -193,7 +193,7 @@ def quotient(a: Value, b: Value) -> Value:
 
 
 def compare(predicate: str, a: Value, b: Value) -> Value:
-    """Return a truth value that is constant along runs on one side of the bound.
+    """Return a truth value, constant along runs on one side of the bound.
 
     Args:
         predicate: ``arith.cmpi``'s: "slt", "uge", "eq", ...
@@ -215,7 +215,7 @@ def _uncut(a: Value, n: int, bound: Value) -> int:
     """Return a run of axis ``n`` of ``a`` inside which no multiple of a uniform bound lies.
 
     A run of r steps of s that begins at a multiple of r·s ends before the next, and every multiple
-    of a bound that r·s divides is such a place.
+    of a bound that r·s divides is such a boundary.
     """
     axis = a.axes[n]
     if axis.step == 0:
@@ -228,14 +228,14 @@ def _uncut(a: Value, n: int, bound: Value) -> int:
 
 
 def elementwise(*values: Value) -> Value:
-    """Return any function of values, element by element: constant where all of them are."""
+    """Return the result of an element-wise function: constant where all values are."""
     shape = values[0].shape
     columns = zip(*(value.axes for value in values), strict=True)
     return Value(shape, tuple(still(min(axis.constant for axis in axes)) for axes in columns))
 
 
 def join(a: Value, b: Value) -> Value:
-    """Return what holds of either of two values."""
+    """Return what holds for both of two values."""
     if a == b:
         return a
     axes = []

@@ -1,7 +1,7 @@
 """Tensor memory: how much of an SM's a CTA takes (PTX ISA, ``tcgen05.alloc``).
 
 Tensor memory is allocated in columns, each of 128 lanes and 32 bits. Triton allocates once, where
-the kernel starts, and notes in its metadata how much; the PTX shows what is allocated indeed.
+the kernel starts, and records the amount in its metadata; the PTX shows what is really allocated.
 Where the two contradict each other, or the PTX alone does not say, the figure stays unknown.
 """
 
@@ -40,18 +40,18 @@ def with_tensor_memory(
     """Add the tensor memory that a CTA takes; nothing on a GPU that has none.
 
     Args:
-        resources: What is known so far.
+        resources: The resources known so far.
         capture: Its metadata says what Triton allocates.
         function: The kernel in the PTX, if the capture has it.
         flow: Its control flow.
-        gpu: What it was compiled for; ``None`` where that is unknown.
+        gpu: The GPU it was compiled for; ``None`` where that is unknown.
         provenance: Receives origins and reasons under "resources".
     """
-    noted = capture.metadata.tmem_size if capture.metadata is not None else None
-    is_there = gpu is not None and gpu.arch.tensor_memory_columns is not None
-    if not is_there and not noted and (function is None or not allocations(function)):
+    recorded = capture.metadata.tmem_size if capture.metadata is not None else None
+    has_tensor_memory = gpu is not None and gpu.arch.tensor_memory_columns is not None
+    if not has_tensor_memory and not recorded and (function is None or not allocations(function)):
         return resources
-    columns = _columns(noted, function, flow, provenance)
+    columns = _columns(recorded, function, flow, provenance)
     if columns is None:
         return resources
     return replace(
@@ -62,44 +62,44 @@ def with_tensor_memory(
 
 
 def _columns(
-    noted: int | None, function: Function | None, flow: Cfg | None, provenance: Provenance
+    recorded: int | None, function: Function | None, flow: Cfg | None, provenance: Provenance
 ) -> int | None:
     """Return the columns that the metadata and the PTX agree on, as far as they exist."""
     if function is None or flow is None:
-        if noted is None:
+        if recorded is None:
             provenance.missing("neither the ptx nor Triton's metadata says", *_PATHS)
         else:
             provenance.known("Triton's metadata, tmem_size", *_PATHS)
-        return noted
-    seen = _allocated(function, flow)
-    if isinstance(seen, str):
-        provenance.missing(seen, *_PATHS)
+        return recorded
+    allocated = _allocated(function, flow)
+    if isinstance(allocated, str):
+        provenance.missing(allocated, *_PATHS)
         return None
-    if noted is None:
+    if recorded is None:
         if any(each.opcode == "call" for each in function.instructions):
             provenance.missing("functions that the kernel calls may allocate more", *_PATHS)
             return None
         provenance.known("ptx, tcgen05.alloc", *_PATHS)
-        return seen
-    if seen != noted:
-        reason = f"Triton's metadata notes {noted} columns, and the ptx allocates {seen}"
+        return allocated
+    if allocated != recorded:
+        reason = f"Triton's metadata records {recorded} columns, and the ptx allocates {allocated}"
         provenance.missing(reason, *_PATHS)
         return None
     provenance.known("Triton's metadata, tmem_size; ptx, tcgen05.alloc", *_PATHS)
-    return seen
+    return allocated
 
 
 def _allocated(function: Function, flow: Cfg) -> int | str:
     """Return the columns that a kernel's own instructions allocate, or why that is not known."""
-    found = allocations(function)
-    if not found:
+    instructions = allocations(function)
+    if not instructions:
         return 0
-    if len(found) > 1:
-        return "the ptx allocates in several places, and may hold all of it at once or not"
-    columns = found[0].operands[-1] if found[0].operands else None
+    if len(instructions) > 1:
+        return "the ptx allocates in several places, and may or may not hold all of it at once"
+    columns = instructions[0].operands[-1] if instructions[0].operands else None
     if not isinstance(columns, Immediate) or not isinstance(columns.value, int):
-        return "how many columns the ptx allocates is decided at run time"
-    index = function.instructions.index(found[0])
+        return "the number of columns the ptx allocates is decided at run time"
+    index = function.instructions.index(instructions[0])
     (block,) = (number for number, indices in enumerate(flow.ranges) if index in indices)
     if find_loops(flow.successors).depth(block):
         return "the ptx allocates in a loop"

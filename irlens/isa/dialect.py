@@ -1,4 +1,4 @@
-"""What every dialect of machine-level code says about a function, so that each engine exists once.
+"""The interface of a dialect: what each says about a function, so that each engine exists once.
 
 A dialect package (``ptx``, ``amdgcn``, ``sass``, ``llir``) parses its text into functions that
 implement these protocols. The engines in ``irlens.analyze`` know nothing else about instructions.
@@ -93,7 +93,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         reads: Those it reads, its predicate included.
         writes: Those it writes, or may write if it is predicated or not all lanes are active.
-        kills: Those of them of whose old value certainly nothing remains.
+        kills: Those of them whose old value is certainly gone.
     """
 
     reads: int
@@ -112,7 +112,7 @@ class RegisterUse(msgspec.Struct, frozen=True, kw_only=True):
             that each takes.
         predicates: Registers that are counted apart; ``None`` where the dialect has none.
         at_entry: Registers that hold something when the function starts.
-        unknown: What is not known about the registers, so that nothing is; else empty.
+        unknown: Why the registers are not known; empty if they are.
     """
 
     reads: Sequence[int] = ()
@@ -179,7 +179,7 @@ K = TypeVar("K", bound=Named)
 def kernel_named(kernels: Sequence[K], name: str) -> K | None:
     """Return the kernel of that name, or the only one there is.
 
-    A cache entry without metadata goes by the name of its files, which may have been renamed.
+    A cache entry without metadata takes the name of its files, which may have been renamed.
     """
     named = [kernel for kernel in kernels if kernel.name == name]
     if named:

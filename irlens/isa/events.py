@@ -1,4 +1,4 @@
-"""Events of asynchronous copies: what an instruction begins, commits or awaits.
+"""Events of asynchronous copies: an instruction starts a copy, commits a group or waits.
 
 Every dialect translates its instructions into these, and the analyses of pipelines follow them
 without knowing the instructions.
@@ -9,18 +9,18 @@ from typing import TypeAlias
 
 import msgspec
 
-#: Stands for "no bound": larger than any count of groups or bytes.
+#: No bound: larger than any count of groups or bytes.
 UNBOUNDED = 1 << 62
 
 
 class Copy(msgspec.Struct, frozen=True):
     """One copy instruction.
 
-    Every event has its line, and its offset in the text (``at``) by which events are ordered.
+    Every event has its line and its offset in the text (``at``), which orders events.
 
     Attributes:
         bytes: Per thread; ``None`` where they are not a literal.
-        amount: What is added up instead, if anything is: bytes of all threads, say.
+        amount: A quantity that is summed up instead, such as the bytes of all threads; if any.
     """
 
     line: int
@@ -33,9 +33,9 @@ class Commit(msgspec.Struct, frozen=True):
     """Closes a group.
 
     Attributes:
-        certain: Whether it always does, having no predicate.
+        certain: Whether it is unconditional, having no predicate.
         implicit: Whether it belongs to a ``wait_all``, where an empty group has no effect.
-        copies: Whether it is itself the copy, which nothing else commits.
+        copies: Whether the instruction is itself the copy, which nothing else commits.
     """
 
     line: int
@@ -49,8 +49,8 @@ class Wait(msgspec.Struct, frozen=True):
     """Blocks until at most ``limit`` groups are outstanding.
 
     Attributes:
-        certain: Whether it always does, having no predicate.
-        origin: Whatever tells unrolled copies of one wait in the source from different ones.
+        certain: Whether it is unconditional, having no predicate.
+        origin: Identifies the wait in the source: unrolled copies share it.
     """
 
     line: int

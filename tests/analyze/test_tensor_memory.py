@@ -70,8 +70,8 @@ def test_does_not_apply_where_there_is_none(name: str) -> None:
 @pytest.mark.parametrize(
     ("columns", "new", "reason"),
     [
-        (128, ALLOC, "Triton's metadata notes 128 columns, and the ptx allocates 64"),
-        (64, "nop;", "Triton's metadata notes 64 columns, and the ptx allocates 0"),
+        (128, ALLOC, "Triton's metadata records 128 columns, and the ptx allocates 64"),
+        (64, "nop;", "Triton's metadata records 64 columns, and the ptx allocates 0"),
         (64, ALLOC.replace("64;", "%r1;"), "decided at run time"),
         (64, f"{ALLOC} {ALLOC}", "in several places"),
         (64, f"again: {ALLOC} bra again;", "in a loop"),

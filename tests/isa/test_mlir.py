@@ -242,7 +242,7 @@ def test_what_is_no_statement_is_kept() -> None:
         ("#a = #b\nmodule attributes {x = 1}", 2, 1, "a module has no body"),
         ("tt.return loc(#loc9)", 1, 15, "location '#loc9' is not defined"),
         ("tt.return loc(#a)\n#a = loc(#a)", 2, 10, "location '#a' is defined by itself"),
-        ('tt.return loc("f":x:1)', 1, 15, "a line and a column are expected"),
+        ('tt.return loc("f":x:1)', 1, 15, "expected a line and a column"),
         ("hello", 1, 1, "no operation"),
         ("", 1, 1, "no operation"),
     ],

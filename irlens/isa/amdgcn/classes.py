@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from irlens.isa.amdgcn.records import Instruction, Operation
 
-#: Instructions of each class, by as much of the mnemonic as decides it; the longest match counts.
+#: Instructions of each class, by the prefix of the mnemonic that decides it; the longest counts.
 _CLASSES = {
     "scalar arithmetic": "s_abs s_absdiff s_add s_addc s_addk s_and s_andn1 s_andn2 s_ashr s_bcnt0"
     " s_bcnt1 s_bfe s_bfi s_bfm s_bitcmp0 s_bitcmp1 s_bitreplicate s_bitset0 s_bitset1 s_brev"

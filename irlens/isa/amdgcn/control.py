@@ -4,7 +4,7 @@ from irlens.isa.amdgcn.records import FunctionBody, Instruction, Label
 from irlens.isa.dialect import BlockLabel, ControlFlow, Terminator
 from irlens.model.errors import ArtifactError
 
-#: Behind these control does not continue. gfx1250 has names of its own for those with an address.
+#: Control does not continue behind these. gfx1250 renames those with an address.
 JUMPS = frozenset(
     {
         "s_branch", "s_endpgm", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64",

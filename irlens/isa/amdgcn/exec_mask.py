@@ -10,11 +10,11 @@ from irlens.isa.amdgcn.records import Instruction
 
 
 def lanes_off(instruction: Instruction, before: bool) -> bool:
-    """Whether lanes may be off behind an instruction without a branch around the code for them.
+    """Whether lanes may be off behind an instruction, without a branch around the code.
 
     Args:
-        instruction: Any.
-        before: The same before the instruction.
+        instruction: The instruction.
+        before: Whether lanes may be off before it.
     """
     mnemonic = instruction.mnemonic
     if mnemonic.startswith("s_cbranch_exec"):

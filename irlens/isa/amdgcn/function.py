@@ -1,4 +1,4 @@
-"""AMDGPU functions as the engines see them, and the file they stand in."""
+"""AMDGPU functions as the engines see them, and the file that holds them."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Program(msgspec.Struct, frozen=True):
     """A whole file.
 
     Attributes:
-        target: As ``.amdgcn_target`` has it, "amdgcn-amd-amdhsa--gfx942".
+        target: The operand of ``.amdgcn_target``: "amdgcn-amd-amdhsa--gfx942".
         statements: All of them.
         functions: In the order of the text.
     """
@@ -57,11 +57,11 @@ class Program(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> str | None:
-        """The YAML of the metadata, not looked into."""
+        """The YAML of the metadata, unparsed."""
         return next((each.yaml for each in self.statements if isinstance(each, Metadata)), None)
 
     @property
     def unknown(self) -> dict[str, int]:
-        """Lines of no known form, by their first word, with their counts."""
+        """The number of lines of no known form, by their first word."""
         lines = (each.text.split() for each in self.statements if isinstance(each, Unknown))
         return dict(sorted(Counter(words[0] for words in lines if words).items()))

@@ -1,4 +1,4 @@
-"""What AMDGPU instructions do with memory, and the counters by which a wave waits for it.
+"""Memory accesses of AMDGPU instructions, the counters by which a wave waits for them, and spills.
 
 Vector memory instructions return at once. Each raises a counter, and ``s_waitcnt vmcnt(N)`` blocks
 until at most the latest N are outstanding (AMD's instruction set manuals, "Manually Inserted Wait
@@ -35,7 +35,7 @@ _LIMIT = {
     "async": re.compile(r"asynccnt\((\d{1,3})\)"),
     "tensor": re.compile(r"tensorcnt\((\d{1,3})\)"),
 }
-#: From gfx12 on each counter has an instruction of its own; gfx10 has one with the old name.
+#: From gfx12 on each counter has its own instruction; gfx10 has one with the old name.
 _WAITS: dict[str, Counter] = {
     "s_wait_loadcnt": "load",
     "s_waitcnt_vmcnt": "load",
@@ -55,7 +55,7 @@ class Transfer(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         to_lds: Whether the data goes to LDS and not to registers.
-        counter: What counts it.
+        counter: The counter it raises.
         bytes: Per lane; ``None`` where the mnemonic does not say.
     """
 
@@ -65,7 +65,7 @@ class Transfer(msgspec.Struct, frozen=True, gc=False):
 
 
 def transfer(instruction: Instruction) -> Transfer | None:
-    """Return what an instruction reads from global memory, if it does so with vector addresses."""
+    """Return the vector read of global memory of an instruction; ``None`` if it has none."""
     operation = instruction.operations[0]
     kind = classify(operation)
     if kind == "global to LDS":
@@ -88,7 +88,7 @@ def is_scalar_load(instruction: Instruction) -> bool:
 def is_spill(instruction: Instruction) -> bool:
     """Whether it accesses scratch, as spills and stack arrays do.
 
-    Before gfx940 buffer instructions do that, and only LLVM's comment tells.
+    Before gfx940 these are buffer instructions, recognisable by LLVM's comment only.
     """
     kind = classify(instruction.operations[0])
     return kind in ("scratch load", "scratch store") or "-byte Folded " in instruction.text
@@ -126,7 +126,7 @@ def raises(instruction: Instruction, *, stores_apart: bool) -> Counter | None:
         modifiers = instruction.operations[0].modifiers
         returns = any(m in _RETURNS or m.startswith("th:TH_ATOMIC_RETURN") for m in modifiers)
         return "load" if returns or not stores_apart else None
-    # It invalidates a cache, in the order of the loads (LLVM, SIInsertWaitcnts).
+    # It invalidates a cache, in order with the loads (LLVM, SIInsertWaitcnts).
     return "load" if instruction.mnemonic == "global_inv" else None
 
 
@@ -153,9 +153,9 @@ def counter_event(
 
 
 def limit(instruction: Instruction, counter: Counter) -> int | None:
-    """Return how many of a counter's operations may be outstanding behind a wait.
+    """Return the number of a counter's operations that may be outstanding behind a wait.
 
-    ``None`` where the instruction is no wait for it.
+    ``None`` where the instruction does not wait for it.
     """
     operation = instruction.operations[0]
     texts = [operand.text for operand in operation.operands]
@@ -171,7 +171,7 @@ def limit(instruction: Instruction, counter: Counter) -> int | None:
 
 
 def access_bytes(mnemonic: str) -> int | None:
-    """Return how many bytes a memory instruction moves per lane; ``None`` if it does not say."""
+    """Return the bytes per lane that a memory instruction moves; ``None`` if it does not say."""
     if match := _DWORDS.search(mnemonic):
         return 4 * int(match[1] or 1)
     if match := _NARROW.search(mnemonic):
@@ -205,7 +205,7 @@ def spills(instructions: Sequence[Instruction]) -> Iterator[Spill]:
 def _spill_registers(instructions: Sequence[Instruction]) -> frozenset[str]:
     """VGPRs whose lanes are written from scalar registers and read back to such, by number.
 
-    A reduction reads a lane too, but nothing writes single lanes there.
+    A reduction reads a lane too, but does not write single lanes.
     """
     written, read = set(), set()
     for instruction in instructions:

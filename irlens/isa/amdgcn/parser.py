@@ -23,11 +23,11 @@ from irlens.model.source import SourceLocation
 
 STAGE = "amdgcn"
 
-#: An inlining chain as long as this is a loop in the debug information, not a program.
+#: A longer inlining chain is a cycle in the debug information.
 _MAX_CHAIN = 64
 
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
-# A comment in /* */ stays with the code: LLVM puts a register's real number into one.
+# A comment in /* */ stays with the code: LLVM writes a register's real number in one.
 _CODE = re.compile(rf'(?:[^;"/]++|{_STRING}|/\*(?:[^*]++|\*(?!/))*+\*/|/(?![/*]))*+')
 _LABEL = re.compile(rf"({_STRING}|[\w.$@]++):")
 _DIRECTIVE = re.compile(r"(\.\w++)(?:[ \t]++(.*))?", re.DOTALL)
@@ -51,7 +51,7 @@ _PIECES = re.compile(rf"(?:[^,()\[\]]++|{_GROUP})++")
 _WORDS = re.compile(rf"(?:[^\s()\[\]]++|{_GROUP})++")
 _MODIFIER = re.compile(r"[a-z]\w*+(?::\S+)?")
 _NAMED_MODIFIER = re.compile(r"[a-z]\w*+:\S+")
-#: Modifiers that may follow a mnemonic with no operand between.
+#: Modifiers that may follow a mnemonic without an operand.
 _CACHE_MODIFIERS = frozenset({"dlc", "glc", "nt", "sc0", "sc1", "slc"})
 
 _RENAMED = re.compile(r"\b[vsa](?:\d++|\[[\d:]++\])(?:\.[lh])?\s*+/\*([vsa][\d\[\]:.lh]++)\*/")
@@ -79,7 +79,7 @@ def parse(text: str) -> Program:
 
 
 class _Reader:
-    """Turns lines into statements, with what earlier lines decide for later ones."""
+    """Turns lines into statements, keeping the state that earlier lines set for later ones."""
 
     def __init__(self) -> None:
         self.target: str | None = None
@@ -157,7 +157,7 @@ class _Reader:
         return Directive(text, number, number, name, arguments)
 
     def _chain(self, arguments: str, comment: str) -> tuple[SourceLocation, ...]:
-        """The frames of a ``.loc``: its own numbers, and LLVM's comment for those above it."""
+        """Return the frames of a ``.loc``: its own, and the outer ones from LLVM's comment."""
         match = _LOC.match(arguments)
         if match is None or not int(match[2]):
             return ()
@@ -188,7 +188,7 @@ def _base_name(path: str) -> str:
 
 
 def _functions(statements: tuple[Statement, ...]) -> list[Function]:
-    """Cut the statements into functions, and give each what is said of it after its end."""
+    """Cut the statements into functions; LLVM states their figures behind their ends."""
     outline = _Outline()
     for statement in statements:
         outline.add(statement)
@@ -206,7 +206,7 @@ def _functions(statements: tuple[Statement, ...]) -> list[Function]:
 
 
 class _Outline:
-    """What belongs to which function: LLVM writes its figures behind its end, unnamed."""
+    """Assigns statements and figures to functions: LLVM writes figures behind a function's end."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, list[Statement]] = {}
@@ -258,7 +258,7 @@ class _Outline:
 
 
 def _read_operations(code: str) -> tuple[Operation, ...] | None:
-    """Read an instruction without its comment; ``None`` where it has no known form."""
+    """Read an instruction without its comment; ``None`` if it has no known form."""
     if "/*" in code:
         code = _COMMENT.sub(" ", _RENAMED.sub(r"\1", code))
     operations = []
@@ -279,7 +279,7 @@ def _operation(code: str) -> Operation | None:
         return Operation(mnemonic)
     pieces = _PIECES.findall(rest)
     if sum(map(len, pieces)) + len(pieces) - 1 != len(rest):
-        return None  # a bracket that is not closed, or an empty operand
+        return None  # an unclosed bracket or an empty operand
     operands: list[Operand] = []
     modifiers: list[str] = []
     for piece in pieces:
@@ -294,7 +294,7 @@ def _operation(code: str) -> Operation | None:
 
 
 def _is_modifier(word: str, *, leads: bool) -> bool:
-    """Whether a word is a modifier; what leads, behind a comma or the mnemonic, rarely is."""
+    """Whether a word is a modifier; the first word of an operand rarely is."""
     if leads:
         return word in _CACHE_MODIFIERS or _NAMED_MODIFIER.fullmatch(word) is not None
     register = _REGISTER.fullmatch(word)

@@ -1,4 +1,4 @@
-"""What a file of AMDGPU assembly is made of: statements in the order of the text, and views."""
+"""The statements of AMDGPU assembly in the order of the text, their operands, and views."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ class RegisterRange(msgspec.Struct, frozen=True, gc=False):
         first: Number of the first one. The halves of a special pair are 0 (low) and 1 (high).
         count: How many. ``vcc`` and ``exec`` are pairs; in wave32 code only their low halves
             are named.
-        half: "l" or "h" where only 16 bits of one register are meant.
+        half: "l" or "h" where the operand is only 16 bits of one register.
     """
 
     file: str
@@ -24,7 +24,7 @@ class RegisterRange(msgspec.Struct, frozen=True, gc=False):
 
 
 class Operand(msgspec.Struct, frozen=True, gc=False):
-    """One operand: how it is written, and the registers it covers, in the order of the text.
+    """One operand: its text, and the registers it covers, in the order of the text.
 
     ``v3 /*v259*/``, which LLVM writes where the upper bits of a register's number were set by an
     earlier instruction (gfx1250), is the register in the comment.
@@ -35,12 +35,12 @@ class Operand(msgspec.Struct, frozen=True, gc=False):
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):
-    """What one instruction does; a dual-issue one (``v_dual_... :: v_dual_...``) does two.
+    """An operation of an instruction; a dual-issue one (``v_dual_... :: v_dual_...``) has two.
 
     Attributes:
         mnemonic: As written, with the suffix of its encoding: "v_add_f32_e32".
         operands: Destinations first, by AMD's convention.
-        modifiers: What follows the operands: ("offen", "offset:16").
+        modifiers: The words behind the operands: ("offen", "offset:16").
     """
 
     mnemonic: str
@@ -49,7 +49,7 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
 
 
 class Statement(msgspec.Struct, frozen=True, gc=False):
-    """One statement: whole lines, so that joining the texts gives the input back.
+    """One statement: whole lines, so that joining the texts rebuilds the input.
 
     Attributes:
         text: The lines with their comments and line ends.
@@ -68,7 +68,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
 
 
 class Comment(Statement, frozen=True, gc=False):
-    """A line with nothing but a comment, or nothing at all; ``comment`` is without its mark."""
+    """An empty line or one with only a comment; ``comment`` is without its sign."""
 
     comment: str
 
@@ -121,11 +121,11 @@ class Metadata(Statement, frozen=True, gc=False):
 
 
 class Unknown(Statement, frozen=True, gc=False):
-    """A line that has none of the known forms."""
+    """A line of no known form."""
 
 
 class FunctionBody(msgspec.Struct, frozen=True):
-    """What the text says of a function: its statements from its label on, and LLVM's notes.
+    """The text of a function: its statements from its label on, and LLVM's notes.
 
     Attributes:
         name: The symbol.
@@ -135,7 +135,7 @@ class FunctionBody(msgspec.Struct, frozen=True):
         directives: The descriptor's integer fields, by their names without ".amdhsa_".
         info: The figures of the comment "Kernel info" (or "Function info"): "NumVgprs",
             "ScratchSize", "Occupancy", ... Sizes are bytes. ``Occupancy`` is waves per SIMD as
-            far as registers allow; it knows nothing of LDS that is given at launch.
+            far as registers allow; it ignores LDS that is allocated at launch.
     """
 
     name: str

@@ -1,12 +1,11 @@
 """Which registers an AMDGPU instruction reads and writes.
 
-AMD writes destinations first, and registers of any width in full: ``v[4:7]``. What remains to be
-known is which instructions have no destination, have two, or read what they write (AMD's
-instruction set manuals for RDNA and CDNA; LLVM, "Syntax of AMDGPU Instructions"). The rules are
+AMD writes destinations first, and registers of any width in full: ``v[4:7]``. This module knows
+which instructions have no destination, have two, or read what they write (AMD's instruction set
+manuals for RDNA and CDNA; LLVM, "Syntax of AMDGPU Instructions"). The rules are
 tested against the operands of LLVM's own machine code, instruction by instruction.
 
-Sets of registers are bits of an integer, see ``bits``. EXEC, SCC and M0, of which there is one
-each, are not in them.
+Sets of registers are bits of an integer, see ``bits``. EXEC, SCC and M0 are not in them.
 """
 
 import re
@@ -49,7 +48,7 @@ _NO_DESTINATION = frozenset(
     )
 )
 _ATOMIC = frozenset({"buffer atomic", "flat atomic", "global atomic"})
-#: What makes a memory atomic return the old value: before gfx940, gfx940 to gfx950, from gfx12 on.
+#: A memory atomic returns the old value with: before gfx940, gfx940 to gfx950, from gfx12 on.
 _RETURNS = re.compile(r"glc|sc0|th:TH_ATOMIC_(?:\w+_)?RETURN\w*")
 
 _NOTHING_WRITTEN = re.compile(
@@ -62,18 +61,18 @@ _CARRIES_OUT = re.compile(
     r"|mad_(?:co_)?[iu]64_[iu]32)(?:_e32|_e64)?(?:_dpp8?|_sdwa)?"
 )
 _SWAPS = re.compile(r"v_(?:swap_b(?:16|32)|permlane(?:16|32)_swap_b32)(?:_e32|_e64)?")
-#: What adds to its destination, or replaces a part of it.
+#: Instructions that add to their destination, or replace a part of it.
 _ACCUMULATES = re.compile(
     r"(?:v_dual_|v_)(?:pk_)?(?:fmac|mac|dot\d\w*?c_|dot2acc|smfmac|swmmac|writelane)\w*"
     r"|s_(?:fmac_f(?:16|32)|addk_i32|addk_co_i32|mulk_i32|bitset[01]_b(?:32|64))"
 )
-#: What may leave its destination, or half of it, as it was.
+#: Instructions that may leave their destination, or half of it, unchanged.
 _KEEPS_SOME = re.compile(r"s_cmov\w*|\w+_d16(?:_\w+)?|(?:ds_(?:read|load)|v_cvt)\w*_d16_hi")
 _READS_VCC = re.compile(
     r"v_div_fmas_f(?:32|64)(?:_e64)?|v_dual_cndmask_b32|s_cbranch_vccn?z"
     r"|s_cbranch_cdbg\w*"
 )
-#: Where the registers depend on a value that only the machine knows.
+#: Instructions whose registers depend on run-time values.
 _INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:swappc|swap_pc|call|rfe)\w*")
 
 
@@ -85,8 +84,8 @@ def bits(register: RegisterRange) -> int:
 def register_use(function: FunctionBody) -> RegisterUse:
     """Return what each instruction of a function does with registers.
 
-    Of a register of which one instruction writes one half of 16 bits, and another the other, both
-    leave something. VGPRs and AGPRs count together, as from gfx90a on they share one file.
+    Writes to one 16-bit half of a register leave the other half. VGPRs and AGPRs count together, as
+    from gfx90a on they share one file.
     """
     for statement in function.statements:
         if isinstance(statement, Unknown):
@@ -119,7 +118,7 @@ def _at_entry(function: FunctionBody) -> int:
     (AMDGPUUsage, "Initial Kernel Execution State").
     """
     if not function.is_kernel:
-        return VECTOR | SCALAR  # a function's arguments, as far as it reads them
+        return VECTOR | SCALAR  # the arguments of a function, as far as it reads them
     fields = function.directives
     scalars = fields.get("user_sgpr_count", 16)
     scalars += sum(value for name, value in fields.items() if name.startswith("system_sgpr_"))
@@ -134,7 +133,7 @@ def access(instruction: Instruction, lanes: int) -> Access | None:
 
     Args:
         instruction: Any.
-        lanes: Of a wave, 32 or 64: of VCC that many bits are meant where it is not written.
+        lanes: Lanes of a wave, 32 or 64: the bits of VCC that an implicit use covers.
     """
     reads = writes = kills = 0
     for operation in instruction.operations:
@@ -191,7 +190,7 @@ def operand_uses(operation: Operation) -> list[OperandUse] | None:
     destinations = found.writes
     for operand in operation.operands:
         registers = _bits((operand,))
-        # Destinations stand first: the same register in a later operand is read.
+        # Destinations come first: the same register in a later operand is read.
         writes = bool(registers & destinations)
         kills = writes and not registers & ~found.kills
         destinations &= ~registers
@@ -209,7 +208,7 @@ def reads_destination(operation: Operation) -> bool:
 
 
 def _destinations(operation: Operation, kind: str) -> int:
-    """How many of the operands are written; they stand first."""
+    """Number of operands that are written; they come first."""
     mnemonic = operation.mnemonic
     if kind in _NO_DESTINATION or _NOTHING_WRITTEN.fullmatch(mnemonic):
         return 0
@@ -227,7 +226,7 @@ def _destinations(operation: Operation, kind: str) -> int:
 
 
 def _keeps_some(operation: Operation) -> bool:
-    """Whether a part of the destination, or of its lanes, may stay as it was."""
+    """Whether a part of the destination, or of its lanes, may stay unchanged."""
     modifiers = operation.modifiers
     if _KEEPS_SOME.fullmatch(operation.mnemonic) or "dst_unused:UNUSED_PRESERVE" in modifiers:
         return True

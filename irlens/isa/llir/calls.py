@@ -17,19 +17,19 @@ from irlens.isa import ptx
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.model.errors import ParseError
 
-#: What the calls of interest have in their text.
+#: Every call of interest contains one of these.
 _INTEREST = re.compile(r"async|mbarrier|tcgen05|wgmma")
 _ASM = re.compile(r'\basm (?:[a-z]+ )*"(?P<text>[^"]*)", "(?P<constraints>[^"]*)"\(')
 _INTRINSIC = re.compile(r"@llvm\.nvvm\.(?P<name>[\w.]+)\(")
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
-_PLACE = re.compile(r"\$(?:\{(?P<long>\d{1,4})(?::\w)?\}|(?P<short>\d{1,4})|\$)")
+_PLACEHOLDER = re.compile(r"\$(?:\{(?P<long>\d{1,4})(?::\w)?\}|(?P<short>\d{1,4})|\$)")
 _INTEGER = re.compile(r"i\d+ (?:\w+ )*(?P<value>-?\d+)")
 _VALUE = re.compile(r'[%@](?:"[^"]*"|[\w$.-]+)$')
 _OPEN, _CLOSE = frozenset("([{<"), frozenset(")]}>")
 
 _INTO_SHARED = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 _OUT_OF_SHARED = "cp.async.bulk.global.shared::cta.bulk_group"
-#: Intrinsics by the beginning of their name; the first that fits counts.
+#: Intrinsics by the beginning of their name; the first match counts.
 _INTRINSICS = (
     ("cp.async.ca.shared.global", "cp.async.ca.shared.global"),
     ("cp.async.cg.shared.global", "cp.async.cg.shared.global"),
@@ -62,7 +62,7 @@ _INTRINSICS = (
     ("tcgen05.wait.st", "tcgen05.wait::st"),
 )
 
-#: What is waited for on its own.
+#: A queue that is waited for separately.
 AmdCounter: TypeAlias = Literal["marks", "async", "tensor"]
 
 _AMD_CALL = re.compile(r"@llvm\.amdgcn\.(?P<name>[\w.]+)\((?:i\d+ (?P<number>\d{1,9}))?")
@@ -94,47 +94,47 @@ class PtxCalls:
         """Return the instructions that a call stands for, as far as they are asynchronous.
 
         Args:
-            text: The call, as it is written.
+            text: The call as written.
         """
         if not _INTEREST.search(text):
             return ()
         written = self._inline(text) or self._intrinsic(text)
         try:
             module = ptx.parse(f".version 8.0\n.target sm_80\n.entry k()\n{{\n{written}\n}}\n")
-        except ParseError:  # somebody's own assembly, for an assembler that takes more
+        except ParseError:  # inline assembly in a syntax that only its assembler accepts
             return ()
         return tuple(each for function in module.functions for each in function.instructions)
 
     def _inline(self, text: str) -> str:
-        found = _ASM.search(text)
-        if found is None:
+        call = _ASM.search(text)
+        if call is None:
             return ""
-        results = sum(each.startswith("=") for each in found["constraints"].split(","))
-        arguments = [self._operand(each) for each in _arguments(text, found.end())]
+        results = sum(each.startswith("=") for each in call["constraints"].split(","))
+        arguments = [self._operand(each) for each in _arguments(text, call.end())]
 
-        def filled(place: re.Match[str]) -> str:
-            number = place["long"] or place["short"]
+        def filled(placeholder: re.Match[str]) -> str:
+            number = placeholder["long"] or placeholder["short"]
             if number is None:
                 return "$"
             at = int(number) - results
             return arguments[at] if 0 <= at < len(arguments) else f"%result{number}"
 
-        assembly = _ESCAPE.sub(lambda m: chr(int(m[1], 16)), found["text"])
-        return f"{{ {_PLACE.sub(filled, assembly)}\n }}"
+        assembly = _ESCAPE.sub(lambda m: chr(int(m[1], 16)), call["text"])
+        return f"{{ {_PLACEHOLDER.sub(filled, assembly)}\n }}"
 
     def _intrinsic(self, text: str) -> str:
-        found = _INTRINSIC.search(text)
-        if found is None:
+        call = _INTRINSIC.search(text)
+        if call is None:
             return ""
-        name = next((to for begin, to in _INTRINSICS if found["name"].startswith(begin)), None)
+        name = next((to for begin, to in _INTRINSICS if call["name"].startswith(begin)), None)
         operands = (
             f"[{self._operand(each)}]" if each.startswith("ptr") else self._operand(each)
-            for each in _arguments(text, found.end())
+            for each in _arguments(text, call.end())
         )
         return f"{name} {', '.join(operands)};" if name is not None else ""
 
     def _operand(self, argument: str) -> str:
-        """An argument as PTX has it: a literal, or a register that stands for the value."""
+        """Return an argument in PTX: a literal, or a register that represents the value."""
         literal = _INTEGER.fullmatch(argument)
         if literal:
             return literal["value"]
@@ -144,7 +144,7 @@ class PtxCalls:
 
 
 def _arguments(text: str, start: int) -> Iterator[str]:
-    """Cut a call's arguments, which begin behind its bracket, at the commas between them."""
+    """Yield a call's arguments; ``start`` is the offset behind its bracket."""
     depth, begin = 0, start
     for at in range(start, len(text)):
         character = text[at]
@@ -161,17 +161,17 @@ def _arguments(text: str, start: int) -> Iterator[str]:
 
 
 def amd_event(text: str, line: int, at: int) -> tuple[AmdCounter, Event] | None:
-    """Return what a call does and by what it is counted; ``None`` if nothing of that kind.
+    """Return the event of a call and its counter; ``None`` if it neither copies nor waits.
 
     Args:
-        text: The call, as it is written.
-        line: Its line.
-        at: What orders it among others.
+        text: The call as written.
+        line: 1-based line.
+        at: Its position in the order of events.
     """
-    found = _AMD_CALL.search(text)
-    if found is None:
+    call = _AMD_CALL.search(text)
+    if call is None:
         return None
-    name = found["name"]
+    name = call["name"]
     counter = next((c for begin, c in _COUNTED.items() if name.startswith(begin)), None)
     if counter is not None:
         return counter, Commit(line, certain=True, at=at, copies=True)
@@ -179,8 +179,8 @@ def amd_event(text: str, line: int, at: int) -> tuple[AmdCounter, Event] | None:
         return "marks", Copy(line, None, at=at)
     if name == "asyncmark":
         return "marks", Commit(line, certain=True, at=at)
-    if name in _WAITS and found["number"] is not None:
-        return _WAITS[name], Wait(line, int(found["number"]), certain=True, at=at)
+    if name in _WAITS and call["number"] is not None:
+        return _WAITS[name], Wait(line, int(call["number"]), certain=True, at=at)
     return None
 
 

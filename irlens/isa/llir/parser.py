@@ -42,7 +42,7 @@ class Instruction(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         line: 1-based first line.
-        end_line: Its last: a ``switch`` stretches over several.
+        end_line: 1-based last line: a ``switch`` spans several.
         opcode: "load", "call", ...
         locations: Source location, innermost first, then the calls it was inlined through.
         targets: Labels it can branch to; ``None`` where it does not end a block.
@@ -98,7 +98,7 @@ class Module(msgspec.Struct, frozen=True):
 
     Attributes:
         functions: Those with a body, in order.
-        unknown: Lines inside functions that are no instruction, label or comment.
+        unknown: Lines inside functions that are neither instruction, label nor comment.
     """
 
     functions: tuple[Function, ...]
@@ -111,8 +111,10 @@ def parse(text: str) -> Module:
     Raises:
         ParseError: A function's body does not end.
     """
-    lines = text.split("\n")  # what a listing, and everybody else, counts as lines
-    places = _Places({int(m["number"]): m for line in lines if (m := _NODE.match(line))})
+    lines = text.split("\n")  # lines as a listing and every editor count them
+    debug_locations = _DebugLocations(
+        {int(m["number"]): m for line in lines if (m := _NODE.match(line))}
+    )
     functions: list[Function] = []
     unknown: list[int] = []
     at = 0
@@ -121,7 +123,7 @@ def parse(text: str) -> Module:
         if defined:
             end = _end_of_body(lines, at)
             name = defined["quoted"] if defined["quoted"] is not None else defined["name"]
-            body = _body(lines, at + 1, end, places, unknown)
+            body = _body(lines, at + 1, end, debug_locations, unknown)
             functions.append(Function(name, at + 1, *body))
             at = end
         at += 1
@@ -143,7 +145,7 @@ def _end_of_body(lines: list[str], start: int) -> int:
 
 
 def _body(
-    lines: list[str], start: int, end: int, places: "_Places", unknown: list[int]
+    lines: list[str], start: int, end: int, debug_locations: "_DebugLocations", unknown: list[int]
 ) -> tuple[tuple[Instruction, ...], tuple[Label, ...]]:
     instructions: list[Instruction] = []
     labels: list[Label] = []
@@ -152,12 +154,12 @@ def _body(
         line = lines[at]
         first, matched = at, _OPCODE.match(line)
         if matched:
-            # The cases of a switch stand between brackets on lines of their own.
+            # The cases of a switch are between brackets on separate lines.
             if matched["opcode"] == "switch" and "]" not in line:
                 while at < end and "]" not in lines[at]:
                     at += 1
             debug = _DEBUG.search(lines[min(at, end - 1)], 0)
-            locations = places.chain(int(debug["node"])) if debug else ()
+            locations = debug_locations.chain(int(debug["node"])) if debug else ()
             targets = None
             if matched["opcode"] in _TERMINATORS:
                 text = "\n".join(lines[first : at + 1])
@@ -173,7 +175,7 @@ def _body(
     return tuple(instructions), tuple(labels)
 
 
-class _Places:
+class _DebugLocations:
     """Resolves ``DILocation`` nodes to chains of source locations."""
 
     def __init__(self, nodes: Mapping[int, re.Match[str]]) -> None:
@@ -197,7 +199,7 @@ class _Places:
         return self._chains[number]
 
     def _file(self, scope: str | None) -> str | None:
-        """Return the base name of the file that a scope, or one around it, stands in."""
+        """Return the base name of the file of a scope, or of one around it."""
         for _ in range(_MAX_CHAIN):
             number = _node(scope)
             if number is None:
@@ -229,5 +231,5 @@ def _node(reference: str | None) -> int | None:
 
 
 def _number(value: str | None) -> int:
-    """Return a line or column; 0, LLVM's own "none", for what is no plausible one."""
+    """Return a line or column; 0, LLVM's own "none", for implausible numbers."""
     return int(value) if value is not None and value.isdecimal() and len(value) < 10 else 0

@@ -1,9 +1,9 @@
-"""What tokens begin or make up: pure questions about a place in a text."""
+"""Grammar of MLIR's statements: pure predicates and readers at a token of the text."""
 
 from irlens.isa.mlir.tokens import Tokens
 from irlens.isa.mlir.tree import UnfinishedArgument
 
-#: What stands between operand and result types: casts say ``arith.extf %x : f16 to f32``.
+#: Separators of operand and result types: casts print ``arith.extf %x : f16 to f32``.
 ARROWS = frozenset({"->", "to"})
 
 # After these a name with a dot in it is not an operation's.
@@ -11,7 +11,7 @@ _EXPECTS_MORE = frozenset({",", "=", ":", "->", "to"})
 
 
 def begins_statement(tokens: Tokens, index: int) -> bool:
-    """Tell whether a token outside the brackets of a head belongs to the next statement."""
+    """Whether a token outside the brackets of a head begins the next statement."""
     values = tokens.values
     value, before = values[index], values[index - 1] if index else ""
     kind = value[:1]
@@ -32,7 +32,7 @@ def begins_statement(tokens: Tokens, index: int) -> bool:
 
 
 def _is_name(tokens: Tokens, index: int) -> bool:
-    """Tell whether a token can be the name of an operation."""
+    """Whether a token can be the name of an operation."""
     value = tokens.values[index]
     if value[:1] == '"':
         return tokens.values[index + 1] == "("
@@ -42,7 +42,7 @@ def _is_name(tokens: Tokens, index: int) -> bool:
 def name_after_results(tokens: Tokens, index: int) -> int | None:
     """Return the token that names an operation whose text begins at ``index``, if one does.
 
-    The value bound in ``scf.for %i = %low`` is no result: no name follows it.
+    The value bound in ``scf.for %i = %low`` is not a result: no name follows it.
     """
     values = tokens.values
     if values[index][:1] == "%":
@@ -55,7 +55,7 @@ def name_after_results(tokens: Tokens, index: int) -> int | None:
 
 
 def is_dictionary(tokens: Tokens, brace: int) -> bool:
-    """Tell an attribute dictionary from a region by what follows the brace.
+    """Whether a brace opens an attribute dictionary, and not a region.
 
     A lone name is a unit attribute, unless it ends a region ("tt.return", "scf.yield").
     """
@@ -79,7 +79,7 @@ def dictionary(tokens: Tokens, brace: int) -> dict[str, str]:
 def arguments(tokens: Tokens, opener: int) -> list[UnfinishedArgument]:
     """Read ``(%x: type {attributes} loc(...), ...)``."""
     values = tokens.values
-    found: list[UnfinishedArgument] = []
+    block_arguments: list[UnfinishedArgument] = []
     for first, end in tokens.split(opener + 1, tokens.match[opener]):
         if values[first][0] != "%":
             continue
@@ -93,12 +93,12 @@ def arguments(tokens: Tokens, opener: int) -> list[UnfinishedArgument]:
             index = tokens.after(index)
         if index < end and values[index] == "loc" and tokens.match[index + 1]:
             argument.location = (index + 2, tokens.match[index + 1])
-        found.append(argument)
-    return found
+        block_arguments.append(argument)
+    return block_arguments
 
 
 def after_type(tokens: Tokens, index: int) -> int:
-    """Return the token after a type, or ``index`` where none stands.
+    """Return the token after a type, or ``index`` where there is none.
 
     Types are ``!tt.ptr<f32>``, ``i32``, ``tensor<...>`` and, where the rest is implied, ``<...>``.
     """

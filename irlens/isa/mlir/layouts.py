@@ -22,7 +22,7 @@ _PADDING = re.compile(r"(\d+):\+(\d+)")
 _BASES = re.compile(r"\bCGALayout = \[((?:\[[0-9, ]{1,99}\](?:, )?){1,8})\]")
 _BASIS = re.compile(r"\[([0-9, ]{1,99})\]")
 _SPLIT = re.compile(r"\bCTASplitNum = \[(\d{1,4}(?:, ?\d{1,4}){0,7})\]")
-# Layouts that hold a tensor without gaps; what 3.4 to 3.9 and both vendors print.
+# Layouts that hold a tensor without gaps, as Triton 3.4 to 3.9 print them for both vendors.
 _DENSE = ("#ttg.swizzled_shared<", "#ttg.nvmma_shared<", "#ttg.amd_rotating_shared<")
 
 _FIELD = re.compile(r"\b(\w{1,40}) = \[([0-9, ]{1,99})\]")
@@ -35,7 +35,7 @@ class Shaped(msgspec.Struct, frozen=True):
     Attributes:
         shape: Empty for a scalar descriptor.
         element: "f16", "!tt.ptr<f16>".
-        parameters: What follows the element, as written: layout, memory space, ...
+        parameters: The rest of the type, as written: layout, memory space, ...
     """
 
     shape: tuple[int, ...]
@@ -62,7 +62,7 @@ def read_shaped(text: str) -> Shaped | None:
 
 
 def element_bits(element: str) -> int | None:
-    """Return the width of an element in bits; ``None`` for a type this does not know."""
+    """Return the width of an element in bits; ``None`` for an unknown type."""
     if element.startswith("!tt.ptr<"):
         return 64
     found = _SCALAR.fullmatch(element)
@@ -70,7 +70,7 @@ def element_bits(element: str) -> int | None:
 
 
 def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
-    """Return the shared memory that a ``ttg.local_alloc`` of this type takes, per CTA.
+    """Return the bytes per CTA that a ``ttg.local_alloc`` of this type takes.
 
     Dense layouts take ``elements * bits / 8`` (``getExplicitValueSize`` in
     ``lib/Analysis/Allocation.cpp``); ``padded_shared<[512:+16]>`` adds 16 elements after every 512
@@ -78,7 +78,7 @@ def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
     holds its part of what the layout splits among them, and all of what it does not.
 
     Returns:
-        ``None`` where that is not the whole truth: fp4 padding, unknown layouts, padded clusters.
+        ``None`` where that is not exact: fp4 padding, unknown layouts, padded clusters.
     """
     bits = element_bits(descriptor.element)
     layout = layout_of(module, descriptor)
@@ -99,7 +99,7 @@ def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
 
 
 def clustered(module: Module) -> bool:
-    """Tell whether several CTAs share a tensor, so that one holds only a part of it."""
+    """Whether several CTAs share a tensor, so that each holds only a part of it."""
     return _ctas(module) != "1"
 
 
@@ -108,14 +108,14 @@ def _ctas(module: Module) -> str:
 
 
 def cta_parts(module: Module, layout: str) -> int | None:
-    """Return into how many parts a layout splits a tensor among the CTAs of a cluster.
+    """Return the number of parts a layout splits a tensor into among the CTAs of a cluster.
 
     From Triton 3.6 on it has a basis for each bit of a CTA's number, of zeros if both halves hold
     the same; before, the number of parts along each dimension.
 
     Args:
-        module: Says how many CTAs a cluster has.
-        layout: In full, not by its alias.
+        module: Gives the number of CTAs of a cluster.
+        layout: In full, not its alias.
 
     Returns:
         ``None`` where the layout does not say.
@@ -149,13 +149,13 @@ class Blocked(msgspec.Struct, frozen=True):
         """Return the index of the first element that a lane of the first warp holds."""
         index = [0] * len(self.order)
         for dimension in self.order:
-            number, place = divmod(number, self.threads_per_warp[dimension])
-            index[dimension] = place * self.size_per_thread[dimension]
+            number, position = divmod(number, self.threads_per_warp[dimension])
+            index[dimension] = position * self.size_per_thread[dimension]
         return tuple(index)
 
 
 def layout_of(module: Module, tensor: Shaped) -> str:
-    """Return the layout of a tensor in full; empty if it has none."""
+    """Return the layout of a tensor, its alias resolved; empty if it has none."""
     written = tensor.parameters[0] if tensor.parameters else ""
     return module.aliases.get(written, written)
 
@@ -166,7 +166,7 @@ def fields(layout: str) -> dict[str, tuple[int, ...]]:
 
 
 def blocked(module: Module, tensor: Shaped) -> Blocked | None:
-    """Return the layout of a tensor if it is a blocked one and fits the tensor."""
+    """Return the layout of a tensor if it is blocked and fits the tensor."""
     layout = layout_of(module, tensor)
     found = fields(layout)
     if not layout.startswith("#ttg.blocked<") or any(name not in found for name in _BLOCKED):

@@ -10,7 +10,7 @@ from irlens.model.source import SourceLocation
 Chain = tuple[SourceLocation, ...]
 
 #: Inlined calls around one operation. Python code nests a dozen; a few aliases that each name
-#: the one before twice would otherwise spell out a chain too long for any memory.
+#: the previous one twice would otherwise expand to a chain too long for any memory.
 MAX_CALLS = 256
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -23,7 +23,7 @@ class Locations:
         tokens: The text.
 
     Attributes:
-        aliases: Where the value of an alias stands: the tokens between the parentheses of its
+        aliases: The value of each alias: the range of tokens between the parentheses of its
             ``loc(...)``.
     """
 
@@ -35,8 +35,8 @@ class Locations:
     def resolve(self, first: int, end: int) -> Chain:
         """Return the source lines that tokens ``first`` to ``end`` name, innermost first.
 
-        ``callsite(a at b)`` is a's lines, then b's. A named location is what it names. Of a fused
-        location the first part that is known stands for all of them.
+        ``callsite(a at b)`` is a's lines, then b's. A named location is its child. A fused location
+        is its first known part.
 
         Raises:
             ParseError: An alias is undefined, or is defined by itself, or the chain is too long.
@@ -47,7 +47,7 @@ class Locations:
         return self._evaluate(first, end)
 
     def _resolve_aliases(self, first: int, end: int) -> None:
-        """Resolve what a range depends on: depth first, on a stack of our own."""
+        """Resolve the aliases that a range depends on, depth first, on an explicit stack."""
         waiting = [("", self._dependencies(first, end))]
         entered = set[str]()
         while waiting:
@@ -104,7 +104,7 @@ class Locations:
         if values[index + 3] == ":":
             column = values[index + 4]
         if not (_NUMBER.fullmatch(line) and _NUMBER.fullmatch(column)):
-            raise self._tokens.error("a line and a column are expected", self._tokens.starts[index])
+            raise self._tokens.error("expected a line and a column", self._tokens.starts[index])
         return SourceLocation(file, int(line), int(column))
 
     def _join(self, kind: str, parts: list[Chain], index: int) -> Chain:

@@ -1,9 +1,9 @@
-"""From tokens to operations, without knowing them by name.
+"""Parses tokens into operations, without knowing any by name.
 
-An operation ends with its ``loc(...)`` or before what can only begin another statement: ``%x =``,
-a name with a dialect (``tt.load``), ``"quoted"(``, a block label, the end of the region. Line
-breaks mean nothing. Everything is a loop with a stack of unfinished operations, so deep nesting
-costs memory and no Python frames, and each token is looked at a fixed number of times.
+An operation ends with its ``loc(...)`` or before a token that can only begin another statement:
+``%x =``, a name with a dialect (``tt.load``), ``"quoted"(``, a block label, the end of the region.
+Line breaks have no meaning. Everything is a loop with a stack of unfinished operations, so deep
+nesting costs memory and no Python frames, and each token is looked at a fixed number of times.
 
 Written by hand, because tree-sitter-mlir 0.2.0 reads ``{tt.num_stages = 3 : i32}`` as a region
 that holds an operation ``tt.num_stages``, gives ``%x =`` of the following operation to the one
@@ -28,7 +28,7 @@ def parse(text: str, *, stage: str = "ttgir") -> Module:
     """Parse MLIR text: a module, or a part of one.
 
     Args:
-        text: What Triton writes to a ``.ttir`` or ``.ttgir`` file.
+        text: The content of a ``.ttir`` or ``.ttgir`` file.
         stage: Name of the stage, for spans and errors.
 
     Raises:
@@ -90,14 +90,14 @@ class _Parser:
             self._unknown.append(Unknown(text, self._tokens.line(start)))
 
     def _skip_statement(self) -> None:
-        """Go to where the next statement begins, past at least one token."""
+        """Skip to the next statement, past at least one token."""
         end = self._open.region_closer if self._open else len(self._values) - 1
         self._at = self._tokens.after(self._at)
         while self._at < end and not grammar.begins_statement(self._tokens, self._at):
             self._at = self._tokens.after(self._at)
 
     def _read_alias(self) -> None:
-        """Read ``#name = value``; a location's goes where locations are resolved."""
+        """Read ``#name = value``; aliases of locations are kept apart, to be resolved later."""
         name, first = self._values[self._at], self._at + 2
         self._at += 1
         self._skip_statement()
@@ -140,7 +140,7 @@ class _Parser:
         operation.end = len(self._operations)
         self._open = operation.parent
 
-    # The head of an operation: what follows its name, regions left out
+    # The head of an operation: everything behind its name but the regions
 
     def _read_head(self, operation: UnfinishedOperation) -> None:
         """Read until a region begins or the operation ends."""
@@ -230,7 +230,7 @@ class _Parser:
             self._at = closer + 1
 
     def _read_types(self, operation: UnfinishedOperation) -> None:
-        """Read ``: type, type`` or ``-> (type, type)``, if types they are."""
+        """Read ``: type, type`` or ``-> (type, type)``, if these are types."""
         into = operation.operand_types
         if self._values[self._at] in grammar.ARROWS:
             into = operation.result_types

@@ -25,10 +25,10 @@ _CLOSER = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 class Tokens:
-    """The tokens of one text. A last, empty token stands at the end of the text.
+    """The tokens of one text, closed by an empty token at its end.
 
     Args:
-        text: What to cut.
+        text: The text to cut.
         stage: Its name, for errors.
 
     Attributes:
@@ -46,18 +46,18 @@ class Tokens:
         self.values: list[str] = []
         self.starts: list[int] = []
         self.match: list[int] = []
-        self._lines = [0, *(found.end() for found in re.finditer(r"\n", text))]
+        self._lines = [0, *(match.end() for match in re.finditer(r"\n", text))]
         open_brackets: list[int] = []
-        for found in _TOKEN.finditer(text):
-            value = found.group()
+        for match in _TOKEN.finditer(text):
+            value = match.group()
             if value.startswith("//"):
                 continue
-            if found.lastgroup == "bracket":
-                self._match(value, found.start(), open_brackets)
+            if match.lastgroup == "bracket":
+                self._match(value, match.start(), open_brackets)
             elif value == '"':
-                raise self.error("a string has no end", found.start())
+                raise self.error("a string has no end", match.start())
             self.values.append(value)
-            self.starts.append(found.start())
+            self.starts.append(match.start())
             self.match.append(0)
         if open_brackets:
             opener = open_brackets[-1]

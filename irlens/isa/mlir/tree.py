@@ -59,7 +59,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation.
 
     Attributes:
-        index: Its place in ``Module.operations``.
+        index: Its index in ``Module.operations``.
         parent: Index of the operation whose region holds it.
         end: One past the last operation nested in it: ``operations[index + 1 : end]`` is its body.
         name: "tt.load", "scf.for".
@@ -117,7 +117,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
         attributes: Attributes of the outermost ``module``.
         aliases: Attribute and type aliases by name ("#blocked"), as written, locations left out.
         operations: Every operation, outer before inner, in the order of the text.
-        unknown: What was not understood.
+        unknown: Statements that were not understood.
     """
 
     stage: str
@@ -128,7 +128,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[Unknown, ...]
 
     def pieces(self) -> Iterator[str]:
-        """Cut the text where operations begin; joining the pieces gives it back."""
+        """Yield the text cut where operations begin; joining the pieces rebuilds it."""
         cuts = [0, *(operation.start for operation in self.operations), len(self.text)]
         for start, stop in pairwise(cuts):
             yield self.text[start:stop]
@@ -157,7 +157,7 @@ class UnfinishedArgument:
         self.location: TokenRange = (0, 0)
 
     def finish(self, locations: Locations) -> Argument:
-        """Make the record."""
+        """Return the finished record."""
         return Argument(
             name=self.name,
             type=self.type,
@@ -168,7 +168,7 @@ class UnfinishedArgument:
 
 
 class UnfinishedBlock:
-    """A block that may get more operations."""
+    """A block that is still open."""
 
     def __init__(self, label: str | None, arguments: list[UnfinishedArgument]) -> None:
         self.label = label
@@ -176,7 +176,7 @@ class UnfinishedBlock:
         self.operations: list[int] = []
 
     def finish(self, locations: Locations) -> Block:
-        """Make the record."""
+        """Return the finished record."""
         return Block(
             label=self.label,
             arguments=tuple(argument.finish(locations) for argument in self.arguments),
@@ -192,7 +192,7 @@ class UnfinishedOperation:
         last: Its last token.
         depth: Parentheses and square brackets of the head that are open.
         region_closer: The brace that ends the region being read; 0 while in the head.
-        arguments: What the region to come defines on entry.
+        arguments: The values that the next region defines on entry.
     """
 
     def __init__(self, index: int, parent: "UnfinishedOperation | None", first: int) -> None:
@@ -215,7 +215,7 @@ class UnfinishedOperation:
         self.location: TokenRange = (0, 0)
 
     def finish(self, tokens: Tokens, locations: Locations) -> Operation:
-        """Make the record."""
+        """Return the finished record."""
         start, stop = tokens.starts[self.first], tokens.stop(self.last)
         return Operation(
             index=self.index,

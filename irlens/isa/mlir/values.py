@@ -1,8 +1,8 @@
-"""Which operation or block defines each value that an operation reads.
+"""Definitions and uses of SSA values: which operation or block defines each operand.
 
 SSA names are not unique in a function: MLIR lets regions side by side use the same ones (two loops
 in a row both have ``%arg6``, and two partitions of a ``ttg.warp_specialize`` both ``%acc_30``), so
-a name is looked up where it is read.
+names are resolved where they are read.
 """
 
 import msgspec
@@ -15,7 +15,7 @@ class Value(msgspec.Struct, frozen=True):
 
     Attributes:
         operation: Index of the operation that has it as a result, or that owns the block.
-        number: Which of the results, or which of the block's arguments.
+        number: Index among the results, or among the block's arguments.
         region: Number of the region whose block has it as an argument; ``None`` for a result.
     """
 
@@ -25,10 +25,10 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Values:
-    """Resolves the operands of a module, in one walk.
+    """Resolves the operands of a module in one walk.
 
     Args:
-        module: What to walk.
+        module: The module.
 
     Attributes:
         operands: For each operation its operands' values, ``None`` where a name is not defined.
@@ -37,8 +37,8 @@ class Values:
     def __init__(self, module: Module) -> None:
         self.operands: list[tuple[Value | None, ...]] = []
         self._defined: dict[str, Value] = {}
-        # What the names defined in each region around meant outside, by where the region ends.
-        # The function's parents see no value of it; the last frame is never left.
+        # For each enclosing region its end, and the outer meanings of the names it redefines. The
+        # last frame is never left.
         shadowed: list[tuple[int, list[tuple[str, Value | None]]]] = [
             (len(module.operations) + 1, [])
         ]
@@ -94,12 +94,12 @@ class Values:
 
 
 def _regions(operation: Operation) -> dict[int, tuple[Operation, int, int]]:
-    """Return an operation's regions by their first operation: whose, which, and where it ends."""
-    found: dict[int, tuple[Operation, int, int]] = {}
+    """Return an operation's regions by their first operation: owner, number and end."""
+    regions: dict[int, tuple[Operation, int, int]] = {}
     end = operation.end
     for number in reversed(range(len(operation.regions))):
         held = [index for block in operation.regions[number].blocks for index in block.operations]
-        if held:  # what is empty reads nothing
-            found[held[0]] = (operation, number, end)
+        if held:  # an empty region reads nothing
+            regions[held[0]] = (operation, number, end)
             end = held[0]
-    return found
+    return regions

@@ -2,8 +2,8 @@
 
 from irlens.isa.ptx.records import Instruction
 
-#: Instructions of each class, by as much of their dotted name as decides it. Those of
-#: ``_TYPED`` and ``_MEMORY`` are classed by their type and their state space instead.
+#: Instructions of each class, by the dotted prefix of their name that decides it. Those of
+#: ``_TYPED`` and ``_MEMORY`` are classified by their type and their state space instead.
 _CLASSES = {
     "integer": "addc bfe bfi bfind bmsk brev clz dp2a dp4a fns mad24 madc mul24 popc rem sad subc"
     " szext",
@@ -52,7 +52,7 @@ _SPACES = {
 
 
 def classify(instruction: Instruction) -> str | None:
-    """Return an instruction's class; ``None`` where its opcode is not one of the PTX ISA."""
+    """Return an instruction's class; ``None`` if its opcode is not in the PTX ISA."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in _TYPED:
         return "integer" if _FLOATS.isdisjoint(modifiers) else "floating point"

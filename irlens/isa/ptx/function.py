@@ -1,4 +1,4 @@
-"""PTX functions as the engines see them, and the module they stand in."""
+"""PTX functions as the engines see them, and the module that holds them."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -48,8 +48,8 @@ class Function(FunctionBody, frozen=True, kw_only=True):
     def declared_local_bytes(self) -> int | None:
         """Return the bytes per thread of the kernel's own arrays in local memory, at most.
 
-        What is more was spilled. ``None`` where the stack may hold other things too: the kernel
-        calls functions, allocates while it runs, or declares what has no known size.
+        Anything beyond was spilled. ``None`` where the stack may hold other things too: the kernel
+        calls functions, allocates at run time, or declares arrays of unknown size.
         """
         if any(instruction.opcode in ("call", "alloca") for instruction in self.instructions):
             return None
@@ -62,7 +62,7 @@ class Function(FunctionBody, frozen=True, kw_only=True):
                 extents = [extent for extent in variable.dimensions if extent is not None]
                 if size is None or len(extents) < len(variable.dimensions):
                     return None
-                # Alignment can add no more than this in front of each.
+                # Alignment adds at most this much in front of each.
                 total += size * prod(extents) + (variable.align or size) - 1
         return -(-total // _FRAME_UNIT) * _FRAME_UNIT
 
@@ -94,12 +94,12 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kernels(self) -> tuple[Function, ...]:
-        """The entry functions and the fragment: what can be analysed as a kernel."""
+        """The entry functions and the fragment: everything that can be analysed as a kernel."""
         return tuple(f for f in self.functions if f.kind != "func")
 
     @property
     def unknown(self) -> Counter[str]:
-        """How often each statement that no rule reads occurs."""
+        """Occurrences of each statement that no rule understands."""
         return Counter(s.text for s in self.statements if isinstance(s, Unknown))
 
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""Cuts PTX text into statements, without looking inside them (PTX ISA, Syntax)."""
+"""Cuts PTX text into statements without looking inside them (PTX ISA, Syntax)."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ STAGE = "ptx"
 
 
 class Kind(Enum):
-    """What a statement's first characters say it is."""
+    """The kind of a statement, by its first characters."""
 
     INSTRUCTION = auto()
     LABEL = auto()
@@ -55,7 +55,7 @@ _QUOTED = re.compile(rf"{STRING}|{COMMENT}")
 _BRACE = re.compile(r"[{}]")
 
 _NUMBERS = rf"[0-9]++(?:{GAP}[0-9]++){{0,2}}+"
-#: Directives that no semicolon ends: their grammar does.
+#: Directives that end without a semicolon, by their grammar.
 _UNTERMINATED = {
     ".version": re.compile(rf"\.version{GAP}[0-9]++\.[0-9]++"),
     ".target": re.compile(rf"\.target{GAP}\w++(?:{GAP},{GAP}\w++)*+"),
@@ -89,7 +89,7 @@ _BY_WORD = {
 
 
 def error_at(text: str, offset: int, message: str) -> ParseError:
-    """Make the error for a place in the text, with its line and column."""
+    """Return the error for a position in the text, with its line and column."""
     offset = min(offset, len(text))
     begin = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)

@@ -5,10 +5,10 @@ import re
 from irlens.isa.ptx.lexer import without_comments
 from irlens.model.source import SourceLocation
 
-#: An inlining chain as long as this is a loop in the debug information, not a program.
+#: A longer inlining chain is a cycle in the debug information.
 MAX_CHAIN = 64
 
-Place = tuple[int, int, int]
+Position = tuple[int, int, int]
 Chain = tuple[SourceLocation, ...]
 
 _NUMBER = re.compile(r"[0-9]++")
@@ -18,7 +18,7 @@ _FRAME = re.compile(r"([^:\[\]]++|[A-Za-z]:[^:\[\]]++):([0-9]{1,9}+)(?::([0-9]{1
 
 
 def base_name(path: str) -> str:
-    """Last part of a path of either flavour."""
+    """Return the last part of a path, with either separator."""
     return re.split(r"[/\\]", path)[-1]
 
 
@@ -32,7 +32,7 @@ def read_file(directive: str) -> tuple[int, str] | None:
     return int(number.group()), base_name(paths[-1])
 
 
-def _place(text: str) -> Place:
+def _position(text: str) -> Position:
     numbers = [int(n) if len(n) < 10 else 0 for n in _NUMBER.findall(text)]
     file, line, column = (*numbers, 0, 0, 0)[:3]
     return file, line, column
@@ -41,8 +41,8 @@ def _place(text: str) -> Place:
 class LocationReader:
     """Turns the ``.loc`` directives of a text into location chains, in order.
 
-    ``inlined_at`` names only the place of the call; where that call was itself inlined, the
-    frames above it are those of the latest ``.loc`` of that place, which the compiler writes
+    ``inlined_at`` names only the position of the call; where that call was itself inlined, the
+    frames above it are those of the latest ``.loc`` of that position, which the compiler writes
     before it. Triton 3.6 and 3.7 write no ``inlined_at`` but the whole chain in the comment.
 
     Args:
@@ -52,10 +52,10 @@ class LocationReader:
     def __init__(self, files: dict[int, str]) -> None:
         self._files = files
         self._memo: dict[tuple[str, str], Chain] = {}
-        self._latest: dict[Place, Chain] = {}
+        self._latest: dict[Position, Chain] = {}
 
     def start_function(self) -> None:
-        """Forget the places of the function before."""
+        """Forget the positions of the previous function."""
         self._latest.clear()
 
     def read(self, directive: str, text: str, end: int) -> Chain:
@@ -67,22 +67,22 @@ class LocationReader:
             end: Where in ``text`` the directive ends.
         """
         main, _, attributes = without_comments(directive).partition(",")
-        place = _place(main)
+        position = _position(main)
         match = _COMMENT.match(text, end)
         comment = match.group(1) if match else ""
         if attributes:
-            site = _place(attributes.rpartition("inlined_at")[2])
+            site = _position(attributes.rpartition("inlined_at")[2])
             outer = self._latest.get(site)
             if outer is None:
                 outer = self._frame(site, "")
-            chain = (*self._frame(place, comment), *outer)[:MAX_CHAIN]
+            chain = (*self._frame(position, comment), *outer)[:MAX_CHAIN]
         else:
-            chain = self._plain(place, comment)
-        self._latest[place] = chain
+            chain = self._plain(position, comment)
+        self._latest[position] = chain
         return chain
 
-    def _plain(self, place: Place, comment: str) -> Chain:
-        innermost = self._frame(place, comment)
+    def _plain(self, position: Position, comment: str) -> Chain:
+        innermost = self._frame(position, comment)
         if " @[ " not in comment:
             return innermost
         key = ("", comment.partition(" @[ ")[2])
@@ -91,9 +91,9 @@ class LocationReader:
             self._memo[key] = tuple(found for frame in frames for found in _commented(frame))
         return (*innermost, *self._memo[key])
 
-    def _frame(self, place: Place, comment: str) -> Chain:
+    def _frame(self, position: Position, comment: str) -> Chain:
         """One frame; none where the line is 0 (PTX for "no line") or nothing names the file."""
-        file, line, column = place
+        file, line, column = position
         if not line:
             return ()
         name = self._files.get(file)

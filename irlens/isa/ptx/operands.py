@@ -100,7 +100,7 @@ _TWO_WORDS = re.compile(r"[\w$%\])]\s++[\w$%\[(]")
 
 
 def split_operands(text: str) -> list[str]:
-    """Split at the commas that stand outside every bracket."""
+    """Split at the commas outside of brackets."""
     if not _BRACKET.search(text):
         return [text.strip()] if text.strip() else []
     pieces: list[str] = []
@@ -118,7 +118,7 @@ def split_operands(text: str) -> list[str]:
 
 
 def parse_integer(text: str) -> int:
-    """Value of an integer literal: decimal, 0x, 0b or a leading zero for octal."""
+    """Return the value of an integer literal: decimal, 0x, 0b or a leading zero for octal."""
     digits = text.rstrip("U")
     if digits[:2] in ("0x", "0X", "0b", "0B"):
         return int(digits, 0)
@@ -130,7 +130,7 @@ class OperandReader:
     """Reads operands, remembering each text: a register occurs many times in a kernel.
 
     Names without a percent sign are registers only where a declaration says so; the parser
-    tells of these through ``declare`` and ``forget``.
+    reports these through ``declare`` and ``forget``.
     """
 
     def __init__(self) -> None:
@@ -138,12 +138,12 @@ class OperandReader:
         self._plain: dict[str, int] = {}
 
     def declare(self, name: str) -> None:
-        """A register without a percent sign comes into scope."""
+        """Add a register without a percent sign that comes into scope."""
         self._plain[name] = self._plain.get(name, 0) + 1
         self._memo.clear()
 
     def forget(self, name: str) -> None:
-        """Its scope ends."""
+        """Remove a register whose scope ends."""
         self._plain[name] -= 1
         self._memo.clear()
 

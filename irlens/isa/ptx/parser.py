@@ -27,7 +27,7 @@ from irlens.isa.ptx.records import (
 )
 from irlens.model.source import SourceLocation
 
-#: No compiler nests scopes this deep, and looking a name up costs a step per level.
+#: No compiler nests scopes this deep, and looking up a name takes a step per level.
 MAX_SCOPES = 256
 
 _INSTRUCTION = re.compile(
@@ -41,7 +41,7 @@ def parse(text: str) -> PtxModule:
     """Parse PTX: a whole module, or a fragment of one.
 
     Instructions outside any function are gathered in a function of kind "fragment". Statements
-    that no rule reads are kept as ``Unknown``. An empty text gives an empty module.
+    that no rule understands are kept as ``Unknown``. An empty text gives an empty module.
 
     Raises:
         ParseError: A comment, string, statement, section or scope does not end, or a brace
@@ -51,7 +51,7 @@ def parse(text: str) -> PtxModule:
 
 
 def _ends_in_asm(comments: str) -> bool:
-    """Whether what follows LLVM's comments on inline assembly stands in such a block."""
+    """Whether the code behind LLVM's comments on inline assembly is inside such a block."""
     return comments.rfind("begin inline asm") > comments.rfind("end inline asm")
 
 
@@ -92,7 +92,7 @@ class _Body:
 
 
 class _Parser:
-    """One parse: a walk over the statements with the scopes that are open."""
+    """One parse: a walk over the statements that keeps track of the open scopes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -118,7 +118,7 @@ class _Parser:
         self.variables: list[Declaration] = []
 
     def _file(self, token: Token) -> tuple[int, str] | None:
-        """The file a token names; all are wanted first, since ``.file`` may end the text."""
+        """The file a token names; all are read first, since ``.file`` may end the text."""
         if token.kind is not Kind.DIRECTIVE or not self.text.startswith(".file", token.start):
             return None
         return read_file(without_comments(self.text[token.start : token.end]))
@@ -145,8 +145,8 @@ class _Parser:
                 self.inline_asm = _ends_in_asm(trivia)
             self.line += trivia.count("\n")
             line, self.line = self.line, self.line + own.count("\n")
-            place = (trivia, own, token.start, line, self.line)
-            statement = readers[token.kind](place, without_comments(own))
+            extent = (trivia, own, token.start, line, self.line)
+            statement = readers[token.kind](extent, without_comments(own))
             self.statements.append(statement)
             end = token.end
         if self.open:
@@ -177,24 +177,24 @@ class _Parser:
         self.body.statements.append(statement)
         return statement
 
-    def _unknown(self, place: "_Place", _clean: str) -> Statement:
-        return self._keep(Unknown(*place, self.scope))
+    def _unknown(self, extent: "_Extent", _clean: str) -> Statement:
+        return self._keep(Unknown(*extent, self.scope))
 
-    def _instruction(self, place: "_Place", clean: str) -> Statement:
+    def _instruction(self, extent: "_Extent", clean: str) -> Statement:
         match = _INSTRUCTION.fullmatch(clean[:-1])
         if match is None:
-            return self._unknown(place, clean)
+            return self._unknown(extent, clean)
         negation, predicate, name, rest = match.groups()
         operands = self.operands.read_all(rest)
         if operands is None:
-            return self._unknown(place, clean)
+            return self._unknown(extent, clean)
         split = self.names.get(name)
         if split is None:
             # Two colons join the parts of one modifier ("shared::cluster").
             opcode, *modifiers = name.split(".")
             split = self.names[name] = (opcode, tuple(modifiers))
         instruction = Instruction(
-            *place,
+            *extent,
             self.scope,
             name,
             *split,
@@ -207,17 +207,17 @@ class _Parser:
         self.body.instructions.append(instruction)
         return self._keep(instruction)
 
-    def _label(self, place: "_Place", clean: str) -> Statement:
+    def _label(self, extent: "_Extent", clean: str) -> Statement:
         name = clean[:-1].rstrip()
-        label = Label(*place, self.scope, name, len(self.body.instructions))
+        label = Label(*extent, self.scope, name, len(self.body.instructions))
         self.body.labels.append(label)
         self.body.scopes[self.scope].labels[name] = label
         return self._keep(label)
 
-    def _open(self, place: "_Place", _clean: str) -> Statement:
+    def _open(self, extent: "_Extent", _clean: str) -> Statement:
         if len(self.open) == MAX_SCOPES:
-            raise lexer.error_at(self.text, place[2], f"more than {MAX_SCOPES} nested scopes")
-        self.open.append((place[2], self.scope))
+            raise lexer.error_at(self.text, extent[2], f"more than {MAX_SCOPES} nested scopes")
+        self.open.append((extent[2], self.scope))
         if self.pending is not None:
             self.body = _Body(self.pending, self.pending_line)
             self.scope = 0
@@ -228,43 +228,43 @@ class _Parser:
         else:
             self.body.scopes.append(Scope(self.scope, {}, {}))
             self.scope = len(self.body.scopes) - 1
-        return self._keep(Brace(*place, self.scope))
+        return self._keep(Brace(*extent, self.scope))
 
-    def _close(self, place: "_Place", _clean: str) -> Statement:
+    def _close(self, extent: "_Extent", _clean: str) -> Statement:
         if not self.open:
-            raise lexer.error_at(self.text, place[2], "'}' closes nothing")
-        brace = self._keep(Brace(*place, self.scope))
+            raise lexer.error_at(self.text, extent[2], "'}' closes nothing")
+        brace = self._keep(Brace(*extent, self.scope))
         for group in self.body.scopes[self.scope].registers.values():
             if not group.name.startswith("%"):
                 self.operands.forget(group.name)
         _, self.scope = self.open.pop()
         if not self.open and self.body is not self.fragment:
-            self.functions.append(self.body.finish(place[4], self.variables))
+            self.functions.append(self.body.finish(extent[4], self.variables))
             self.body = self.fragment
             self.location = ()
         return brace
 
-    def _loc(self, place: "_Place", clean: str) -> Statement:
+    def _loc(self, extent: "_Extent", clean: str) -> Statement:
         """Read where the following instructions come from.
 
         The LLVM of Triton 3.9 writes a ``.loc`` in front of each line of inline assembly, every
         one a line further down than the last, so that a load of line 30 claims to be of line 33.
-        True is what stands in front of the block, and it is in force again behind it.
+        The location before the block is the true one, and applies again behind it.
         """
         if not self.inline_asm:
-            end = place[2] + len(place[1])
+            end = extent[2] + len(extent[1])
             self.location = self.locations.read(clean, self.text, end)
-        return self._keep(Loc(*place, self.scope, self.location))
+        return self._keep(Loc(*extent, self.scope, self.location))
 
-    def _header(self, place: "_Place", clean: str) -> Statement:
+    def _header(self, extent: "_Extent", clean: str) -> Statement:
         signature = declarations.read_signature(clean.removesuffix(";").strip())
         if signature is None or self.open:
-            return self._unknown(place, clean)
-        if place[1].endswith(";"):
+            return self._unknown(extent, clean)
+        if extent[1].endswith(";"):
             self.declared.append(signature)
         else:
-            self.pending, self.pending_line = signature, place[3]
-        return FunctionHeader(*place, self.scope, signature)
+            self.pending, self.pending_line = signature, extent[3]
+        return FunctionHeader(*extent, self.scope, signature)
 
     def _old_style_parameters(self, signature: Signature) -> None:
         """Parameters of a ``.func`` may be registers, as all were before PTX ISA 2.0."""
@@ -272,12 +272,12 @@ class _Parser:
         groups = (RegisterGroup(d.name, None, d.type, 0) for d in named if d.space == "reg")
         self._declare(tuple(groups))
 
-    def _registers(self, place: "_Place", clean: str) -> Statement:
+    def _registers(self, extent: "_Extent", clean: str) -> Statement:
         groups = declarations.read_registers(clean, self.scope)
         if groups is None:
-            return self._unknown(place, clean)
+            return self._unknown(extent, clean)
         self._declare(groups)
-        return self._keep(RegisterDeclaration(*place, self.scope, groups))
+        return self._keep(RegisterDeclaration(*extent, self.scope, groups))
 
     def _declare(self, groups: tuple[RegisterGroup, ...]) -> None:
         known = self.body.scopes[self.scope].registers
@@ -286,28 +286,28 @@ class _Parser:
                 self.operands.declare(group.name)
         self.body.declare(groups, self.scope)
 
-    def _variable(self, place: "_Place", clean: str) -> Statement:
+    def _variable(self, extent: "_Extent", clean: str) -> Statement:
         variables = declarations.read_variables(clean)
         if variables is None:
-            return self._unknown(place, clean)
+            return self._unknown(extent, clean)
         if not self.open:
             self.variables.extend(variables)
-        return self._keep(Variable(*place, self.scope, variables))
+        return self._keep(Variable(*extent, self.scope, variables))
 
-    def _section(self, place: "_Place", clean: str) -> Statement:
+    def _section(self, extent: "_Extent", clean: str) -> Statement:
         name = clean.removeprefix(".section").partition("{")[0].partition(",")[0].strip()
-        return self._keep(Section(*place, self.scope, name))
+        return self._keep(Section(*extent, self.scope, name))
 
-    def _directive(self, place: "_Place", clean: str) -> Statement:
+    def _directive(self, extent: "_Extent", clean: str) -> Statement:
         match = _DIRECTIVE.fullmatch(clean)
         if match is None:
-            return self._unknown(place, clean)
+            return self._unknown(extent, clean)
         name, arguments = match.groups()
         if name == ".branchtargets" and self.body.labels:
             table = (self.scope, self.body.labels[-1].name)
             self.body.branch_targets[table] = tuple(_LIST_ITEM.findall(arguments))
-        return self._keep(Directive(*place, self.scope, name, arguments))
+        return self._keep(Directive(*extent, self.scope, name, arguments))
 
 
 #: The fields of ``Statement`` before the scope: trivia, text, start, line, end line.
-_Place = tuple[str, str, int, int, int]
+_Extent = tuple[str, str, int, int, int]

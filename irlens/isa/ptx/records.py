@@ -1,7 +1,7 @@
-"""What a PTX module is made of: frozen statements in the order of the text, and views of them.
+"""The statements of a PTX module, frozen and in the order of the text, and views of them.
 
 Every statement owns its slice of the input: the white space and comments before it (``trivia``)
-and its own characters (``text``). Joining the two over all statements gives the input back.
+and its own characters (``text``). Joining the two over all statements rebuilds the input.
 """
 
 from math import prod
@@ -24,7 +24,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
         start: Offset in the input of the first character of ``text``.
         line: 1-based line of that character.
         end_line: 1-based line of the last character.
-        scope: Index into ``Function.scopes`` of the ``{ }`` it stands in; 0 at module level.
+        scope: Index into ``Function.scopes`` of the ``{ }`` around it; 0 at module level.
     """
 
     trivia: str
@@ -50,14 +50,14 @@ class Instruction(Statement, frozen=True, gc=False):
 
     Attributes:
         name: Opcode with its modifiers as written: "cp.async.cg.shared.global".
-        opcode: What stands before the first dot: "cp".
-        modifiers: What stands behind it, split at the dots: ("async", "cg", "shared", "global").
+        opcode: The name up to the first dot: "cp".
+        modifiers: The rest, split at the dots: ("async", "cg", "shared", "global").
         operands: Operands in the order of the text; by PTX's convention destinations come first.
         predicate: Register of the guard ``@%p1``, or ``None``.
         negated: Whether the guard is ``@!%p1``.
         locations: Source location, innermost first, then the chain of calls it was inlined
             through; empty where the debug information has none.
-        inline_asm: Whether it stands between "begin inline asm" and "end inline asm".
+        inline_asm: Whether it is between "begin inline asm" and "end inline asm".
     """
 
     name: str
@@ -88,7 +88,7 @@ class RegisterGroup(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         name: The register's name, or the prefix where ``count`` is given.
         count: ``%r<4>`` declares %r0 to %r3 and has count 4; ``None`` is one plain name.
-        type: "pred", "b32", "f64", ...; a vector's width stands before it: "v2.f32".
+        type: "pred", "b32", "f64", ...; a vector's width comes first: "v2.f32".
         scope: The ``{ }`` that they are visible in, nested ones included.
     """
 
@@ -105,19 +105,19 @@ class RegisterDeclaration(Statement, frozen=True, gc=False):
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is declared of one variable or parameter.
+    """The declaration of one variable or parameter.
 
     Attributes:
         linkage: "visible", "extern", "weak", "common" or ``None``.
         space: "global", "shared", "const", "local" or "param" ("reg" for old-style parameters).
-        type: Fundamental type: "b8", "u32", ...; a vector's width stands before it.
-        align: Alignment in bytes, if written: of a pointer parameter that of what it points to.
+        type: Fundamental type: "b8", "u32", ...; a vector's width comes first.
+        align: Alignment in bytes, if written; for a pointer parameter that of its pointee.
         name: The variable.
         dimensions: Elements along each dimension; ``None`` where the brackets are empty or hold
             an expression. Empty for a scalar.
         pointer: State space of a ``.ptr`` parameter ("global"), "generic" where none is given,
             ``None`` for anything that is not marked a pointer.
-        initializer: What stands behind ``=``, as written.
+        initializer: The text behind ``=``.
     """
 
     linkage: str | None
@@ -153,7 +153,7 @@ class Directive(Statement, frozen=True, gc=False):
 
     Attributes:
         name: With its dot: ".version", ".pragma", ".branchtargets", ...
-        arguments: What stands behind it, comments removed.
+        arguments: The text behind it, comments removed.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Brace(Statement, frozen=True, gc=False):
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a function's header says.
+    """A function's header.
 
     Attributes:
         kind: "entry" or "func".
@@ -191,7 +191,7 @@ class FunctionHeader(Statement, frozen=True, gc=False):
 
 
 class Unknown(Statement, frozen=True, gc=False):
-    """A statement that no rule reads: kept, and counted by ``PtxModule.unknown``."""
+    """A statement that no rule understands: kept, and counted by ``PtxModule.unknown``."""
 
 
 class Scope(msgspec.Struct, frozen=True, gc=False):
@@ -209,13 +209,13 @@ class Scope(msgspec.Struct, frozen=True, gc=False):
 
 
 class FunctionBody(msgspec.Struct, frozen=True, kw_only=True):
-    """What the text says of a function with a body.
+    """The text of a function with a body.
 
     Attributes:
         kind: "entry" for a kernel, "func" for a device function, "fragment" for instructions
-            that stand outside any function (a pasted piece of PTX).
+            outside any function (a pasted piece of PTX).
         name: Its name; empty for a fragment.
-        signature: What its header says; ``None`` for a fragment.
+        signature: Its header; ``None`` for a fragment.
         line: 1-based line of the header.
         end_line: 1-based line of the closing brace.
         statements: Everything of its body in the order of the text, braces included.
@@ -247,25 +247,25 @@ class FunctionBody(msgspec.Struct, frozen=True, kw_only=True):
         return prod(threads) if threads else None
 
     def label(self, name: str, scope: int = 0) -> Label | None:
-        """Return the label that ``name`` means inside a scope: inner scopes hide outer ones."""
+        """Return the label that ``name`` refers to in a scope: inner scopes hide outer ones."""
         while scope >= 0:
-            found = self.scopes[scope].labels.get(name)
-            if found is not None:
-                return found
+            label = self.scopes[scope].labels.get(name)
+            if label is not None:
+                return label
             scope = self.scopes[scope].parent
         return None
 
     def targets(self, name: str, scope: int = 0) -> tuple[str, ...] | None:
-        """Return the ``.branchtargets`` list that ``name`` means inside a scope."""
+        """Return the ``.branchtargets`` list that ``name`` refers to in a scope."""
         while scope >= 0:
-            found = self.branch_targets.get((scope, name))
-            if found is not None:
-                return found
+            targets = self.branch_targets.get((scope, name))
+            if targets is not None:
+                return targets
             scope = self.scopes[scope].parent
         return None
 
     def register(self, name: str, scope: int = 0) -> RegisterGroup | None:
-        """Return the declaration that a register's name means inside a scope.
+        """Return the declaration that a register's name refers to in a scope.
 
         ``None``: a special register (%tid, %laneid, ...) or nothing declared here.
         """
@@ -274,12 +274,12 @@ class FunctionBody(msgspec.Struct, frozen=True, kw_only=True):
         index = int(number) if 0 < len(number) < 10 else None
         while scope >= 0:
             declared = self.scopes[scope].registers
-            found = declared.get((name, False))
-            if found is None and index is not None:
+            declaration = declared.get((name, False))
+            if declaration is None and index is not None:
                 group = declared.get((prefix, True))
                 if group is not None and group.count is not None and index < group.count:
-                    found = group
-            if found is not None:
-                return found
+                    declaration = group
+            if declaration is not None:
+                return declaration
             scope = self.scopes[scope].parent
         return None

@@ -1,8 +1,8 @@
 """Which registers a PTX instruction reads and writes (PTX ISA, Instruction Set).
 
 PTX writes its destination first, as a register, a vector or a pair. The exceptions: an address
-in that place is something that is read, whatever happens to the memory behind it; a few
-instructions have no destination at all; and ``wgmma`` adds to what its destination holds.
+in that position is read, whatever happens to the memory behind it; a few instructions have no
+destination at all; and ``wgmma`` adds to its destination.
 """
 
 import re
@@ -46,7 +46,7 @@ _TYPE = re.compile(r"(?:v([248])\.)?(?:[bsuf]|bf)(8|16|32|64|128)(x2)?")
 
 
 class Access(msgspec.Struct, frozen=True, gc=False):
-    """Names of registers, as written, special ones included.
+    """Names of registers as written, special ones included.
 
     Attributes:
         reads: Those an instruction reads, its predicate included.
@@ -72,7 +72,7 @@ class Declared(msgspec.Struct, frozen=True, gc=False):
 def access(instruction: Instruction) -> Access | None:
     """Return what an instruction reads and writes; ``None`` where that is not known.
 
-    A call is answered for its operands alone: what the callee does is not in it.
+    For a call these are its operands alone, without the effects of the callee.
     """
     if classify(instruction) is None:
         return None
@@ -92,7 +92,7 @@ def access(instruction: Instruction) -> Access | None:
 
 
 def resolve(function: FunctionBody, name: str, scope: int) -> Declared | None:
-    """Return the register that a name means inside a scope; ``None`` for a special register."""
+    """Return the register that a name refers to in a scope; ``None`` for a special register."""
     group = function.register(name, scope)
     return None if group is None else Declared(name, group)
 
@@ -159,7 +159,7 @@ def _weight(kind: str) -> int | None:
 
 
 def _destinations(instruction: Instruction) -> int:
-    """How many of the operands, from the first on, are written."""
+    """Number of operands that are written; they come first."""
     opcode, modifiers, operands = instruction.opcode, instruction.modifiers, instruction.operands
     if not operands:
         return 0
@@ -179,7 +179,7 @@ def _destinations(instruction: Instruction) -> int:
 
 
 def _registers(operand: Operand) -> Iterator[str | None]:
-    """Registers in an operand; ``None`` for one that cannot be told."""
+    """Registers in an operand; ``None`` for one that is not understood."""
     # Operands nest no deeper than the parser's bound.
     match operand:
         case Register(name=name):

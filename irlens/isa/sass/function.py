@@ -1,4 +1,4 @@
-"""SASS code sections as the engines see them, and the disassembly they stand in."""
+"""SASS code sections as the engines see them, and the disassembly that holds them."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -29,7 +29,7 @@ class Section(SectionBody, frozen=True, kw_only=True):
     def spills(self) -> Iterator[Spill]:
         """Yield the instructions that access local memory: STL stores, LDL loads.
 
-        Stack arrays lie there too: in a kernel whose PTX declares none, all of them are spills.
+        Stack arrays are there too: in a kernel whose PTX declares none, all accesses are spills.
         """
         for index, each in enumerate(self.instructions):
             if each.opcode in ("STL", "LDL"):
@@ -42,7 +42,7 @@ class Sass(msgspec.Struct, frozen=True):
 
     Attributes:
         sections: The code sections.
-        unknown: Lines inside of code sections that are not understood, by 1-based line number.
+        unknown: Lines in code sections that are not understood, by 1-based line number.
     """
 
     sections: tuple[Section, ...]

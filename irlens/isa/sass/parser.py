@@ -1,4 +1,4 @@
-"""From nvdisasm's text to records, line by line."""
+"""Parses the text of nvdisasm into records, line by line."""
 
 import re
 from functools import lru_cache
@@ -30,7 +30,7 @@ _DIRECTIVE = re.compile(r"\s*+(?:\.[a-z_]++\s|//|$)")
 _FRAME = re.compile(
     r'\s*+//## File "(?P<file>[^"]*+)", line (?P<line>\d{1,9}+)(?P<inlined> inlined at )?'
 )
-#: How nvdisasm calls the PTX inside of a cubin.
+#: The file name that nvdisasm prints for the PTX inside of a cubin.
 _PTX = ".nv_debug_ptx_txt"
 _SCHEDULE = re.compile(r"\s*+(?P<notes>[&?]\w.*+)$", re.DOTALL)
 _INFERRED = re.compile(r'\(\*"(?P<note>[^"]*+)"\*\)')
@@ -63,7 +63,7 @@ def parse(text: str) -> Sass:
 
 
 class _Reader:
-    """Takes a disassembly line by line."""
+    """Reads a disassembly line by line."""
 
     def __init__(self) -> None:
         self.sections: list[Section] = []
@@ -95,7 +95,7 @@ class _Reader:
             self.unknown[number] = line
 
     def finish(self) -> None:
-        """End the section that is being read."""
+        """Finish the current section."""
         if self._name is not None:
             functions = {
                 name: index for name, index in self._labels.items() if name in self._declared
@@ -157,7 +157,7 @@ class _Reader:
 
 
 def _split(text: str) -> list[str]:
-    """Cut at the commas that stand outside of brackets."""
+    """Split at the commas outside of brackets."""
     text = text.strip()
     if not text:
         return []
@@ -203,7 +203,7 @@ def _register(text: str) -> Register:
     """Read a register.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a register.
     """
     found = _REGISTER.match(text)
     if found is None:

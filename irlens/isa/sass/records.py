@@ -11,7 +11,7 @@ OperandKind: TypeAlias = Literal[
     "register", "memory", "constant", "descriptor", "special", "immediate", "label", "other"
 ]
 
-#: An inlining chain as long as this is a loop in the debug information, not a program.
+#: A longer inlining chain is a cycle in the debug information.
 MAX_CHAIN = 64
 
 
@@ -21,7 +21,7 @@ class Register(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         file: "R" general, "UR" uniform, "P" predicate, "UP" uniform predicate, "B" barrier.
         index: Its number; ``None`` for those that are constants (RZ, URZ, PT, UPT).
-        suffixes: What is written behind it: "64", "reuse", "H0_H0", "X16", "F32x2", ...
+        suffixes: The suffixes written behind it: "64", "reuse", "H0_H0", "X16", "F32x2", ...
     """
 
     file: RegisterFile
@@ -54,7 +54,7 @@ class Guard(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def never(self) -> bool:
-        """Whether it never holds, as ``@!PT``."""
+        """Whether it never holds, like ``@!PT``."""
         return self.negated and self.register.index is None
 
 
@@ -66,9 +66,9 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         line: 1-based line of the disassembly.
         guard: Predicate, if there is one.
         opcode: Without modifiers: "LDG".
-        modifiers: What follows it: ("E", "128").
+        modifiers: The rest of the name: ("E", "128").
         operands: In the order written.
-        targets: Labels that the instruction names, or that nvdisasm found that it jumps to.
+        targets: Labels that the instruction names, or jumps to according to nvdisasm.
         schedule: Scheduling notes that nvdisasm 13 prints for sm_100 and newer; else empty.
         locations: Source lines, innermost inlined function first; empty without debug information.
         ptx_line: Line of the PTX it was made from, as the assembler counted.
@@ -87,17 +87,17 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def end_line(self) -> int:
-        """The line it stands on: instructions never stretch over several."""
+        """The same as ``line``: an instruction is one line."""
         return self.line
 
     @property
     def span(self) -> Span:
-        """The line it stands on."""
+        """The instruction's line."""
         return Span("sass", self.line, self.line)
 
 
 class SectionBody(msgspec.Struct, frozen=True, kw_only=True):
-    """What the text says of a code section: a kernel and the subroutines that were linked to it.
+    """The text of a code section: a kernel and the subroutines linked to it.
 
     Attributes:
         name: Of the section, without ".text.".

@@ -1,10 +1,10 @@
 """Which registers a SASS instruction reads and writes.
 
 NVIDIA documents the names of the opcodes ("CUDA Binary Utilities", section "Instruction Set
-Reference") and nothing of their operands. The rules below were read off what nvdisasm marks as
+Reference") but not their operands. The rules below were derived from what nvdisasm marks as
 used and assigned in its life-range tables (``-plr -lrm narrow``), on some 300,000 instructions
-for sm_75 to sm_120. An opcode, or a form of one, that was not seen there and does not follow
-from its family is not guessed at: ``access`` answers ``None``.
+for sm_75 to sm_120. For an opcode, or a form of one, that was not seen there and does not follow
+from its family, ``access`` returns ``None``.
 
 Sets of registers are bits of an integer, see ``bits``.
 """
@@ -35,7 +35,7 @@ def bits(register: Register, count: int = 1) -> int:
 def register_use(section: SectionBody) -> RegisterUse:
     """Return what each instruction of a section does with registers.
 
-    A call is answered for its operands alone: what the callee does is not in it.
+    For a call these are its operands alone, without the effects of the callee.
     """
     accesses = []
     for instruction in section.instructions:
@@ -88,7 +88,7 @@ def operand_uses(instruction: Instruction) -> list[OperandUse] | None:
 def access(instruction: Instruction) -> Access | None:
     """Return what an instruction reads and writes; ``None`` where that is not known.
 
-    A call is answered for its operands alone: what the callee does is not in it.
+    For a call these are its operands alone, without the effects of the callee.
     """
     guard = instruction.guard
     if guard is not None and guard.never:

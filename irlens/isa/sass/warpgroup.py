@@ -1,12 +1,12 @@
 """Matrix products of warpgroups in the machine code of sm_90, without a disassembler.
 
 An instruction is 16 bytes, little-endian, its opcode the low 12 bits. NVIDIA documents none of
-this: opcodes and fields were found with nvdisasm 12.8 to 13.4, and the tests hold what is read
-here against nvdisasm for every instruction of every sm_90 kernel at hand.
+this: opcodes and fields were found with nvdisasm 12.8 to 13.4, and the tests compare this decoder
+with nvdisasm for every instruction of every sm_90 kernel at hand.
 
 - 0x9f0 to 0x9f3 are ``HGMMA``, ``IGMMA``, ``BGMMA`` and ``QGMMA`` with both operands in shared
   memory; bit 10 has the first one in registers. The last product of a group has a scoreboard,
-  which is printed as ``gsb0`` and is 7 where there is none.
+  which is printed as ``gsb0`` and is 7 without one.
 - 0x9c5 is ``WARPGROUP``: ``ARRIVE``, ``WAIT`` or ``DEPBAR``, the wait for a number of groups.
 - Control flow has the opcodes 0x140 to 0x15f, under the bits that say where operands are.
 """

@@ -1,7 +1,7 @@
 """How many registers each operand of a SASS instruction takes, and which operands are results.
 
 An operand names its first register only: ``LDG.E.128 R4, desc[UR6][R2.64]`` writes R4 to R7 and
-reads R2, R3, UR6 and UR7. How many there are follows from the opcode's family and the modifiers;
+reads R2, R3, UR6 and UR7. The number follows from the opcode's family and the modifiers;
 ``irlens.isa.sass.registers`` says where the rules come from.
 """
 
@@ -14,10 +14,10 @@ from irlens.isa.sass.records import Instruction, Operand, Register
 
 
 class Width(msgspec.Struct, frozen=True, gc=False):
-    """Registers that each register of one operand stands for.
+    """Number of registers that each register of one operand stands for.
 
     Attributes:
-        data: As the operand itself.
+        data: A register that is the operand itself.
         general: A general register in an address.
         uniform: A uniform register in an address or descriptor.
     """
@@ -27,7 +27,7 @@ class Width(msgspec.Struct, frozen=True, gc=False):
     uniform: int = 1
 
     def of(self, operand: Operand, register: Register) -> int:
-        """Count for one register of ``operand``."""
+        """Return the number for one register of ``operand``."""
         if register.file not in ("R", "UR"):
             return 1
         if operand.kind in ("memory", "descriptor"):
@@ -50,7 +50,7 @@ def widths(instruction: Instruction) -> _Widths:
     """Return the width of each operand; ``None`` where opcode or form are not known."""
     rule = _RULES.get(instruction.opcode)
     found = rule(instruction) if rule is not None else None
-    # A disassembly is untrusted: operands that are not there, shapes that no GPU has.
+    # A disassembly is untrusted: operands may be missing, shapes may be impossible.
     if found is None or len(found) != len(instruction.operands) or any(map(_absurd, found)):
         return None
     return found
@@ -99,7 +99,7 @@ def _multiply_add(instruction: Instruction) -> _Widths:
 
 
 def _convert(instruction: Instruction) -> _Widths:
-    """The result's type is written before the source's; what is not written has 32 bits."""
+    """The result's type comes before the source's; an omitted one has 32 bits."""
     modifiers = instruction.modifiers
     integer_wide = "S64" in modifiers or "U64" in modifiers
     float_wide = "F64" in modifiers
@@ -320,5 +320,5 @@ def written(instruction: Instruction) -> frozenset[int]:
 
 
 def is_predicate(operand: Operand) -> bool:
-    """Return whether an operand is a predicate by itself."""
+    """Whether an operand is a predicate by itself."""
     return operand.kind == "register" and operand.registers[0].file in ("P", "UP")
