@@ -2,8 +2,8 @@
 
 Since Volta the threads of a warp diverge and meet again through barrier registers: ``BSSY B0, L``
 names the place L where the threads that take part in B0 continue, ``BSYNC B0`` waits for the
-others and goes there, ``BREAK B0`` leaves. So the successors of a BSYNC are the places that the
-BSSYs which reach it have named.
+others and goes there, ``BREAK B0`` leaves. So the successors of a BSYNC are the targets of
+the BSSYs that reach it.
 
 Subroutines are called by ``CALL.REL`` with the return address in a register that a MOV before the
 call filled, and they return by ``RET.REL`` through it.
@@ -19,7 +19,7 @@ from irlens.isa.sass import Instruction, Section
 #: Barrier registers of a thread: B0 to B15.
 _BARRIERS = 16
 
-#: More than ptxas writes; the work grows with their product with the number of blocks.
+#: More than ptxas emits; the work grows with their number times the number of blocks.
 _MOST_SITES = 2048
 _MOST_SUBROUTINES = 256
 
@@ -37,14 +37,14 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 
 class SassCfg(Cfg, frozen=True, kw_only=True):
-    """Control flow of a section inside each function: a call leads to what follows it.
+    """Control flow of a section within each function: a call leads to the block behind it.
 
     Attributes:
         calls: Calls of subroutines in the section.
         returns: Blocks that end in a return.
-        outside: What is not known about the code outside of the section that calls run. They
-            come back behind the call, and leave groups of asynchronous copies alone: it is the
-            driver's. Empty if there is none.
+        outside: What is not known about code of the driver that calls run, outside of the section;
+            empty without such calls. It returns behind the call, and leaves groups of
+            asynchronous copies alone.
     """
 
     calls: tuple[Call, ...]
@@ -53,12 +53,12 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
 
 
 def build(section: Section) -> SassCfg:
-    """Find the basic blocks of a section and how they follow each other."""
+    """Return the basic blocks of a section and their successors."""
     return _Builder(section).build()
 
 
 def with_far_jumps(flow: SassCfg) -> Successors:
-    """Return the successors with calls that never return leading to what they call.
+    """Return the successors, with calls that never return leading to their callee.
 
     ptxas for sm_80 leaves a loop that way, for code that is far away.
     """
@@ -72,7 +72,7 @@ def with_far_jumps(flow: SassCfg) -> Successors:
 
 
 class _Builder:
-    """Adds to the plain control flow what barriers and calls do."""
+    """Adds barriers and calls to the plain control flow."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
@@ -127,7 +127,7 @@ class _Builder:
         return blocks
 
     def _join(self, entries: set[int]) -> None:
-        """Lead each BSYNC to the places that the BSSYs which reach it have named."""
+        """Lead each BSYNC to the targets of the BSSYs that reach it."""
         barriers = _Barriers(self.lasts)
         if barriers.count > _MOST_SITES:
             self.unknown.append(f"where threads that {barriers.count} BSSYs part meet again")
@@ -154,10 +154,10 @@ class _Builder:
 
 
 class _Barriers:
-    """Which BSSY each barrier register may stem from, as bits; BMOV saves and restores them.
+    """The BSSYs that each barrier register may hold, as bits; BMOV saves and restores them.
 
     Bit ``register * count + n`` says that the n-th BSSY may be in that register. What BMOV has
-    saved is kept as one more register: which general register it went to is not followed.
+    saved counts as one more register: the general register that it went to is not followed.
     """
 
     def __init__(self, lasts: list[Instruction]) -> None:
@@ -206,7 +206,7 @@ def _saves(move: Instruction) -> bool:
 
 
 def _barrier(instruction: Instruction) -> int:
-    """Number of the barrier register that an instruction names; -1 if there is none."""
+    """Return the number of the barrier register that an instruction names; -1 without one."""
     for operand in instruction.operands:
         for register in operand.registers:
             index = register.index

@@ -18,6 +18,7 @@ sources of an asynchronous wgmma only where it is issued.
 from msgspec.structs import replace
 
 from irlens.analyze import liveness, sass_cfg
+from irlens.analyze.graph import reverse_postorder
 from irlens.analyze.pressure import summarize
 from irlens.analyze.sass_cfg import Call, SassCfg
 from irlens.isa.sass import Instruction, Section
@@ -58,7 +59,7 @@ def occupied(section: Section) -> tuple[list[int], str]:
 class _Solver:
     """Liveness across calls.
 
-    What is live before a subroutine depends on what is live behind the call, X, in one way only:
+    The registers live before a subroutine depend on those live behind the call, X, in one way:
     before(X) = before(nothing) | X & before(everything). So two solutions with nothing and
     everything live at the returns turn a call into an instruction that reads the first and
     overwrites all that is not in the second. (Code that never returns overwrites everything:
@@ -77,7 +78,7 @@ class _Solver:
         self.returns = {call.entry: self._returns_of(call.entry) for call in flow.calls}
 
     def occupied(self, writes: list[int]) -> tuple[list[int], str]:
-        """Return what is occupied at each instruction, or what is not known."""
+        """Return the registers occupied at each instruction, or what is not known."""
         unknown = self._summarize()
         if unknown:
             return [], unknown
@@ -112,13 +113,13 @@ class _Solver:
             self._apply(summaries)
             nothing = self._solve({})
             everything = self._solve(dict.fromkeys(self.flow.returns, ALL))
-            found = {
+            latest = {
                 entry: (self._live_in(entry, nothing), self._live_in(entry, everything))
                 for entry in self.returns
             }
-            if found == summaries:
+            if latest == summaries:
                 return ""
-            summaries = found
+            summaries = latest
 
     def _apply(self, summaries: dict[int, tuple[int, int]]) -> None:
         for call, own in self.own.items():
@@ -147,11 +148,5 @@ class _Solver:
 
     def _returns_of(self, entry: int) -> frozenset[int]:
         """The returns that code starting at a block can reach without leaving its function."""
-        seen = {entry}
-        pending = [entry]
-        while pending:
-            for target in self.flow.successors[pending.pop()]:
-                if target not in seen:
-                    seen.add(target)
-                    pending.append(target)
-        return frozenset(seen.intersection(self.flow.returns))
+        reachable = reverse_postorder(self.flow.successors, entry)
+        return frozenset(self.flow.returns).intersection(reachable)
