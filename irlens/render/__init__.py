@@ -108,7 +108,9 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
         case "reports":
             from irlens.render.view.report import reports_view
 
-            return reports_view(subject, options.listings)
+            return reports_view(
+                subject, options.listings, with_figures="figures" in options.details
+            )
         case "comparisons":
             from irlens.render.view.comparison import comparisons_view
 

@@ -8,13 +8,7 @@ from typing import Any
 from irlens.model.report import Severity
 from irlens.model.text import printable_line
 from irlens.render import Kind, Options
-from irlens.render.view.annotations import (
-    Annotation,
-    annotations,
-    differences,
-    file_paths,
-    rule_of,
-)
+from irlens.render.view.annotations import Annotation, annotations, differences, file_paths, rule_of
 
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 #: The runner decodes these.

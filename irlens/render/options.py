@@ -10,8 +10,8 @@ if TYPE_CHECKING:  # most runs write one kind of thing
     from irlens.model.listing import Listing
     from irlens.model.report import Rule
 
-Detail: TypeAlias = Literal["pressure", "pipelines", "memory", "mix"]
-DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix")
+Detail: TypeAlias = Literal["pipelines", "pressure", "memory", "mix", "figures"]
+DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix", "figures")
 
 
 def _not_located(_file: str, _lines: "Mapping[int, str]") -> None:

@@ -9,13 +9,7 @@ from irlens.model.code import CodeHunk, CodeRow
 from irlens.model.text import plural, printable_line
 from irlens.render import Kind, Options, build_view
 from irlens.render.view import nodes
-from irlens.render.view.characters import (
-    bar,
-    draw_curve,
-    draw_staircase,
-    draw_strip,
-    draw_timeline,
-)
+from irlens.render.view.characters import bar, draw_curve, draw_staircase, draw_strip, draw_timeline
 from irlens.render.view.code import Piece, hunk_place, pieces, unified
 from irlens.render.view.nodes import SIGNS, Run, Text, Tone, text
 
@@ -227,9 +221,7 @@ class _Writer:
                 self._line(node, indent)
 
     def _line(
-        self,
-        node: nodes.Headline | nodes.Settings | nodes.Phrases | nodes.Sentence,
-        indent: int,
+        self, node: nodes.Headline | nodes.Settings | nodes.Phrases | nodes.Sentence, indent: int
     ) -> None:
         page = self._page
         match node:

@@ -46,6 +46,7 @@ _DETAIL_HELP: dict[Detail, str] = {
     "pipelines": "Show every pipeline in full, and each load of the loops.",
     "memory": "Show the allocations in shared memory.",
     "mix": "Show every instruction class.",
+    "figures": "List every figure of the report, with its path in the JSON.",
 }
 
 
@@ -72,6 +73,9 @@ _DETAIL_HELP: dict[Detail, str] = {
     "--memory", "details", flag_value="memory", multiple=True, help=_DETAIL_HELP["memory"]
 )
 @click.option("--mix", "details", flag_value="mix", multiple=True, help=_DETAIL_HELP["mix"])
+@click.option(
+    "--figures", "details", flag_value="figures", multiple=True, help=_DETAIL_HELP["figures"]
+)
 @click.option("--all", "everything", is_flag=True, help="Show all of these details.")
 @click.option("--watch", is_flag=True, help="Re-run on every save.")
 @writing_options("reports")  # fmt: skip

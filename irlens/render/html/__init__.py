@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from irlens.render import Kind, Options, build_view
+from irlens.render import DETAILS, Kind, Options, build_view
 from irlens.render.html.page import document
 from irlens.render.html.writer import write
 
@@ -13,7 +13,7 @@ _TABLE_SCRIPT, _CODE_SCRIPT = "table.js", "code.js"
 
 def render(kind: Kind, subject: Any, options: Options) -> str:
     """Return a page; scripts make it more convenient, and it reads without them."""
-    tree = build_view(kind, subject, replace(options, rows=None))
+    tree = build_view(kind, subject, replace(options, rows=None, details=frozenset(DETAILS)))
     scripts = [_TABLE_SCRIPT] if kind == "sweep" else []
     if kind == "reports" and options.listings:
         scripts.append(_CODE_SCRIPT)

@@ -3,16 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from pygments.token import (
-    Comment,
-    Keyword,
-    Literal,
-    Name,
-    Number,
-    String,
-    Token,
-    _TokenType,
-)
+from pygments.token import Comment, Keyword, Literal, Name, Number, String, Token, _TokenType
 
 from irlens.isa.highlight import lexer_for
 from irlens.model.text import printable

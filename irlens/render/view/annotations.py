@@ -14,12 +14,7 @@ from irlens.model.sweep import Sweep
 from irlens.model.text import count
 from irlens.render import Kind, Options
 from irlens.render.view.changes import describe, finding_state, sides, title, verdict
-from irlens.render.view.check import (
-    Verdict,
-    budget_verdict,
-    movement_verdict,
-    problem_severity,
-)
+from irlens.render.view.check import Verdict, budget_verdict, movement_verdict, problem_severity
 
 #: A finding against the other side of a comparison, in SARIF's words.
 State: TypeAlias = Literal["new", "absent", "updated"]

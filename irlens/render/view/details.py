@@ -351,6 +351,25 @@ def by_class(mix: InstructionMix) -> list[tuple[str, int, bool]]:
     ]
 
 
+def all_figures(report: Report) -> Section:
+    """Return every figure of the registry that the report knows."""
+    from irlens import figures  # a report that does not list them does not need the registry
+
+    vendor = report.target.vendor if report.target is not None else None
+    multiprocessor = report.occupancy.multiprocessor if report.occupancy else "SM"
+    rows: list[Cells] = []
+    for figure in figures.of_scope("report"):
+        value = figure.read(report)
+        if value is not None and figure.vendor in (None, vendor):
+            title = figure.title_for(vendor, multiprocessor)
+            rows.append([figure.path, figure.format(value, vendor), Run(title, "dim")])
+    columns = (Column("figure"), Column("value", numbers=True), Column())
+    return Section(
+        "All figures", (table(columns, rows, "all figures"),), key="all", detail="figures",
+        folded=True, wide=True,
+    )  # fmt: skip
+
+
 def sources(report: Report) -> Section:
     """Return the artifacts, where figures were read, and why others are unknown."""
     ordered = sorted(report.stages.items(), key=lambda item: stage_rank(item[0]))

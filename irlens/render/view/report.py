@@ -21,6 +21,7 @@ from irlens.model.terms import (
 )
 from irlens.model.text import count, percent, plural, size
 from irlens.render.view.details import (
+    all_figures,
     at,
     by_class,
     details,
@@ -50,7 +51,6 @@ from irlens.render.view.nodes import (
     Table,
     Text,
     Tone,
-    cell,
     phrases,
     text,
 )
@@ -59,23 +59,26 @@ _CLASSES_SHOWN = 6
 _UNKNOWN = Run("unknown", "unknown")
 
 
-def reports_view(reports: Sequence[Report], listings: Sequence[Listing] = ()) -> Section:
+def reports_view(
+    reports: Sequence[Report], listings: Sequence[Listing] = (), *, with_figures: bool = False
+) -> Section:
     """Return one report, or several with a table of them first.
 
     Args:
         reports: At least one.
         listings: The code of each, where a medium shows it; none at all otherwise.
+        with_figures: Whether to list every figure of the registry.
     """
     code: Sequence[Listing | None] = listings or [None] * len(reports)
     if len(reports) == 1:
-        return report_view(reports[0], code[0])
+        return report_view(reports[0], code[0], with_figures=with_figures)
     kernels = {report.kernel for report in reports}
     title = plural(len(reports), "report")
     names = labels_or_kernels(reports)
     parts = [
         Section(
             name,
-            (report_view(report, listing),),
+            (report_view(report, listing, with_figures=with_figures),),
             key=f"r{index}",
             folded=True,
         )
@@ -88,8 +91,10 @@ def reports_view(reports: Sequence[Report], listings: Sequence[Listing] = ()) ->
     )
 
 
-def report_view(report: Report, listing: Listing | None = None) -> Section:
-    """Return one report."""
+def report_view(
+    report: Report, listing: Listing | None = None, *, with_figures: bool = False
+) -> Section:
+    """Return one report; the arguments are those of ``reports_view``."""
     children: list[Node | None] = [
         _settings(report),
         _arguments(report),
@@ -99,6 +104,7 @@ def report_view(report: Report, listing: Listing | None = None) -> Section:
         findings(report),
         _run(report),
         *details(report),
+        all_figures(report) if with_figures else None,
         Code(report, listing) if listing is not None else None,
         _origins(report),
         sources(report),
@@ -168,6 +174,7 @@ def _overview(reports: Sequence[Report], names: Sequence[str]) -> Table:
         )
         for index, (report, name) in enumerate(zip(reports, names, strict=True))
     )
+    columns = (Column(), *titles, Column("findings"))
     return Table(columns, rows, name="reports", noun="report")
 
 
