@@ -51,6 +51,7 @@ from irlens.render.view.nodes import (
     Table,
     Text,
     Tone,
+    cell,
     phrases,
     text,
 )
@@ -174,7 +175,6 @@ def _overview(reports: Sequence[Report], names: Sequence[str]) -> Table:
         )
         for index, (report, name) in enumerate(zip(reports, names, strict=True))
     )
-    columns = (Column(), *titles, Column("findings"))
     return Table(columns, rows, name="reports", noun="report")
 
 
