@@ -194,30 +194,37 @@ def owner(figure: Figure) -> tuple[type[msgspec.Struct], inspect.Field] | None:
     holder: type[msgspec.Struct] = Report
     *outer, last = figure.path.split(".")
     for name in outer:
-        holder = next(_records(_field(holder, name.removesuffix("[]"), figure).type), holder)
+        field = _field(holder, name.removesuffix("[]"), figure)
+        holder = next((kind.cls for kind in _structs(field.type)), holder)
     return holder, _field(holder, last, figure)
 
 
 def _field(record: type[msgspec.Struct], name: str, figure: Figure) -> inspect.Field:
-    if name not in _fields(record):
+    if name not in _fields()[record]:
         raise LookupError(f"figures: {record.__name__} has no field {name} ({figure.path})")
-    return _fields(record)[name]
+    return _fields()[record][name]
 
 
 @cache
-def _fields(record: type[msgspec.Struct]) -> dict[str, inspect.Field]:
-    described = inspect.type_info(record)
-    fields = described.fields if isinstance(described, inspect.StructType) else ()
-    return {field.name: field for field in fields}
+def _fields() -> dict[type[Any], dict[str, inspect.Field]]:
+    """Return the fields of every record in a report; inspecting them once is what takes time."""
+    fields: dict[type[Any], dict[str, inspect.Field]] = {}
+    pending: list[inspect.Type] = [inspect.type_info(Report)]
+    while pending:
+        for kind in _structs(pending.pop()):
+            if kind.cls not in fields:
+                fields[kind.cls] = {field.name: field for field in kind.fields}
+                pending += [field.type for field in kind.fields]
+    return fields
 
 
-def _records(kind: inspect.Type) -> Iterator[type[Any]]:
+def _structs(kind: inspect.Type) -> Iterator[inspect.StructType]:
     """Yield the record in a field's type: itself, or a list's item."""
     for each in _alternatives(kind):
         if isinstance(each, inspect.StructType):
-            yield each.cls
+            yield each
         elif isinstance(each, inspect.ListType | inspect.VarTupleType):
-            yield from _records(each.item_type)
+            yield from _structs(each.item_type)
 
 
 def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
