@@ -26,13 +26,13 @@ def access_widths(function: Function) -> dict[Place, frozenset[int]]:
     Asynchronous copies to shared memory are loads of their cp-size. Instructions without debug
     information and bulk copies are left out.
     """
-    found: defaultdict[Place, set[int]] = defaultdict(set)
+    by_place: defaultdict[Place, set[int]] = defaultdict(set)
     for instruction in function.instructions:
         access = _access(instruction)
         if access is not None and instruction.locations:
             direction, width = access
-            found[direction, instruction.locations].add(width)
-    return {place: frozenset(widths) for place, widths in found.items()}
+            by_place[direction, instruction.locations].add(width)
+    return {place: frozenset(widths) for place, widths in by_place.items()}
 
 
 def read_once(function: Function) -> frozenset[SourceLocation]:

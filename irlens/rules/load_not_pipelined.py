@@ -111,6 +111,6 @@ def _reason(load: LoopLoad, facts: Facts) -> str:
     if load.reason == UNKNOWN and facts.ptx is not None:
         widths = access_widths(facts.ptx)
         here = [widths[place] for place in widths if place[0] == "load" and load.source in place[1]]
-        if here and max(max(found) for found in here) < _SMALLEST_COPY:
+        if here and max(max(sizes) for sizes in here) < _SMALLEST_COPY:
             return NARROW
     return load.reason

@@ -51,7 +51,7 @@ _ALIGNMENT = 16
 _MOST_ARGUMENTS = 64
 
 
-class _Narrow(msgspec.Struct):
+class _NarrowAccess(msgspec.Struct):
     """An access that could be wider.
 
     Attributes:
@@ -80,7 +80,7 @@ def find(facts: Facts) -> Iterator[Match]:
     known = divisors(facts.ttir)
     if len(known) > _MOST_ARGUMENTS:
         return
-    narrow: dict[int, _Narrow] = {}
+    narrow: dict[int, _NarrowAccess] = {}
     actual = access_widths(facts.ptx)
     best = accesses(facts.ttir, dict.fromkeys(known, _ALIGNMENT))
     constant = accesses(facts.ttir, {name: _divisor(facts, name, known[name]) for name in known})
@@ -90,63 +90,63 @@ def find(facts: Facts) -> Iterator[Match]:
         # Where the compiler deviates from its rule, the reasons are unknown.
         follows_rule = actual.get((access.direction, access.location)) == frozenset({width})
         if follows_rule and width < best[index].width(elements):
-            narrow[index] = _Narrow(access, best[index], constant[index], elements, [], [])
+            narrow[index] = _NarrowAccess(access, best[index], constant[index], elements, [], [])
     if narrow:
         _find_blockers(facts.ttir, known, narrow)
     reported = set()
-    for found in narrow.values():
-        place = (found.access.direction, found.access.source)
-        if found.access.source is not None and place not in reported:
+    for candidate in narrow.values():
+        place = (candidate.access.direction, candidate.access.source)
+        if candidate.access.source is not None and place not in reported:
             reported.add(place)
-            yield _finding(facts, found)
+            yield _finding(facts, candidate)
 
 
-def _find_blockers(module: Module, known: dict[str, int], narrow: dict[int, _Narrow]) -> None:
+def _find_blockers(module: Module, known: dict[str, int], narrow: dict[int, _NarrowAccess]) -> None:
     """Drop each argument's multiple of 16 in turn, and record which accesses get narrower."""
     aligned = dict.fromkeys(known, _ALIGNMENT)
     for argument, divisor in known.items():
         if divisor >= _ALIGNMENT:
             continue
         without = accesses(module, {**aligned, argument: divisor})
-        for index, found in narrow.items():
-            for masked, names in ((False, found.address), (True, found.mask)):
-                possible = found.best.width(found.elements, masked=masked)
-                if without[index].width(found.elements, masked=masked) < possible:
+        for index, candidate in narrow.items():
+            for masked, names in ((False, candidate.address), (True, candidate.mask)):
+                possible = candidate.best.width(candidate.elements, masked=masked)
+                if without[index].width(candidate.elements, masked=masked) < possible:
                     names.append(argument.removeprefix("%"))
                     break
 
 
-def _finding(facts: Facts, found: _Narrow) -> Match:
+def _finding(facts: Facts, candidate: _NarrowAccess) -> Match:
     blockers = [
         f"{_with_value(facts, name)} ({part})"
-        for part, names in (("address", found.address), ("mask", found.mask))
+        for part, names in (("address", candidate.address), ("mask", candidate.mask))
         for name in names
     ]
     many = "are not known to be multiples" if len(blockers) > 1 else "is not known to be a multiple"
     return Match(
         message=(
-            f"the {found.access.direction} at {found.access.source} moves"
-            f" {found.access.width(found.elements)} B per thread at a time and could move"
-            f" {found.best.width(found.elements)}: {' and '.join(blockers)} {many} of 16"
+            f"the {candidate.access.direction} at {candidate.access.source} moves"
+            f" {candidate.access.width(candidate.elements)} B per thread at a time and could move"
+            f" {candidate.best.width(candidate.elements)}: {' and '.join(blockers)} {many} of 16"
         ),
-        hint=_hint(facts, found),
+        hint=_hint(facts, candidate),
         stage="ttir",
-        line=found.access.line,
-        source=found.access.source,
+        line=candidate.access.line,
+        source=candidate.access.source,
     )
 
 
-def _hint(facts: Facts, found: _Narrow) -> str:
+def _hint(facts: Facts, candidate: _NarrowAccess) -> str:
     """Return what to do; arguments that are multiples of 16 need no padding."""
-    if all(_is_multiple(facts, name) for name in (*found.address, *found.mask)):
+    if all(_is_multiple(facts, name) for name in (*candidate.address, *candidate.mask)):
         return "remove do_not_specialize: in this launch Triton would detect the multiple of 16"
-    if all(_is_multiple(facts, name) for name in found.address):
+    if all(_is_multiple(facts, name) for name in candidate.address):
         return "pad the bound to a multiple of 16, or handle the ragged end separately"
     padding = "pad the rows to a multiple of 16 elements"
-    width = found.constant.width(found.elements)
-    if width == found.access.width(found.elements):
+    width = candidate.constant.width(candidate.elements)
+    if width == candidate.access.width(candidate.elements):
         return padding
-    blockers = (*found.address, *found.mask)
+    blockers = (*candidate.address, *candidate.mask)
     names = " and ".join(name for name in blockers if not _is_multiple(facts, name))
     return f"pass {names} as tl.constexpr to move {width} B, or {padding}"
 

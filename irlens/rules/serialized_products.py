@@ -83,4 +83,4 @@ def _hint(facts: Facts, kernel: Function, products: Iterable[Instruction]) -> st
 def _accumulators(products: Iterable[Instruction]) -> int:
     """Return the number of accumulator registers: products of one dot add to the same ones."""
     accesses = (access(product) for product in products)
-    return len({name for found in accesses if found is not None for name in found.writes})
+    return len({name for accessed in accesses if accessed is not None for name in accessed.writes})

@@ -79,10 +79,10 @@ def find(facts: Facts) -> Iterator[Match]:
         if layout is None or access.source is None or place in reported:
             continue
         tile = _tile(access, layout)
-        found = _complaint(facts, access, tile, layout) if tile else None
-        if found is None:
+        reasons = _complaint(facts, access, tile, layout) if tile else None
+        if reasons is None:
             continue
-        complaint, hint = found
+        complaint, hint = reasons
         reported.add(place)
         yield Match(
             message=f"the {access.direction} at {access.source} is not coalesced: {complaint}",
@@ -95,13 +95,13 @@ def find(facts: Facts) -> Iterator[Match]:
 
 def _layouts(module: Module) -> dict[tuple[str, tuple[SourceLocation, ...]], Blocked]:
     """Return the blocked layouts of accesses by their place."""
-    found = {}
+    layouts = {}
     for operation in module.named(*_DIRECTIONS):
         tensor = read_shaped(operation.operand_types[0]) if operation.operand_types else None
         layout = blocked(module, tensor) if tensor else None
         if layout is not None and operation.location:
-            found[_DIRECTIONS[operation.name], operation.location] = layout
-    return found
+            layouts[_DIRECTIONS[operation.name], operation.location] = layout
+    return layouts
 
 
 def _tile(access: Access, layout: Blocked) -> _Tile | None:

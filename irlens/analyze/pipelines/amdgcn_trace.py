@@ -56,8 +56,8 @@ class KernelLoops(Loops[Instruction], frozen=True):
         Raises:
             ArtifactError: A branch to a label that does not exist.
         """
-        found = loops.find(function)
-        return cls(found.instructions, found.cfg, found.forest, _lds_filled(found))
+        kernel = loops.find(function)
+        return cls(kernel.instructions, kernel.cfg, kernel.forest, _lds_filled(kernel))
 
     def iteration(self, index: int) -> list[Instruction] | None:
         """Return the instructions of one iteration in order; ``None`` where iterations differ.
@@ -88,12 +88,12 @@ class KernelLoops(Loops[Instruction], frozen=True):
         return any(self.lds_filled[block] for block in entering if block not in body)
 
 
-def _lds_filled(found: Loops[Instruction]) -> tuple[bool, ...]:
+def _lds_filled(kernel: Loops[Instruction]) -> tuple[bool, ...]:
     """Return for each block whether LDS may have been written when it ends."""
-    filled = [any(map(writes_lds, found.block(n))) for n in range(len(found.cfg.blocks))]
+    filled = [any(map(writes_lds, kernel.block(n))) for n in range(len(kernel.cfg.blocks))]
     pending = [block for block, written in enumerate(filled) if written]
     while pending:
-        for target in found.cfg.successors[pending.pop()]:
+        for target in kernel.cfg.successors[pending.pop()]:
             if not filled[target]:
                 filled[target] = True
                 pending.append(target)
@@ -208,18 +208,19 @@ class LoopTrace:
         self._stores_apart = stores_apart
         self._lds_reads = [n for n, each in enumerate(body) if reads_lds(each)]
         kinds = [[classify(each) for each in instruction.operations] for instruction in body]
-        self._compute = [any(kind in _COMPUTES for kind in found) for found in kinds]
+        self._compute = [any(kind in _COMPUTES for kind in classes) for classes in kinds]
         if not any(self._compute):
             addressing = self._addressing()
             self._compute = [
-                "vector integer" in found and n not in addressing for n, found in enumerate(kinds)
+                "vector integer" in classes and n not in addressing
+                for n, classes in enumerate(kinds)
             ]
         self._queues: dict[Counter, Queue | None] = {}
         self.starts = self._unrolled()
 
     def _addressing(self) -> set[int]:
         """Return the positions of the instructions that compute the loads' operands."""
-        found, needed = set[int](), 0
+        positions, needed = set[int](), 0
         settled = False
         while not settled:
             before = needed
@@ -230,10 +231,10 @@ class LoopTrace:
                 if transfer(self.body[position]):
                     needed = needed & ~each.kills | each.reads
                 elif each.writes & needed:
-                    found.add(position)
+                    positions.add(position)
                     needed = self._made_of(position, needed)
             settled = needed == before
-        return found
+        return positions
 
     def queue(self, counter: Counter) -> Queue | None:
         """Return a counter in the steady state; ``None`` where its iterations do not repeat."""
@@ -341,11 +342,11 @@ class LoopTrace:
         start = load + 1
         for rounds in range(MAX_ITERATIONS):
             for position in range(start, len(self.body)):
-                instruction, found = self.body[position], self._accesses[position]
-                if found is None:
+                instruction, accessed = self.body[position], self._accesses[position]
+                if accessed is None:
                     return None
-                if not found.reads & holders:
-                    holders &= ~found.kills
+                if not accessed.reads & holders:
+                    holders &= ~accessed.kills
                 elif writes_lds(instruction):
                     return self._used_from_lds(position, self._distance(load, rounds, position))
                 elif is_spill(instruction):  # the reload is not followed
@@ -354,7 +355,7 @@ class LoopTrace:
                     distance = self._distance(load, rounds, position)
                     return distance, distance
                 else:
-                    holders = holders & ~found.kills | moved
+                    holders = holders & ~accessed.kills | moved
             if not holders:
                 return None
             start = 0
@@ -364,13 +365,13 @@ class LoopTrace:
         """Return the registers that an instruction moves values to; ``None`` if it computes."""
         moved = 0
         for operation in instruction.operations:
-            found = operation_access(operation, self.lanes)
-            if found is None or not found.reads & holders:
+            accessed = operation_access(operation, self.lanes)
+            if accessed is None or not accessed.reads & holders:
                 continue
             selects = operation.mnemonic.startswith(_SELECTS)
             if not selects and classify(operation) not in _CARRIES:
                 return None
-            moved |= found.writes
+            moved |= accessed.writes
         return moved
 
     def _used_from_lds(self, store: int, iteration: int) -> tuple[int, int | None]:
@@ -393,8 +394,8 @@ class LoopTrace:
         needed = first.reads
         positions = [*range(load - 1, -1, -1), *range(len(self.body) - 1, load - 1, -1)]
         for position in positions:
-            found = self._accesses[position]
-            if found is not None and found.writes & needed:
+            accessed = self._accesses[position]
+            if accessed is not None and accessed.writes & needed:
                 if position == load:
                     return True
                 needed = self._made_of(position, needed)
@@ -407,8 +408,8 @@ class LoopTrace:
         """
         written = read = 0
         for operation in self.body[position].operations:
-            found = operation_access(operation, self.lanes)
-            if found is not None and found.writes & needed:
-                written |= found.kills
-                read |= found.reads
+            accessed = operation_access(operation, self.lanes)
+            if accessed is not None and accessed.writes & needed:
+                written |= accessed.kills
+                read |= accessed.reads
         return needed & ~written | read

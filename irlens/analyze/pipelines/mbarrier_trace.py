@@ -91,18 +91,18 @@ class Tracer:
         header = self._loops.forest.loops[loop].header
         inside = set(self._loops.around(header))
         body = self._loops.forest.body(loop)
-        found, waiting = set[int](), [header]
-        while waiting:
-            block = waiting.pop()
+        earlier, pending = set[int](), [header]
+        while pending:
+            block = pending.pop()
             for source in self._before[block]:
                 ahead = self._position.get(source, -1)
-                if 0 <= ahead < self._position[block] and not (source in found or source in body):
+                if 0 <= ahead < self._position[block] and not (source in earlier or source in body):
                     if self._touches[source] and not self._runs_once(source, inside):
                         return None
-                    found.add(source)
-                    waiting.append(source)
+                    earlier.add(source)
+                    pending.append(source)
         touches = []
-        for block in sorted(found, key=self._position.__getitem__):
+        for block in sorted(earlier, key=self._position.__getitem__):
             touches += self._touches[block]
         return touches
 

@@ -77,8 +77,8 @@ def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization |
     if own < 1 or function.threads_per_cta != (own + extra) * WARP_SIZE:
         return Specialization(reason=OTHER_WARPS)
     dispatch = _Dispatch.find(function, cfg)
-    found = [dispatch.entry(number) for number in range(len(partitions))] if dispatch else []
-    entries = [entry for entry in found if entry is not None]
+    candidates = [dispatch.entry(number) for number in range(len(partitions))] if dispatch else []
+    entries = [entry for entry in candidates if entry is not None]
     if dispatch is None or len(set(entries)) < len(partitions):
         return Specialization(reason=NOT_FOUND)
     starts = (0, *entries)
@@ -205,13 +205,13 @@ class _Dispatch:
 
     def reached(self, start: int) -> list[int]:
         """Return the blocks reachable from one without passing the dispatch loop."""
-        found, waiting = {start}, [start]
-        while waiting:
-            for target in self._cfg.successors[waiting.pop()]:
-                if target not in found and target != self._header:
-                    found.add(target)
-                    waiting.append(target)
-        return sorted(found)
+        reached, pending = {start}, [start]
+        while pending:
+            for target in self._cfg.successors[pending.pop()]:
+                if target not in reached and target != self._header:
+                    reached.add(target)
+                    pending.append(target)
+        return sorted(reached)
 
     def registers(self, start: int, part: list[int]) -> int | None:
         """Return the register count of a part's first ``setmaxnreg``.

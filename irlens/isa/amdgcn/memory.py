@@ -160,8 +160,8 @@ def limit(instruction: Instruction, counter: Counter) -> int | None:
     operation = instruction.operations[0]
     texts = [operand.text for operand in operation.operands]
     if operation.mnemonic == "s_waitcnt":
-        found = [match for text in texts if (match := _LIMIT[counter].fullmatch(text))]
-        return int(found[0][1]) if found else None
+        matches = [match for text in texts if (match := _LIMIT[counter].fullmatch(text))]
+        return int(matches[0][1]) if matches else None
     if not texts or not _LITERAL.fullmatch(texts[-1]):
         return None
     value = int(texts[-1], 0) if texts[-1].startswith("0x") else int(texts[-1])

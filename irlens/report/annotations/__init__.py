@@ -1,4 +1,4 @@
-"""A stage's text with everything that is known of each line."""
+"""A stage's text, annotated line by line."""
 
 from contextlib import suppress
 
@@ -130,7 +130,7 @@ def _file_of(stage: str) -> str:
 def _flag_serialized(listing: StageListing, report: Report) -> StageListing:
     """Flag the matrix products that ptxas serialized in the stages before the machine code.
 
-    These stages show what ptxas was asked for; the annotations of machine code show what it did.
+    These stages show what the compiler requested; the machine code shows what ptxas did.
     """
     word = _WARPGROUP_PRODUCTS.get(listing.stage)
     if word is None or not listing.marks:

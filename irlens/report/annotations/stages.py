@@ -1,4 +1,4 @@
-"""What is known of each line of a stage: source, live registers, loops and pipelines.
+"""The annotations of a stage's lines: source, live registers, loops and pipelines.
 
 One reader per dialect returns an ``Analysis``, and ``annotated`` puts it into columns as long as
 the text. A new stage is a reader in ``_READERS``.
@@ -46,7 +46,7 @@ Chain: TypeAlias = tuple[SourceLocation, ...]
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a stage.
+    """The annotations of a stage, before they are arranged in columns.
 
     Attributes:
         chains: First line, last line and source of each instruction; where lines overlap, a
@@ -68,7 +68,7 @@ _Reader: TypeAlias = Callable[[str, Report, Capture], Analysis]
 
 
 def analyze_stage(stage: str, text: str, report: Report, capture: Capture) -> Analysis:
-    """Analyse a stage's text; nothing is known of stages without a reader.
+    """Analyze a stage's text; stages without a reader have no annotations.
 
     Raises:
         ArtifactError: The text, or the PTX of the capture, is broken.
@@ -78,11 +78,11 @@ def analyze_stage(stage: str, text: str, report: Report, capture: Capture) -> An
 
 
 def annotated(listing: StageListing, analysis: Analysis) -> StageListing:
-    """Return the listing of a stage with what is known of its lines.
+    """Return the listing of a stage with its annotations.
 
     Args:
         listing: The text alone.
-        analysis: What is known of it, by lines that the text has.
+        analysis: Its annotations, by lines that the text has.
     """
     chains: dict[Chain, int] = {}
     chain = list(listing.chain)
@@ -168,13 +168,13 @@ def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
     if kernel is None:
         return Analysis(chains=_chains(functions), problem=_no_kernel(report))
     flow = cfg.build(kernel)
-    found = analyze_loops(kernel, flow)
+    kernel_loops = analyze_loops(kernel, flow)
     known = _known(report.pressure.ptx, kernel) or pressure.analyze(kernel, flow)
     return Analysis(
         chains=_chains(functions),
         live=_live_by_line(kernel, known),
-        loops=_loop_ranges(found),
-        marks=annotate_ptx.annotate(found, report.pipelines),
+        loops=_loop_ranges(kernel_loops),
+        marks=annotate_ptx.annotate(kernel_loops, report.pipelines),
         problem=known.reason,
     )
 
@@ -203,13 +203,13 @@ def _read_amdgcn(text: str, report: Report, capture: Capture) -> Analysis:
     kernel = kernel_named(program.kernels, report.kernel)
     if kernel is None:
         return Analysis(chains=_chains(program.functions), problem=_no_kernel(report))
-    found = loops.find(kernel)
-    known = _known(report.pressure.amdgcn, kernel) or pressure.analyze(kernel, found.cfg)
+    kernel_loops = loops.find(kernel)
+    known = _known(report.pressure.amdgcn, kernel) or pressure.analyze(kernel, kernel_loops.cfg)
     return Analysis(
         chains=_chains(program.functions),
         live=_live_by_line(kernel, known),
-        loops=_loop_ranges(found),
-        marks=annotate_amdgcn.annotate(kernel, found, report.pipelines),
+        loops=_loop_ranges(kernel_loops),
+        marks=annotate_amdgcn.annotate(kernel, kernel_loops, report.pipelines),
         problem=known.reason,
     )
 
@@ -245,8 +245,8 @@ def _original(functions: Sequence[ptx.Function], report: Report) -> PtxAnnotatio
     kernel = kernel_named([each for each in functions if each.kind != "func"], report.kernel)
     if kernel is None:
         return PtxAnnotations()
-    found = analyze_loops(kernel, cfg.build(kernel))
-    return annotate_ptx.annotate_original(found, report.pipelines)
+    kernel_loops = analyze_loops(kernel, cfg.build(kernel))
+    return annotate_ptx.annotate_original(kernel_loops, report.pipelines)
 
 
 def _known(registers: StagePressure | None, kernel: Function[Instruction]) -> StagePressure | None:
@@ -265,22 +265,24 @@ def _live_by_line(kernel: Function[Instruction], registers: StagePressure) -> di
     return live
 
 
-def _loop_ranges(found: Loops[Instruction]) -> list[LoopRange]:
+def _loop_ranges(kernel_loops: Loops[Instruction]) -> list[LoopRange]:
     """Return the ranges of a function's loops, outer ones before those inside."""
     return [
-        _loop_range(found, index, user_frame(found.locations(index)))
-        for index in range(len(found.forest.loops))
+        _loop_range(kernel_loops, index, user_frame(kernel_loops.locations(index)))
+        for index in range(len(kernel_loops.forest.loops))
     ]
 
 
-def _loop_range(found: Loops[Instruction], index: int, source: SourceLocation | None) -> LoopRange:
+def _loop_range(
+    kernel_loops: Loops[Instruction], index: int, source: SourceLocation | None
+) -> LoopRange:
     """Return a loop's range: compilers rotate loops, so some lines may precede the header."""
-    lines = [line for each in found.body(index) for line in (each.line, each.end_line)]
-    header = found.header(index).line
+    lines = [line for each in kernel_loops.body(index) for line in (each.line, each.end_line)]
+    header = kernel_loops.header(index).line
     return LoopRange(
         first=min(header, *lines),
         last=max(header, *lines),
-        depth=found.forest.loops[index].depth,
+        depth=kernel_loops.forest.loops[index].depth,
         source=source,
     )
 
@@ -290,11 +292,11 @@ def _sass_loops(section: sass.Section, original: PtxAnnotations) -> list[LoopRan
     flow = sass_cfg.build(section)
     if flow.unknown or not flow.blocks:
         return []
-    found = loops.find(section, flow)
+    kernel_loops = loops.find(section, flow)
     ranges = []
-    for index, number in enumerate(match_loops(found, original.loops)):
+    for index, number in enumerate(match_loops(kernel_loops, original.loops)):
         source = None
         if original.loops is not None and number is not None:
             source = user_frame(original.loops.locations(number))
-        ranges.append(_loop_range(found, index, source))
+        ranges.append(_loop_range(kernel_loops, index, source))
     return ranges

@@ -48,8 +48,8 @@ def annotate(
     annotator.add_nvidia()
     annotator.add_amd()
     if annotator.signals:
-        found = original()
-        annotator.take_over(found, _counterparts(annotator.signals, found))
+        in_ptx = original()
+        annotator.take_over(in_ptx, _counterparts(annotator.signals, in_ptx))
     return annotator.finish(number_by_source(pipelines))
 
 
