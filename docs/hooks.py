@@ -31,7 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {
         "reference/findings.md": findings_page(),
         "reference/figures.md": figures_page(),
-        "reference/glossary.md": GLOSSARY.read_text() if GLOSSARY.exists() else "# Glossary\n",
+        "reference/glossary.md": GLOSSARY.read_text(),
         "reference/schema.md": schema_page(),
         **{page: (ROOT / name).read_text() for page, name in TOP_LEVEL.items()},
     }
