@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from irlens.diff.code import compare_code
-from irlens.diff.code.alignment import align, side
+from irlens.diff.code.alignment import align
 from irlens.diff.code.correspondence import Correspondence, Declarations
 from irlens.diff.code.hunks import Rows
 from irlens.diff.code.stage import read_stage
@@ -61,13 +61,12 @@ def seconds(work: Callable[[], object]) -> float:
 def split(before: Capture, after: Capture) -> str:
     """Return the time of each step, in order."""
     ours, theirs = read_stage(before, "llir"), read_stage(after, "llir")
-    sides = [side(each.code, each) for each in (ours, theirs)]
     one, two = ours.code.statements, theirs.code.statements
-    pairs = align(*sides)
+    pairs = align(ours, theirs)
     values = Correspondence(one, two, pairs)
     taken = {
         "reading": seconds(lambda: [read_stage(each, "llir") for each in (before, after)]),
-        "aligning": seconds(lambda: align(*sides)),
+        "aligning": seconds(lambda: align(ours, theirs)),
         "declarations": seconds(lambda: Declarations(one, two)),
         "names": seconds(lambda: Correspondence(one, two, pairs)),
         "rows": seconds(lambda: Rows(one, two, values).all(pairs, ordered=True)),

@@ -5,7 +5,8 @@ implement these protocols. The engines in ``irlens.analyze`` know nothing else a
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol, TypeVar
+from functools import lru_cache
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -99,6 +100,28 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     reads: int
     writes: int
     kills: int
+
+
+class OperandUse(NamedTuple):
+    """The registers that one operand of a machine instruction names.
+
+    Attributes:
+        registers: In order, by file and number.
+        reads: Whether they are read.
+        writes: Whether they are written, after all operands are read.
+        kills: Whether the write leaves nothing of their previous values.
+    """
+
+    registers: tuple[tuple[str, int], ...]
+    reads: bool = True
+    writes: bool = False
+    kills: bool = False
+
+
+@lru_cache(maxsize=1 << 12)
+def consecutive(file: str, first: int, count: int) -> tuple[tuple[str, int], ...]:
+    """Return ``count`` registers of a file from ``first`` on, by file and number."""
+    return tuple((file, first + part) for part in range(count))
 
 
 class RegisterUse(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from functools import partial
 from heapq import merge
 
-from irlens.diff.code.alignment import align, shift_to_best_fit, side
+from irlens.diff.code.alignment import align, shift_to_best_fit
 from irlens.diff.code.correspondence import Correspondence, Declarations
-from irlens.diff.code.hunks import Enclosing, Rows, first_line, hunks
+from irlens.diff.code.hunks import Rows, first_line, hunks
 from irlens.diff.code.patience import Pair
 from irlens.diff.code.stage import (
     STAGES,
@@ -25,7 +25,7 @@ from irlens.diff.code.stage import (
     side_of,
     with_equal_kernel_names,
 )
-from irlens.diff.code.statements import Code
+from irlens.diff.code.statements import Code, Enclosing
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeRow
 
@@ -77,15 +77,16 @@ def _no_collection() -> Iterator[None]:
 def _compare(
     before: Capture, after: Capture, stage: str, names: tuple[str, str], context: int
 ) -> CodeComparison:
-    ours, theirs = read_stage(before, stage), read_stage(after, stage)
-    code, other = with_equal_kernel_names(ours, theirs)
+    stages = read_stage(before, stage), read_stage(after, stage)
+    ours, theirs = with_equal_kernel_names(*stages)
+    code, other = ours.code, theirs.code
     declared = Declarations(code.statements, other.statements)
-    pairs = align(side(code, ours), side(other, theirs))
+    pairs = align(ours, theirs)
     pairs, values = _best_pairs(code, other, declared, pairs)
     rows = Rows(code.statements, other.statements, values)
     unordered = rows.all([*declared.pairs, *declared.changed(values)], ordered=False)
     ordered = rows.all(pairs, ordered=True)
-    heading = _Heading(ours, theirs)
+    heading = _Heading(*stages)
     kinds = [row.kind for row in (*unordered, *ordered)]
     return CodeComparison(
         stage=stage,

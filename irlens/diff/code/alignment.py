@@ -16,12 +16,10 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
-import msgspec
-
 from irlens.diff.code.correspondence import Correspondence
 from irlens.diff.code.patience import Pair, common, gaps_between
 from irlens.diff.code.stage import StageCode
-from irlens.diff.code.statements import Code, Statement, operation
+from irlens.diff.code.statements import Statement, operation
 from irlens.isa.syntax import Scope
 
 _WORD = re.compile(r"[\w.$]+|\S")
@@ -29,30 +27,6 @@ _WORD = re.compile(r"[\w.$]+|\S")
 #: the longest runs of statements in which that is tried.
 _MIN_LIKENESS = 0.5
 _LONGEST_RUN = 3
-
-
-class Side(msgspec.Struct, frozen=True):
-    """A stage with its structure.
-
-    Attributes:
-        statements: All statements.
-        functions: The functions.
-        loops: The loops.
-        loop_keys: For each loop what tells it from the others in its function; loops with equal
-            keys are paired in order.
-    """
-
-    statements: list[Statement]
-    functions: list[Scope]
-    loops: list[Scope]
-    loop_keys: list[Hashable]
-
-
-def side(code: Code, stage: StageCode) -> Side:
-    """Return a stage's code with its loops and their keys."""
-    return Side(
-        code.statements, code.functions, stage.loops, [stage.loop_key(loop) for loop in stage.loops]
-    )
 
 
 class _Node(NamedTuple):
@@ -66,9 +40,9 @@ _Element: TypeAlias = "int | _Node"
 _Round: TypeAlias = Callable[[list[_Element], list[_Element]], list[Pair]]
 
 
-def align(before: Side, after: Side) -> list[Pair]:
+def align(before: StageCode, after: StageCode) -> list[Pair]:
     """Return the ordered statements that are the same, or the same but changed, in order."""
-    rounds = _Keys(before.statements, after.statements).rounds
+    rounds = _Keys(before.code.statements, after.code.statements).rounds
     pairs: list[Pair] = []
     waiting = [(_tree(before), _tree(after))]
     while waiting:
@@ -81,16 +55,17 @@ def align(before: Side, after: Side) -> list[Pair]:
     return sorted(pairs)
 
 
-def _tree(side: Side) -> _Node:
+def _tree(stage: StageCode) -> _Node:
     """Return the ordered statements nested in functions and loops."""
-    scopes: list[tuple[Scope, Hashable]] = [(each, each.name) for each in side.functions]
-    scopes += list(zip(side.loops, side.loop_keys, strict=True))
+    scopes: list[tuple[Scope, Hashable]] = [(each, each.name) for each in stage.code.functions]
+    # Loops with equal keys are paired in order.
+    scopes += [(each, stage.loop_key(each)) for each in stage.loops]
     scopes.sort(key=lambda each: (each[0].first, -each[0].last, each[0].kind))
     root = _Node("", [])
     around: list[tuple[int, _Node]] = []
     seen: Counter[tuple[int, Hashable]] = Counter()
     at = 0
-    for index, statement in enumerate(side.statements):
+    for index, statement in enumerate(stage.code.statements):
         if not statement.ordered:
             continue
         while around and around[-1][0] < statement.line:

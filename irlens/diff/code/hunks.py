@@ -1,16 +1,14 @@
 """Hunks from pairs of statements: what changed, with context, and the columns that differ."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from irlens.diff.code.correspondence import Correspondence
 from irlens.diff.code.patience import Pair, common
-from irlens.diff.code.stage import nested
 from irlens.diff.code.statements import Name, Statement
-from irlens.isa.syntax import STRING, Scope
+from irlens.isa.syntax import STRING
 from irlens.model.code import CodeHunk, CodeRow, Columns, RowKind
 
 _WORD = re.compile(rf"{STRING}|[@!#%.]?[\w$]+(?:\.[\w$]+)*|\S")
@@ -124,34 +122,6 @@ def first_line(hunk: CodeHunk) -> int:
     """Return the line at which a hunk begins, of the second side if that has it."""
     row = hunk.rows[0]
     return row.after_line or row.before_line or 0
-
-
-class Enclosing:
-    """Finds the innermost scope around a line.
-
-    Args:
-        scopes: Functions and loops.
-    """
-
-    def __init__(self, scopes: Sequence[Scope]) -> None:
-        self._starts: list[int] = []
-        self._scopes: list[Scope | None] = []
-        around: list[Scope] = []
-        for scope in [*nested(scopes), None]:
-            while around and (scope is None or around[-1].last < scope.first):
-                self._add(around.pop().last + 1, around[-1] if around else None)
-            if scope is not None:
-                around.append(scope)
-                self._add(scope.first, scope)
-
-    def _add(self, line: int, scope: Scope | None) -> None:
-        self._starts.append(line)
-        self._scopes.append(scope)
-
-    def at(self, line: int) -> Scope | None:
-        """Return the innermost scope, ``None`` outside of all."""
-        index = bisect_right(self._starts, line) - 1
-        return self._scopes[index] if index >= 0 else None
 
 
 class _Token(NamedTuple):

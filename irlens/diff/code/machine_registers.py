@@ -4,15 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from irlens.analyze import cfg, sass_cfg
 from irlens.analyze.graph import Successors
-from irlens.diff.code.reaching import Register, Step, Traced, Use, by_register, trace_blocks
+from irlens.diff.code.reaching import Step, Traced, by_register, trace_blocks
 from irlens.isa import amdgcn, sass
 from irlens.isa.amdgcn import registers as amdgcn_registers
 from irlens.isa.amdgcn.exec_mask import lanes_off
+from irlens.isa.dialect import OperandUse
 from irlens.isa.sass import registers as sass_registers
 from irlens.model.errors import ArtifactError, ParseError
-
-#: AMD's registers that the text names by number. Of each other kind there is only one.
-_NUMBERED = frozenset("vsa")
 
 
 def trace(stage: str, text: str, counts: Mapping[int, int]) -> Traced:
@@ -58,37 +56,24 @@ def _with_calls(flow: sass_cfg.SassCfg) -> Successors:
 def _sass_step(instruction: sass.Instruction, count: int) -> Step:
     guard = instruction.guard
     if guard is not None and guard.never:
-        return Step(instruction.line, None if count else ())
-    guarded = guard is not None and guard.register.index is not None
-    found = sass_registers.operand_uses(instruction)
-    if found is None or len(found) != count:
-        uses: tuple[Use, ...] | None = None
-    else:
-        uses = tuple(
-            Use(
-                _consecutive(each.register.file, each.register.index or 0, each.width),
-                reads=not each.writes,
-                writes=each.writes,
-                kills=each.writes and not guarded,
-            )
-            for each in found
-        )
+        return Step(instruction.line, None if count else [])
+    uses = sass_registers.operand_uses(instruction)
+    if uses is not None and len(uses) != count:
+        uses = None
     return Step(
         instruction.line,
         uses,
-        tuple(_masked_predicates(instruction, uses)) if uses is not None else (),
-        ((guard.register.file, guard.register.index or 0), guard.negated)
-        if guard is not None and guarded
+        list(_masked_predicates(instruction, uses)) if uses is not None else [],
+        ((guard.register.file, guard.register.index), guard.negated)
+        if guard is not None and guard.register.index is not None
         else None,
         clobbers=instruction.opcode == "CALL",
     )
 
 
-def _consecutive(file: str, first: int, count: int) -> tuple[Register, ...]:
-    return tuple((file, first + part) for part in range(count))
-
-
-def _masked_predicates(instruction: sass.Instruction, uses: Sequence[Use]) -> Iterator[Use]:
+def _masked_predicates(
+    instruction: sass.Instruction, uses: Sequence[OperandUse]
+) -> Iterator[OperandUse]:
     """Yield the unnamed predicates of a move between predicates and a register."""
     access = sass_registers.access(instruction)
     if access is None or instruction.opcode not in ("P2R", "UP2UR", "R2P", "UR2UP"):
@@ -97,11 +82,11 @@ def _masked_predicates(instruction: sass.Instruction, uses: Sequence[Use]) -> It
     for file in ("P", "UP"):
         for number in sass_registers.FILES.numbers(access.reads, file):
             if (file, number) not in named:
-                yield Use(((file, number),))
+                yield OperandUse(((file, number),))
         for number in sass_registers.FILES.numbers(access.writes, file):
             if (file, number) not in named:
                 certain = instruction.guard is None
-                yield Use(((file, number),), reads=False, writes=True, kills=certain)
+                yield OperandUse(((file, number),), reads=False, writes=True, kills=certain)
 
 
 def _trace_amdgcn(function: amdgcn.Function, counts: Mapping[int, int]) -> Traced:
@@ -126,26 +111,22 @@ def _amdgcn_steps(
         masked = lanes_off(each, masked)
 
 
-def _amdgcn_uses(instruction: amdgcn.Instruction, *, masked: bool) -> tuple[Use, ...] | None:
+def _amdgcn_uses(instruction: amdgcn.Instruction, *, masked: bool) -> list[OperandUse] | None:
     """Return the registers that an instruction names, from left to right.
 
     Args:
         instruction: The instruction.
         masked: Whether EXEC may mask lanes, so that a vector write keeps their old values.
     """
-    uses: list[Use] = []
+    uses: list[OperandUse] = []
     for operation in instruction.operations:
-        found = amdgcn_registers.operand_uses(operation)
-        if found is None:
+        named = amdgcn_registers.operand_uses(operation)
+        if named is None:
             return None
-        uses += [
-            Use(
-                _consecutive(each.register.file, each.register.first, each.register.count),
-                reads=each.reads,
-                writes=each.writes,
-                kills=each.kills and not (masked and each.register.file != "s"),
-            )
-            for each in found
-            if each.register.file in _NUMBERED
-        ]
-    return tuple(uses)
+        uses += named
+    if not masked:
+        return uses
+    return [
+        use._replace(kills=use.kills and all(file == "s" for file, _ in use.registers))
+        for use in uses
+    ]

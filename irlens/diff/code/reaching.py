@@ -16,27 +16,12 @@ from typing import NamedTuple, TypeAlias
 
 from irlens.analyze.graph import Successors, predecessors, reverse_postorder
 from irlens.isa.bitsets import members
+from irlens.isa.dialect import OperandUse
 
 #: File and number.
 Register: TypeAlias = tuple[str, int]
 #: The values of each operand of an instruction, register by register: those read, those written.
 Values: TypeAlias = list[tuple[list[Hashable], list[Hashable]]]
-
-
-class Use(NamedTuple):
-    """The registers of one operand.
-
-    Attributes:
-        registers: In order.
-        reads: Whether they are read.
-        writes: Whether they are written, after all operands are read.
-        kills: Whether the write leaves nothing of their previous values.
-    """
-
-    registers: tuple[Register, ...]
-    reads: bool = True
-    writes: bool = False
-    kills: bool = False
 
 
 class Step(NamedTuple):
@@ -51,13 +36,13 @@ class Step(NamedTuple):
     """
 
     line: int
-    uses: tuple[Use, ...] | None
-    hidden: tuple[Use, ...] = ()
+    uses: Sequence[OperandUse] | None
+    hidden: Sequence[OperandUse] = ()
     guard: tuple[Register, bool] | None = None
     clobbers: bool = False
 
     @property
-    def operands(self) -> tuple[Use, ...]:
+    def operands(self) -> tuple[OperandUse, ...]:
         """The operands, hidden ones last."""
         return (*(self.uses or ()), *self.hidden)
 
@@ -346,5 +331,5 @@ def by_register(function: str, steps: Sequence[Step]) -> Traced:
     return Traced(values, len(steps))
 
 
-def _themselves(function: str, use: Use) -> list[Hashable]:
+def _themselves(function: str, use: OperandUse) -> list[Hashable]:
     return [Itself(function, each) for each in use.registers]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from irlens.analyze.graph import LoopForest, find_loops
 from irlens.analyze.source_map import MAPPED, map_stage
 from irlens.artifacts import tools
-from irlens.diff.code.statements import Code, Statement, read_code
+from irlens.diff.code.statements import Code, Statement, nested, read_code
 from irlens.isa.syntax import Scope
 from irlens.model.capture import Capture
 from irlens.model.comparison import Side
@@ -130,19 +130,6 @@ def _loops(code: Code, chains: _Chains) -> list[Scope]:
     return nested([replace(loop, source=user_frame(chains.get(at, ()))) for loop, at in located])
 
 
-def nested(scopes: Sequence[Scope]) -> list[Scope]:
-    """Return the scopes, outer ones first, without those that partly overlap another."""
-    kept: list[Scope] = []
-    around: list[Scope] = []
-    for scope in sorted(scopes, key=lambda each: (each.first, -each.last)):
-        while around and around[-1].last < scope.first:
-            around.pop()
-        if not around or scope.last <= around[-1].last:
-            kept.append(scope)
-            around.append(scope)
-    return kept
-
-
 def _loops_of(code: Code, lines: Sequence[int], function: Scope) -> list[tuple[Scope, int]]:
     """Return the loops of a function, each with the line of its branch back."""
     first, stop = bisect_right(lines, function.first - 1), bisect_right(lines, function.last)
@@ -194,17 +181,17 @@ def _loop_scope(
     return Scope("loop", f"loop {name}", first, last), blocks[loop.latches[0]][-1].line
 
 
-def with_equal_kernel_names(one: StageCode, other: StageCode) -> tuple[Code, Code]:
-    """Return the code of both, kernels of different names renamed alike."""
+def with_equal_kernel_names(one: StageCode, other: StageCode) -> tuple[StageCode, StageCode]:
+    """Return both stages, kernels of different names renamed alike."""
     if one.capture.kernel == other.capture.kernel:
-        return one.code, other.code
+        return one, other
     return _renamed(one), _renamed(other)
 
 
-def _renamed(stage: StageCode) -> Code:
+def _renamed(stage: StageCode) -> StageCode:
     rename = _KernelName(stage.capture.kernel)
     code = stage.code
-    return replace(
+    renamed = replace(
         code,
         statements=[replace(s, skeleton=rename.in_statement(s.skeleton)) for s in code.statements],
         functions=[
@@ -212,6 +199,7 @@ def _renamed(stage: StageCode) -> Code:
             for f in code.functions
         ],
     )
+    return replace(stage, code=renamed)
 
 
 class _KernelName:

@@ -6,6 +6,7 @@ counts is the value it stands for. So a statement's text is held apart from its 
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -99,14 +100,14 @@ def read_code(stage: str, text: str) -> Code:
     traced = Traced({}, 0)
     if syntax.is_machine_code:
         traced = trace(stage, text, _register_counts(syntax, text))
-    function_of = _FunctionOf(functions)
+    enclosing = Enclosing(functions)
     names = _Names(syntax, traced.values)
     statements = [
         Statement(
             number,
             cut.text,
             cut.skeleton,
-            names.of(number, line, cut, function_of(number)),
+            names.of(number, line, cut, enclosing.name_at(number)),
             syntax.flow(line),
             not syntax.is_declaration(line),
             cut.noise,
@@ -215,20 +216,50 @@ def _register_names(words: Sequence[Word], values: Values | None, function: str)
             yield Name(value, columns, True)
 
 
-class _FunctionOf:
-    """Returns the function around a line, for lines in ascending order."""
+class Enclosing:
+    """Finds the innermost scope around a line.
 
-    def __init__(self, functions: Sequence[Scope]) -> None:
-        self._functions = functions
-        self._at = 0
+    Args:
+        scopes: Functions and loops.
+    """
 
-    def __call__(self, line: int) -> str:
-        """Return the function's name, empty outside of all functions."""
-        while self._at < len(self._functions) and self._functions[self._at].last < line:
-            self._at += 1
-        if self._at == len(self._functions) or line < self._functions[self._at].first:
-            return ""
-        return self._functions[self._at].name
+    def __init__(self, scopes: Sequence[Scope]) -> None:
+        self._starts: list[int] = []
+        self._scopes: list[Scope | None] = []
+        around: list[Scope] = []
+        for scope in [*nested(scopes), None]:
+            while around and (scope is None or around[-1].last < scope.first):
+                self._add(around.pop().last + 1, around[-1] if around else None)
+            if scope is not None:
+                around.append(scope)
+                self._add(scope.first, scope)
+
+    def _add(self, line: int, scope: Scope | None) -> None:
+        self._starts.append(line)
+        self._scopes.append(scope)
+
+    def at(self, line: int) -> Scope | None:
+        """Return the innermost scope, ``None`` outside of all."""
+        index = bisect_right(self._starts, line) - 1
+        return self._scopes[index] if index >= 0 else None
+
+    def name_at(self, line: int) -> str:
+        """Return the name of the innermost scope, empty outside of all."""
+        scope = self.at(line)
+        return scope.name if scope is not None else ""
+
+
+def nested(scopes: Sequence[Scope]) -> list[Scope]:
+    """Return the scopes, outer ones first, without those that partly overlap another."""
+    kept: list[Scope] = []
+    around: list[Scope] = []
+    for scope in sorted(scopes, key=lambda each: (each.first, -each.last)):
+        while around and around[-1].last < scope.first:
+            around.pop()
+        if not around or scope.last <= around[-1].last:
+            kept.append(scope)
+            around.append(scope)
+    return kept
 
 
 def _without_unused(statements: list[Statement], unused: str) -> list[Statement]:

@@ -10,7 +10,6 @@ Sets of registers are bits of an integer, see ``bits``. EXEC, SCC and M0 are not
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.exec_mask import lanes_off
@@ -23,10 +22,13 @@ from irlens.isa.amdgcn.records import (
     Unknown,
 )
 from irlens.isa.bitsets import RegisterFiles
-from irlens.isa.dialect import Access, RegisterUse
+from irlens.isa.dialect import Access, OperandUse, RegisterUse, consecutive
 
 #: First bit and number of registers of each file within a set.
 FILES = RegisterFiles({"v": (0, 1024), "a": (1024, 512), "s": (1536, 128), "vcc": (1664, 2)})
+
+#: Files whose registers are named by number. Of each other kind there is only one.
+_NUMBERED = frozenset("vsa")
 
 VECTOR = FILES.masks["v"] | FILES.masks["a"]
 SCALAR = FILES.masks["s"] | FILES.masks["vcc"]
@@ -163,39 +165,30 @@ def operation_access(operation: Operation, lanes: int) -> Access | None:
     return Access(reads, writes, kills)
 
 
-class OperandUse(NamedTuple):
-    """The registers that an operand names.
-
-    Attributes:
-        register: The registers.
-        reads: Whether they are read.
-        writes: Whether they are written.
-        kills: Whether nothing of their previous values remains.
-    """
-
-    register: RegisterRange
-    reads: bool
-    writes: bool
-    kills: bool
-
-
 def operand_uses(operation: Operation) -> list[OperandUse] | None:
-    """Return the registers that an operation names, from left to right; ``None`` if unknown."""
+    """Return the registers that an operation names by number; ``None`` if unknown."""
     # The number of lanes matters only to VCC where it is not named.
-    found = operation_access(operation, lanes=64)
-    if found is None:
+    accessed = operation_access(operation, lanes=64)
+    if accessed is None:
         return None
     modifies = reads_destination(operation)
     uses: list[OperandUse] = []
-    destinations = found.writes
+    destinations = accessed.writes
     for operand in operation.operands:
         registers = _bits((operand,))
         # Destinations come first: the same register in a later operand is read.
         writes = bool(registers & destinations)
-        kills = writes and not registers & ~found.kills
+        kills = writes and not registers & ~accessed.kills
         destinations &= ~registers
         uses += [
-            OperandUse(each, modifies or not writes, writes, kills) for each in operand.registers
+            OperandUse(
+                consecutive(each.file, each.first, each.count),
+                modifies or not writes,
+                writes,
+                kills,
+            )
+            for each in operand.registers
+            if each.file in _NUMBERED
         ]
     return uses
 

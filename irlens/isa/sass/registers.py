@@ -10,10 +10,9 @@ Sets of registers are bits of an integer, see ``bits``.
 """
 
 import re
-from typing import NamedTuple
 
 from irlens.isa.bitsets import RegisterFiles
-from irlens.isa.dialect import Access, RegisterUse
+from irlens.isa.dialect import Access, OperandUse, RegisterUse, consecutive
 from irlens.isa.sass import widths as sass_widths
 from irlens.isa.sass.records import Instruction, Register, SectionBody
 
@@ -53,20 +52,6 @@ def register_use(section: SectionBody) -> RegisterUse:
     )
 
 
-class OperandUse(NamedTuple):
-    """The registers that an operand, or the guard, names.
-
-    Attributes:
-        register: The first of them.
-        width: How many.
-        writes: Whether they are written; otherwise they are read.
-    """
-
-    register: Register
-    width: int
-    writes: bool
-
-
 def operand_uses(instruction: Instruction) -> list[OperandUse] | None:
     """Return the registers that an instruction names, in order; ``None`` if unknown.
 
@@ -76,13 +61,18 @@ def operand_uses(instruction: Instruction) -> list[OperandUse] | None:
     if widths is None:
         return None
     guard = instruction.guard
-    uses = [] if guard is None else [OperandUse(guard.register, 1, writes=False)]
+    uses = []
+    if guard is not None and guard.register.index is not None:
+        uses.append(OperandUse(consecutive(guard.register.file, guard.register.index, 1)))
+    certain = not uses
     written = sass_widths.written(instruction)
     for position, (operand, width) in enumerate(zip(instruction.operands, widths, strict=True)):
         writes = position in written and operand.kind == "register"
         for register in operand.registers:
-            uses.append(OperandUse(register, width.of(operand, register), writes))
-    return [use for use in uses if use.register.index is not None]
+            if register.index is not None:
+                named = consecutive(register.file, register.index, width.of(operand, register))
+                uses.append(OperandUse(named, not writes, writes, writes and certain))
+    return uses
 
 
 def access(instruction: Instruction) -> Access | None:
@@ -98,10 +88,11 @@ def access(instruction: Instruction) -> Access | None:
         return None
     reads = writes = 0
     for use in uses:
+        named = FILES.bits(*use.registers[0], len(use.registers)) if use.registers else 0
         if use.writes:
-            writes |= bits(use.register, use.width)
+            writes |= named
         else:
-            reads |= bits(use.register, use.width)
+            reads |= named
     if instruction.opcode in ("P2R", "UP2UR"):
         reads |= _masked_predicates(instruction)
     elif instruction.opcode in ("R2P", "UR2UP"):

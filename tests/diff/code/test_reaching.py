@@ -1,6 +1,7 @@
 """Which instructions may have written what a register holds."""
 
-from irlens.diff.code.reaching import Itself, Step, Use, Written, trace_blocks
+from irlens.diff.code.reaching import Itself, Step, Written, trace_blocks
+from irlens.isa.dialect import OperandUse
 
 R4, R5, P0 = ("R", 4), ("R", 5), ("P", 0)
 
@@ -10,12 +11,12 @@ def wrote(line: int, operand: int = 0) -> Written:
 
 
 def write(line: int, guard: bool | None = None) -> Step:
-    use = Use((R4,), reads=False, writes=True, kills=guard is None)
+    use = OperandUse((R4,), reads=False, writes=True, kills=guard is None)
     return Step(line, (use,), guard=None if guard is None else (P0, guard))
 
 
 def read(line: int, guard: bool | None = None) -> Step:
-    return Step(line, (Use((R4,)),), guard=None if guard is None else (P0, guard))
+    return Step(line, (OperandUse((R4,)),), guard=None if guard is None else (P0, guard))
 
 
 def held(steps: list[Step], line: int) -> object:
@@ -53,6 +54,8 @@ def test_behind_a_call_a_register_is_its_name_until_it_is_written() -> None:
 
 
 def test_both_halves_of_what_is_wide_are_followed() -> None:
-    half = Step(2, (Use((R5,), reads=False, writes=True, kills=True),))
-    found = trace_blocks("kernel", [range(3)], [()], [write(1), half, Step(3, (Use((R4, R5)),))])
+    half = Step(2, (OperandUse((R5,), reads=False, writes=True, kills=True),))
+    found = trace_blocks(
+        "kernel", [range(3)], [()], [write(1), half, Step(3, (OperandUse((R4, R5)),))]
+    )
     assert found.values[3][0][0] == [wrote(1), wrote(2)]
