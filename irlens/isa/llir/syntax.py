@@ -16,9 +16,10 @@ _DECLARATION = re.compile(r"declare |attributes #\d++ = |!\d++ = ")
 _NO_CODE = re.compile(
     r"!\d++ = (?:distinct )?!DI\w++\(|!llvm\.dbg\.|source_filename = |declare void @llvm\.dbg\."
 )
-_TERMINATOR = re.compile(r"\s++(?:(?:br|ret|unreachable|indirectbr)\b|\])")
-#: The cases of a switch stand on lines of their own, between brackets.
-_CASE = re.compile(r"\s++(?:switch\b|i\d++ -?\d++, label )")
+#: What ends a block. The cases of a switch stand on lines of their own, between brackets.
+_FLOW = re.compile(
+    r"\s++(?:(?P<case>switch\b|i\d++ -?\d++, label )|(?:br|ret|unreachable|indirectbr)\b|\])"
+)
 RESULT = re.compile(rf"\s*+%(?:{IDENTIFIER}) = ")
 #: A value, or a string, which holds none.
 VALUE = re.compile(rf"%(?P<name>{IDENTIFIER})|{STRING}")
@@ -77,7 +78,8 @@ class LlirSyntax(Syntax):
         """Return what a line does to control flow."""
         if line[0] != " ":
             return "label" if LABEL.match(line) else ""
-        return "branch" if _CASE.match(line) else "jump" if _TERMINATOR.match(line) else ""
+        flow = _FLOW.match(line)
+        return "" if flow is None else "branch" if flow["case"] else "jump"
 
     def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
         """Return for each name whether it is a label, a result, a parameter or a declaration."""
