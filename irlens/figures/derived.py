@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable
 
-from irlens.model.report import Pipeline, Report
-
-#: Pipelines of the tensor cores: their waits are for compute, not for data.
-COMPUTE_KINDS = frozenset({"wgmma", "tcgen05"})
+from irlens.model.report import COMPUTE_KINDS, Pipeline, Report
 
 
 def spill_instructions(report: Report) -> int | None:

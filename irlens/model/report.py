@@ -20,7 +20,8 @@ SCHEMA = 1
 PipelineKind: TypeAlias = Literal[
     "cp.async", "tma", "wgmma", "tcgen05", "register", "direct-to-lds"
 ]
-#: The mechanisms that overlap matrix products; the others overlap copies.
+#: The mechanisms of the tensor cores: a group is a product, issued in the iteration it belongs to.
+#: The others bring data for a later iteration.
 COMPUTE_KINDS: frozenset[PipelineKind] = frozenset({"wgmma", "tcgen05"})
 Verdict: TypeAlias = Literal["pipelined", "shallower", "not pipelined", "unknown"]
 Severity: TypeAlias = Literal["error", "warning", "note"]

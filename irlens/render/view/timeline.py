@@ -4,13 +4,10 @@ The picture is that of a short loop: the prologue, some iterations of the steady
 last iterations, in which nothing new is fetched.
 """
 
-from irlens.model.report import Pipeline, PipelineKind
+from irlens.model.report import COMPUTE_KINDS, Pipeline
 from irlens.model.text import plural
 from irlens.render.view.nodes import Phase, Tile, Timeline
 
-#: Mechanisms of the tensor cores: a group is a product, issued in the iteration it belongs to.
-#: All others bring data for a later iteration.
-COMPUTE: frozenset[PipelineKind | None] = frozenset({"wgmma", "tcgen05"})
 #: Deeper pipelines would be a wall of bars; their figures say more.
 DEEPEST = 8
 STEADY = 3
@@ -34,7 +31,7 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
         return None
     if pipeline.kind == "register" and pipeline.verdict != "pipelined":
         return None
-    product = pipeline.kind in COMPUTE
+    product = pipeline.kind in COMPUTE_KINDS
     phases = [Phase("steady state", 0, steady)]
     if ahead and not product:
         phases.insert(0, Phase("prologue", -1, 0))
