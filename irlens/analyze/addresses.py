@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from irlens.analyze import strides
+from irlens.analyze import axis_info
+from irlens.analyze.axis_info import ANY, Axis, Value
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.ptx_accesses import Direction
-from irlens.analyze.strides import ANY, Axis, Value
 from irlens.isa.mlir import Argument, Module, Operation
 from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.values import Value as Name
@@ -102,7 +102,7 @@ class _Walk:
             if carried == before:
                 break
         else:  # does not converge: give up what the loops carry
-            self._evaluate({name: strides.unknown(v.shape) for name, v in carried.items()})
+            self._evaluate({name: axis_info.unknown(v.shape) for name, v in carried.items()})
         for operation in self._module.named("tt.load", "tt.store"):
             access = self._access(operation)
             if access is not None:
@@ -176,9 +176,9 @@ class _Walk:
             known = into.get(name)
             if value is None:
                 if known is not None:
-                    into[name] = strides.unknown(known.shape)
+                    into[name] = axis_info.unknown(known.shape)
             elif known is None or known.shape == value.shape:
-                into[name] = strides.join(known, value) if known else value
+                into[name] = axis_info.join(known, value) if known else value
 
     def _define(self, operation: Operation) -> None:
         shape = _result_shape(operation)
@@ -187,7 +187,7 @@ class _Walk:
         operands = [self._value(name) for name in self._names.operands[operation.index]]
         known = [operand for operand in operands if operand is not None]
         complete = len(known) == len(operands)
-        value = _evaluate(operation, shape, known) if complete else strides.unknown(shape)
+        value = _evaluate(operation, shape, known) if complete else axis_info.unknown(shape)
         self._values[Name(operation.index, 0)] = value
 
 
@@ -209,7 +209,7 @@ def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value
     value = _result(operation, shape, operands)
     # A damaged text may have shapes that do not match.
     if value is None or value.shape != shape or len(value.axes) != len(shape):
-        value = strides.unknown(shape)
+        value = axis_info.unknown(shape)
     return _hinted(operation, value)
 
 
@@ -220,9 +220,9 @@ def _result(operation: Operation, shape: tuple[int, ...], operands: list[Value])
         return _constant(operation, shape)
     if name == "tt.make_range" and len(shape) == 1:
         start = _leading_number(operation.attributes.get("start"), 0)
-        return Value(shape, (Axis(shape[0], 1, None, 1),), strides.power(start))
+        return Value(shape, (Axis(shape[0], 1, None, 1),), axis_info.power(start))
     if name in ("tt.get_program_id", "tt.get_num_programs"):
-        return strides.unknown()
+        return axis_info.unknown()
     if not operands:
         return None
     if name in _SAME:
@@ -234,21 +234,21 @@ def _result(operation: Operation, shape: tuple[int, ...], operands: list[Value])
     if name in ("arith.cmpi", "tt.addptr", *_ARITHMETIC):
         return _of_two(operation, *operands) if len(operands) == 2 else None
     if name.startswith(("arith.", "math.")) or name == "tt.load":
-        return strides.elementwise(*operands)
+        return axis_info.elementwise(*operands)
     return None
 
 
 def _constant(operation: Operation, shape: tuple[int, ...]) -> Value | None:
     written = operation.words[0] if operation.words else ""
     if written in ("true", "dense<true>", "false", "dense<false>"):
-        return strides.number(int("true" in written), shape)
+        return axis_info.number(int("true" in written), shape)
     found = _NUMBER.fullmatch(written)
-    return strides.number(int(found[1]), shape) if found else None
+    return axis_info.number(int(found[1]), shape) if found else None
 
 
 def _of_two(operation: Operation, a: Value, b: Value) -> Value | None:
     if operation.name == "arith.cmpi":
-        return strides.compare(operation.words[0], a, b) if operation.words else None
+        return axis_info.compare(operation.words[0], a, b) if operation.words else None
     if operation.name == "tt.addptr":
         return _moved(operation, a, b)
     return _ARITHMETIC[operation.name](a, b)
@@ -258,12 +258,12 @@ def _moved(operation: Operation, pointer: Value, offset: Value) -> Value | None:
     bits = _pointee_bits(operation.operand_types[0]) if operation.operand_types else None
     if bits is None:
         return None
-    size = strides.number(max(bits // 8, 1), offset.shape)
-    return strides.add(pointer, strides.multiply(offset, size))
+    size = axis_info.number(max(bits // 8, 1), offset.shape)
+    return axis_info.add(pointer, axis_info.multiply(offset, size))
 
 
 def _splat(_operation: Operation, shape: tuple[int, ...], value: Value) -> Value:
-    axes = tuple(map(strides.still, shape))
+    axes = tuple(map(axis_info.still, shape))
     return Value(shape, axes, value.divisor, value.constant, value.symbol)
 
 
@@ -271,7 +271,7 @@ def _expand(operation: Operation, shape: tuple[int, ...], value: Value) -> Value
     axis = _leading_number(operation.attributes.get("axis"), -1)
     if not 0 <= axis <= len(value.axes):
         return None
-    axes = (*value.axes[:axis], strides.still(1), *value.axes[axis:])
+    axes = (*value.axes[:axis], axis_info.still(1), *value.axes[axis:])
     return msgspec.structs.replace(value, shape=shape, axes=axes)
 
 
@@ -279,7 +279,7 @@ def _broadcast(_operation: Operation, shape: tuple[int, ...], value: Value) -> V
     if len(shape) != len(value.shape):
         return None
     axes = tuple(
-        strides.still(wide) if narrow == 1 else axis
+        axis_info.still(wide) if narrow == 1 else axis
         for axis, narrow, wide in zip(value.axes, value.shape, shape, strict=True)
     )
     return msgspec.structs.replace(value, shape=shape, axes=axes)
@@ -303,13 +303,13 @@ _RESHAPES: dict[str, Callable[[Operation, tuple[int, ...], Value], Value | None]
     "tt.trans": _transpose,
 }
 _ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
-    "arith.addi": strides.add,
-    "arith.subi": lambda a, b: strides.add(a, b, -1),
-    "arith.muli": strides.multiply,
-    "arith.remsi": strides.remainder,
-    "arith.remui": strides.remainder,
-    "arith.divsi": strides.quotient,
-    "arith.divui": strides.quotient,
+    "arith.addi": axis_info.add,
+    "arith.subi": lambda a, b: axis_info.add(a, b, -1),
+    "arith.muli": axis_info.multiply,
+    "arith.remsi": axis_info.remainder,
+    "arith.remui": axis_info.remainder,
+    "arith.divsi": axis_info.quotient,
+    "arith.divui": axis_info.quotient,
 }
 
 
@@ -318,14 +318,14 @@ def _hinted(operation: Operation, value: Value) -> Value:
     divisor = _hint(operation, "tt.divisibility")
     if divisor:
         value = msgspec.structs.replace(
-            value, divisor=max(value.divisor, strides.power(min(divisor)))
+            value, divisor=max(value.divisor, axis_info.power(min(divisor)))
         )
     for attribute, step in (("tt.contiguity", 1), ("tt.constancy", 0)):
         runs = _hint(operation, attribute)
         if len(runs) == len(value.axes) and max(runs, default=0) > 1:
             axes = tuple(
                 axis if run <= axis.run else Axis(run, step, None, ANY if step == 0 else 1)
-                for axis, run in zip(value.axes, map(strides.power, runs), strict=True)
+                for axis, run in zip(value.axes, map(axis_info.power, runs), strict=True)
             )
             value = msgspec.structs.replace(value, axes=axes)
     return value

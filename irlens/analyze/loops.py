@@ -67,7 +67,7 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True):
             loop = self.forest.loops[loop].parent
 
     def locations(self, loop: int) -> tuple[SourceLocation, ...]:
-        """Where the debug information puts the branch back: at the ``for``.
+        """Return the location of the branch back, which is that of the ``for``.
 
         Innermost frame first; empty if it is not known.
         """

@@ -1,4 +1,4 @@
-"""Register pressure: how many registers hold a value that some path still reads, and where.
+"""Register pressure: the number of registers that hold a value some path still reads.
 
 One computation for every dialect whose functions say what their instructions do with registers.
 SASS counts the way nvdisasm does and follows subroutine calls: see ``sass_pressure``.
@@ -17,12 +17,12 @@ from irlens.model.source import SourceLocation
 
 
 class _Peak(msgspec.Struct, frozen=True):
-    """The moment with the most live registers.
+    """The point with the most live registers.
 
     Attributes:
         index: The instruction.
-        live: The registers that are live then.
-        behind: Whether that is behind the instruction, and not before it.
+        live: The registers that are live there.
+        behind: Whether the point is behind the instruction, and not before it.
     """
 
     index: int
@@ -34,7 +34,7 @@ class _Curve:
     """Live registers at each instruction, and the first instruction with the most.
 
     Attributes:
-        counts: 32-bit registers at the fuller moment of each instruction.
+        counts: 32-bit registers at each instruction, before or behind it, whichever is more.
         predicates: The most predicates live before or behind any instruction.
         peak: ``None`` where there are no instructions.
     """
@@ -43,7 +43,7 @@ class _Curve:
         self.counts = [0] * len(use.reads)
         self.predicates = 0
         self.peak: _Peak | None = None
-        for index, before, behind in moments(flow, use):
+        for index, before, behind in live_points(flow, use):
             entering, resulting = use.weigh(before), use.weigh(behind)
             self.counts[index] = max(entering, resulting)
             if use.predicates:
@@ -61,7 +61,7 @@ class _Curve:
 
 
 def analyze(function: RegisterFunction[Instruction], flow: Cfg) -> StagePressure:
-    """Return the pressure at every instruction of a function, the peak, and what makes it up.
+    """Return the pressure at every instruction of a function, and the values live at its peak.
 
     A register counts where a value was written to it on some path that leads here, and some path
     from here reads it. An instruction counts what is live before it, or what is live behind it
@@ -101,15 +101,15 @@ def summarize(instructions: Sequence[Instruction], counts: Sequence[int]) -> Sta
     )
 
 
-def moments(flow: Cfg, use: RegisterUse) -> Iterator[tuple[int, int, int]]:
-    """Yield what is live around each instruction.
+def live_points(flow: Cfg, use: RegisterUse) -> Iterator[tuple[int, int, int]]:
+    """Yield the registers that are live around each instruction.
 
     Registers that no path has written yet are left out. Compilers leave registers undefined on
     paths where their value does not matter: they are not occupied there, though a later
     instruction reads them.
 
     Yields:
-        The instruction's index, what is live before it, and what is live behind it with its own
+        The instruction's index, the registers live before it, and those live behind it with its own
         results; block by block, backwards within each.
     """
     ranges = flow.ranges
@@ -144,7 +144,7 @@ def _origins(
 ) -> Iterator[tuple[SourceLocation | None, int]]:
     """For each value that is live at the peak, the line that computed it and its weight.
 
-    What the hardware fills before the kernel starts comes from no line.
+    Registers that the hardware fills before the kernel starts come from no line.
     """
     writers = liveness.last_writers(
         flow.ranges,

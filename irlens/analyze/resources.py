@@ -1,7 +1,4 @@
-"""What a kernel holds of its GPU: registers and memories, and the occupancy they allow.
-
-Both are read from the binary and from Triton's metadata.
-"""
+"""Resources of a kernel, read from its binary and Triton's metadata, and its occupancy."""
 
 import msgspec
 

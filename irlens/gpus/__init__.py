@@ -1,7 +1,7 @@
 """GPUs: one self-checking row each, with the source of every number.
 
 A new architecture is a row in ``nvidia.py`` or ``amd.py``, a new product one in ``products.py``.
-Nothing below this package asks for a GPU's name: what differs between GPUs is a field.
+No other code branches on a GPU's name: every difference between GPUs is a field.
 """
 
 import re
@@ -16,21 +16,21 @@ __all__ = ["Arch", "Gpu", "Product", "ScalarFile", "by_arch", "find", "gpus"]
 
 
 def _key(name: str) -> str:
-    """Fold the ways of writing a name: "RTX 4090" is "rtx-4090" is "rtx4090"."""
+    """Normalize a name: "RTX 4090", "rtx-4090" and "rtx4090" are the same."""
     return re.sub(r"[\s_-]+", "", name.lower())
 
 
 def _index(rows: list[tuple[str, Gpu]]) -> dict[str, Gpu]:
-    """Return the rows by folded name.
+    """Return the rows by normalized name.
 
     Raises:
-        ValueError: Two GPUs answer to one name.
+        ValueError: Two GPUs share a name.
     """
     index: dict[str, Gpu] = {}
     for name, gpu in rows:
-        known = index.setdefault(_key(name), gpu)
-        if known != gpu:
-            raise ValueError(f"{name!r} names both {known.name} and {gpu.name}")
+        other = index.setdefault(_key(name), gpu)
+        if other != gpu:
+            raise ValueError(f"{name!r} names both {other.name} and {gpu.name}")
     return index
 
 
@@ -49,25 +49,25 @@ def by_arch(name: str) -> Gpu:
     """Return the GPU of an architecture, with no product.
 
     Args:
-        name: What a compiler, a binary or Triton's metadata says, in any case: "sm_90", "sm90",
+        name: The name in a compiler, a binary or Triton's metadata, in any case: "sm_90", "sm90",
             "90", "9.0", "sm_90a", "gfx942", "gfx942:sramecc+:xnack-". The suffixes name instruction
             sets and settings that change no limit.
 
     Raises:
         UnknownNameError: No row has this name.
     """
-    folded = _key(name)
-    if nvidia := re.fullmatch(r"(?:sm)?(\d{1,2})\.?(\d)[af]?", folded):
+    normalized = _key(name)
+    if nvidia := re.fullmatch(r"(?:sm)?(\d{1,2})\.?(\d)[af]?", normalized):
         arch = f"sm_{nvidia[1]}{nvidia[2]}"
     else:
-        arch = folded.split(":", 1)[0]
+        arch = normalized.split(":", 1)[0]
     if arch not in _ARCHS:
         raise UnknownNameError("target", name, _ARCHS)
     return _ARCHS[arch]
 
 
 def find(name: str) -> Gpu:
-    """Return the GPU of a name that people or drivers use.
+    """Return the GPU with a name that people or drivers use.
 
     Args:
         name: An architecture as ``by_arch`` takes it, a product ("h100", "RTX 4090"), or the

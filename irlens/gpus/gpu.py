@@ -1,4 +1,4 @@
-"""What is recorded of a GPU: its architecture's limits, and the product they are sold in."""
+"""Records of a GPU: the limits of its architecture, and the product that carries them."""
 
 import re
 from typing import Literal, Self
@@ -12,12 +12,12 @@ _NAME_PATTERN: dict[Vendor, str] = {"nvidia": r"sm_\d{2,3}", "amd": r"gfx[0-9a-f
 
 
 class ScalarFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Scalar registers where warps share them.
+    """A file of scalar registers that warps share.
 
     Attributes:
         per_partition: Registers that the warps of one sub-partition share.
         unit: Registers are handed to a warp in multiples of this many.
-        reserved: Registers that the trap handler takes of every warp, on top.
+        reserved: Additional registers of every warp that the trap handler takes.
     """
 
     per_partition: int
@@ -36,10 +36,10 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         name: The compiler's name: "sm_90", "gfx942".
         vendor: "nvidia" or "amd".
         family: The generation's name: "Hopper", "CDNA 3".
-        multiprocessor: What the vendor calls the block of hardware that all "per SM" limits
-            are of.
-        units_per_sm: How many of the units that the vendor counts in a product make one of
-            these: 2 where a product is sold in CUs but a workgroup runs on a WGP, else 1.
+        multiprocessor: The vendor's name for the block of hardware that all "per SM" limits
+            refer to.
+        units_per_sm: Units that the vendor counts in a product per multiprocessor: 2 where a
+            product is sold in CUs but a workgroup runs on a WGP, else 1.
         warp_size: Lanes of a warp, as Triton compiles for it.
         warps_per_sm: Resident warps.
         blocks_per_sm: Resident CTAs; ``None`` where only warps and barriers limit them.
@@ -56,7 +56,7 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         register_granule: AMD: registers per lane that one granule of a kernel descriptor's
             GRANULATED_WORKITEM_VGPR_COUNT stands for; ``None`` where there is no such thing.
         tensor_memory_columns: Columns of tensor memory, of 128 lanes and 32 bits, that the CTAs of
-            an SM share; ``None`` where there is none, or no document says how many.
+            an SM share; ``None`` where there are none, or no document gives the number.
         scalar_registers: The scalar registers of a sub-partition; ``None`` where every warp gets
             a fixed number or there are none.
         shared_per_sm: Shared memory in bytes, at the largest carve-out.
@@ -67,7 +67,7 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         barriers_per_sm: Named barriers that the CTAs of an SM share; ``None`` where the driver
             does not limit CTAs by them.
         single_warp_barrier: Whether a CTA of a single warp holds barriers too.
-        sources: Where each number is from, by field.
+        sources: The source of each number, by field.
 
     Raises:
         ValueError: The row contradicts itself, or a number has no source.
@@ -131,9 +131,9 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
             <= self.shared_per_sm - self.shared_reserved_per_block,
             "a number has no source, or a source no number": set(self.sources) == numbers,
         }
-        wrong = [complaint for complaint, holds in checks.items() if not holds]
-        if wrong:
-            raise ValueError(f"{self.name}: {'; '.join(wrong)}")
+        failed = [complaint for complaint, holds in checks.items() if not holds]
+        if failed:
+            raise ValueError(f"{self.name}: {'; '.join(failed)}")
 
     @property
     def warps_per_partition(self) -> int:
@@ -147,21 +147,21 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Product(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU one can buy or rent. Constructing a row checks it.
+    """A GPU on the market. Constructing a row checks it.
 
     Attributes:
         name: The name irlens uses: "h100", "mi300x".
-        title: The vendor's name of it.
+        title: The vendor's name for it.
         arch: Name of its architecture.
         units: SMs (NVIDIA) or compute units (AMD) of one device, as the vendor counts them;
             ``None`` if unknown.
         bandwidth: Peak memory bandwidth, bytes per second; ``None`` if unknown.
-        latency: Seconds from a load's issue to its data, out of memory, with nothing else under
-            way; ``None`` if unknown.
+        latency: Seconds from a load's issue to its data from memory, with nothing else in
+            flight; ``None`` if unknown.
         clock: Peak ("boost") clock in Hz, as the vendor or the driver states it; ``None`` if
             unknown.
-        drivers: The names by which drivers report it and nothing else.
-        source: Where these numbers are from.
+        drivers: The names by which drivers report it, and no other GPU.
+        source: The source of these numbers.
 
     Raises:
         ValueError: The row is not plausible.
@@ -186,9 +186,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
             "clock is not in Hz": self.clock is None or 5e8 <= self.clock <= 5e9,
             "no source": self.source,
         }
-        wrong = [complaint for complaint, holds in checks.items() if not holds]
-        if wrong:
-            raise ValueError(f"{self.name}: {'; '.join(wrong)}")
+        failed = [complaint for complaint, holds in checks.items() if not holds]
+        if failed:
+            raise ValueError(f"{self.name}: {'; '.join(failed)}")
 
 
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,10 +211,10 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes_to_cover_latency(self) -> int | None:
-        """Bytes that each SM must have under way to keep the memory busy, at the least.
+        """The least bytes that each SM must have in flight to keep the memory busy.
 
-        Little's law: bandwidth times latency, shared evenly. A memory under load answers more
-        slowly than the idle one whose latency is known, so that more does not hurt.
+        Little's law: bandwidth times latency, shared evenly. A memory under load is slower than
+        the idle one whose latency is known, so that more bytes do not hurt.
         """
         product, units = self.product, self.sm_count
         if product is None or units is None:
@@ -225,7 +225,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def target(self) -> Target:
-        """What a kernel for this GPU is compiled for."""
+        """The compile target of kernels for this GPU."""
         return Target(
             vendor=self.arch.vendor,
             arch=self.arch.name,
@@ -237,7 +237,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         """Return the GPU with another carve-out, ``size`` bytes of shared memory per SM.
 
         A driver may configure less than the largest carve-out for a launch; Nsight Compute's
-        ``launch__occupancy_limit_shared_mem`` is for the one it met
+        ``launch__occupancy_limit_shared_mem`` refers to the configured one
         (``launch__shared_mem_config_size``).
         """
         largest_block = size - self.arch.shared_reserved_per_block
@@ -250,11 +250,11 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, arch=arch)
 
     def in_cu_mode(self) -> Self:
-        """Return the GPU as a kernel built with ``wgp_cu_mode="cu"`` meets it.
+        """Return the GPU as seen by a kernel built with ``wgp_cu_mode="cu"``.
 
         RDNA can bind a workgroup to one of the two compute units of a work-group processor,
-        which halves all that its waves can share (LLVM AMDGPU, target feature ``cumode``). A GPU
-        without work-group processors is returned as it is.
+        which halves everything that its waves can share (LLVM AMDGPU, target feature ``cumode``).
+        A GPU without work-group processors is returned unchanged.
         """
         arch = self.arch
         if arch.multiprocessor != "WGP":

@@ -1,4 +1,4 @@
-"""NVIDIA's architectures that Triton and the PTX assemblers it carries can compile for.
+"""NVIDIA's architectures that Triton and its bundled PTX assemblers can compile for.
 
 The CUDA Programming Guide lists most limits by compute capability; NVIDIA's CUDA C++ Core
 Libraries (CCCL) state the same ones, and the driver's share of shared memory, as constants.

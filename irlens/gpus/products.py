@@ -1,12 +1,12 @@
 """GPUs by the names people use.
 
-A product adds to its architecture what the vendor sells: the number of units, the memory's
-speed, the clock. A variant with other numbers is a row of its own.
+A product adds the vendor's figures to its architecture: the number of units, the memory's speed,
+the clock. A variant with other numbers has its own row.
 
-Each figure is in the public document that its row names; where documents disagree and nothing
-settles it, the figure is ``None``. Names of drivers are those of NVIDIA's list of compatible GPUs
-(README of open-gpu-kernel-modules) and of libdrm's ``amdgpu.ids``; of GPUs that NVIDIA's list has
-not, those that logs and cloud providers' lists show.
+Each figure is in the public document that its row names; where documents disagree without
+resolution, the figure is ``None``. Driver names come from NVIDIA's list of compatible GPUs (README
+of open-gpu-kernel-modules) and libdrm's ``amdgpu.ids``; for GPUs missing from NVIDIA's list, from
+logs and the lists of cloud providers.
 """
 
 from irlens.gpus.gpu import Product
@@ -24,9 +24,9 @@ def _row(
     *,
     nanoseconds: float | None = None,
 ) -> Product:
-    """Make a row from the units vendors state; drivers report the title unless told.
+    """Return a row from the vendor's units; drivers report the title by default.
 
-    ``nanoseconds`` is the memory's latency, where somebody measured it.
+    ``nanoseconds`` is the memory's latency, where it was measured.
     """
     return Product(
         name=name,

@@ -37,8 +37,8 @@ from math import ceil, prod
 import msgspec
 
 from irlens.analyze.addresses import Access, accesses, divisors
+from irlens.analyze.axis_info import Axis
 from irlens.analyze.facts import Facts
-from irlens.analyze.strides import Axis
 from irlens.isa.mlir import Module
 from irlens.isa.mlir.layouts import Blocked, blocked, read_shaped
 from irlens.model.report import Severity

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.analyze.addresses import Access, accesses, divisors
-from irlens.analyze.strides import Axis
+from irlens.analyze.axis_info import Axis
 from irlens.isa.mlir import parse
 from irlens.model.errors import ParseError
 

@@ -154,7 +154,7 @@ def test_the_peak_fits_what_is_allocated(name: str) -> None:
     kernel = _kernel(name)
     flow = cfg.build(kernel)
     found = pressure.analyze(kernel, flow)
-    live = [at for _, *both in pressure.moments(flow, kernel.register_use()) for at in both]
+    live = [at for _, *both in pressure.live_points(flow, kernel.register_use()) for at in both]
     vgprs, agprs, sgprs = (
         max((at & mask).bit_count() for at in live)
         for mask in (FILES.masks["v"], FILES.masks["a"], SCALAR)

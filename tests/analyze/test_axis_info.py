@@ -7,8 +7,8 @@ from math import prod
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.analyze import strides
-from irlens.analyze.strides import Axis, Value
+from irlens.analyze import axis_info
+from irlens.analyze.axis_info import Axis, Value
 
 ARGUMENT = "%n"
 SHAPE = (4, 8)
@@ -20,19 +20,19 @@ Pair = tuple[Value, list[int]]
 def leaf(kind: str, number: int, argument: int) -> Pair:
     """A scalar in every element, or indices along one of the axes."""
     if kind == "number":
-        return strides.number(number, SHAPE), [number] * prod(SHAPE)
+        return axis_info.number(number, SHAPE), [number] * prod(SHAPE)
     if kind == "argument":
-        scalar = Value((), (), strides.power(argument), None, (ARGUMENT, 1))
-        axes = tuple(map(strides.still, SHAPE))
+        scalar = Value((), (), axis_info.power(argument), None, (ARGUMENT, 1))
+        axes = tuple(map(axis_info.still, SHAPE))
         return Value(SHAPE, axes, scalar.divisor, None, scalar.symbol), [argument] * prod(SHAPE)
     along = 0 if kind == "rows" else 1
     axes = tuple(
-        Axis(extent, 1, None, 1) if n == along else strides.still(extent)
+        Axis(extent, 1, None, 1) if n == along else axis_info.still(extent)
         for n, extent in enumerate(SHAPE)
     )
     start = number * 8
     values = [start + index[along] for index in product(*map(range, SHAPE))]
-    return Value(SHAPE, axes, strides.power(start)), values
+    return Value(SHAPE, axes, axis_info.power(start)), values
 
 
 def check(claim: Value, values: list[int], argument: int) -> None:
@@ -60,17 +60,17 @@ def check(claim: Value, values: list[int], argument: int) -> None:
 
 
 OPERATIONS: dict[str, tuple[Callable[[Value, Value], Value], Callable[[int, int], int]]] = {
-    "add": (strides.add, lambda a, b: a + b),
-    "subtract": (lambda a, b: strides.add(a, b, -1), lambda a, b: a - b),
-    "multiply": (strides.multiply, lambda a, b: a * b),
-    "remainder": (strides.remainder, lambda a, b: a % b),
-    "quotient": (strides.quotient, lambda a, b: a // b),
-    "slt": (lambda a, b: strides.compare("slt", a, b), lambda a, b: int(a < b)),
-    "sge": (lambda a, b: strides.compare("sge", a, b), lambda a, b: int(a >= b)),
-    "sgt": (lambda a, b: strides.compare("sgt", a, b), lambda a, b: int(a > b)),
-    "sle": (lambda a, b: strides.compare("sle", a, b), lambda a, b: int(a <= b)),
-    "eq": (lambda a, b: strides.compare("eq", a, b), lambda a, b: int(a == b)),
-    "xor": (strides.elementwise, lambda a, b: a ^ b),
+    "add": (axis_info.add, lambda a, b: a + b),
+    "subtract": (lambda a, b: axis_info.add(a, b, -1), lambda a, b: a - b),
+    "multiply": (axis_info.multiply, lambda a, b: a * b),
+    "remainder": (axis_info.remainder, lambda a, b: a % b),
+    "quotient": (axis_info.quotient, lambda a, b: a // b),
+    "slt": (lambda a, b: axis_info.compare("slt", a, b), lambda a, b: int(a < b)),
+    "sge": (lambda a, b: axis_info.compare("sge", a, b), lambda a, b: int(a >= b)),
+    "sgt": (lambda a, b: axis_info.compare("sgt", a, b), lambda a, b: int(a > b)),
+    "sle": (lambda a, b: axis_info.compare("sle", a, b), lambda a, b: int(a <= b)),
+    "eq": (lambda a, b: axis_info.compare("eq", a, b), lambda a, b: int(a == b)),
+    "xor": (axis_info.elementwise, lambda a, b: a ^ b),
 }
 LEAVES = st.tuples(st.sampled_from(["number", "argument", "rows", "columns"]), st.integers(-3, 40))
 
@@ -101,19 +101,19 @@ def test_every_claim_holds(
 @given(st.integers(1, 64), LEAVES, LEAVES)
 def test_a_join_holds_of_both(argument: int, one: tuple[str, int], other: tuple[str, int]) -> None:
     (a, left), (b, right) = leaf(*one, argument), leaf(*other, argument)
-    check(strides.join(a, b), left, argument)
-    check(strides.join(a, b), right, argument)
+    check(axis_info.join(a, b), left, argument)
+    check(axis_info.join(a, b), right, argument)
 
 
 def test_a_bound_at_a_multiple_does_not_cut_runs() -> None:
     (columns, _), (bound, _) = leaf("columns", 0, 0), leaf("number", 4, 0)
-    assert strides.compare("slt", columns, bound).axes[1].constant == 4
-    assert strides.remainder(columns, bound).axes[1] == Axis(4, 1, None, 1)
-    assert strides.quotient(columns, bound).axes[1].constant == 4
+    assert axis_info.compare("slt", columns, bound).axes[1].constant == 4
+    assert axis_info.remainder(columns, bound).axes[1] == Axis(4, 1, None, 1)
+    assert axis_info.quotient(columns, bound).axes[1].constant == 4
 
 
 def test_numbers_do_not_grow_without_bound() -> None:
     value, _ = leaf("number", 40, 0)
     for _ in range(100):
-        value = strides.multiply(value, value)
+        value = axis_info.multiply(value, value)
     assert value.constant is None
