@@ -66,7 +66,7 @@ def _install_driver(job: Job, target: Target) -> None:
 
 def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None:
     """Install a fake GPU for PyTorch."""
-    from irlens.compiler.fake_cuda.dispatch import install
+    from irlens.compiler.fake_cuda.dispatch import install_fake_cuda
     from irlens.compiler.fake_cuda.runtime import GpuFacts
 
     row = gpus.by_arch(target.arch).arch
@@ -79,7 +79,7 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None
     }
     if job.sm_count is not None:
         properties["multi_processor_count"] = job.sm_count
-    install(GpuFacts(target=target, name=job.gpu_name, properties=properties), deviations)
+    install_fake_cuda(GpuFacts(target=target, name=job.gpu_name, properties=properties), deviations)
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":

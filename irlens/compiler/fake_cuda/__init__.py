@@ -1,6 +1,6 @@
 """A fake CUDA device for PyTorch programs that are recorded on a machine without a GPU.
 
-``dispatch.install`` is the entry point. Only this module can be imported without PyTorch.
+``dispatch.install_fake_cuda`` is the entry point. Only this module can be imported without PyTorch.
 """
 
 import msgspec

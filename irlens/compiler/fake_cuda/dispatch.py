@@ -27,7 +27,7 @@ _META = torch.device("meta")
 _META_ERROR = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
 
 
-def install(facts: GpuFacts, deviations: Deviations) -> None:
+def install_fake_cuda(facts: GpuFacts, deviations: Deviations) -> None:
     """Install a fake CUDA device for the whole process.
 
     Args:
