@@ -214,7 +214,7 @@ class _StubUtils:
     ) -> tuple[int, int, int, int, int]:
         """Return fake handles of module and function, registers, "spills", threads per CTA."""
         facts = self._read(kernel, name)
-        # Triton calls the words of local memory spills.
+        # Triton reports 32-bit words of local memory as spills.
         spills = facts.local_bytes // 4
         handle = next(self._handles)
         return handle, handle, facts.registers, spills, self._threads_per_block

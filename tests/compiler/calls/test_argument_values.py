@@ -78,9 +78,9 @@ def test_a_shape_may_be_expressions() -> None:
 def test_a_dtype_alone_keeps_the_shape_of_the_tensor_it_replaces() -> None:
     before = Tensor(DTYPES["fp32"], (3, 5))
     assert parse_argument("bf16", {}, "x", shape_of=before) == Tensor(DTYPES["bf16"], (3, 5))
-    with pytest.raises(CaptureError, match="has no shape") as told:
+    with pytest.raises(CaptureError, match="has no shape") as raised:
         parse_argument("bf16", {}, "x")
-    assert told.value.hint == (
+    assert raised.value.hint == (
         "write bf16[1024, 1024] for a tensor, or a number such as 1 for a scalar"
     )
 
