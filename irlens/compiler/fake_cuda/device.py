@@ -25,7 +25,7 @@ _TRUE_HOOKS = ("isBuilt", "hasPrimaryContext")
 _HOOKS_HEADER = _PACKAGE / "include" / "ATen" / "detail" / "AcceleratorHooksInterface.h"
 _VIRTUAL = re.compile(r"\bvirtual\s[^;({]*?(~?\w+)\s*\(")
 _COMMENT = re.compile(r"//.*")
-#: Machine words before the functions of a vtable, and an upper bound of the hooks' number of functions.
+#: Machine words before the functions of a vtable; at least as many functions as the hooks have.
 _VTABLE_HEAD, _VTABLE_FUNCTIONS = 2, 64
 
 #: Registered kernels live as long as this.

@@ -65,7 +65,7 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         keywords = kwargs or {}
-        # A device can be constructed without a GPU, and PyTorch's fake tensors have their own device.
+        # Constructing a device needs no GPU, and PyTorch's fake tensors have their own device.
         if func is torch.device or _is_tracing():
             return func(*args, **keywords)
         if func in _COMPARISONS and any(_is_fake(each) for each in args):
