@@ -58,14 +58,14 @@ def writing_options(kind: Kind) -> Callable[[F], F]:
     names = "|".join(format_names(kind))
     options = (
         click.option("-f", "--format", "form", default="text", show_default=True, metavar=names,
-                     callback=known, help="Output format."),
+                     callback=known, help="Select the output format."),
         click.option("-o", "--output", "destination", type=file, help="Write to this file."),
         click.option("--summary", is_flag=True,
                      help=f"Also append the result to ${_SUMMARY_VARIABLE}, in Markdown."),
         click.option("--pager/--no-pager", default=True, help="Page long output."),
         click.option("--source-root", type=click.Path(path_type=Path, file_okay=False, exists=True),
                      default=".", metavar="DIR", hidden=not _PATH_FORMATS & {*format_names(kind)},
-                     help="Root of the Python files that sarif and github refer to by path."
+                     help="Locate the Python files that sarif and github name by path in DIR."
                           "  [default: current directory]"),
     )  # fmt: skip
 

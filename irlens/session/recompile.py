@@ -138,30 +138,25 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
             raise UnknownNameError("setting", name, settings)
     if _TARGET not in settings:
         raise CaptureError("the target of the capture is unknown")
-    chosen = {
-        name: changes.get(name, setting.value)
-        for name, setting in settings.items()
-        if not setting.is_argument
-    }
+    chosen = {n: changes.get(n, each.value) for n, each in settings.items() if not each.is_argument}
     gpu = gpus.find(chosen.pop(_TARGET))
     triton = chosen.pop(_TRITON, None)
     values = {name: parse_value(value) for name, value in chosen.items()}
-    same_compiler = changes.keys().isdisjoint((_TARGET, _TRITON))
     description = find_kernel(kernel).description
     derivation = find_derivation(capture, description)
     argument_changes = {name: changes[name] for name in changes if settings[name].is_argument}
     args = requested_arguments(capture, derivation, argument_changes)
     machine = {"sm_count": gpu.sm_count} if gpu.sm_count is not None else {}
     values |= derive_constexprs(derivation, description, args, {**values, **machine}, changes)
+    same_compiler = changes.keys().isdisjoint((_TARGET, _TRITON))
+    # An option that was left to the compiler before is left to it again.
+    constexprs = capture.config.constexprs
+    values = {n: value for n, value in values.items() if value is not None or n in constexprs}
     return Request(
         kernel=kernel,
         target=gpu.target,
         sm_count=gpu.sm_count,
-        settings={
-            **(_metadata_options(capture) if same_compiler else {}),
-            # An option that was left to the compiler before is left to it again.
-            **{n: v for n, v in values.items() if v is not None or n in capture.config.constexprs},
-        },
+        settings={**(_metadata_options(capture) if same_compiler else {}), **values},
         args=args,
         # A grid of unknown origin stays as it was.
         grid=() if derivation.grid else capture.config.grid or (),

@@ -72,7 +72,7 @@ def _age(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int
     return int(match[1]) * _SECONDS[match[2]]
 
 
-_FORMAT = format_option("Output format.")
+_FORMAT = format_option("Select the output format.")
 
 
 @click.group(
@@ -102,17 +102,17 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
 
 
 @command.command(help=_CLEAN_HELP, short_help="Remove everything, or some kinds.")
-@click.option("--environments", is_flag=True, help="Installed versions of Triton.")
-@click.option("--captures", is_flag=True, help="Compiled kernels.")
-@click.option("--reports", is_flag=True, help="Reports.")
-@click.option("--disassembly", is_flag=True, help="Disassembled machine code.")
-@click.option("--sweeps", is_flag=True, help="Progress and times of interrupted sweeps.")
+@click.option("--environments", is_flag=True, help="Remove installed versions of Triton.")
+@click.option("--captures", is_flag=True, help="Remove compiled kernels.")
+@click.option("--reports", is_flag=True, help="Remove reports.")
+@click.option("--disassembly", is_flag=True, help="Remove disassembled machine code.")
+@click.option("--sweeps", is_flag=True, help="Remove progress and times of interrupted sweeps.")
 @click.option(
     "--older-than",
     "age",
     metavar="AGE",
     callback=_age,
-    help="Only items that were not created or used for this long: 12h, 30d, 8w.",
+    help="Remove only items that were not created or used for this long: 12h, 30d, 8w.",
 )
 @click.option("--dry-run", is_flag=True, help="List what would be removed, but remove nothing.")
 @_FORMAT

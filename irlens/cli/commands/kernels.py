@@ -35,7 +35,7 @@ Listing reads that literal and executes nothing.
 
 
 @click.command(help=_HELP, short_help="List the kernels that can be named without a path.")
-@format_option("Output format.")
+@format_option("Select the output format.")
 def command(form: ListFormat) -> Exit:
     """List the known kernels."""
     from irlens.compiler.sources.lookup import known_files

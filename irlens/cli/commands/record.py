@@ -39,7 +39,7 @@ irlens record -m pytest tests/test_kernels.py
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @target_option
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module's name.")
+@click.option("-m", "is_module", is_flag=True, help="Run PROGRAM as a module.")
 @click.option(
     "-o",
     "--output",

@@ -90,7 +90,7 @@ def _sort_keys(_ctx: click.Context, _option: click.Parameter, text: str | None) 
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Number of worker processes.  [default: number of cores]",
+    help="Use N worker processes.  [default: number of cores]",
 )
 @click.option(
     "--cluster", metavar="ADDRESS", help="Compile on a Dask cluster: tcp://scheduler:8786."

@@ -18,7 +18,7 @@ _NUMBERS = set(range(3, len(_HEADER)))
 
 
 @click.command(short_help="List the GPUs to compile for, with their limits.")
-@format_option("Output format; json has every limit, with its source.")
+@format_option("Select the output format; json has every limit, with its source.")
 def command(form: ListFormat) -> Exit:
     """List the GPUs that --target accepts, with their limits.
 

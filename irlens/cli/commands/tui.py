@@ -52,7 +52,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
     default="localhost",
     show_default=True,
     metavar="NAME",
-    help="With --serve: the address to listen on. Anyone who can reach it can use the TUI.",
+    help="With --serve: listen on this address. Anyone who can reach it can use the TUI.",
 )
 @click.option(
     "--port",
@@ -60,7 +60,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
     show_default=True,
     type=click.IntRange(1, 65535),
     metavar="N",
-    help="With --serve: the port to listen on.",
+    help="With --serve: listen on this port.",
 )
 def command(
     kernel: str | None,
