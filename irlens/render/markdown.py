@@ -59,6 +59,8 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
 def _top(document: "Document", tree: nodes.Section) -> None:
     """Add the title with the verdict, then everything that is not folded."""
     title = f"**{escape(tree.title)}**" if tree.title else ""
+    if tree.aside:
+        title += f", {_runs(tree.aside)}"
     children = list(tree.children)
     headline = next((child for child in children if isinstance(child, nodes.Headline)), None)
     if headline is not None:

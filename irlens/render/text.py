@@ -192,7 +192,9 @@ class _Writer:
         if head:
             self._page.flow(head, indent=indent, hang=indent + 2)
         inner = indent + 2 if indent or section.detail else indent
-        for child in children:
+        for index, child in enumerate(children):
+            if index and not inner and isinstance(child, nodes.Table):
+                self._page.blank()
             self.node(child, inner)
 
     def node(self, node: nodes.Node, indent: int) -> None:
@@ -208,8 +210,6 @@ class _Writer:
                 self._items(node, indent)
             case nodes.Table():
                 if node.stands_for not in self._shown:
-                    if not indent:
-                        page.blank()
                     _Table(page, node, indent).write()
             case nodes.Findings():
                 self._findings(node)

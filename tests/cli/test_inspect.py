@@ -50,8 +50,8 @@ def test_the_main_job() -> None:
     assert all(len(line) <= 80 for line in lines)
     assert "\x1b" not in ran.out
     assert lines[0].startswith("softmax_kernel   sm_90 (h100)   num_warps 8   num_stages 4")
-    assert "            cp.async   4 of 4 stages ✓   3 iterations ahead" in lines
-    assert "Shared      per CTA   12,320 B dynamic + 1,024 B reserved by the system" in lines
+    assert "Pipeline    4 of 4 stages ✓ · cp.async at softmax.py:48 · 3 iterations ahead" in lines
+    assert "Shared      12,320 B per CTA · + 1,024 B reserved by the system" in lines
 
 
 def test_the_default_target_is_said_on_stderr() -> None:

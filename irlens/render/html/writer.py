@@ -44,6 +44,8 @@ class _Writer:
         """Yield the title and everything below it; neighbouring cards share a grid."""
         if tree.title:
             yield tag("h1", tag("code", tree.title))
+        if tree.aside:
+            yield tag("p", self._runs(tree.aside))
         for kind, group in groupby(tree.children, _kind):
             written = [self.node(node) for node in group]
             if kind is None or not any(written):

@@ -97,12 +97,11 @@ def _name(pair: Comparison) -> str:
 
 def pair_view(pair: Comparison, code: Sequence[CodeComparison] = ()) -> Section:
     """Return one comparison: of the changes only the decisive ones are unfolded."""
-    return Section(title(pair), tuple(_pair(pair, code)), key="comparison")
+    between = text(Run(sides(pair), "strong"))
+    return Section(title(pair), tuple(_pair(pair, code)), key="comparison", aside=between)
 
 
 def _pair(pair: Comparison, code: Sequence[CodeComparison]) -> Iterator[Node]:
-    if between := sides(pair):
-        yield phrases(Run(between, "strong"))
     yield Headline(tuple(verdict(pair)))
     if pair.different:
         yield changes_table(pair)
