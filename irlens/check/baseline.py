@@ -186,10 +186,10 @@ def read(path: Path) -> Baseline | None:
     except OSError as error:
         raise ArtifactError(f"cannot read {path}: {error.strerror}") from error
     try:
-        found = msgspec.json.decode(content, type=_Versioned).schema
-        if found != BASELINE_SCHEMA:
+        version = msgspec.json.decode(content, type=_Versioned).schema
+        if version != BASELINE_SCHEMA:
             raise ArtifactError(
-                f"{path} has schema {found}, this irlens reads schema {BASELINE_SCHEMA}",
+                f"{path} has schema {version}, this irlens reads schema {BASELINE_SCHEMA}",
                 hint="use the irlens that wrote it, or remove it and recreate it with --update",
             )
         baseline = msgspec.json.decode(content, type=Baseline)

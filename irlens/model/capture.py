@@ -172,11 +172,11 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
         if self.directory is None:
             return ()
         try:
-            found = [path.name for path in (self.directory / PYTHON_FOLDER).iterdir()]
+            names = [path.name for path in (self.directory / PYTHON_FOLDER).iterdir()]
         except OSError:
             return ()
         own = self.manifest.file if self.manifest is not None else None
-        return tuple(sorted(found, key=lambda name: (name != own, name)))
+        return tuple(sorted(names, key=lambda name: (name != own, name)))
 
     def python(self, file: str) -> str | None:
         """Return the text of a Python file that the capture keeps; ``None`` if it does not.

@@ -23,9 +23,9 @@ class IrlensError(Exception):
         self.message = message
         self.hint = hint
 
-    def told(self, between: str) -> str:
-        """Return the message and the hint, if any, joined by ``between``."""
-        return between.join(filter(None, (self.message, self.hint)))
+    def joined(self, separator: str) -> str:
+        """Return the message and the hint, if any, joined by a separator."""
+        return separator.join(filter(None, (self.message, self.hint)))
 
 
 class UnknownNameError(IrlensError):

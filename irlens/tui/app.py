@@ -222,7 +222,7 @@ class IrlensApp(App[None]):
 
     def show_error(self, error: IrlensError) -> None:
         """Show an error and its hint in a notification."""
-        self.notify(printable(error.told("\n")), severity="error", timeout=10, markup=False)
+        self.notify(printable(error.joined("\n")), severity="error", timeout=10, markup=False)
 
     def close_screen(self) -> None:
         """Return to the screen below the current one."""
@@ -253,7 +253,7 @@ class IrlensApp(App[None]):
         """Show an error at length."""
         # Markdown does not wrap a fenced block, and a compiler's lines must stay lines.
         width = max(min(self.size.width * 9 // 10, _DIALOG_WIDTH) - _AROUND_FENCE, _MIN_FENCE_WIDTH)
-        lines = error.told("\n\n").split("\n")
+        lines = error.joined("\n\n").split("\n")
         message = "\n".join(textwrap.fill(line, width, drop_whitespace=False) for line in lines)
         fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", message))])
         text = f"### {title}\n\n{fence}text\n{message}\n{fence}\n"

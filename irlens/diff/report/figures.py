@@ -69,9 +69,9 @@ def figure_deltas(before: Report, after: Report, not_compared: set[str]) -> list
     )
 
 
-def most_important_first(found: Sequence[Delta]) -> list[Delta]:
+def most_important_first(changes: Sequence[Delta]) -> list[Delta]:
     """Sort by importance, then changed ones first, then in the order given."""
-    return sorted(found, key=lambda each: (WEIGHTS.index(each.weight), not each.moved))
+    return sorted(changes, key=lambda each: (WEIGHTS.index(each.weight), not each.moved))
 
 
 def _has(report: Report, part: str) -> bool:

@@ -172,7 +172,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         self.call_later(lay_out)
 
     def _on_error(self, error: IrlensError) -> None:
-        self._show_facts(error.told("; "))
+        self._show_facts(error.joined("; "))
         self._on_laid_out()
 
     def _on_report(self, report: Report) -> None:

@@ -214,7 +214,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         self._scroll.display = False
         self.query_one(Heading).show(Content("this entry cannot be shown"))
         problem = self.query_one("#problem", Static)
-        problem.update(printable(error.told("\n")))
+        problem.update(printable(error.joined("\n")))
         problem.display = True
         self._on_loaded()
 

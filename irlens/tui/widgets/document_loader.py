@@ -91,7 +91,7 @@ class DocumentLoader:
 
     def _on_error(self, error: IrlensError) -> None:
         self.is_complete = True
-        self._target.on_load_error(error.told("; "))
+        self._target.on_load_error(error.joined("; "))
 
 
 def _ignore(error: IrlensError) -> None:
