@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from irlens.figures import SWEEP_FIGURES
+from irlens.figures import COLUMNS, SWEEP_FIGURES, of_scope, read_path
 from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparison, Comparisons, Delta, Side
 from irlens.model.report import Report
@@ -28,6 +28,22 @@ _COMPARISONS = ("kernel", "before", "after", "what", "place", "figure", "unit", 
                 "value after", "change", "weight")  # fmt: skip
 _CHECK = ("kernel", "arch", "configuration", "what", "fails", "verdict", "figure", "before", "now",
           "place", "reason")  # fmt: skip
+
+
+_OCCUPANCY = {
+    "occupancy": "occupancy.theoretical",
+    "launchable": "occupancy.launchable",
+    "blocks_per_sm": "occupancy.blocks_per_sm",
+    "limited_by": "occupancy.limited_by",
+}
+#: Figures in other records that reports list or tabulate; all resources have a column.
+_LISTED = tuple(
+    figure
+    for figure in of_scope("report")
+    if (figure.fact or figure in COLUMNS)
+    and not figure.path.startswith("resources.")
+    and figure.path not in _OCCUPANCY.values()
+)
 
 
 def render(kind: Kind, subject: Any, options: Options) -> str:
@@ -70,7 +86,7 @@ def _safe(field: Field) -> Field:
 
 
 def _report_row(report: Report) -> dict[str, Field]:
-    occupancy, resources = report.occupancy, report.resources
+    resources = report.resources
     pipelines = [
         f"{each.kind or 'none'} {deep}"
         for each in report.pipelines
@@ -82,14 +98,17 @@ def _report_row(report: Report) -> dict[str, Field]:
     ]
     return {
         **_configuration(report),
-        "occupancy": occupancy.theoretical if occupancy else None,
-        "launchable": occupancy.launchable if occupancy else None,
-        "blocks_per_sm": occupancy.blocks_per_sm if occupancy else None,
-        "limited_by": " ".join(occupancy.limited_by) if occupancy else None,
+        **{name: _value(report, path) for name, path in _OCCUPANCY.items()},
         **{name: getattr(resources, name) for name in resources.__struct_fields__},
+        **{figure.path: figure.read(report) for figure in _LISTED},
         "pipelines": "; ".join(pipelines),
         "findings": " ".join(finding.code for finding in report.findings),
     }
+
+
+def _value(report: Report, path: str) -> Field:
+    value = read_path(report, path)
+    return value.replace(",", "") if isinstance(value, str) else value
 
 
 def _configuration(report: Report) -> dict[str, Field]:
