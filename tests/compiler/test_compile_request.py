@@ -298,17 +298,17 @@ def test_host_side_descriptors_have_the_block_of_each_configuration(
 
 
 @pytest.mark.parametrize(
-    ("argument", "told"),
+    ("argument", "message"),
     [
         ("fp16[4096, 4096]:block[48, 64]", "must be a power of 2"),
         ("fp16[4096, 4095]:block[64, 64]", "16-byte aligned"),
         ("fp16[4096, 4096]:block[64]", "the block [64] has 1 dimension and the tensor 2"),
     ],
 )
-def test_an_invalid_descriptor_is_an_error(sm_90: Target, argument: str, told: str) -> None:
-    with pytest.raises(CaptureError, match=re.escape(told)) as caught:
+def test_an_invalid_descriptor_is_an_error(sm_90: Target, argument: str, message: str) -> None:
+    with pytest.raises(CaptureError, match=re.escape(message)) as raised:
         capture(Request(kernel=str(DESCRIBED), target=sm_90, args={"a_desc": argument}))
-    assert "a_desc: " in caught.value.message
+    assert "a_desc: " in raised.value.message
 
 
 def test_capture_returns_capture_records(sm_90: Target) -> None:

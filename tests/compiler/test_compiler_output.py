@@ -16,15 +16,17 @@ for number in range(2):
         os.write(2, b"error: what LLVM says\\n")
         if sys.argv[1] == "inside":
             ctypes.CDLL(None).exit(1)
-if sys.argv[1] == "behind":
+if sys.argv[1] == "after":
     ctypes.CDLL(None).exit(1)
 """
 
 
 @pytest.mark.parametrize(
-    ("exits", "code", "told"), [("inside", 2, 1), ("behind", 1, 2), ("never", 0, 2)]
+    ("exits", "code", "copies"), [("inside", 2, 1), ("after", 1, 2), ("never", 0, 2)]
 )
-def test_the_exit_code_of_a_compiler_exit(tmp_path: Path, exits: str, code: int, told: int) -> None:
+def test_the_exit_code_of_a_compiler_exit(
+    tmp_path: Path, exits: str, code: int, copies: int
+) -> None:
     """Triton 3.6's LLVM calls exit(1) on inline assembly; 1 means a difference in irlens."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, exits],
@@ -32,4 +34,4 @@ def test_the_exit_code_of_a_compiler_exit(tmp_path: Path, exits: str, code: int,
     )  # fmt: skip
     assert done.returncode == code
     heading = "irlens: error: it ended\n" if code == 2 else ""
-    assert done.stderr == heading + "error: what LLVM says\n" * told
+    assert done.stderr == heading + "error: what LLVM says\n" * copies

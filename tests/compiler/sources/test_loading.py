@@ -153,7 +153,7 @@ def test_a_save_while_loading_is_not_compiled(write: Callable[..., Path], sm_90:
 
 def test_a_save_while_compiling_is_not_captured(write: Callable[..., Path], sm_90: Target) -> None:
     helper = write("VALUE = tl.constexpr(42)\n", "saved_of_a_test.py")
-    told = helper.read_text()
+    original = helper.read_text()
     path = write(f"""
 from saved_of_a_test import VALUE
 {SAVING}
@@ -168,8 +168,8 @@ def k(x_ptr, N: tl.constexpr):
 """)
     (entry,) = capture_entries(request(path, sm_90))
     assert stores_42(entry)
-    assert (entry / "python" / helper.name).read_text() == told
-    assert helper.read_text() != told
+    assert (entry / "python" / helper.name).read_text() == original
+    assert helper.read_text() != original
     assert not is_stored(request(path, sm_90)), "it was compiled from what is not there any more"
 
 
@@ -180,6 +180,6 @@ def test_an_error_shows_the_line_that_was_compiled(
     path.write_text(f"{path.read_text()}{textwrap.dedent(KERNEL)}")
     path.write_text(f"{path.read_text()}save(__file__, '# a line\\n', '')\ndel VALUE\n")
     line = path.read_text().splitlines().index("    tl.store(x_ptr, VALUE)") + 1
-    with pytest.raises(CaptureError, match=f"{path.name}:{line}:") as caught:
+    with pytest.raises(CaptureError, match=f"{path.name}:{line}:") as raised:
         capture_entries(request(path, sm_90))
-    assert (caught.value.hint or "").startswith("    tl.store(x_ptr, VALUE)")
+    assert (raised.value.hint or "").startswith("    tl.store(x_ptr, VALUE)")

@@ -30,8 +30,8 @@ def made_of(kernel: str, others: dict[Path, str], folder: Path) -> Capture:
     (capture,) = load(copy)
     assert isinstance(capture, Capture)
     assert capture.manifest is not None
-    told = {str(file): digest for file, digest in others.items()}
-    manifest = msgspec.structs.replace(capture.manifest, file="k.py", dependencies=told)
+    dependencies = {str(file): digest for file, digest in others.items()}
+    manifest = msgspec.structs.replace(capture.manifest, file="k.py", dependencies=dependencies)
     return msgspec.structs.replace(capture, manifest=manifest)
 
 
@@ -46,11 +46,11 @@ def kernel(tmp_path: Path) -> Path:
     return path
 
 
-def noticed(saves: SourceWatcher, change: Callable[[], object]) -> list[Path]:
+def noticed(watcher: SourceWatcher, change: Callable[[], object]) -> list[Path]:
     """Return the files that a wait reports for a change during it."""
     found: list[Path] = []
     stop = threading.Event()
-    waiting = threading.Thread(target=lambda: found.extend(saves.wait(stop)), daemon=True)
+    waiting = threading.Thread(target=lambda: found.extend(watcher.wait(stop)), daemon=True)
     waiting.start()
     change()
     waiting.join(PATIENCE)
@@ -59,93 +59,93 @@ def noticed(saves: SourceWatcher, change: Callable[[], object]) -> list[Path]:
 
 
 def test_every_way_of_saving_is_noticed(kernel: Path) -> None:
-    saves = SourceWatcher(str(kernel))
-    assert noticed(saves, lambda: kernel.write_text(KERNEL + "# 1")) == [kernel]
+    watcher = SourceWatcher(str(kernel))
+    assert noticed(watcher, lambda: kernel.write_text(KERNEL + "# 1")) == [kernel]
     new = kernel.with_name(".k.py.swp")
 
     def replace() -> None:
         new.write_text(KERNEL + "# 2")
         new.replace(kernel)
 
-    assert noticed(saves, replace) == [kernel]
+    assert noticed(watcher, replace) == [kernel]
 
     def remove_and_write() -> None:
         kernel.write_text("")
         kernel.unlink()
         kernel.write_text(KERNEL + "# 3")
 
-    assert noticed(saves, remove_and_write) == [kernel]
+    assert noticed(watcher, remove_and_write) == [kernel]
 
 
 def test_a_save_before_the_wait_is_noticed(kernel: Path) -> None:
-    saves = SourceWatcher(str(kernel))
+    watcher = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
-    assert saves.wait() == [kernel]
+    assert watcher.wait() == [kernel]
 
 
 def test_declined_changes_are_reported_again(kernel: Path) -> None:
-    saves = SourceWatcher(str(kernel))
+    watcher = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
-    told: list[list[Path]] = []
+    reported: list[list[Path]] = []
 
     def refuse(files: list[Path]) -> bool:
-        told.append(files)
+        reported.append(files)
         return False
 
-    assert saves.wait(take=refuse) == []
-    assert told == [[kernel]]
-    assert saves.wait() == [kernel]
+    assert watcher.wait(take=refuse) == []
+    assert reported == [[kernel]]
+    assert watcher.wait() == [kernel]
 
 
 def test_saving_the_same_content_is_ignored(kernel: Path) -> None:
-    saves = SourceWatcher(str(kernel))
+    watcher = SourceWatcher(str(kernel))
     stop = threading.Event()
     threading.Timer(1.5, stop.set).start()
     kernel.write_text(KERNEL)
     kernel.with_name("other.py").write_text("x = 1")
-    assert saves.wait(stop) == []
+    assert watcher.wait(stop) == []
 
 
 def test_dependencies_are_watched(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "lib" / "helper.py"
     helper.parent.mkdir()
     helper.write_text("a = 1")
-    saves = SourceWatcher(str(kernel))
-    saves.compiled([made_of(KERNEL, {helper: sha256(helper)}, tmp_path)])
-    assert saves.files == [kernel, helper]
-    assert noticed(saves, lambda: helper.write_text("a = 2")) == [helper]
+    watcher = SourceWatcher(str(kernel))
+    watcher.compiled([made_of(KERNEL, {helper: sha256(helper)}, tmp_path)])
+    assert watcher.files == [kernel, helper]
+    assert noticed(watcher, lambda: helper.write_text("a = 2")) == [helper]
 
 
 def test_a_save_during_compilation_is_noticed(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "helper.py"
     helper.write_text("a = 2")
-    saves = SourceWatcher(str(kernel))
-    saves.compiled([made_of(KERNEL, {helper: "that of a = 1"}, tmp_path / "1")])
-    assert saves.wait() == [helper]
-    saves.compiled([made_of(KERNEL + "# 1", {helper: sha256(helper)}, tmp_path / "2")])
-    assert saves.wait() == [kernel]
+    watcher = SourceWatcher(str(kernel))
+    watcher.compiled([made_of(KERNEL, {helper: "that of a = 1"}, tmp_path / "1")])
+    assert watcher.wait() == [helper]
+    watcher.compiled([made_of(KERNEL + "# 1", {helper: sha256(helper)}, tmp_path / "2")])
+    assert watcher.wait() == [kernel]
 
 
 def test_changes_can_be_accepted(kernel: Path) -> None:
-    saves = SourceWatcher(str(kernel))
+    watcher = SourceWatcher(str(kernel))
     kernel.write_text(KERNEL + "# 1")
-    saves.accept()
+    watcher.accept()
     stop = threading.Event()
     stop.set()
-    assert saves.wait(stop) == []
-    assert noticed(saves, lambda: kernel.write_text(KERNEL)) == [kernel]
+    assert watcher.wait(stop) == []
+    assert noticed(watcher, lambda: kernel.write_text(KERNEL)) == [kernel]
 
 
 def test_after_a_failure_the_whole_folder_is_watched(kernel: Path, tmp_path: Path) -> None:
     helper = tmp_path / "helper.py"
     helper.write_text("a = (")
-    saves = SourceWatcher(str(kernel))
-    saves.failed()
-    assert noticed(saves, lambda: helper.write_text("a = 1")) == [helper]
+    watcher = SourceWatcher(str(kernel))
+    watcher.failed()
+    assert noticed(watcher, lambda: helper.write_text("a = 1")) == [helper]
 
 
 def test_a_folder_that_is_moved_away_is_polled(kernel: Path, tmp_path: Path) -> None:
-    saves = SourceWatcher(str(kernel))
+    watcher = SourceWatcher(str(kernel))
     moved = tmp_path.with_name(f"{tmp_path.name}-moved")
 
     def away_and_back() -> None:
@@ -153,21 +153,21 @@ def test_a_folder_that_is_moved_away_is_polled(kernel: Path, tmp_path: Path) -> 
         (moved / "k.py").write_text(KERNEL + "# 1")
         moved.rename(tmp_path)
 
-    assert noticed(saves, away_and_back) == [kernel]
+    assert noticed(watcher, away_and_back) == [kernel]
 
 
 def test_a_folder_may_be_missing_when_the_wait_begins(kernel: Path, tmp_path: Path) -> None:
-    saves = SourceWatcher(str(kernel))
+    watcher = SourceWatcher(str(kernel))
     moved = tmp_path.with_name(f"{tmp_path.name}-moved")
     tmp_path.rename(moved)
     (moved / "k.py").write_text(KERNEL + "# 1")
-    assert noticed(saves, lambda: moved.rename(tmp_path)) == [kernel]
+    assert noticed(watcher, lambda: moved.rename(tmp_path)) == [kernel]
 
 
 def test_a_folder_may_disappear_when_the_watch_starts(
     kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saves = SourceWatcher(str(kernel))
+    watcher = SourceWatcher(str(kernel))
     moved, watch = tmp_path.with_name(f"{tmp_path.name}-moved"), watchfiles.watch
 
     def go(*folders: Path, **options: Any) -> Iterator[object]:
@@ -180,7 +180,7 @@ def test_a_folder_may_disappear_when_the_watch_starts(
             moved.rename(tmp_path)
 
     monkeypatch.setattr(watchfiles, "watch", go)
-    assert saves.wait() == [kernel]
+    assert watcher.wait() == [kernel]
 
 
 def test_files_are_polled_without_a_watch(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,9 +188,9 @@ def test_files_are_polled_without_a_watch(kernel: Path, monkeypatch: pytest.Monk
         kernel.write_text(KERNEL + "# 1")
         raise OSError("OS file watch limit reached. about [...]")
 
-    saves = SourceWatcher(str(kernel))
+    watcher = SourceWatcher(str(kernel))
     monkeypatch.setattr(watchfiles, "watch", refuse)
-    assert saves.wait() == [kernel]
+    assert watcher.wait() == [kernel]
 
 
 def test_a_watcher_needs_a_file(tmp_path: Path) -> None:

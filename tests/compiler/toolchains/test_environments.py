@@ -311,13 +311,13 @@ class TestAnotherInterpreter:
 
     def test_it_reports_the_same_errors(self, sm_90: Target, write: Callable[..., Path]) -> None:
         path = str(write("@triton.jit\ndef k(n):\n    tl.nonsense(n)\n"))
-        told = []
+        errors = []
         for triton in (None, sys.executable):
             wanted = Request(kernel=path, target=sm_90, args={"n": 3}, triton=triton)
             with pytest.raises(CaptureError) as raised:
                 capture_entries(wanted)
-            told.append((raised.value.message, raised.value.hint))
-        assert told[0] == told[1]
+            errors.append((raised.value.message, raised.value.hint))
+        assert errors[0] == errors[1]
 
     def test_a_missing_module_is_reported(self, sm_90: Target, write: Callable[..., Path]) -> None:
         path = str(write("import no_such_module\n@triton.jit\ndef k():\n    pass\n"))

@@ -50,7 +50,7 @@ def test_amd_layouts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("layout", "told"),
+    ("layout", "message"),
     [
         ("BlokedLayout([1])", "BlokedLayout"),
         ("BlockedLayout([1])", "is not a layout"),
@@ -61,8 +61,8 @@ def test_amd_layouts() -> None:
         ("NVMMASharedLayout.get_default([1])", "NVMMASharedLayout.get_default"),
     ],
 )
-def test_an_invalid_layout_is_an_error(layout: str, told: str, sm_90: Target) -> None:
-    with pytest.raises(IrlensError, match=re.escape(told)):
+def test_an_invalid_layout_is_an_error(layout: str, message: str, sm_90: Target) -> None:
+    with pytest.raises(IrlensError, match=re.escape(message)):
         copied(sm_90, layout=layout)
 
 
