@@ -228,15 +228,7 @@ class _Finder:
         """Fill in the figures of the loads that run ahead, or of all loads if none does."""
         prefetch = min(ahead[n].prefetch or 0 for n in reads)
         verdict, reason = judge(prefetch, record.requested_stages, _serial(ahead.values()))
-        notes = [reason] if reason else []
-        if prefetch:
-            notes += _notes([ahead[n] for n in reads], prefetch)
-        if len(reads) < len(ahead):
-            notes.append(
-                f"{len(reads) // copies} of the loop's {len(ahead) // copies} loads run ahead"
-            )
-        if copies > 1:
-            notes.append(f"unrolled {copies} times; figures are per iteration of the source")
+        notes = [*([reason] if reason else []), *_notes(ahead, list(reads), prefetch, copies)]
         at_wait = max(
             ([n for n in before if n in reads] for before, _ in queue.waits.values()), key=len
         )
@@ -300,14 +292,31 @@ def _serial(ahead: Collection[Ahead]) -> str:
     return WAITED_FOR
 
 
-def _notes(ahead: Collection[Ahead], prefetch: int) -> Iterator[str]:
-    """Yield notes that explain the verdict on loads that run ahead."""
-    if all(each.wait == 0 for each in ahead):
-        steps = min(each.steps for each in ahead)
-        yield f"the wait is in the iteration that issues the loads, {steps} instructions later"
-    kept = max(each.least for each in ahead)
-    if kept > prefetch:
-        yield f"the data is then kept until it is used, {kept} iterations after its load"
+def _notes(
+    ahead: Mapping[int, Ahead], reads: Collection[int], prefetch: int, copies: int
+) -> Iterator[str]:
+    """Yield notes that explain the verdict on a loop.
+
+    Args:
+        ahead: How far each load of the loop runs ahead.
+        reads: The loads that the figures are of.
+        prefetch: Iterations that these loads run ahead.
+        copies: Source iterations per iteration of the loop.
+    """
+    if prefetch:
+        chosen = [ahead[n] for n in reads]
+        if all(each.wait == 0 for each in chosen):
+            steps = min(each.steps for each in chosen)
+            yield (
+                f"the wait is in the iteration that issues the loads, {steps} instructions later"
+            )
+        kept = max(each.least for each in chosen)
+        if kept > prefetch:
+            yield f"the data is then kept until it is used, {kept} iterations after its load"
+    if len(reads) < len(ahead):
+        yield f"{len(reads) // copies} of the loop's {len(ahead) // copies} loads run ahead"
+    if copies > 1:
+        yield f"unrolled {copies} times; figures are per iteration of the source"
 
 
 def _reads(trace: LoopTrace) -> dict[int, Transfer]:
