@@ -68,7 +68,7 @@ def workspace(destination: Path) -> Iterator[Path]:
         destination: Where the result will be published. Missing parents are created.
 
     Raises:
-        ArtifactError: The directory cannot be made.
+        ArtifactError: The directory cannot be created.
     """
     # Names have equal length: code compiled from a file in the workspace contains its path.
     path = destination.parent / f".irlens-tmp-{os.getpid():08}-{os.urandom(8).hex()}"

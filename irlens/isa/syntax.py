@@ -1,9 +1,8 @@
-"""The lexical facts of a stage's text, which every reader of lines shares.
+"""The lexical facts of a stage's text, shared by every reader of lines.
 
-A dialect states them once, in ``isa/<dialect>/syntax.py``: what is a name, what is noise, which
-lines hold no code, where functions begin and end, which names a line defines, what a word is, and
-how words are highlighted. The code diff, the highlighter, the search for definitions and uses,
-and the panes of the TUI read them from there.
+Each dialect states them once, in ``isa/<dialect>/syntax.py``: names, noise, lines without code,
+functions, the names that a line defines, words, and token types for highlighting. The code diff,
+the highlighter, the search for definitions and uses, and the panes of the TUI use them.
 """
 
 import re
@@ -19,6 +18,9 @@ from irlens.model.source import SourceLocation
 Flow: TypeAlias = Literal["", "label", "branch", "jump"]
 #: A regular expression and the name of the Pygments token type that it matches.
 TokenRule: TypeAlias = tuple[str, str]
+
+#: Comments as in C, and the strings that hide the beginning of one.
+COMMENTS = r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|/\*.*?\*/'
 
 #: A string holds no names, whatever it looks like.
 STRING = r'"(?:[^"\\]|\\.)*+"'
@@ -143,6 +145,7 @@ class Syntax:
         debug: Matches the debug information of a line.
         folded: Prefixes of lines that hold no code, which the TUI can fold away.
         offset: Matches an instruction's offset, with the blanks before and behind it as groups.
+        no_code: Matches lines without code: debug information, sizes, alignment.
         lexicon: Splits lines for the code diff.
         reuses_names: Whether regions side by side define the same names.
         unused: Skeleton prefix of declarations that count only where something names them.
@@ -159,14 +162,20 @@ class Syntax:
     debug: ClassVar[re.Pattern[str] | None] = None
     folded: ClassVar[tuple[str, ...]] = ()
     offset: ClassVar[re.Pattern[str] | None] = None
+    no_code: ClassVar[re.Pattern[str]] = re.compile("(?!)")
     lexicon: ClassVar[Lexicon] = Lexicon(noise="(?!)", name="(?!)", placeholder=str)
     reuses_names: ClassVar[bool] = False
     unused: ClassVar[str | None] = None
     is_machine_code: ClassVar[bool] = False
 
+    def lines(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the lines outside of debug sections that are not blank, with numbers from 1."""
+        return numbered(text)
+
     def code_lines(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the lines that may hold code, with their numbers from 1."""
-        return numbered(text)
+        no_code = self.no_code
+        return ((number, line) for number, line in self.lines(text) if not no_code.match(line))
 
     def cut(self, line: str) -> Line:
         """Split a line that ``code_lines`` yields; its skeleton is empty if it holds no code."""
@@ -181,16 +190,16 @@ class Syntax:
         return ""
 
     def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
-        """Return for each name of a line whether the line defines it."""
-        return [False] * len(words)
+        """Return for each name of a line whether the line defines it: a label does."""
+        return [word.columns[0] == 0 for word in words]
 
     def is_declaration(self, line: str) -> bool:
         """Whether a line declares something whose position means nothing."""
         return False
 
     def is_register(self, name: str) -> bool:
-        """Whether a name is a physical register's."""
-        return False
+        """Whether a name in machine code is a register's; the others are labels."""
+        return name[0] not in ".$"
 
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:

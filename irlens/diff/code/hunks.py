@@ -102,7 +102,7 @@ def hunks(
 
     Args:
         rows: All rows.
-        maker: What made them.
+        maker: The ``Rows`` that made them.
         heading: Returns a hunk's heading by its first changed row.
         context: Number of unchanged rows to show before and after changed ones.
     """

@@ -1,8 +1,8 @@
-"""A stage's text as statements in which names are told apart from what they name.
+"""A stage's text as statements whose names are resolved to values.
 
-A name (of an SSA value, a register, a label, an attribute alias) means nothing by itself: what
-counts is the value it stands for. So a statement's text is held apart from its names: its
-``skeleton`` has a placeholder for each name, and each name knows its ``value``.
+A name (of an SSA value, a register, a label, an attribute alias) means nothing by itself: the
+comparison is about its value. So a statement's ``skeleton`` has a placeholder for each name, and
+each name has its ``value``.
 """
 
 import re
@@ -31,9 +31,9 @@ class Name(msgspec.Struct, frozen=True, gc=False):
     """A name in a statement.
 
     Attributes:
-        value: What it stands for, equal wherever this value is named, on one side of the
-            comparison; ``None`` where that is unknown.
-        columns: Where it stands in the line.
+        value: Its value, equal wherever this value is named on one side of the comparison;
+            ``None`` if unknown.
+        columns: Its columns in the line.
         defines: Whether the statement defines the value.
     """
 

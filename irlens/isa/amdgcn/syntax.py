@@ -1,15 +1,11 @@
 """The lexical facts of AMD's assembly (LLVM, User Guide for AMDGPU Backend)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from irlens.isa.amdgcn.control import JUMPS
-from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, Word, numbered
+from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, numbered
 
-_NO_CODE = re.compile(
-    r"\s*+(?:\.loc\b|\.file\b|\.cfi_|\.ident\b|\.L(?!BB)\w++:|\.size\s|\.p2align\b"
-    r"|\.set\s.*\.L(?!BB))"
-)
 _DEBUG_SECTION = re.compile(r"\s*+\.section\s++\"?\.debug_")
 _SECTION = re.compile(r"\s*+\.(?:section|text|amdgpu_metadata|amdgpu_info)\b")
 _TYPE = re.compile(r"\s*+\.type\s++(?P<name>[^,\s]++),\s*+[@%]function")
@@ -55,6 +51,10 @@ class AmdgcnSyntax(Syntax):
     spanning_sign = "/*"
     debug = re.compile(r"^\s*\.(?:loc|file|cfi_\w+)\b.*")
     folded = (".loc\t", ".loc ", ".Ltmp", ".cfi_", ";;#ASMSTART", ";;#ASMEND")
+    no_code = re.compile(
+        r"\s*+(?:\.loc\b|\.file\b|\.cfi_|\.ident\b|\.L(?!BB)\w++:|\.size\s|\.p2align\b"
+        r"|\.set\s.*\.L(?!BB))"
+    )
     lexicon = Lexicon(
         noise=r";.*|//.*|/\*.*?\*/",
         name=r"\b[vsa](?:[0-9]++\b|\[[0-9]++(?::[0-9]++)?\])|\.LBB[0-9_]++",
@@ -63,9 +63,14 @@ class AmdgcnSyntax(Syntax):
     )
     is_machine_code = True
 
-    def code_lines(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the lines outside of debug information."""
-        return ((n, line) for n, line in _without_debug_sections(text) if not _NO_CODE.match(line))
+    def lines(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the lines outside of debug sections."""
+        in_debug = False
+        for number, line in numbered(text):
+            if _SECTION.match(line):
+                in_debug = _DEBUG_SECTION.match(line) is not None
+            if not in_debug:
+                yield number, line
 
     def scopes(self, text: str) -> list[Scope]:
         """Return the functions, each up to the label at its end."""
@@ -73,7 +78,7 @@ class AmdgcnSyntax(Syntax):
         declared: set[str] = set()
         name: str | None = None
         first = 0
-        for number, line in _without_debug_sections(text):
+        for number, line in self.lines(text):
             if found := _TYPE.match(line):
                 declared.add(found["name"])
             elif (symbol := _SYMBOL.match(line)) and symbol["name"] in declared:
@@ -90,20 +95,3 @@ class AmdgcnSyntax(Syntax):
         if _JUMP.match(line):
             return "jump"
         return "branch" if _BRANCH.match(line) else ""
-
-    def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
-        """Return for each name whether it is a label in the first column."""
-        return [word.columns[0] == 0 for word in words]
-
-    def is_register(self, name: str) -> bool:
-        """Whether a name is a register's; the others are labels."""
-        return name[0] != "."
-
-
-def _without_debug_sections(text: str) -> Iterator[tuple[int, str]]:
-    in_debug = False
-    for number, line in numbered(text):
-        if _SECTION.match(line):
-            in_debug = _DEBUG_SECTION.match(line) is not None
-        if not in_debug:
-            yield number, line

@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from irlens.isa.ptx.control import BRANCHES, EXITS
-from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, Word, numbered
+from irlens.isa.syntax import COMMENTS, Flow, Lexicon, Scope, Syntax, Word, numbered
 
-#: Debug information, and the number of virtual registers, which follows from the code.
-_NO_CODE = re.compile(r"\s*+(?:\.loc\b|\.file\b|\.reg\s+\.\w+\s+%\w+<|\$L__(?!BB)\w++:)")
 _DEBUG_SECTION = re.compile(r"\s*+\.section\s++\.debug_")
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 _HEAD = re.compile(r"(?:\.(?!entry|func)\w++ )*+\.(?:entry|func)\b")
@@ -34,10 +32,12 @@ class PtxSyntax(Syntax):
     }
     dotted_kind = "type"
     word = re.compile(r"%[\w$]+|(?<![\w$.])\.?[\w$]+(?:(?:\.|::)\w+)*")
-    spanning = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|/\*.*?\*/', re.DOTALL)
+    spanning = re.compile(COMMENTS, re.DOTALL)
     spanning_sign = "/*"
     debug = re.compile(r"^\s*\.(?:loc|file)\b.*")
     folded = (".loc\t", ".loc ", "$L__tmp", "// begin inline asm", "// end inline asm")
+    #: Debug information, and the number of virtual registers, which follows from the code.
+    no_code = re.compile(r"\s*+(?:\.loc\b|\.file\b|\.reg\s+\.\w+\s+%\w+<|\$L__(?!BB)\w++:)")
     lexicon = Lexicon(
         noise=r"//.*|/\*.*?\*/",
         # Not every % is a register's: %tid.x and %pm0 are read from the machine.
@@ -46,21 +46,26 @@ class PtxSyntax(Syntax):
         collapse=True,
     )
 
-    def code_lines(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the lines outside of debug information."""
-        return ((n, line) for n, line in _without_debug_sections(text) if not _NO_CODE.match(line))
+    def lines(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the lines outside of debug sections."""
+        in_debug = False
+        for number, line in numbered(text):
+            if in_debug or _DEBUG_SECTION.match(line):
+                in_debug = "}" not in line
+            else:
+                yield number, line
 
     def scopes(self, text: str) -> list[Scope]:
         """Return the functions, declared ones included."""
         functions: list[Scope] = []
         name: str | None = None
         first = depth = 0
-        for number, line in _without_debug_sections(text):
+        for number, line in self.lines(text):
             if name is None and _HEAD.match(line):
                 symbol = _SYMBOL.search(line)
                 name = (symbol["entry"] or symbol["func"] if symbol else None) or ""
                 first, depth = number, 0
-            if name is None or _NO_CODE.match(line):
+            if name is None or self.no_code.match(line):
                 continue
             code = (_COMMENT.sub("", line) if "/" in line else line).strip()
             # Inline assembly has blocks of its own, in the first column too.
@@ -87,12 +92,3 @@ class PtxSyntax(Syntax):
             word.columns[1] <= end and not line[: word.columns[0]].rstrip().endswith(("@", "@!"))
             for word in words
         ]
-
-
-def _without_debug_sections(text: str) -> Iterator[tuple[int, str]]:
-    in_debug = False
-    for number, line in numbered(text):
-        if in_debug or _DEBUG_SECTION.match(line):
-            in_debug = "}" not in line
-        else:
-            yield number, line

@@ -1,14 +1,12 @@
 """The lexical facts of SASS, as nvdisasm prints it."""
 
 import re
-from collections.abc import Iterator, Sequence
 
 from irlens.isa.sass.control import BRANCHES, EXITS
-from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, Word, numbered
+from irlens.isa.syntax import COMMENTS, Flow, Lexicon, Scope, Syntax, numbered
 
 _SECTION = re.compile(r"\s*+\.section\s++(?P<name>[^,\s]++)")
 _CODE_SECTION = ".text."
-_NO_CODE = re.compile(r"\s*+(?:\.align|\.size)\b")
 _LABEL = re.compile(r"\.L_x_[0-9]++:")
 _JUMP = re.compile(
     r"\s*+/\*[0-9a-f]{4,8}\*/\s++(?P<guard>@!?U?P(?:[0-9]|T)\s++)?"
@@ -39,10 +37,11 @@ class SassSyntax(Syntax):
     #: Predicates and labels are keywords to the lexer.
     name_kinds = Syntax.name_kinds | {"keyword"}
     word = re.compile(r"\bU?[RP]\d+\b|\.L_\w+|(?<![\w$.])[\w$]+(?:\.\w+)*")
-    spanning = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|/\*.*?\*/', re.DOTALL)
+    spanning = re.compile(COMMENTS, re.DOTALL)
     spanning_sign = "/*"
     folded = ("//##",)
     offset = re.compile(r"^( *)(/\*[0-9a-f]{4,}\*/)( +)", re.MULTILINE)
+    no_code = re.compile(r"\s*+(?:\.align|\.size)\b")
     lexicon = Lexicon(
         # Offsets, comments, nvdisasm's notes on indirect branches, the hint that a register is
         # read again, scheduling.
@@ -52,10 +51,6 @@ class SassSyntax(Syntax):
         collapse=True,
     )
     is_machine_code = True
-
-    def code_lines(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the lines other than sizes and alignment."""
-        return ((number, line) for number, line in numbered(text) if not _NO_CODE.match(line))
 
     def scopes(self, text: str) -> list[Scope]:
         """Return the sections that hold code, each up to the next section."""
@@ -81,11 +76,3 @@ class SassSyntax(Syntax):
         if jump is None:
             return ""
         return "branch" if jump["guard"] or _PREDICATE.search(jump["operands"]) else "jump"
-
-    def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
-        """Return for each name whether it is a label in the first column."""
-        return [word.columns[0] == 0 for word in words]
-
-    def is_register(self, name: str) -> bool:
-        """Whether a name is a register's; the others are labels."""
-        return name[0] not in ".$"
