@@ -57,8 +57,8 @@ _BARE = frozenset({"resources", "occupancy", "config"})
 _SCOPES = {
     start: figure.scope
     for figure in FIGURES
-    for elements, _, _ in (figure.path.partition("[]."),)
-    for start in (f"{elements}[]", elements, elements.removesuffix("s"))
+    for prefix, _, _ in (figure.path.partition("[]."),)
+    for start in (f"{prefix}[]", prefix, prefix.removesuffix("s"))
     if figure.scope != "report"
 }
 

@@ -13,6 +13,8 @@ from irlens.check.baseline import (
     BASELINE_SCHEMA,
     KEPT_RESOURCES,
     Baseline,
+    KeptOccupancy,
+    KeptPipeline,
     Recipe,
     entry,
     figures,
@@ -21,6 +23,7 @@ from irlens.check.baseline import (
     written,
 )
 from irlens.diff.report import compare
+from irlens.figures import FIGURES
 from irlens.model.errors import ArtifactError
 from irlens.model.report import Report
 
@@ -127,3 +130,13 @@ def test_other_tools_can_read_it(reports: dict[str, Report]) -> None:
     assert [one["kernel"] for one in document["entries"]] == sorted(
         report.kernel for report in reports.values()
     )
+
+
+def test_the_file_keeps_the_figures_whose_rows_say_so() -> None:
+    def rows(prefix: str) -> set[str]:
+        paths = (figure.path for figure in FIGURES if figure.in_baseline)
+        return {path.removeprefix(prefix) for path in paths if path.startswith(prefix)}
+
+    assert rows("resources.") == set(KEPT_RESOURCES)
+    assert rows("pipelines[].") == set(KeptPipeline.__struct_fields__) - {"source", "code"}
+    assert rows("occupancy.") <= set(KeptOccupancy.__struct_fields__)
