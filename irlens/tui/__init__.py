@@ -1,5 +1,5 @@
-"""The terminal user interface: the only importer of Textual.
+"""The terminal user interface: the only package that imports Textual.
 
-It is handed a ``Workbench``, shows the finished records that this answers with, and computes
-nothing itself.
+It asks a ``irlens.session.workbench.Workbench``, draws records and the nodes of
+``irlens.render.view``, and computes no figures itself.
 """

@@ -10,19 +10,19 @@ from textual.content import Content
 
 from irlens import figures
 from irlens.model.pressure import StagePressure
-from irlens.model.report import LimitName, Occupancy, Pipeline, Report, StageSize
+from irlens.model.report import Occupancy, Pipeline, Report, StageSize
 from irlens.model.resources import Resources
 from irlens.model.terms import (
     Terms,
     describe_cover,
-    describe_depth,
     describe_prefetch,
     describe_waves,
 )
 from irlens.model.text import count, percent, plural, printable_line, size
 from irlens.render.view.characters import bar, cut, draw_curve, draw_strip, draw_timeline
+from irlens.render.view.details import by_class, limits, pipeline_depth
 from irlens.render.view.drawings import memory_strip, pressure_curve, pressure_stage
-from irlens.render.view.nodes import Text
+from irlens.render.view.nodes import Run, Text
 from irlens.render.view.timeline import STEADY, timeline
 from irlens.tui.drawing import (
     BAD,
@@ -40,7 +40,6 @@ from irlens.tui.drawing import (
 )
 from irlens.tui.entries.cells import settings
 
-_LIMITS: tuple[LimitName, ...] = ("registers", "shared_memory", "warps", "barriers", "blocks")
 #: Cells of the columns of limits: names and numbers.
 _LIMIT_NAME, _LIMIT_NUMBER = 15, 5
 _CURVE_HEIGHT = 6
@@ -69,28 +68,28 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
     return lines(list(_occupancy(report, shown, Terms(report), width)))
 
 
-def _occupancy(report: Report, shown: Occupancy, words: Terms, width: int) -> Iterator[Content]:
-    yield _occupancy_headline(shown, words, width)
+def _occupancy(report: Report, shown: Occupancy, terms: Terms, width: int) -> Iterator[Content]:
+    yield _occupancy_headline(shown, terms, width)
     if shown.launchable:
-        blocks = f"{plural(shown.blocks_per_sm, words.block)}/{words.sm}"
-        limits = ", ".join(words.resource(name) for name in shown.limited_by)
-        yield Content.assemble(blocks, (" · limited by ", DIM), limits)
+        blocks = f"{plural(shown.blocks_per_sm, terms.block)}/{terms.sm}"
+        limiting = ", ".join(terms.resource(name) for name in shown.limited_by)
+        yield Content.assemble(blocks, (" · limited by ", DIM), limiting)
     for refusal in shown.refusals:
-        yield hanging(Content(""), words.refusal(refusal), BAD, width)
+        yield hanging(Content(""), terms.refusal(refusal), BAD, width)
     for step in shown.next_step:
-        yield hanging(Content(""), words.step(step, shown), "", width)
+        yield hanging(Content(""), terms.step(step, shown), "", width)
     if shown is report.occupancy and (waves := describe_waves(shown)):
         yield flowing(Content(""), [Content.styled(wave, DIM) for wave in waves], ", ", width)
     yield Content("")
-    yield Content.styled(f"{words.block}s/{words.sm} allowed by", DIM)
-    yield from _limits(shown, words, width)
+    yield Content.styled(f"{terms.block}s/{terms.sm} allowed by", DIM)
+    yield from _limits(shown, terms, width)
 
 
-def _occupancy_headline(shown: Occupancy, words: Terms, width: int) -> Content:
+def _occupancy_headline(shown: Occupancy, terms: Terms, width: int) -> Content:
     if not shown.launchable:
         return Content.styled("cannot launch", f"{BAD} bold")
     share = percent(shown.theoretical)
-    warps = f"{shown.active_warps} of {plural(shown.max_warps, words.warp)}"
+    warps = f"{shown.active_warps} of {plural(shown.max_warps, terms.warp)}"
     room = max(width - len(share) - len(warps) - 4, 4)
     return Content.assemble(
         (share, "bold"),
@@ -100,17 +99,15 @@ def _occupancy_headline(shown: Occupancy, words: Terms, width: int) -> Content:
     )
 
 
-def _limits(shown: Occupancy, words: Terms, width: int) -> Iterator[Content]:
-    limits = {name: getattr(shown.limits, name) for name in _LIMITS}
-    most = max((limit for limit in limits.values() if limit is not None), default=1)
+def _limits(shown: Occupancy, terms: Terms, width: int) -> Iterator[Content]:
+    allowed = limits(shown, terms)
+    most = max((limit for _, limit in allowed), default=1)
     room = max(width - _LIMIT_NAME - _LIMIT_NUMBER - 4, 4)
-    for name, limit in limits.items():
-        if limit is None:
-            continue
+    for name, limit in allowed:
         is_limiting = name in shown.limited_by
         drawn = bar(limit / max(most, 1), room).rstrip()
         yield Content.assemble(
-            (words.resource(name).ljust(_LIMIT_NAME), "" if is_limiting else DIM),
+            (terms.resource(name).ljust(_LIMIT_NAME), "" if is_limiting else DIM),
             f"{limit:>{_LIMIT_NUMBER}} ",
             # The shortest bar decides: thin the longer ones, which would dominate.
             (f"{drawn} ◀", MAIN) if is_limiting else ("━" * len(drawn), DIM),
@@ -118,14 +115,14 @@ def _limits(shown: Occupancy, words: Terms, width: int) -> Iterator[Content]:
 
 
 def memory_title(report: Report) -> str:
-    """Return the title of the memory panel, in the vendor's words."""
-    words = Terms(report)
-    return "Shared memory" if words.shared_memory == "shared memory" else words.shared_memory
+    """Return the title of the memory panel, in the vendor's terms."""
+    terms = Terms(report)
+    return "Shared memory" if terms.shared_memory == "shared memory" else terms.shared_memory
 
 
 def memory(report: Report, width: int) -> Content:
     """Return the shared memory of a CTA, drawn to scale."""
-    resources, words = report.resources, Terms(report)
+    resources, terms = report.resources, Terms(report)
     rows: list[Content] = []
     if resources.shared_dynamic_bytes is None:
         rows.append(Content.styled("unknown", WARN))
@@ -135,7 +132,7 @@ def memory(report: Report, width: int) -> Content:
             amounts.append(f"+ {size(resources.shared_static_bytes)} static")
         if resources.shared_reserved_bytes:
             amounts.append(f"+ {size(resources.shared_reserved_bytes)} reserved by the system")
-        label = Content.styled(f"per {words.cta}  ", DIM)
+        label = Content.styled(f"per {terms.cta}  ", DIM)
         rows.append(flowing(label, [Content(amount) for amount in amounts], " ", width))
     if report.memory is not None:
         if (strip := memory_strip(report.memory)) is not None:
@@ -162,15 +159,15 @@ def pipelines(report: Report, width: int) -> Content:
     return lines(rows)
 
 
-def _pipeline(pipeline: Pipeline, report: Report, words: Terms, width: int) -> Iterator[Content]:
+def _pipeline(pipeline: Pipeline, report: Report, terms: Terms, width: int) -> Iterator[Content]:
     place = pipeline.place
     code = cut(printable_line(report.code.get(place, "")), width - len(place) - 2)
     yield Content.assemble((place, "bold"), "  ", (code, DIM))
     ahead = [Content(printable_line(phrase)) for phrase in describe_prefetch(pipeline)]
-    yield flowing(Content(""), [pipeline_depth(pipeline), *ahead], " · ", width)
+    yield flowing(Content(""), [kind_and_depth(pipeline), *ahead], " · ", width)
     if pipeline.reason:
         yield hanging(Content(""), pipeline.reason, DIM, width)
-    traffic = filter(None, [*words.traffic(pipeline), describe_cover(pipeline)])
+    traffic = filter(None, [*terms.traffic(pipeline), describe_cover(pipeline)])
     if phrases := [Content.styled(phrase, DIM) for phrase in traffic]:
         yield flowing(Content(""), phrases, " · ", width)
     if drawn := pipeline_timeline(pipeline, width):
@@ -187,14 +184,12 @@ def pipeline_timeline(pipeline: Pipeline, width: int) -> list[Content]:
     return []
 
 
-def pipeline_depth(pipeline: Pipeline) -> Content:
+def kind_and_depth(pipeline: Pipeline) -> Content:
     """Return "cp.async 4 of 4 stages ✓" or "unknown"."""
-    depth = describe_depth(pipeline)
-    if depth is None:
-        return Content.styled(pipeline.verdict, WARN)
-    is_pipelined = pipeline.verdict == "pipelined"
-    depth = f"{depth} {'✓' if is_pipelined else '✗'}"
-    return Content.assemble(f"{pipeline.kind or 'loads'} ", (depth, GOOD if is_pipelined else WARN))
+    depth = pipeline_depth(pipeline)
+    if depth.tone == "unknown":
+        return content_of((depth,))
+    return content_of((Run(f"{pipeline.kind or 'loads'} "), depth))
 
 
 def pressure(report: Report, width: int) -> Content:
@@ -239,20 +234,18 @@ def mix(report: Report, width: int) -> Content:
     rows: list[Content] = []
     for each in report.mix:
         rows.append(Content.styled(f"{plural(each.total, 'instruction')} in {each.stage}", DIM))
-        classes = [(name, number, "") for name, number in each.classes.items()]
-        classes += [(name, number, " unknown") for name, number in each.unknown.items()]
-        classes.sort(key=lambda row: (-row[1], row[0]))
+        classes = by_class(each)
         label = max((len(name) for name, _, _ in classes), default=0) + 1
         room = max(width - label - _MIX_NUMBER - _MIX_SHARE - 1, 4)
         most = max((number for _, number, _ in classes), default=1)
-        for name, number, note in classes:
+        for name, number, is_unknown in classes:
             rows.append(
                 Content.assemble(
                     printable_line(name).ljust(label),
                     f"{count(number):>{_MIX_NUMBER}}",
                     (f"{percent(number / each.total):>{_MIX_SHARE}} ", DIM),
                     (bar(number / most, room), MAIN),
-                    (note, WARN),
+                    (" unknown" if is_unknown else "", WARN),
                 )
             )
     return lines(rows) if rows else Content.styled("no assembly in this capture", DIM)
@@ -264,8 +257,8 @@ def facts(report: Report, width: int) -> Content:
 
 
 def _facts(report: Report, width: int) -> Iterator[Content]:
-    words, config = Terms(report), report.config
-    yield from _listed("registers", _registers(report.resources, words), " · ", width)
+    terms, config = Terms(report), report.config
+    yield from _listed("registers", _registers(report.resources, terms), " · ", width)
     yield from _listed("memory", _spills(report.resources), "  ", width)
     for figure, values, _ in figures.facts(report):
         items = [Content(printable_line(value)) for value in values]
@@ -291,19 +284,19 @@ def _listed(label: str, items: Sequence[Content], gap: str, width: int) -> Itera
         yield flowing(labelled(label), items, gap, width)
 
 
-def _registers(resources: Resources, words: Terms) -> list[Content]:
+def _registers(resources: Resources, terms: Terms) -> list[Content]:
     if resources.registers is None:
         return [Content.styled("unknown", WARN)]
     if resources.sgprs is None:
-        return [Content(f"{resources.registers} per {words.thread}")]
-    phrases = [Content(f"{resources.registers} vector registers per {words.thread}")]
+        return [Content(f"{resources.registers} per {terms.thread}")]
+    phrases = [Content(f"{resources.registers} vector registers per {terms.thread}")]
     if resources.agprs:
         phrases.append(Content(f"{resources.vgprs} VGPRs + {resources.agprs} AGPRs"))
-    return [*phrases, Content(f"{resources.sgprs} SGPRs per {words.warp}")]
+    return [*phrases, Content(f"{resources.sgprs} SGPRs per {terms.warp}")]
 
 
 def _spills(resources: Resources) -> list[Content]:
-    """The memory private to a thread, in the vendor's words."""
+    """The memory private to a thread, in the vendor's terms."""
     is_amd = resources.sgprs is not None
     amounts = (
         (resources.local_bytes, "B scratch" if is_amd else "B local"),

@@ -23,7 +23,7 @@ from irlens.tui.drawing import (
 )
 from irlens.tui.entries.cells import mark, settings
 from irlens.tui.entries.layout import elided
-from irlens.tui.panels import pipeline_depth
+from irlens.tui.panels import kind_and_depth
 
 _BAR_WIDTH = 8
 #: The least cells of a summary.
@@ -112,26 +112,26 @@ def _compiled_for(entry: Entry) -> Iterator[str]:
 
 
 def _figures(report: Report) -> Iterator[Content]:
-    words, resources, occupancy = Terms(report), report.resources, report.occupancy
+    terms, resources, occupancy = Terms(report), report.resources, report.occupancy
     yield Content("")
     if occupancy is None:
         yield labelled("Occupancy", ("unknown", WARN))
     elif not occupancy.launchable:
         yield labelled("Occupancy", ("cannot launch", BAD))
         for refusal in occupancy.refusals:
-            yield Content.styled(words.refusal(refusal), BAD)
+            yield Content.styled(terms.refusal(refusal), BAD)
     else:
         share = (bar(occupancy.theoretical, _BAR_WIDTH), occupancy_style(occupancy))
         yield labelled("Occupancy", share, f" {percent(occupancy.theoretical)}")
-        yield labelled("", f"{plural(occupancy.blocks_per_sm, words.block)}/{words.sm}")
-        limits = ", ".join(words.resource(name) for name in occupancy.limited_by)
+        yield labelled("", f"{plural(occupancy.blocks_per_sm, terms.block)}/{terms.sm}")
+        limits = ", ".join(terms.resource(name) for name in occupancy.limited_by)
         yield labelled("limited by", limits)
     registers = resources.registers
     yield labelled("Registers", "unknown" if registers is None else f"{registers}")
     if resources.local_bytes:
-        yield labelled("Local", (f"{size(resources.local_bytes)} per {words.thread}", WARN))
+        yield labelled("Local", (f"{size(resources.local_bytes)} per {terms.thread}", WARN))
     shared = resources.shared_dynamic_bytes
-    yield labelled(words.shared, "unknown" if shared is None else f"{size(shared)}")
+    yield labelled(terms.shared, "unknown" if shared is None else f"{size(shared)}")
 
 
 def _pipelines(report: Report) -> Iterator[Content]:
@@ -139,7 +139,7 @@ def _pipelines(report: Report) -> Iterator[Content]:
         if number == 0:
             yield Content("")
         label = "" if number else "Pipelines"
-        yield labelled(label, f"{pipeline.place}  ", pipeline_depth(pipeline))
+        yield labelled(label, f"{pipeline.place}  ", kind_and_depth(pipeline))
 
 
 def _findings(report: Report) -> Iterator[Content]:

@@ -1,4 +1,4 @@
-"""Other keys: a file of the user's that gives bindings, by their names, keys of their choice."""
+"""The user's keymap: a file that assigns keys to bindings by their ids."""
 
 import importlib
 import pkgutil
@@ -16,28 +16,29 @@ from textual.widgets import Input
 
 from irlens.model.errors import IrlensError, UnknownNameError
 
-#: Keys by the names of bindings; several keys are separated by commas.
+#: Keys by binding id; several keys are separated by commas.
 Keymap = dict[str, str]
 
-#: Keys that have a name because they cannot be written: "slash", "question_mark".
+#: Keys with names of their own: "slash", "question_mark".
 _NAMED = frozenset({"space", "comma", *KEY_NAME_REPLACEMENTS.values(), *KEY_TO_UNICODE_NAME})
 _MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
 
-_HINT = 'write a line for each binding, such as  quit = "ctrl+q, q"'
+_HINT = 'write one line per binding, such as  quit = "ctrl+q, q"'
 
 
 def default_path() -> Path:
-    """Return where the file is looked for: ``keys.toml`` in the user's configuration."""
+    """Return the path of ``keys.toml`` in the user's configuration directory."""
     import platformdirs
 
     return platformdirs.user_config_path("irlens") / "keys.toml"
 
 
 def read(path: Path) -> Keymap:
-    """Return the keys that a file gives; none if there is no file.
+    """Return the keymap in a file; empty if there is no file.
 
     Raises:
-        IrlensError: The file cannot be read, or gives a key to something that is no binding.
+        IrlensError: The file cannot be read, names an unknown binding or key, or assigns a key
+            twice.
     """
     try:
         content = path.read_bytes()
@@ -48,33 +49,33 @@ def read(path: Path) -> Keymap:
     import tomllib
 
     try:
-        given = tomllib.loads(content.decode())
+        parsed = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise IrlensError(f"{path}: {error}", hint=_HINT) from error
-    if not given:
+    if not parsed:
         return {}
     known = {binding.id for binding in bindings() if binding.id}
-    for name, keys in _flat(given):
+    for name, keys in _flatten(parsed):
         if name not in known:
             raise _unknown(path, name, known)
         if not isinstance(keys, str) or not all(map(_is_key, keys.split(","))):
-            raise IrlensError(f"{path}: {name} = {keys!r} names no key", hint=_HINT)
-    keymap = {name: str(keys) for name, keys in _flat(given)}
-    _check_taken(path, keymap)
+            raise IrlensError(f"{path}: {name} = {keys!r} is not a key", hint=_HINT)
+    keymap = {name: str(keys) for name, keys in _flatten(parsed)}
+    _check_conflicts(path, keymap)
     return keymap
 
 
 def bindings() -> Iterator[Binding]:
-    """Yield every binding of this app, those of its screens and widgets included."""
+    """Yield every binding of the app, its screens and its widgets."""
     for each in _classes():
         yield from _own(each)
 
 
 def lines() -> Iterator[str]:
-    """Yield every binding with its keys as a line of the file, and what it does."""
+    """Yield a line of the file for every binding, with its description as a comment."""
     known = {binding.id: binding for binding in bindings() if binding.id}
     for name, binding in sorted(known.items()):
-        # In quotes, since browser.sort is a name and has names below it, too.
+        # In quotes: browser.sort is an id, and a prefix of other ids as well.
         yield f'"{name}" = "{binding.key}"  # {binding.description}'
 
 
@@ -94,82 +95,85 @@ def _own(node: type) -> list[Binding]:
     return [binding for binding in own if isinstance(binding, Binding)]
 
 
-def _together() -> Iterator[list[Binding]]:
-    """Yield the bindings that work in the same place: in a screen, and in each part of one.
+def _scopes() -> Iterator[list[Binding]]:
+    """Yield the bindings that are active together: on a screen, and in each widget of one.
 
-    While a part is in use its own go before the screen's, so that one of these would be out of
-    reach. A dialogue hides what is below it, and to an input a key is text.
+    A focused widget's bindings shadow the screen's. A dialog hides the screen below it, and an
+    input takes keys as text.
     """
     classes = list(_classes())
-    everywhere = [each for node in classes if issubclass(node, App) for each in _of(node)]
+    global_bindings = [
+        each for node in classes if issubclass(node, App) for each in _bindings_of(node)
+    ]
     for node in classes:
         if not issubclass(node, Screen):
-            yield _of(node)
+            yield _bindings_of(node)
             continue
-        found = [*_of(node), *([] if issubclass(node, ModalScreen) else everywhere)]
-        yield found
-        for part in _parts(node):
-            yield [*_of(part), *found]
+        shared = [] if issubclass(node, ModalScreen) else global_bindings
+        on_screen = [*_bindings_of(node), *shared]
+        yield on_screen
+        for widget in _widgets(node):
+            yield [*_bindings_of(widget), *on_screen]
 
 
-def _of(node: type) -> list[Binding]:
-    """Return a class's bindings, those that it inherits in this package included."""
+def _bindings_of(node: type) -> list[Binding]:
+    """Return the bindings of a class, inherited ones of this package included."""
     return [each for part in node.__mro__ for each in _own(part)]
 
 
-def _parts(screen: type[DOMNode]) -> list[type[DOMNode]]:
-    """Return the parts of a screen that have keys: of the widgets that its modules name."""
+def _widgets(screen: type[DOMNode]) -> list[type[DOMNode]]:
+    """Return the widgets that the modules of a screen import, directly or indirectly."""
     modules = {each.__module__ for each in screen.__mro__}
     known = [
         each
         for each in _classes()
         if issubclass(each, Widget) and not issubclass(each, Screen | Input)
     ]
-    found: dict[type[DOMNode], None] = {}
+    widgets: dict[type[DOMNode], None] = {}
     while modules:
-        named = vars(importlib.import_module(modules.pop())).values()
-        new = [each for each in known if each in named and each not in found]
-        found.update(dict.fromkeys(new))
+        names = vars(importlib.import_module(modules.pop())).values()
+        new = [each for each in known if each in names and each not in widgets]
+        widgets.update(dict.fromkeys(new))
         modules.update(each.__module__ for each in new)
-    return list(found)
+    return list(widgets)
 
 
-def _check_taken(path: Path, keymap: Keymap) -> None:
-    """Raise ``IrlensError`` if a key is given to one thing that is another's in the same place."""
-    for together in _together():
-        given = {
+def _check_conflicts(path: Path, keymap: Keymap) -> None:
+    """Raise ``IrlensError`` if a key is assigned to two bindings that are active together."""
+    for scope in _scopes():
+        assigned = {
             (key, binding.id)
-            for binding in together
+            for binding in scope
             for key in set(_keys(keymap.get(binding.id or "", ""))) - set(_keys(binding.key))
         }
         owners: dict[str, str] = {}
-        for binding in together:
+        for binding in scope:
             name = binding.id or binding.action
             for key in _keys(keymap.get(name, binding.key)):
                 owner = owners.setdefault(key, name)
-                if owner != name and not given.isdisjoint({(key, owner), (key, name)}):
+                if owner != name and not assigned.isdisjoint({(key, owner), (key, name)}):
                     raise IrlensError(
-                        f"{path}: {key} is the key of {owner} and of {name}",
-                        hint="give one of them another key",
+                        f"{path}: {key} is assigned to both {owner} and {name}",
+                        hint="assign another key to one of them",
                     )
 
 
 def _keys(text: str) -> list[str]:
-    """Split a list of keys; a sign goes by the name that Textual has for it."""
+    """Split a list of keys; a sign is replaced with Textual's name for it."""
     return [each.key for each in Binding.make_bindings([Binding(text, "")])] if text else []
 
 
-def _flat(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Yield names with dots in them, written as ``view.back`` or in a table ``[view]``."""
+def _flatten(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield dotted names, written as ``view.back`` or in a table ``[view]``."""
     for name, value in table.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
 
 
 def _is_key(text: str) -> bool:
-    """Whether it may be a key: one character, or modifiers and one of the terminal's names."""
+    """Whether a text is a key: one character or a terminal's name for a key, with modifiers."""
     *modifiers, name = text.strip().split("+")
     signs = _keys(",".join(set(string.punctuation) - {","}))  # "colon" for ":"
     known = len(name) == 1 or name in {*_NAMED, *signs, *(key.value for key in Keys)}
@@ -179,5 +183,5 @@ def _is_key(text: str) -> bool:
 def _unknown(path: Path, name: str, known: set[str]) -> IrlensError:
     error = UnknownNameError("binding", name, known)
     is_near = (error.hint or "").startswith("did you mean")
-    hint = error.hint if is_near else "irlens tui --keys lists them"
+    hint = error.hint if is_near else "irlens tui --keys lists all bindings"
     return IrlensError(f"{path}: {error.message}", hint=hint)

@@ -1,1 +1,1 @@
-"""Widgets, one module each."""
+"""Widgets that the screens are composed of."""

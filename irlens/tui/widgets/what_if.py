@@ -175,30 +175,30 @@ class WhatIf(Panel):
         shown = self._shown()
         rows = [panels.occupancy(report, shown, width)]
         if self.demand is not None and shown is not None:
-            words = Terms(report)
-            rows += [Content(""), self._headline(shown, words), *self._rows(words)]
+            terms = Terms(report)
+            rows += [Content(""), self._headline(shown, terms), *self._rows(terms)]
             curve = self._curve()
             if curve is not None:
                 value: int = getattr(self.demand, Demand.__struct_fields__[self.row])
-                drawn = draw_staircase(staircase(curve, words, at=value), width, _CURVE_HEIGHT)
+                drawn = draw_staircase(staircase(curve, terms, at=value), width, _CURVE_HEIGHT)
                 rows += contents_of(drawn)
         return lines(rows)
 
-    def _headline(self, shown: Occupancy, words: Terms) -> Content:
+    def _headline(self, shown: Occupancy, terms: Terms) -> Content:
         before = self._report.occupancy if self._report is not None else None
         if before is None or self.demand == self._compiled:
             return Content.styled("what if?  ↑ ↓ select  ← → change  [ ] next cliff", DIM)
         gain = shown.theoretical - before.theoretical
         style = GOOD if gain > 0 else BAD if gain < 0 else DIM
         change = f"{percent(before.theoretical)} → {percent(shown.theoretical)}"
-        blocks = f"{before.blocks_per_sm} → {plural(shown.blocks_per_sm, words.block)}/{words.sm}"
+        blocks = f"{before.blocks_per_sm} → {plural(shown.blocks_per_sm, terms.block)}/{terms.sm}"
         return Content.assemble(("what if  ", WARN), (f"{change}  ", style), blocks)
 
-    def _rows(self, words: Terms) -> Iterator[Content]:
+    def _rows(self, terms: Terms) -> Iterator[Content]:
         titles = (
-            f"registers/{words.thread}",
-            f"{words.shared_memory} B/{words.cta}",
-            f"{words.warp}s/{words.cta}",
+            f"registers/{terms.thread}",
+            f"{terms.shared_memory} B/{terms.cta}",
+            f"{terms.warp}s/{terms.cta}",
         )
         for number, (name, title) in enumerate(zip(Demand.__struct_fields__, titles, strict=True)):
             value: int = getattr(self.demand, name)
