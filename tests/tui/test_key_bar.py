@@ -37,7 +37,7 @@ def drawn(pilot: Pilot[None]) -> str:
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_hints_are_whole_at_every_width(bench: Workbench, place: str) -> None:
+async def test_keys_are_whole_at_every_width(bench: Workbench, place: str) -> None:
     async with IrlensApp(bench).run_test(size=(250, 40)) as pilot:
         await open_place(pilot, place)
         every = [hint.strip() for hint in drawn(pilot).split("  ")]
