@@ -1,4 +1,4 @@
-"""A workbench made of the samples alone: the same answers everywhere, at once."""
+"""A workbench over the samples: the same answers on every machine, without delay."""
 
 import threading
 from collections import deque
@@ -29,7 +29,7 @@ from tests.tui.waiting import rest
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
-#: Those that snapshots show; other samples may come and go.
+#: The samples in the snapshots; others may be added and removed.
 NAMES = (
     "matmul-a100", "matmul-b200", "matmul_tma-h100", "softmax-h100", "softmax-mi300x",
     "softmax-t4", "spill-h100",
@@ -37,13 +37,13 @@ NAMES = (
 
 
 def load_report(name: str) -> Report:
-    """A sample's report."""
+    """Return the report of a sample."""
     return msgspec.json.decode((SAMPLES / "reports" / f"{name}.json").read_bytes(), type=Report)
 
 
 @pytest.fixture(autouse=True)
 def _patient_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make pilots wait for the app, and not for a processor that has nothing to do."""
+    """Make pilots wait for the app instead of for an idle processor."""
     press, pause = Pilot.press, Pilot.pause
 
     async def press_in_turn(pilot: Pilot[Any], *keys: str) -> None:
@@ -60,7 +60,7 @@ def _patient_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FakeWorkbench:
-    """Answers from the samples' reports, and from what their artifacts are listed as."""
+    """Answers from the samples' reports and artifacts."""
 
     def __init__(self) -> None:
         self.title = "samples"
@@ -68,18 +68,18 @@ class FakeWorkbench:
         self.broken = [
             Entry(key="broken", kernel="add_kernel", problem="add_kernel.json is broken", place="x")
         ]
-        #: Keys of entries that have been deleted meanwhile.
+        #: Keys of deleted entries.
         self.deleted: set[str] = set()
-        #: What was to be compiled again; that comes to an end when ``compiled`` is set.
+        #: Recompilations that were requested; they end when ``compiled`` is set.
         self.recompiled: list[tuple[str, dict[str, str]]] = []
         self.compiled, self.cancelled = threading.Event(), threading.Event()
         self.compiled.set()
-        #: Keys of entries whose kernel's file is known, and what is saved of those.
+        #: Keys of entries whose sources are watched, and the files that are saved.
         self.followed: set[str] = set()
         self.saves: deque[str] = deque()
-        #: Those of the saves that were told and not taken, each time.
+        #: Saves that were reported and refused, each time.
         self.refused: list[str] = []
-        #: What is wrong with what is saved first, then with what is saved next, ...
+        #: Errors of the first save, the second one, ...
         self.mistakes: deque[str] = deque()
 
     def entries(self) -> Iterator[Entry]:
@@ -99,7 +99,7 @@ class FakeWorkbench:
         return self.report(key).kernel
 
     def stages(self, key: str) -> Sequence[str]:
-        # What a vendor's tool makes is not the same everywhere.
+        # The output of a vendor's disassembler depends on its version.
         return [name for name in list_stages(self._capture(key)) if name != "sass"]
 
     def python(self, key: str) -> dict[str, str]:
@@ -153,7 +153,7 @@ class FakeWorkbench:
         ]
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
-        """Whatever is asked for, softmax for a T4 comes of it, and after that for an MI300X."""
+        """Return softmax for a T4 whatever is requested, and from there for an MI300X."""
         self.cancelled.clear()
         self.recompiled.append((key, changes))
         self.report(key)
@@ -166,7 +166,7 @@ class FakeWorkbench:
         return entry_of_report(made, self.reports[made], f"captures/{made}")
 
     def saved(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
-        """Nothing is followed unless ``followed`` says so; then each of ``saves`` is told."""
+        """Report each of ``saves`` for the entries in ``followed``."""
         while key in self.followed and not until.wait(0.01):
             if self.saves:
                 saved = self.saves.popleft()
@@ -198,26 +198,26 @@ class FakeWorkbench:
 
 @pytest.fixture
 def bench() -> FakeWorkbench:
-    """A workbench of the samples."""
+    """Return a workbench over the samples."""
     return FakeWorkbench()
 
 
 @pytest.fixture
 def delete(bench: FakeWorkbench) -> Callable[[str], None]:
-    """Delete an entry behind the workbench's back."""
+    """Return a function that deletes an entry."""
     return bench.deleted.add
 
 
 class Late:
-    """A method of a workbench that answers some calls when it is told.
+    """A method of a workbench that delays some calls until it is released.
 
     Args:
         method: The method.
-        when: Which calls, by their arguments.
+        when: Selects calls by their arguments.
 
     Attributes:
-        asked: Set when such a call is there.
-        go: To be set for the answer.
+        asked: Set when such a call has arrived.
+        go: Set it to release the call.
     """
 
     def __init__(self, method: Callable[..., Any], when: Callable[..., bool]) -> None:
@@ -233,7 +233,7 @@ class Late:
 
 @pytest.fixture
 def late(bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Late]]:
-    """Make a method of the workbench answer when it is told: ``late("report", when)``."""
+    """Return a function that delays a method of the workbench: ``late("report", when)``."""
     made: list[Late] = []
 
     def make(name: str, when: Callable[..., bool] = lambda *_, **__: True) -> Late:
@@ -248,5 +248,5 @@ def late(bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
 
 @pytest.fixture(autouse=True)
 def told_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what has been told: a busy machine may take longer than that is shown."""
+    """Keep notifications: a busy machine may take longer than they are shown."""
     monkeypatch.setattr(Notification, "has_expired", False)

@@ -1,4 +1,4 @@
-"""The app, opened where a test begins."""
+"""Opens the app on the screen that a test starts with."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,7 +29,7 @@ async def opened(
     size: tuple[int, int] = SIZE,
     state: Path | None = None,
 ) -> AsyncIterator[tuple[IrlensApp, Pilot[None]]]:
-    """The browser, or the overview of an entry."""
+    """Open the browser, or the overview of an entry."""
     app = IrlensApp(bench, entry=entry, state=state)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
@@ -40,7 +40,7 @@ async def opened(
 async def inspecting(
     bench: Workbench, key: str = "softmax-h100", size: tuple[int, int] = SIZE
 ) -> AsyncIterator[tuple[Inspector, Pilot[None]]]:
-    """The inspector, complete."""
+    """Open the inspector and wait until it is loaded."""
     app = IrlensApp(bench)
     async with app.run_test(size=size) as pilot:
         app.show_view("inspector", key)
@@ -53,7 +53,7 @@ async def inspecting(
 async def reading(
     bench: Workbench, size: tuple[int, int] = SIZE
 ) -> AsyncIterator[tuple[CodePane, CodePane, Pilot[None]]]:
-    """Python and PTX in the inspector; the texts are there, their analysis may not be."""
+    """Open Python and PTX in the inspector; their annotations may still be loading."""
     app = IrlensApp(bench)
     async with app.run_test(size=size) as pilot:
         app.show_view("inspector", "softmax-h100")
@@ -68,7 +68,7 @@ async def reading(
 async def comparing(
     bench: Workbench, pair: tuple[str, str] = PAIR, size: tuple[int, int] = SIZE
 ) -> AsyncIterator[tuple[CompareScreen, Pilot[None]]]:
-    """The comparison of two entries, above the browser."""
+    """Open the comparison of two entries above the browser."""
     async with opened(bench, size=size) as (app, pilot):
         app.show_comparison(*pair)
         await settle(pilot)
@@ -77,10 +77,10 @@ async def comparing(
 
 
 def key_of(app: IrlensApp) -> str:
-    """The key of the entry that is shown; "" if none is."""
+    """Return the key of the entry on show; "" for none."""
     return app.screen.key if isinstance(app.screen, EntryScreen) else ""
 
 
 def messages(app: App[Any]) -> list[str]:
-    """What the app has told, in order."""
+    """Return the notifications in order."""
     return [note.message for note in app._notifications]

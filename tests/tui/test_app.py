@@ -1,4 +1,4 @@
-"""The app as a whole: keys, themes, what it remembers, and what goes wrong."""
+"""The app: keys, themes, preferences and errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -57,7 +57,7 @@ async def test_the_palette_runs_actions(bench: Workbench) -> None:
         await until(pilot, lambda: table.rows.sorted_by == "registers")
 
 
-async def test_the_palette_lists_what_the_screen_does_before_how_to_move(
+async def test_the_palette_lists_screen_actions_before_movement(
     bench: Workbench,
 ) -> None:
     async with opened(bench) as (app, _):
@@ -67,7 +67,7 @@ async def test_the_palette_lists_what_the_screen_does_before_how_to_move(
         assert told.index("Compare") < told.index("Here: Down")
 
 
-async def test_a_failure_is_told_in_lines_that_can_be_read(bench: Workbench) -> None:
+async def test_a_failure_is_wrapped_to_the_dialog(bench: Workbench) -> None:
     async with opened(bench, size=(80, 24)) as (app, pilot):
         names = [f"option_{number}" for number in range(30)]
         app.show_failure("it", IrlensError("a\n  ^ here", hint=f"known: {', '.join(names)}"))
@@ -77,7 +77,7 @@ async def test_a_failure_is_told_in_lines_that_can_be_read(bench: Workbench) -> 
         assert any(line.find("  ^ here") > 0 for line in drawn)
 
 
-async def test_themes_go_round_and_are_remembered(bench: Workbench, tmp_path: Path) -> None:
+async def test_themes_cycle_and_are_remembered(bench: Workbench, tmp_path: Path) -> None:
     state = tmp_path / "state" / "tui.json"
     app = IrlensApp(bench, state=state)
     async with app.run_test() as pilot:
@@ -102,13 +102,13 @@ def test_a_damaged_memory_is_forgotten(tmp_path: Path, content: bytes) -> None:
     assert preferences.load(path) == preferences.Preferences()
 
 
-def test_what_cannot_be_kept_is_forgotten(tmp_path: Path) -> None:
+def test_preferences_that_cannot_be_saved_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     preferences.save(tmp_path / "file" / "tui.json", preferences.Preferences())
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
-async def test_a_theme_that_is_gone_is_no_trouble(bench: Workbench, tmp_path: Path) -> None:
+async def test_an_unknown_theme_falls_back_to_the_default(bench: Workbench, tmp_path: Path) -> None:
     state = tmp_path / "tui.json"
     preferences.save(state, preferences.Preferences(theme="of-another-version"))
     assert IrlensApp(bench, state=state).theme == DARK
@@ -237,7 +237,7 @@ def test_keys_are_read(keys: Callable[[str], Path], tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_in_the_keys_is_told(
+def test_a_mistake_in_the_keymap_is_reported(
     keys: Callable[[str], Path], content: str, message: str, hint: str
 ) -> None:
     with pytest.raises(IrlensError) as caught:

@@ -67,7 +67,7 @@ async def test_lists_everything_with_its_figures(bench: Workbench) -> None:
         ("t", "target", "gfx942", ""),
     ],
 )
-async def test_sorts_by_a_column_with_what_is_unknown_at_the_end(
+async def test_sorts_by_a_column_with_unknown_values_last(
     bench: Workbench, key: str, column: str, first: str, last: str
 ) -> None:
     async with opened(bench, size=SIZE) as (app, pilot):
@@ -124,7 +124,7 @@ async def test_a_search_keeps_the_rows_with_all_words(bench: Workbench) -> None:
         assert rows(app) == [], "a capital letter asks for exactly that"
 
 
-async def test_n_goes_round_the_rows_that_were_found(bench: Workbench) -> None:
+async def test_n_cycles_through_the_matching_rows(bench: Workbench) -> None:
     async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("slash", *"softmax", "enter", "n", "n")
         await pilot.pause()
@@ -160,7 +160,7 @@ async def test_enter_opens_an_entry_and_escape_returns(bench: Workbench) -> None
         assert current(app) == "matmul-a100"
 
 
-async def test_what_cannot_be_read_says_why(bench: Workbench) -> None:
+async def test_an_unreadable_entry_says_why(bench: Workbench) -> None:
     async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("enter")
         await pilot.pause()
@@ -169,9 +169,7 @@ async def test_what_cannot_be_read_says_why(bench: Workbench) -> None:
         assert told.message == "add_kernel.json is broken"
 
 
-async def test_an_entry_deleted_meanwhile_says_so(
-    bench: Workbench, delete: Callable[[str], None]
-) -> None:
+async def test_a_deleted_entry_is_reported(bench: Workbench, delete: Callable[[str], None]) -> None:
     async with opened(bench, size=SIZE) as (app, pilot):
         await pilot.press("j")
         await settle(pilot)
@@ -284,7 +282,7 @@ async def test_a_narrow_terminal_has_fewer_columns_and_all_of_them_whole(bench: 
         assert len(rows(app)) == 8
 
 
-async def test_what_there_is_no_room_for_is_to_the_right(bench: Workbench) -> None:
+async def test_columns_that_do_not_fit_are_panned_to(bench: Workbench) -> None:
     async with opened(bench, size=(80, 24)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
         first, seen = table.columns, set(table.columns.widths)
@@ -301,7 +299,7 @@ async def test_what_there_is_no_room_for_is_to_the_right(bench: Workbench) -> No
         assert table.columns == first
 
 
-async def test_settings_begin_with_what_sets_a_kernels_entries_apart(bench: Workbench) -> None:
+async def test_settings_begin_with_the_differences_between_entries(bench: Workbench) -> None:
     def config(warps: int, stages: int) -> Config:
         return Config(
             num_warps=warps, num_stages=stages, num_ctas=1, maxnreg=None,
@@ -347,7 +345,7 @@ async def test_recompiles_the_entry_under_the_cursor(bench: FakeWorkbench) -> No
         assert current(app) == "softmax-t4", "the cursor is on what has been compiled"
 
 
-async def test_what_was_compiled_from_here_is_compared_with_its_origin(
+async def test_a_recompiled_entry_is_compared_with_its_origin(
     bench: FakeWorkbench,
 ) -> None:
     async with opened(bench, size=SIZE) as (app, pilot):
@@ -377,7 +375,7 @@ async def test_a_row_whose_entry_is_gone_says_so_once_it_is_looked_at(
         assert isinstance(app.screen, BrowserScreen)
 
 
-async def test_what_was_compiled_by_opening_it_is_told_on_return(
+async def test_an_entry_compiled_by_opening_it_is_updated_on_return(
     bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = Entry(key="softmax-h100", kernel="softmax")

@@ -1,4 +1,4 @@
-"""The code pane by itself: keys, mouse, marks, and text that means harm."""
+"""The code pane by itself: keys, mouse, highlights and malicious text."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -136,7 +136,7 @@ async def test_a_click_below_the_text_is_one_on_its_last_line() -> None:
         assert pane.line == 2
 
 
-async def test_moves_are_told_but_following_another_pane_is_not() -> None:
+async def test_the_users_moves_are_reported_but_following_is_not() -> None:
     async with showing(document()) as (pane, pilot):
         pane.link([100, 101, 150], follow=True)
         await pilot.pause()
@@ -162,7 +162,7 @@ async def test_linked_lines_and_the_cursor_have_a_sign() -> None:
         assert ["▌" in drawn(pane, row) for row in range(4)] == [False, False, True, False]
 
 
-async def test_search_goes_around() -> None:
+async def test_search_wraps_around() -> None:
     async with showing(document()) as (pane, pilot):
         pane.search.start(query_for("%r[57]\\b"))
         assert pane.search.status == "searching …"
@@ -250,7 +250,7 @@ async def test_every_key_is_safe_where_there_is_nothing(act: Callable[[CodePane]
         assert pane.copied in {"", "\n"}
 
 
-async def test_resize_keeps_the_cursor_in_sight_and_fits_the_gutters() -> None:
+async def test_resize_keeps_the_cursor_visible_and_fits_the_gutters() -> None:
     async with showing(document(), (120, 40)) as (pane, pilot):
         await pilot.press("G")
         wide = pane.gutter_width

@@ -1,4 +1,4 @@
-"""The comparison, key by key; and drawings of differences of any kind and size."""
+"""The comparison, key by key, and differences of every kind and size."""
 
 import threading
 from collections.abc import Callable
@@ -227,7 +227,7 @@ async def test_keys_move_the_cursor(bench: Workbench, split: bool) -> None:
         assert diff.scroll_x == 0
 
 
-async def test_search_goes_through_what_is_shown(bench: Workbench) -> None:
+async def test_search_covers_the_shown_rows(bench: Workbench) -> None:
     async with comparing(bench) as (screen, pilot):
         await pilot.press("slash", *"commit_group", "enter")
         await settle(pilot)
@@ -291,9 +291,7 @@ async def test_a_view_of_the_second_side(bench: Workbench) -> None:
         assert isinstance(pilot.app.screen, BrowserScreen)
 
 
-async def test_an_entry_deleted_meanwhile_says_so(
-    bench: Workbench, delete: Callable[[str], None]
-) -> None:
+async def test_a_deleted_entry_is_reported(bench: Workbench, delete: Callable[[str], None]) -> None:
     delete(PAIR[1])
     async with comparing(bench) as (screen, pilot):
         assert heading(screen) == "these entries cannot be compared"

@@ -64,7 +64,7 @@ def test_the_program_gets_a_copy_that_can_steer_nothing(
     assert not Path(path).exists()
 
 
-def test_a_program_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", "/nowhere/pager")
     app = Giving()
     with pytest.raises(IrlensError, match="cannot run /nowhere/pager") as error:

@@ -61,7 +61,7 @@ async def go_to_load(view: View, pilot: Pilot[None]) -> int:
         ((250, 60), "softmax-h100", ["softmax.py", "ttgir", "ptx"]),
     ],
 )
-async def test_opens_python_beside_what_is_nearest_to_the_machine(
+async def test_opens_python_beside_the_lowest_stage(
     bench: Workbench, size: tuple[int, int], key: str, panes: list[str]
 ) -> None:
     async with inspecting(bench, key, size) as (view, _):
@@ -118,7 +118,7 @@ async def test_a_line_of_a_stage_brings_python_and_the_other_stages_to_it(bench:
         assert ttgir.line in ttgir.linked
 
 
-async def test_the_chain_of_inlined_functions_is_told(bench: Workbench) -> None:
+async def test_the_chain_of_inlined_functions_is_shown(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab slash s h f l enter")
         assert "shfl.sync" in active(view).line_text
@@ -178,7 +178,7 @@ async def test_a_commit_leads_to_its_wait_and_back(bench: Workbench) -> None:
         assert active(view).line == commit
 
 
-async def test_a_wait_for_what_other_warps_began_is_no_line_without_a_group(
+async def test_a_wait_for_copies_of_other_warps_belongs_to_a_group(
     bench: FakeWorkbench,
 ) -> None:
     name = "specialized-h100-4"
@@ -203,7 +203,7 @@ async def test_a_wait_for_what_other_warps_began_is_no_line_without_a_group(
         ("0 Y", "no name under the cursor"),
     ],
 )
-async def test_what_cannot_be_done_is_told(bench: Workbench, keys: str, told: str) -> None:
+async def test_an_impossible_action_is_reported(bench: Workbench, keys: str, told: str) -> None:
     async with inspecting(bench) as (view, pilot):
         await go_to_load(view, pilot)
         await press(pilot, keys)
@@ -219,9 +219,7 @@ async def test_what_cannot_be_done_is_told(bench: Workbench, keys: str, told: st
         ("softmax-h100", "tab right_parenthesis", "↓ copy, its group is committed at "),
     ],
 )
-async def test_jumps_lead_to_what_is_worth_a_look(
-    bench: Workbench, key: str, keys: str, sign: str
-) -> None:
+async def test_jumps_lead_to_landmarks(bench: Workbench, key: str, keys: str, sign: str) -> None:
     async with inspecting(bench, key) as (view, pilot):
         begun = [pane.line for pane in view.panes.panes]
         await press(pilot, keys)
@@ -243,7 +241,7 @@ async def test_jumps_lead_to_what_is_worth_a_look(
         ("softmax-h100", "cp.async.cg", "copy"),
     ],
 )
-async def test_what_goes_on_by_itself_is_called_what_it_is(
+async def test_asynchronous_operations_are_named(
     bench: Workbench, key: str, code: str, word: str
 ) -> None:
     async with inspecting(bench, key) as (view, _):
@@ -256,13 +254,13 @@ async def test_what_goes_on_by_itself_is_called_what_it_is(
         assert words == {word}
 
 
-async def test_what_is_no_name_is_told(bench: Workbench) -> None:
+async def test_a_word_that_is_not_a_name_is_reported(bench: Workbench) -> None:
     async with inspecting(bench) as (_, pilot):
         await press(pilot, "tab p d")
         assert "is not a register, value or label" in messages(pilot.app)[-1]
 
 
-async def test_jumps_back_are_the_other_way_round(bench: Workbench) -> None:
+async def test_previous_jumps_go_backwards(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab right_parenthesis right_parenthesis")
         second = active(view).line
@@ -309,7 +307,7 @@ async def test_jumps_are_gone_back_and_forward(bench: Workbench) -> None:
         assert "forward" in messages(pilot.app)[-1], "a jump begins anew"
 
 
-async def test_going_back_shows_what_was_shown(bench: Workbench) -> None:
+async def test_jumping_back_restores_the_document(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab p")
         pane = active(view)
@@ -323,7 +321,7 @@ async def test_going_back_shows_what_was_shown(bench: Workbench) -> None:
         assert (pane.showing, pane.position) == other
 
 
-async def test_search_shows_what_is_found_while_typing_and_cancelling_returns(
+async def test_search_is_incremental_and_cancelling_returns(
     bench: Workbench,
 ) -> None:
     async with inspecting(bench) as (view, pilot):
@@ -481,7 +479,7 @@ async def test_a_pane_shown_alone_can_be_searched_and_left(bench: Workbench) -> 
         assert all(pane.display for pane in view.panes.panes)
 
 
-async def test_remembered_panes_are_shown_as_far_as_there_is_room(bench: Workbench) -> None:
+async def test_remembered_panes_are_shown_if_they_fit(bench: Workbench) -> None:
     for width, panes in ((80, 2), (120, 3), (250, 5)):
         app = IrlensApp(bench)
         app.context.preferences.layout["inspector.panes"] = "ttir,ttgir,llir,ptx"
@@ -565,7 +563,7 @@ async def test_a_stage_that_cannot_be_read_says_why_and_the_rest_goes_on(
         assert pane.document is not None
 
 
-async def test_a_capture_that_is_deleted_is_told(
+async def test_a_deleted_capture_is_reported(
     bench: Workbench, delete: Callable[[str], None]
 ) -> None:
     async with inspecting(bench) as (view, pilot):

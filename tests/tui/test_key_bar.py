@@ -1,4 +1,4 @@
-"""The last line of each screen: whole hints, at any width."""
+"""The key bar: whole keys at every width."""
 
 import pytest
 from textual.pilot import Pilot
@@ -55,7 +55,7 @@ async def test_keys_are_whole_at_every_width(bench: Workbench, place: str) -> No
                 assert (never_left_out in kept) == (never_left_out in every)
 
 
-async def test_a_narrow_inspector_keeps_what_matters_most(bench: Workbench) -> None:
+async def test_a_narrow_inspector_keeps_the_most_important_keys(bench: Workbench) -> None:
     async with IrlensApp(bench).run_test(size=(80, 24)) as pilot:
         await open_place(pilot, "inspector")
         for hint in ("? Help", "esc Back", "s Stage", "p Peak", "/ Search", "q Quit"):
@@ -76,7 +76,7 @@ async def test_no_hint_is_text_while_something_is_typed(bench: Workbench) -> Non
         assert "esc Back" in drawn(pilot)
 
 
-async def test_a_click_does_what_the_hint_says(bench: Workbench) -> None:
+async def test_a_click_presses_the_key(bench: Workbench) -> None:
     async with IrlensApp(bench).run_test(size=(120, 40)) as pilot:
         await open_place(pilot, "overview")
         view = pilot.app.screen

@@ -1,4 +1,4 @@
-"""Keys that come before what they are for: each acts in its turn, and none is lost."""
+"""Keys pressed before their content is loaded: each acts in its turn, and none is lost."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ async def test_a_search_can_be_typed_before_its_prompt_is_open(bench: Workbench)
         assert pane.position == second
 
 
-async def test_a_key_that_is_held_down_is_not_kept_in_turn(bench: Workbench) -> None:
+async def test_a_key_that_is_held_down_is_not_queued(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await pilot.press("g", "j")
         pane = view.panes.panes[0]
@@ -93,7 +93,7 @@ async def test_keys_wait_for_the_first_text(bench: Workbench, late: Hold) -> Non
         assert ptx.line == ptx.rows[-1]
 
 
-async def test_keys_wait_for_what_they_ask_about_and_the_others_do_not(
+async def test_only_keys_whose_content_is_loading_are_deferred(
     bench: Workbench, late: Hold
 ) -> None:
     analysed = late("listing", lambda *_, annotated: annotated)
@@ -130,7 +130,7 @@ async def test_enter_may_come_from_before_the_app_had_the_terminal(bench: Workbe
         (["j", "s", "1"], Overview),
     ],
 )
-async def test_what_leads_away_does_not_wait(
+async def test_keys_that_lead_elsewhere_are_not_deferred(
     bench: Workbench, late: Hold, keys: list[str], screen: type
 ) -> None:
     contents = late("stages")
@@ -205,7 +205,7 @@ async def test_keys_wait_for_the_form(bench: FakeWorkbench, late: Hold) -> None:
         assert bench.recompiled == [("softmax-h100", {"num_stages": "2", "num_warps": "4"})]
 
 
-async def test_a_form_is_put_away_before_it_knows_anything(bench: Workbench, late: Hold) -> None:
+async def test_a_form_can_be_closed_while_it_loads(bench: Workbench, late: Hold) -> None:
     settings = late("settings")
     async with opened(bench, "softmax-h100") as (app, pilot):
         press_at_once(pilot, "r", "2", "escape")
@@ -244,7 +244,7 @@ async def test_keys_that_wait_for_a_row_are_forgotten_when_other_rows_are_wanted
         assert app.screen.query_one(EntryTable).current == "spill-h100"
 
 
-async def test_what_is_picked_waits_for_something_to_pick(bench: Workbench, late: Hold) -> None:
+async def test_picking_waits_for_the_first_entry(bench: Workbench, late: Hold) -> None:
     entries = late("entries")
     async with opened(bench, "softmax-h100") as (app, pilot):
         press_at_once(pilot, "c", "enter")

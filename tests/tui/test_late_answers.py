@@ -1,4 +1,4 @@
-"""What the user has chosen, typed or scrolled to stays when an answer comes late."""
+"""Late results leave alone what the user has chosen, typed or scrolled to."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -53,7 +53,7 @@ async def test_the_cursor_stays_where_the_kernel_begins_if_it_was_put_there(
         assert (ptx.line, ptx.column) == (1, 1)
 
 
-async def test_what_was_scrolled_to_stays_in_sight(bench: Workbench, late: Hold) -> None:
+async def test_the_scroll_position_stays(bench: Workbench, late: Hold) -> None:
     analysed = late("listing", is_annotated)
     async with reading(bench) as (_, ptx, pilot):
         ptx.scroll_to(y=200, animate=False, immediate=True)
@@ -178,7 +178,7 @@ async def test_a_search_that_ends_late_does_not_take_the_cursor_away(
 # What is compiled.
 
 
-async def test_what_is_compiled_is_not_shown_to_somebody_who_types(bench: FakeWorkbench) -> None:
+async def test_a_compiled_entry_waits_until_typing_ends(bench: FakeWorkbench) -> None:
     bench.compiled.clear()
     app = IrlensApp(bench)
     async with app.run_test(size=SIZE) as pilot:
@@ -198,7 +198,7 @@ async def test_what_is_compiled_is_not_shown_to_somebody_who_types(bench: FakeWo
 
 
 @pytest.mark.parametrize("changes", [{"num_stages": "2"}, {"maxnreg": "1"}])
-async def test_what_came_of_a_compilation_does_not_cover_a_dialogue(
+async def test_a_compilation_result_does_not_cover_a_dialog(
     bench: FakeWorkbench, changes: dict[str, str]
 ) -> None:
     bench.compiled.clear()
@@ -218,7 +218,7 @@ async def test_what_came_of_a_compilation_does_not_cover_a_dialogue(
             assert app.screen.key == "softmax-t4"
 
 
-async def test_what_was_chosen_while_something_was_compiled_is_kept(bench: FakeWorkbench) -> None:
+async def test_changes_chosen_during_a_compilation_are_kept(bench: FakeWorkbench) -> None:
     bench.compiled.clear()
     async with opened(bench, "softmax-h100") as (app, pilot):
         app.context.compilations.start("softmax-h100", {"num_stages": "2"})
@@ -316,7 +316,7 @@ async def growing(
     ("keys", "scrolled"),
     [(["j", "j", "j"], None), (["j", "k"], None), (["G"], None), (["j"], 10), ([], 10)],
 )
-async def test_what_is_seen_of_a_list_stays_while_it_grows(
+async def test_visible_rows_stay_while_the_list_grows(
     bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch, keys: list[str], scrolled: int | None
 ) -> None:
     async with growing(bench, monkeypatch) as (app, others, pilot):
@@ -348,7 +348,7 @@ async def test_the_first_row_is_the_first_until_the_cursor_is_moved(
 
 
 @pytest.mark.parametrize("keys", [[], ["j", "j"], ["j", "k"]])
-async def test_what_is_picked_stays_chosen_while_others_come(
+async def test_the_picked_entry_stays_while_others_arrive(
     bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch, keys: list[str]
 ) -> None:
     async with growing(bench, monkeypatch, "softmax-h100") as (app, others, pilot):
@@ -368,7 +368,7 @@ async def test_what_is_picked_stays_chosen_while_others_come(
         assert options.highlighted_option.id == expected
 
 
-async def test_what_can_be_picked_comes_while_the_list_is_still_read(
+async def test_entries_can_be_picked_while_others_arrive(
     bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with growing(bench, monkeypatch) as (app, others, pilot):
@@ -386,7 +386,7 @@ async def test_what_can_be_picked_comes_while_the_list_is_still_read(
 
 
 @pytest.mark.parametrize("keys", [["f"], ["G"], ["ctrl+d"], []])
-async def test_what_is_seen_stays_when_the_disassembler_answers(
+async def test_visible_panels_stay_when_the_disassembly_arrives(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch, keys: list[str]
 ) -> None:
     report, with_sass = bench.report, Late(lambda: None, lambda: True)
@@ -422,7 +422,7 @@ async def test_what_is_seen_stays_when_the_disassembler_answers(
             assert first.region.y == at
 
 
-async def test_what_a_finding_means_is_not_shown_elsewhere(bench: Workbench, late: Hold) -> None:
+async def test_an_explanation_is_not_shown_on_another_screen(bench: Workbench, late: Hold) -> None:
     explained = late("explain")
     async with opened(bench, "spill-h100") as (app, pilot):
         await pilot.press("f", "enter")

@@ -1,4 +1,4 @@
-"""The overview: its drawings, and its keys."""
+"""The overview: panels and keys."""
 
 import re
 import threading
@@ -54,7 +54,7 @@ def text(app: IrlensApp, panel: str) -> str:
 
 
 @given(st.floats(0, 1), st.integers(1, 80))
-def test_a_bar_is_as_wide_as_asked_and_shows_what_is_not_nothing(share: float, width: int) -> None:
+def test_a_bar_has_its_width_and_shows_any_positive_share(share: float, width: int) -> None:
     drawn = bar(share, width)
     assert len(drawn) == width
     assert (drawn.strip() == "") == (share == 0)
@@ -86,9 +86,7 @@ def columns_of(row: str, sign: str) -> list[int]:
 
 @pytest.mark.parametrize("name", ["softmax-h100", "matmul-a100", "matmul_tma-h100"])
 @pytest.mark.parametrize("width", [56, 76, 120])
-def test_a_timeline_begins_each_copy_as_far_ahead_as_the_pipeline_runs(
-    name: str, width: int
-) -> None:
+def test_a_timeline_issues_each_copy_at_the_prefetch_distance(name: str, width: int) -> None:
     pipeline = report_of(name).pipelines[0]
     drawn = [str(row) for row in pipeline_timeline(pipeline, width)]
     ahead = pipeline.prefetch_iterations
@@ -127,7 +125,7 @@ def test_a_timeline_never_leaves_its_width(ahead: int, width: int, kind: str) ->
     assert phases <= {"prologue", "steady", "state", "epilogue"}, "a word was cut"
 
 
-def test_what_is_not_known_is_not_drawn() -> None:
+def test_unknown_pipelines_are_not_drawn() -> None:
     unknown = report_of("softmax-t4").pipelines[0]
     assert pipeline_timeline(unknown, 100) == []
     # Loaded into registers, waited for at once: the distance says nothing of what is in flight.
@@ -143,7 +141,7 @@ def test_every_sample_can_be_drawn_in_any_width(path: Path, width: int) -> None:
     assert str(occupancy(report, report.occupancy, width)).strip()
 
 
-def test_tensor_memory_is_told_where_there_is_some() -> None:
+def test_tensor_memory_is_shown_if_used() -> None:
     report = report_of("matmul-b200")
     assert {"TMEM cols  64", "TMEM       32,768 B"} <= set(str(facts(report, 120)).split("\n"))
     path = "resources.tensor_memory_columns"
@@ -164,7 +162,7 @@ def test_a_memory_map_gives_little_scratch_room() -> None:
     assert "█" * 59 + "░" in rows
 
 
-def test_a_memory_map_tells_what_it_draws_apart() -> None:
+def test_a_memory_map_distinguishes_neighbours() -> None:
     report = report_of("matmul_tma-h100")  # three buffers at the peak, one at another time
     rows = str(memory(report, 100)).split("\n")
     signs = [row[0] for row in rows[2:]]
@@ -204,7 +202,7 @@ def test_words_are_the_vendor_s() -> None:
 
 
 @given(st.lists(st.text("ab ", min_size=1), max_size=12), st.integers(10, 60), st.integers(0, 9))
-def test_what_flows_keeps_its_items_whole(items: list[str], width: int, indent: int) -> None:
+def test_flowing_text_keeps_its_items_whole(items: list[str], width: int, indent: int) -> None:
     drawn = flowing(Content(" " * indent), [Content(item) for item in items], "|", width)
     rows = str(drawn).split("\n")
     assert all(row.startswith(" " * indent) for row in rows)
@@ -226,7 +224,7 @@ def test_no_panel_is_wider_than_its_room(width: int) -> None:
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=6, unique=True), st.data())
-def test_a_curve_marks_what_the_amount_itself_admits(
+def test_a_staircase_marks_the_blocks_of_the_exact_amount(
     cliffs: list[int], data: st.DataObject
 ) -> None:
     """A cliff between two columns once made the marked one that of its neighbour."""
@@ -244,7 +242,7 @@ def test_a_curve_marks_what_the_amount_itself_admits(
     assert sum(row[column : column + 1] == "█" for row in drawn[1:-1]) == admitted
 
 
-def test_a_curve_on_which_nothing_ever_fits_says_so() -> None:
+def test_a_staircase_without_any_fit_says_so() -> None:
     """What asks for more shared memory than there is fits with no number of registers."""
     curve = OccupancyCurve(
         resource="registers", unit="registers/thread", at=255, last=255, steps=[(1, 0)]
@@ -281,7 +279,7 @@ async def test_what_if_follows_the_arrows(bench: Workbench) -> None:
         assert "→" not in text(app, "occupancy").replace("← →", "")
 
 
-async def test_what_was_chosen_stays_when_the_disassembler_answers(
+async def test_the_demand_stays_when_the_disassembly_arrives(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report, go_on = bench.report, threading.Event()
@@ -312,7 +310,7 @@ async def test_what_was_chosen_stays_when_the_disassembler_answers(
         assert findings.has_focus
 
 
-async def test_what_if_goes_to_the_cliffs(bench: Workbench) -> None:
+async def test_what_if_jumps_to_the_cliffs(bench: Workbench) -> None:
     async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         panel = app.screen.query_one(WhatIf)
         await pilot.press("right_square_bracket")
@@ -340,7 +338,7 @@ async def test_what_if_changes_memory_and_warps(bench: Workbench) -> None:
         assert panel.demand.num_warps == 8
 
 
-async def test_what_if_tells_of_warps_that_the_compiler_added(
+async def test_what_if_shows_warps_added_by_the_compiler(
     bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "specialized-h100-4"
@@ -353,7 +351,7 @@ async def test_what_if_tells_of_warps_that_the_compiler_added(
         assert re.search(r"warps/CTA +4 +\+ 4 added", told)
 
 
-async def test_what_if_is_silent_where_the_gpu_is_not_known(
+async def test_what_if_is_hidden_for_an_unknown_gpu(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "what_if", lambda *_, **__: None)

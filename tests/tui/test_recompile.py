@@ -1,4 +1,4 @@
-"""The form, the compilation in the background, and what is shown of it."""
+"""The recompile form, background compilations, and their results on screen."""
 
 import asyncio
 import os
@@ -90,7 +90,7 @@ async def test_values_can_be_typed_and_completed(bench: "FakeWorkbench") -> None
         assert changes == {"BLOCK_SIZE": "2048", "PRECISE": "true", "target": "a100"}
 
 
-async def test_nothing_stands_in_a_field_but_what_is_typed(bench: "FakeWorkbench") -> None:
+async def test_a_field_shows_only_what_is_typed(bench: "FakeWorkbench") -> None:
     async with opened(bench, ENTRY) as (_, pilot):
         form = await open_form(pilot)
         await pilot.press("down", "3")
@@ -114,7 +114,7 @@ async def test_the_form_says_which_keys_it_has(bench: "FakeWorkbench") -> None:
                 assert what in told
 
 
-async def test_arguments_are_below_with_what_they_follow_from(bench: "FakeWorkbench") -> None:
+async def test_arguments_follow_the_settings_with_their_expressions(bench: "FakeWorkbench") -> None:
     async with opened(bench, ENTRY) as (_, pilot):
         form = await open_form(pilot)
         columns, tensor = list(form.query(Field))[-2:]
@@ -212,7 +212,7 @@ async def test_escape_may_come_before_anything_is_compiled(bench: "FakeWorkbench
         assert "cancelled" in messages(app)[-1]
 
 
-async def test_who_went_elsewhere_is_not_taken_back(bench: "FakeWorkbench") -> None:
+async def test_the_user_is_not_taken_away_from_another_screen(bench: "FakeWorkbench") -> None:
     bench.compiled.clear()
     async with opened(bench, ENTRY) as (app, pilot):
         await open_form(pilot)
@@ -226,7 +226,7 @@ async def test_who_went_elsewhere_is_not_taken_back(bench: "FakeWorkbench") -> N
         assert "compiled softmax_kernel" in messages(app)[-1]
 
 
-async def test_quitting_ends_what_runs(bench: "FakeWorkbench") -> None:
+async def test_quitting_ends_the_compilation(bench: "FakeWorkbench") -> None:
     bench.compiled.clear()
     async with opened(bench, ENTRY) as (_, pilot):
         await open_form(pilot)
@@ -239,7 +239,7 @@ async def test_quitting_ends_what_runs(bench: "FakeWorkbench") -> None:
 # What came of it.
 
 
-async def test_what_moved_is_told_and_one_key_shows_it_all(bench: "FakeWorkbench") -> None:
+async def test_changes_are_summarized_and_one_key_shows_all(bench: "FakeWorkbench") -> None:
     async with opened(bench, ENTRY) as (app, pilot):
         assert not app.screen.query_one(ChangesSince).display
         await open_form(pilot)
@@ -255,7 +255,7 @@ async def test_what_moved_is_told_and_one_key_shows_it_all(bench: "FakeWorkbench
         assert (app.screen.before, app.screen.after) == ("softmax-h100", "softmax-t4")
 
 
-async def test_what_moved_has_room_however_much_was_chosen(bench: "FakeWorkbench") -> None:
+async def test_the_summary_of_changes_has_room(bench: "FakeWorkbench") -> None:
     async with opened(bench, ENTRY, size=(80, 24)) as (app, pilot):
         comparison = bench.compare("softmax-h100", "softmax-t4")
         sides = [comparison.before, comparison.after]
@@ -413,7 +413,7 @@ def test_what_moved_looks_as_it_did(
         assert snap_compare(app, terminal_size=size, run_before=compile_it)
 
 
-async def test_the_inspector_goes_on_as_it_was_arranged(bench: "FakeWorkbench") -> None:
+async def test_the_inspector_adopts_the_layout(bench: "FakeWorkbench") -> None:
     app = IrlensApp(bench)
     async with app.run_test(size=(160, 40)) as pilot:
         app.show_view("inspector", "softmax-h100")

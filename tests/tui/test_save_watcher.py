@@ -1,4 +1,4 @@
-"""What is saved is compiled, and shown to whoever looks at it."""
+"""A saved kernel is recompiled and shown."""
 
 import threading
 import time
@@ -60,7 +60,7 @@ async def save(pilot: Pilot[None], bench: "FakeWorkbench", shown: str) -> None:
     await settle(pilot)
 
 
-async def test_a_save_is_compiled_and_what_moved_is_shown(bench: "FakeWorkbench") -> None:
+async def test_a_save_is_compiled_and_its_changes_are_shown(bench: "FakeWorkbench") -> None:
     async with opened(bench, "softmax-h100") as (app, pilot):
         await pilot.press("2")
         await settle(pilot)
@@ -74,7 +74,7 @@ async def test_a_save_is_compiled_and_what_moved_is_shown(bench: "FakeWorkbench"
         assert bench.recompiled[1:] == [("softmax-t4", {})]
 
 
-async def test_what_is_wrong_is_shown_until_the_next_save(bench: "FakeWorkbench") -> None:
+async def test_an_error_is_shown_until_the_next_save(bench: "FakeWorkbench") -> None:
     bench.mistakes.extend(["softmax.py:51: first", "softmax.py:51: second"])
     async with opened(bench, "softmax-h100") as (app, pilot):
 
@@ -92,7 +92,7 @@ async def test_what_is_wrong_is_shown_until_the_next_save(bench: "FakeWorkbench"
         await save(pilot, bench, "softmax-t4")
 
 
-async def test_what_is_saved_while_something_is_compiled_comes_after_it(
+async def test_a_save_during_a_compilation_is_compiled_next(
     bench: "FakeWorkbench",
 ) -> None:
     async with opened(bench, "softmax-h100") as (app, pilot):
@@ -107,7 +107,7 @@ async def test_what_is_saved_while_something_is_compiled_comes_after_it(
         assert bench.recompiled == [("softmax-h100", {"num_stages": "2"}), ("softmax-t4", {})]
 
 
-async def test_a_save_that_is_told_when_nobody_hears_it_is_not_lost(
+async def test_a_refused_save_is_not_lost(
     bench: "FakeWorkbench",
 ) -> None:
     async with opened(bench, "softmax-h100") as (app, pilot):
@@ -120,7 +120,9 @@ async def test_a_save_that_is_told_when_nobody_hears_it_is_not_lost(
         assert bench.recompiled == [("softmax-h100", {})]
 
 
-async def test_saves_can_be_left_alone(bench: "FakeWorkbench", tmp_path: Path) -> None:
+async def test_recompiling_on_save_can_be_turned_off(
+    bench: "FakeWorkbench", tmp_path: Path
+) -> None:
     state = tmp_path / "tui.json"
     async with opened(bench, "softmax-h100", state=state) as (app, pilot):
         await pilot.press("A")
@@ -137,7 +139,7 @@ async def test_saves_can_be_left_alone(bench: "FakeWorkbench", tmp_path: Path) -
     assert preferences.load(state).follow
 
 
-async def test_a_list_follows_nothing(bench: "FakeWorkbench") -> None:
+async def test_the_browser_watches_nothing(bench: "FakeWorkbench") -> None:
     async with opened(bench, "softmax-h100") as (app, pilot):
         await pilot.press("escape")
         await settle(pilot)
@@ -168,7 +170,7 @@ def is_as_saved(bench: InteractiveSession, key: str) -> bool:
     return saved(bench, key, 0.3) == ""
 
 
-def test_an_entry_is_made_anew_as_it_was_asked_for(tmp_path: Path) -> None:
+def test_an_entry_is_recompiled_as_requested(tmp_path: Path) -> None:
     path, helper = tmp_path / "k.py", tmp_path / "helper_of_this.py"
     text = KERNEL.format(imports="import helper_of_this", warps=[2, 4], factor=2)
     path.write_text(text)
@@ -207,7 +209,7 @@ def test_an_entry_is_made_anew_as_it_was_asked_for(tmp_path: Path) -> None:
     assert other.config.num_warps == 8, "what the file says now, where what it said is gone"
 
 
-def test_what_was_not_compiled_here_is_not_followed() -> None:
+def test_only_entries_compiled_here_are_watched() -> None:
     bench = InteractiveSession(
         "x", lambda: load(CAPTURES / "softmax-h100"), request_for=never_asked
     )

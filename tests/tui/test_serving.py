@@ -1,4 +1,4 @@
-"""The TUI in a web browser: who is answered, and with what."""
+"""The TUI in a web browser: allowed origins, and what they get."""
 
 import asyncio
 import ipaddress
@@ -126,7 +126,7 @@ def told(*arguments: str) -> str:
     return ran.stderr
 
 
-def test_mistakes_are_told_before_anything_is_served(tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_serving(tmp_path: Path) -> None:
     assert "holds nothing that Triton left" in told(str(tmp_path), "--serve")
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -135,7 +135,7 @@ def test_mistakes_are_told_before_anything_is_served(tmp_path: Path) -> None:
         assert "already in use" in told(str(CAPTURES), "--serve", "--port", taken)
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['textual_serve'] = None;"
         f"sys.argv = ['irlens', 'tui', {str(CAPTURES)!r}, '--serve'];"

@@ -1,4 +1,4 @@
-"""The real command in a real terminal: tmux types, and tells what is on the screen."""
+"""The real command in a real terminal: tmux types, and returns the screen."""
 
 import os
 import shutil
@@ -147,7 +147,7 @@ def test_a_terminal_that_is_closed_takes_it_along(start: Callable[..., Terminal]
     terminal.wait_until_gone()
 
 
-def test_lists_what_can_be_compiled(start: Callable[..., Terminal], tmp_path: Path) -> None:
+def test_lists_the_kernels_to_compile(start: Callable[..., Terminal], tmp_path: Path) -> None:
     terminal = start("", IRLENS_CACHE_DIR=str(tmp_path / "cache"))
     terminal.wait_for("7 entries", "irlens  all kernels", "vector_add")
     terminal.wait(lambda: terminal.shown().count("○") == 7, "the mark of each")
@@ -164,7 +164,7 @@ def editor(tmp_path: Path) -> str:
     return str(script)
 
 
-def test_an_editor_and_a_pager_have_the_terminal_meanwhile(
+def test_an_editor_and_a_pager_get_the_terminal(
     start: Callable[..., Terminal], editor: str
 ) -> None:
     terminal = start(str(CAPTURES / "softmax-h100"), EDITOR=editor, PAGER=editor, VISUAL="")
@@ -214,7 +214,9 @@ def test_the_keys_are_listed_as_their_file_has_them(
     assert terminal.wait_for_end() == 0
 
 
-def test_a_mistake_in_the_keys_is_told(start: Callable[..., Terminal], tmp_path: Path) -> None:
+def test_a_mistake_in_the_keymap_is_reported(
+    start: Callable[..., Terminal], tmp_path: Path
+) -> None:
     keys = tmp_path / "config" / "irlens" / "keys.toml"
     keys.parent.mkdir(parents=True)
     keys.write_text('quti = "x"')

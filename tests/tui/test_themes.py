@@ -1,4 +1,4 @@
-"""Whether everything can be read: each theme's colours on each other, and what screens show."""
+"""Contrast: the colours of each theme on each other, and on the screens."""
 
 from collections.abc import Iterator
 
@@ -62,7 +62,7 @@ def least_of(theme: str) -> float:
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
-def test_each_colour_can_be_read_on_each_ground(theme: Theme) -> None:
+def test_every_colour_is_readable_on_every_background(theme: Theme) -> None:
     colours = theme.to_color_system().generate() | theme.variables
     pairs = [(word, ground) for word in WORDS for ground in GROUNDS]
     ratios = {

@@ -1,4 +1,4 @@
-"""Waiting for what the app has been asked to do: as long as that takes, and no longer."""
+"""Waits for the app: as long as its work takes, and no longer."""
 
 import asyncio
 import time
@@ -15,25 +15,25 @@ from textual.worker import WorkerCancelled
 from irlens.tui.app import IrlensApp
 from irlens.tui.screens.browser import BrowserScreen
 
-#: Seconds until something must have happened; a busy machine takes its time.
+#: Seconds after which a wait fails.
 PATIENCE = 60.0
-#: Seconds of a turn: longer than a frame, after which what has changed is drawn.
+#: Seconds of a turn: longer than a frame, so that changes have been drawn.
 _TURN = 0.02
-#: What keys write that are called by a name.
+#: The characters of named keys.
 _SIGNS = {"slash": "/", "colon": ":"}
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Wait until everything that was asked has been answered and drawn."""
+    """Wait until every call has returned and its result is drawn."""
     end = time.monotonic() + PATIENCE
     while await _has_moved(pilot.app, end) or _is_asking(pilot.app):
-        with suppress(WorkerCancelled):  # who leaves a screen abandons what it asked for
+        with suppress(WorkerCancelled):  # leaving a screen cancels its calls
             await pilot.app.workers.wait_for_complete()
         await asyncio.sleep(_TURN)
 
 
 async def rest(app: App[Any]) -> None:
-    """Wait until the app has done all it can do, and drawn it; answers may be missing yet.
+    """Wait until the app is idle; calls may still be running.
 
     Textual's own pilot waits until the process takes little time of a processor. On a busy machine
     that is no sign of anything.
@@ -44,7 +44,7 @@ async def rest(app: App[Any]) -> None:
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    """Wait for something while the app may be busy with something else."""
+    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end, "this never came true"
@@ -52,7 +52,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
 
 
 async def _has_moved(app: App[Any], end: float) -> bool:
-    """Give the app a turn, and tell whether it had anything to do before or after."""
+    """Give the app a turn, and return whether it was busy before or after."""
     if app._exception is not None:  # it has ended, and will never be idle
         raise app._exception
     assert time.monotonic() < end, "it is busy for ever"
@@ -62,7 +62,7 @@ async def _has_moved(app: App[Any], end: float) -> bool:
 
 
 def _is_moving(app: App[Any]) -> bool:
-    """Whether messages are on their way, or something is to be drawn."""
+    """Whether messages are queued or something must be drawn."""
     if not app._running or not app.screen_stack:
         return False
     screen = app.screen
@@ -75,7 +75,7 @@ def _is_moving(app: App[Any]) -> bool:
 
 
 def _is_asking(app: App[Any]) -> bool:
-    """Whether an answer is missing, for somebody or for a key that waits."""
+    """Whether a call is running, or a key is deferred."""
     screen = app.screen
     about_to_ask = isinstance(screen, BrowserScreen) and screen.is_resting
     waits = isinstance(app, IrlensApp) and not app.context.keys.is_idle
@@ -83,7 +83,7 @@ def _is_asking(app: App[Any]) -> bool:
 
 
 def press_at_once(pilot: Pilot[None], *keys: str) -> None:
-    """Press keys without waiting for what any of them does, as whoever types ahead."""
+    """Press keys without waiting for the effect of any of them."""
     for key in keys:
         name = _character_to_key(key) if len(key) == 1 else key
         character = key if len(key) == 1 else _SIGNS.get(key)

@@ -1,4 +1,4 @@
-"""Which columns the browser shows in the room there is."""
+"""The columns of the browser that fit."""
 
 from itertools import pairwise
 
@@ -38,7 +38,7 @@ def test_columns_are_whole_and_fit(needed: ColumnNeeds, room: int, moved: int) -
 
 
 @given(needs(), st.integers(60, 250))
-def test_moving_on_brings_everything_into_sight(needed: ColumnNeeds, room: int) -> None:
+def test_panning_brings_every_column_into_view(needed: ColumnNeeds, room: int) -> None:
     moved, columns = 0, arrange(needed, room)
     seen = set(columns.widths)
     while columns.has_more:
@@ -50,7 +50,7 @@ def test_moving_on_brings_everything_into_sight(needed: ColumnNeeds, room: int) 
     assert arrange(needed, room, moved + 5) == columns, "that is as far as it goes"
 
 
-def test_what_says_the_same_in_every_row_goes_first() -> None:
+def test_uniform_columns_are_left_out_first() -> None:
     widths = dict.fromkeys(TITLES, 10)
     alike = frozenset({"kernel", "shared"})
     needed = ColumnNeeds(widths=widths, distinction=10, uniform=alike, sorted_by="local")

@@ -1,4 +1,4 @@
-"""Which rows the browser has, and in which order."""
+"""The rows of the browser and their order."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +44,7 @@ def test_rows_are_in_order_with_the_unknown_last(
 
 
 @given(NUMBERS)
-def test_the_order_does_not_depend_on_what_came_first(numbers: list[int | None]) -> None:
+def test_the_order_does_not_depend_on_arrival(numbers: list[int | None]) -> None:
     entries = [entry(at, number) for at, number in enumerate(numbers)]
     rows, others = EntryRows(), EntryRows()
     rows.add(entries)
@@ -91,7 +91,7 @@ def test_settings_are_sorted_by_their_numbers() -> None:
     ]  # fmt: skip
 
 
-def test_tensors_come_last_of_what_sets_entries_apart() -> None:
+def test_tensors_come_last_among_the_differences() -> None:
     def sized(number: int) -> Entry:
         args = {"x": f"fp16[{number}, 64]", "n": number}
         config = replace(CONFIG, args=args, constexprs={"BLOCK": number})
@@ -103,7 +103,7 @@ def test_tensors_come_last_of_what_sets_entries_apart() -> None:
     assert apart == ("n=781 BLOCK=781 x=fp16[781, 64]", "")
 
 
-def test_products_of_one_architecture_are_told_apart() -> None:
+def test_products_of_one_architecture_are_distinguished() -> None:
     def made_for(arch: str, product: str | None) -> Entry:
         target = Target(vendor="nvidia", arch=arch, warp_size=32, product=product)
         return Entry(key=product or arch, kernel="k", target=target, config=CONFIG)
