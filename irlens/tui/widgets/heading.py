@@ -32,7 +32,7 @@ class Heading(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         # Created here, since ``show`` may be called before the heading is composed.
-        self._left, self._right = Static(), Static(classes="-right")
+        self._left, self._right = Static(classes="-left"), Static(classes="-right")
 
     def compose(self) -> ComposeResult:
         """Lay out the two sides."""
