@@ -6,10 +6,10 @@ programs write records.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.render.options import DETAILS, Detail, Options
+from irlens.render.options import DETAILS, Detail, Kind, Options
 
 if TYPE_CHECKING:
     from irlens.render.view.nodes import Section
@@ -19,9 +19,6 @@ __all__ = [
     "format_names", "render", "shows_code",
 ]  # fmt: skip
 
-#: What can be written: reports of captures, comparisons of reports, comparisons of a stage's text,
-#: a check, a sweep.
-Kind: TypeAlias = Literal["reports", "comparisons", "code", "check", "sweep"]
 _ALL: tuple[Kind, ...] = ("reports", "comparisons", "code", "check", "sweep")
 _WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
 

@@ -10,6 +10,9 @@ if TYPE_CHECKING:  # most runs write one kind of thing
     from irlens.model.listing import Listing
     from irlens.model.report import Rule
 
+#: What can be written: reports of captures, comparisons of reports, comparisons of a stage's text,
+#: a check, a sweep.
+Kind: TypeAlias = Literal["reports", "comparisons", "code", "check", "sweep"]
 Detail: TypeAlias = Literal["pipelines", "pressure", "memory", "mix", "figures"]
 DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix", "figures")
 

@@ -100,7 +100,7 @@ def _staircase(stairs: nodes.Staircase) -> Markup:
         line(x, frame.y(0), x, y, class_="drop"),
         dot(x, y, class_="point"),
         # A staircase falls to the right: its upper right corner has the most room.
-        label(frame.x(frame.right), frame.y(frame.top) + 12, stairs.here, class_="told end"),
+        label(frame.x(frame.right), frame.y(frame.top) + 12, stairs.here, class_="point-label end"),
     )
 
 
@@ -127,7 +127,7 @@ def _curve(curve: nodes.Curve) -> Markup:
     shown += [
         dot(x, y, class_="point"),
         label(x + (-9 if late else 9), max(y - 5, 12), f"{curve.peak:,} {curve.unit}",
-              class_="told end" if late else "told start"),
+              class_="point-label end" if late else "told start"),
     ]  # fmt: skip
     return frame.svg(
         curve.described, frame.axes(whole_ticks(last), whole_ticks(top), curve.over), *shown
@@ -199,7 +199,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     def axes(
         self, x_ticks: Sequence[tuple[float, str]], y_ticks: Sequence[tuple[float, str]], title: str
     ) -> Markup:
-        """Return lines and numbers of both axes, and what x is."""
+        """Return both axes: grid lines, tick labels, the title of x."""
         left, bottom = self.x(0), self.y(0)
         lines = [
             join(
@@ -215,20 +215,20 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
         return join(lines)
 
     def svg(self, described: str, *content: Content) -> Markup:
-        """Return the chart; ``described`` is what it shows, for whoever does not see it."""
+        """Return the chart; ``described`` is its alternative text."""
         return svg(self.width, self.height, described, *content)
 
 
 def svg(width: float, height: float, described: str, *content: Content) -> Markup:
-    """Return a picture that scales with its place."""
+    """Return a picture that scales to the width of its container."""
     box = f"0 0 {number(width)} {number(height)}"
     return tag("svg", *content, viewBox=box, role="img", aria_label=described, class_="chart")
 
 
 def path(points: Sequence[tuple[float, float]], *, class_: str, closed: bool = False) -> Markup:
     """Return a line through points given in pixels."""
-    told = "L".join(f"{number(x)} {number(y)}" for x, y in points)
-    return tag("path", d=f"M{told}{'Z' if closed else ''}", class_=class_)
+    lines = "L".join(f"{number(x)} {number(y)}" for x, y in points)
+    return tag("path", d=f"M{lines}{'Z' if closed else ''}", class_=class_)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, class_: str) -> Markup:
@@ -239,7 +239,7 @@ def line(x1: float, y1: float, x2: float, y2: float, *, class_: str) -> Markup:
 def rectangle(
     x: float, y: float, width: float, height: float, *content: Content, class_: str
 ) -> Markup:
-    """Return a rectangle; its content is a title, if anything."""
+    """Return a rectangle; its content may be a title."""
     return tag(
         "rect", *content, x=x, y=y, width=max(width, 0.0), height=height, rx=2, class_=class_
     )
@@ -251,7 +251,7 @@ def dot(x: float, y: float, *, class_: str) -> Markup:
 
 
 def label(x: float, y: float, text: str, *, class_: str | None = None) -> Markup:
-    """Return a word, in the middle of x unless its class says "start" or "end"."""
+    """Return a label, centred on x unless its class says "start" or "end"."""
     return tag("text", text, x=x, y=y, class_=class_)
 
 
@@ -265,7 +265,7 @@ def bar(share: float, *, tone: str = "plain") -> Markup:
 
 
 def whole_ticks(most: int) -> list[tuple[float, str]]:
-    """Return a few whole numbers from 0 up to at most ``most``, with their texts."""
+    """Return round numbers from 0 to at most ``most``, with their labels."""
     step = 1
     while most / step > _TICKS:
         step *= 5 if str(step)[0] == "2" else 2
@@ -273,7 +273,7 @@ def whole_ticks(most: int) -> list[tuple[float, str]]:
 
 
 def binary_ticks(most: int) -> list[tuple[float, str]]:
-    """Return a few numbers of bytes, in KiB."""
+    """Return round numbers of bytes, labelled in KiB."""
     step = 1024
     while most / step > _TICKS:
         step *= 2

@@ -163,7 +163,7 @@ def _python(name: str, report: Report, listing: Listing, chains: _Chains, links:
 
 
 def _linked(chains: _Chains, line: Line) -> str:
-    """The chains of a line, as attributes: k those that are its own, o those that it calls."""
+    """A line's chains as attributes: ``data-k`` for its own, ``data-o`` for those it calls."""
     own = " ".join(map(str, chains.first.get(line, ())))
     outer = " ".join(map(str, chains.outer.get(line, ())))
     return (f' data-k="{own}"' if own else "") + (f' data-o="{outer}"' if outer else "")
@@ -232,7 +232,7 @@ def _row(
     partners: Sequence[int] = (),
     depth: int = 0,
 ) -> str:
-    """A line; everything but its code is numbers and words of ours."""
+    """A line. Everything but its code is generated here and needs no escaping."""
     gutter = ""
     if live >= 0 or mark:
         heat = f" class=h{round(live / max(peak, 1) * _HEATS)} data-v={live}" if live >= 0 else ""

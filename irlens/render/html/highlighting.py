@@ -1,4 +1,4 @@
-"""The text of a stage as markup, a line at a time, in colours that the style sheet names."""
+"""Syntax highlighting: the text of a stage as lines of markup with the style sheet's classes."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -9,11 +9,10 @@ from irlens.isa.highlight import lexer_for
 from irlens.model.text import printable
 from irlens.render.html.markup import Markup, escape
 
-#: Longer texts are shown plain: their colours would be most of a file that a browser can hardly
-#: hold any more.
+#: Longer texts stay plain: their markup would make the page too large for browsers.
 MOST_COLOURED_LINES = 40_000
 
-#: By the kind of word, or the nearest kind above it, the style sheet's class.
+#: The style sheet's class of each token type; others take that of the nearest type above.
 _CLASSES: dict[_TokenType, str] = {
     Token: "",
     Comment: "c",

@@ -1,8 +1,8 @@
-"""HTML from its parts. Text becomes markup in one place, ``escape``, and no other way.
+"""HTML builder. Text becomes markup only through ``escape``.
 
-Names, paths and code out of captures are untrusted. The builder takes plain text as text; only
-what is ``Markup`` already goes in as it is. Who makes ``Markup`` by hand, because lines of code are
-too many for the builder, puts nothing into it but what ``escape`` returned, and numbers.
+Names, paths and code out of captures are untrusted. The builder escapes plain strings and inserts
+``Markup`` unchanged. Code that builds ``Markup`` by hand, because lines of code are too many for
+the builder, may insert only numbers and what ``escape`` returns.
 """
 
 import re
@@ -18,7 +18,7 @@ _SPECIAL = re.compile(r"[^ -~\n]|[&<>\"']")
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """A string that is HTML."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ Value: TypeAlias = str | int | float | bool | None
 
 @lru_cache(maxsize=1 << 16)  # the code of a stage is made of few words
 def escape(text: str) -> Markup:
-    """Return text as markup that shows just that; control characters are spelled out."""
+    """Return text as markup that shows it literally; control characters are escaped."""
     if not _SPECIAL.search(text):
         return Markup(text)
     return Markup(references(printable(text), quote=True))
@@ -40,7 +40,7 @@ def tag(name: str, /, *content: Content, **attributes: Value) -> Markup:
 
     Args:
         name: Its name.
-        content: What is in it, in order: markup, text, or ``None`` for nothing.
+        content: Its children in order: markup, text, or ``None`` for nothing.
         attributes: By name, with "_" for "-" and one at the end where Python needs it: ``class_``.
             ``True`` is an attribute without a value; ``None`` and ``False`` are left out.
     """
@@ -55,13 +55,13 @@ def tag(name: str, /, *content: Content, **attributes: Value) -> Markup:
 
 
 def join(content: Iterable[Content], between: Content = "") -> Markup:
-    """Return markup and text one after the other."""
+    """Return markup and text, concatenated."""
     parts = (_markup(each) for each in content if each is not None)
     return Markup(_markup(between or "").join(parts))
 
 
 def number(value: float) -> str:
-    """Return a coordinate: at most two decimals, none that are zero."""
+    """Return a coordinate: at most two decimals, no trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 

@@ -1,4 +1,4 @@
-"""The page around everything: one file, that loads nothing and lets nothing foreign run."""
+"""The HTML document: a single file that loads nothing and runs no foreign code."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ def document(title: str, *content: Content, scripts: Sequence[str] = ()) -> str:
     """Return the page.
 
     Args:
-        title: What the browser calls it.
-        content: What is on it.
-        scripts: Files beside this one that make it more convenient; it is read without them.
+        title: Title of the browser's window.
+        content: The body.
+        scripts: Files of this package that add convenience; the page reads without them.
     """
     style = _asset(*_STYLES)
     script = _asset(*scripts)
-    # Scripts and styles are named by their hashes, so that no others run, whatever a capture holds.
+    # The policy allows scripts and styles by hash alone, whatever a capture holds.
     scripted = _hash(script) if scripts else "'none'"
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; "
@@ -41,7 +41,7 @@ def document(title: str, *content: Content, scripts: Sequence[str] = ()) -> str:
 
 
 def _asset(*names: str) -> Markup:
-    """Return files of this package, which are ours and go into the page as they are."""
+    """Return files of this package, inserted into the page without escaping."""
     folder = files(__package__)
     return Markup("".join(folder.joinpath(name).read_text("utf-8") for name in names))
 

@@ -12,7 +12,7 @@ from irlens.model.report import SEVERITIES, Finding, Report, Rule, Severity
 from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count
-from irlens.render import Kind, Options
+from irlens.render.options import Kind, Options
 from irlens.render.view.changes import describe, finding_state, sides, title, verdict
 from irlens.render.view.check import Verdict, budget_verdict, movement_verdict, problem_severity
 

@@ -51,11 +51,11 @@ _NUMBER = Column(numbers=True)
 
 def details(report: Report) -> Iterator[Section]:
     """Yield every part of a report in full, the most asked for first."""
-    words = Terms(report)
+    terms = Terms(report)
     if report.occupancy is not None:
-        yield _occupancy(report.occupancy, words)
+        yield _occupancy(report.occupancy, terms)
     for pipeline in report.pipelines:
-        yield _pipeline(pipeline, report, words)
+        yield _pipeline(pipeline, report, terms)
     if report.loads:
         yield _loads(report)
     for stage in STAGES:
@@ -64,44 +64,44 @@ def details(report: Report) -> Iterator[Section]:
             yield _pressure(stage, pressure, report)
     if report.spills:
         yield _spills(report.spills)
-    if (memory := _memory(report, words)) is not None:
+    if (memory := _memory(report, terms)) is not None:
         yield memory
     for mix in report.mix:
         yield _mix(mix)
 
 
-def limits(occupancy: Occupancy, words: Terms) -> list[tuple[LimitName, int]]:
+def limits(occupancy: Occupancy, terms: Terms) -> list[tuple[LimitName, int]]:
     """Return how many CTAs each resource alone would allow, the tightest first."""
     names: tuple[LimitName, ...] = get_args(LimitName)
     known = ((name, getattr(occupancy.limits, name)) for name in names)
     return sorted(((n, limit) for n, limit in known if limit is not None), key=lambda one: one[1])
 
 
-def _occupancy(occupancy: Occupancy, words: Terms) -> Section:
+def _occupancy(occupancy: Occupancy, terms: Terms) -> Section:
     """What limits it, what would change it, and how many CTAs fit with more or less."""
-    allowed = limits(occupancy, words)
+    allowed = limits(occupancy, terms)
     most = max([1, *(limit for _, limit in allowed)])
     rows: list[Cells] = []
     for name, limit in allowed:
         limiting = name in occupancy.limited_by
         tone: Tone = "warn" if limiting else "neutral"
         note = Run("limits", tone) if limiting else ""
-        rows.append([words.resource(name), count(limit), Bar(limit / most, tone), note])
-    columns = (Column("allowed by"), Column(f"{words.block}s", numbers=True), Column(), Column())
+        rows.append([terms.resource(name), count(limit), Bar(limit / most, tone), note])
+    columns = (Column("allowed by"), Column(f"{terms.block}s", numbers=True), Column(), Column())
     children: list[Node] = [table(columns, rows, "limits of occupancy")]
     if occupancy.next_step:
-        steps = tuple(text(words.step(step, occupancy)) for step in occupancy.next_step)
+        steps = tuple(text(terms.step(step, occupancy)) for step in occupancy.next_step)
         children.append(Items(steps, label="What would change it"))
     if waves := describe_waves(occupancy):
         children.append(phrases(*(Run(each, "dim") for each in waves)))
     children += [
-        staircase(curve, words, blocks=occupancy.blocks_per_sm) for curve in occupancy.curves
+        staircase(curve, terms, blocks=occupancy.blocks_per_sm) for curve in occupancy.curves
     ]
     return Section(
         title="Occupancy",
         children=tuple(children),
         key="occupancy",
-        aside=text(f"{words.block}s per {words.sm}"),
+        aside=text(f"{terms.block}s per {terms.sm}"),
         detail="occupancy",
         wide=True,
     )
@@ -125,17 +125,17 @@ def pipeline_depth(pipeline: Pipeline) -> Run:
     return Run(f"{depth}{sign}", tone)
 
 
-def _pipeline(pipeline: Pipeline, report: Report, words: Terms) -> Section:
+def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Section:
     """A pipeline with its timeline and every figure of it."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
-    told = [*describe_prefetch(pipeline), *words.traffic(pipeline), describe_cover(pipeline)]
+    notes = [*describe_prefetch(pipeline), *terms.traffic(pipeline), describe_cover(pipeline)]
     children: list[Node | None] = [
         phrases(
             text(f"{pipeline.kind or 'loads'} ", pipeline_depth(pipeline)),
             Run(report.code.get(pipeline.place, ""), "code"),
         ),
         timeline(pipeline),
-        phrases(*(Run(each, "dim") for each in told)) if any(told) else None,
+        phrases(*(Run(each, "dim") for each in notes)) if any(notes) else None,
         Sentence(pipeline.reason, "dim") if pipeline.reason else None,
         Section("all figures", (_figures(pipeline),), key="figures", folded=True),
     ]
@@ -292,9 +292,9 @@ def _spills(sites: list[SpillSite]) -> Section:
     )
 
 
-def _memory(report: Report, words: Terms) -> Section | None:
+def _memory(report: Report, terms: Terms) -> Section | None:
     memory = report.memory
-    title = "LDS" if words.shared == "LDS" else "Shared memory"
+    title = "LDS" if terms.shared == "LDS" else "Shared memory"
     if memory is None or memory.total_bytes is None:
         reason = memory.reason if memory else report.unknown.get("memory", "")
         unknown = Sentence(f"unknown: {reason}".removesuffix(": "), "unknown")
@@ -303,7 +303,7 @@ def _memory(report: Report, words: Terms) -> Section | None:
         title=title,
         children=tuple(_memory_parts(memory)),
         key="memory",
-        aside=text(f"{size(memory.total_bytes)} dynamic per {words.cta}"),
+        aside=text(f"{size(memory.total_bytes)} dynamic per {terms.cta}"),
         detail="memory",
     )
 
@@ -384,9 +384,9 @@ def sources(report: Report) -> Section:
     )  # fmt: skip
     artifacts = table(columns, sizes, "artifacts")
     children: list[Node] = [artifacts]
-    for title, told in (("read in", report.sources), ("unknown because", report.unknown)):
-        if told:
-            rows: list[Cells] = [[Run(path, "code"), why] for path, why in sorted(told.items())]
+    for title, reasons in (("read in", report.sources), ("unknown because", report.unknown)):
+        if reasons:
+            rows: list[Cells] = [[Run(path, "code"), why] for path, why in sorted(reasons.items())]
             children.append(table((Column("figure"), Column(title)), rows, title))
     return Section(
         "Artifacts and sources", tuple(children), key="sources", detail="sources", folded=True,

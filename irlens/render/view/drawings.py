@@ -63,13 +63,13 @@ def pressure_curve(stage: str, pressure: StagePressure, report: Report) -> Curve
 
 
 def staircase(
-    curve: OccupancyCurve, words: VendorTerms, at: int | None = None, blocks: int | None = None
+    curve: OccupancyCurve, terms: VendorTerms, at: int | None = None, blocks: int | None = None
 ) -> Staircase:
     """Return the CTAs that fit over the amount of one resource.
 
     Args:
         curve: The record.
-        words: The vendor's.
+        terms: The vendor's.
         at: The amount to mark; the kernel's own if not given.
         blocks: How many fit there; read off the curve if not given.
     """
@@ -78,28 +78,28 @@ def staircase(
         blocks = max((s for s in curve.steps if s[0] <= here), default=(0, 0))[1]
     binary = curve.resource == "shared_memory"
     ends = [*(start - 1 for start, _ in curve.steps[1:]), curve.last]
-    resource = words.resource(curve.resource)
+    resource = terms.resource(curve.resource)
 
     def amount(value: int) -> str:
         return size(value) if binary else plural(value, "register")
 
     return Staircase(
-        title=f"{words.block}s/{words.sm} over {words.unit(curve.unit)}",
+        title=f"{terms.block}s/{terms.sm} over {terms.unit(curve.unit)}",
         resource=resource,
-        unit=words.unit(curve.unit),
+        unit=terms.unit(curve.unit),
         binary=binary,
         steps=tuple(curve.steps),
         last=curve.last,
         at=here,
         blocks=blocks,
-        here=f"{amount(here)}: {plural(blocks, words.block)}",
+        here=f"{amount(here)}: {plural(blocks, terms.block)}",
         numbers=Table(
-            columns=(Column("up to", numbers=True), Column(f"{words.block}s", numbers=True)),
+            columns=(Column("up to", numbers=True), Column(f"{terms.block}s", numbers=True)),
             rows=tuple(
                 Row((text(amount(end)), text(count(fit))))
                 for end, (_, fit) in zip(ends, curve.steps, strict=True)
             ),
-            name=f"{words.block}s by {resource}",
+            name=f"{terms.block}s by {resource}",
         ),
     )
 

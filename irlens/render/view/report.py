@@ -197,20 +197,20 @@ def _overview_figure(figure: figures.Figure, report: Report) -> str | Run:
 def _settings(report: Report) -> Settings:
     """The target, the options and constexprs, each once, and the compiler."""
     config, target = report.config, report.target
-    told: list[tuple[str, object]] = []
+    chosen: list[tuple[str, object]] = []
     if target is not None:
-        told.append(("", f"{target.arch} ({target.product})" if target.product else target.arch))
+        chosen.append(("", f"{target.arch} ({target.product})" if target.product else target.arch))
     for name in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
         value = getattr(config, name)
         if value is not None and (name != "num_ctas" or value > 1):
-            told.append((name, value))
+            chosen.append((name, value))
     # Kernels often take num_stages as a constexpr too.
-    told += [
+    chosen += [
         (name, value)
         for name, value in config.constexprs.items()
         if getattr(config, name, None) != value
     ]
-    settings = [Setting(name, str(value)) for name, value in told]
+    settings = [Setting(name, str(value)) for name, value in chosen]
     if report.triton_version:
         settings.append(Setting("Triton", report.triton_version, "dim"))
     return Settings(tuple(settings), title="compiled with")
@@ -218,41 +218,41 @@ def _settings(report: Report) -> Settings:
 
 def _arguments(report: Report) -> Settings | None:
     config = report.config
-    told = [Setting(name, str(value), "dim") for name, value in config.args.items()]
+    arguments = [Setting(name, str(value), "dim") for name, value in config.args.items()]
     if config.grid:
-        told.append(Setting("grid", " × ".join(map(count, config.grid)), "dim"))
-    return Settings(tuple(told), title="arguments", folded=True) if told else None
+        arguments.append(Setting("grid", " × ".join(map(count, config.grid)), "dim"))
+    return Settings(tuple(arguments), title="arguments", folded=True) if arguments else None
 
 
 def facts(report: Report) -> Facts:
     """Return what the kernel takes and what that leaves room for."""
-    words = Terms(report)
-    own = (_occupancy(report, words), _registers(report, words), _shared(report, words))
+    terms = Terms(report)
+    own = (_occupancy(report, terms), _registers(report, terms), _shared(report, terms))
     return Facts((*own, *_listed(report)))
 
 
-def _occupancy(report: Report, words: Terms) -> Fact:
+def _occupancy(report: Report, terms: Terms) -> Fact:
     occupancy = report.occupancy
     if occupancy is None:
         return _unknown("Occupancy", report.unknown.get("occupancy", ""))
     lines: list[Phrases] = []
     if occupancy.launchable:
-        limiters = ", ".join(words.resource(name) for name in occupancy.limited_by)
+        limiters = ", ".join(terms.resource(name) for name in occupancy.limited_by)
         lines.append(
             phrases(
-                f"{plural(occupancy.blocks_per_sm, words.block)}/{words.sm}",
-                f"{occupancy.active_warps} of {plural(occupancy.max_warps, words.warp)}",
+                f"{plural(occupancy.blocks_per_sm, terms.block)}/{terms.sm}",
+                f"{occupancy.active_warps} of {plural(occupancy.max_warps, terms.warp)}",
                 f"limited by {limiters}",
             )
         )
-    lines += [phrases(Run(words.refusal(each), "bad")) for each in occupancy.refusals]
-    allowed = [f"{words.resource(name)} {limit}" for name, limit in limits(occupancy, words)]
+    lines += [phrases(Run(terms.refusal(each), "bad")) for each in occupancy.refusals]
+    allowed = [f"{terms.resource(name)} {limit}" for name, limit in limits(occupancy, terms)]
     lines.append(
-        phrases(f"{words.block}s/{words.sm} allowed by", *allowed, stands_for="occupancy",
+        phrases(f"{terms.block}s/{terms.sm} allowed by", *allowed, stands_for="occupancy",
                 separator="   ")
     )  # fmt: skip
     lines += [
-        phrases(Run(words.step(step, occupancy), "dim"), stands_for="occupancy")
+        phrases(Run(terms.step(step, occupancy), "dim"), stands_for="occupancy")
         for step in occupancy.next_step
     ]
     if waves := describe_waves(occupancy):
@@ -262,13 +262,13 @@ def _occupancy(report: Report, words: Terms) -> Fact:
     return Fact("Occupancy", text(Run("cannot launch", "bad")), tuple(lines), "bad")
 
 
-def _registers(report: Report, words: Terms) -> Fact:
+def _registers(report: Report, terms: Terms) -> Fact:
     held = report.resources
     if held.registers is None:
         return _unknown("Registers", report.unknown.get("resources.registers", ""))
     vector = "vector registers " if held.sgprs is not None else ""
-    value = (Run(count(held.registers), "strong"), Run(f" {vector}per {words.thread}"))
-    first = list(_register_kinds(held, words)) + [
+    value = (Run(count(held.registers), "strong"), Run(f" {vector}per {terms.thread}"))
+    first = list(_register_kinds(held, terms)) + [
         Run(f"{count(amount)} {unit}", "warn" if amount else "neutral")
         for amount, unit in _spilled(held)
     ]
@@ -279,15 +279,15 @@ def _registers(report: Report, words: Terms) -> Fact:
     return Fact("Registers", value, tuple(lines), "warn" if spilled else "neutral")
 
 
-def _register_kinds(held: Resources, words: Terms) -> Iterator[Run]:
+def _register_kinds(held: Resources, terms: Terms) -> Iterator[Run]:
     if held.agprs:
         yield Run(f"{held.vgprs} VGPRs + {held.agprs} AGPRs")
     if held.sgprs is not None:
-        yield Run(f"{held.sgprs} SGPRs per {words.warp}")
+        yield Run(f"{held.sgprs} SGPRs per {terms.warp}")
 
 
 def _spilled(held: Resources) -> Iterator[tuple[int, str]]:
-    """Yield what lies in memory of a thread's own, in the vendor's words for it."""
+    """Yield what lies in memory of a thread's own, in the vendor's terms."""
     amd = held.sgprs is not None
     known = (
         (held.vgpr_spills, "VGPR spills"),
@@ -311,9 +311,9 @@ def _live(report: Report) -> Phrases | None:
     )
 
 
-def _shared(report: Report, words: Terms) -> Fact:
+def _shared(report: Report, terms: Terms) -> Fact:
     held, memory = report.resources, report.memory
-    title, short = ("LDS", "") if words.shared == "LDS" else ("Shared memory", "Shared")
+    title, short = ("LDS", "") if terms.shared == "LDS" else ("Shared memory", "Shared")
     if held.shared_dynamic_bytes is None:
         return _unknown(title, report.unknown.get("resources.shared_dynamic_bytes", ""), short)
     first = []
@@ -328,7 +328,7 @@ def _shared(report: Report, words: Terms) -> Fact:
             alive.append(f"{size(memory.remainder_bytes)} scratch")
         signed = (f"{'+' if number else '='} {part}" for number, part in enumerate(alive))
         lines.append(phrases(*signed, stands_for="memory", separator=" "))
-    value = text(Run(size(held.shared_dynamic_bytes), "strong"), f" per {words.cta}")
+    value = text(Run(size(held.shared_dynamic_bytes), "strong"), f" per {terms.cta}")
     return Fact(title, value, tuple(line for line in lines if line.items), short=short)
 
 
@@ -348,19 +348,19 @@ def _listed(report: Report) -> Iterator[Fact]:
 
 def pipeline_facts(report: Report) -> Facts | None:
     """Return the pipelines' facts; ``None`` where there are no pipelines."""
-    words = Terms(report)
-    known = tuple(_pipeline(pipeline, report, words) for pipeline in report.pipelines)
+    terms = Terms(report)
+    known = tuple(_pipeline(pipeline, report, terms) for pipeline in report.pipelines)
     return Facts(known) if known else None
 
 
-def _pipeline(pipeline: Pipeline, report: Report, words: Terms) -> Fact:
+def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Fact:
     """How deep the pipeline is, how far it runs ahead, what it moves, and why no deeper."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
     kind = f"{pipeline.kind or 'loads'}"
     lines = [
         phrases(text(kind, *at(place)), *describe_prefetch(pipeline)),
         phrases(Run(report.code.get(pipeline.place, ""), "code"), stands_for="pipelines"),
-        phrases(*words.traffic(pipeline), Run(describe_cover(pipeline), "dim"),
+        phrases(*terms.traffic(pipeline), Run(describe_cover(pipeline), "dim"),
                 stands_for="pipelines"),
         phrases(Run(pipeline.reason, "dim"), stands_for="pipelines"),
     ]  # fmt: skip
@@ -451,13 +451,13 @@ def _origins(report: Report) -> Facts:
 
 def _mix(mix: InstructionMix) -> Fact:
     classes = [(name, number) for name, number, unknown in by_class(mix) if not unknown]
-    told = [Run(f"{name} {count(number)}") for name, number in classes[:_CLASSES_SHOWN]]
+    shares = [Run(f"{name} {count(number)}") for name, number in classes[:_CLASSES_SHOWN]]
     if rest := sum(number for _, number in classes[_CLASSES_SHOWN:]):
-        told.append(Run(f"others {count(rest)}"))
+        shares.append(Run(f"others {count(rest)}"))
     if mix.unknown:
-        told.append(Run(f"unknown {count(sum(mix.unknown.values()))}", "warn"))
+        shares.append(Run(f"unknown {count(sum(mix.unknown.values()))}", "warn"))
     value = text(f"{mix.stage} {plural(mix.total, 'instruction')}")
-    return Fact("Mix", value, (phrases(*told),) if told else (), stands_for="mix")
+    return Fact("Mix", value, (phrases(*shares),) if shares else (), stands_for="mix")
 
 
 def _unknown(title: str, reason: str, short: str = "") -> Fact:
