@@ -41,8 +41,8 @@ _REGISTERS_AND_MEMORY: Final = (
     ),
     Figure(
         path="resources.local_bytes", title="local memory", short="local", unit="bytes",
-        importance="much", better="less", always_shown=True, in_baseline=True,
-        sweep="local_bytes", column=3, consumes="registers",
+        importance="much", better="less", always_shown=True, in_baseline=True, sweep="local_bytes",
+        column=3, consumes="registers",
         documentation="Local (AMD: private) memory per thread: register spills and stack arrays.",
     ),
     Figure(
@@ -56,9 +56,9 @@ _REGISTERS_AND_MEMORY: Final = (
         documentation="Scalar registers that the compiler spills.",
     ),
     Figure(
-        path="resources.shared_dynamic_bytes", title="shared memory", short="shared",
-        unit="bytes", importance="some", better="less", always_shown=True, in_baseline=True,
-        column=4, amd="LDS", consumes="shared_memory",
+        path="resources.shared_dynamic_bytes", title="shared memory", short="shared", unit="bytes",
+        importance="some", better="less", always_shown=True, in_baseline=True, column=4, amd="LDS",
+        consumes="shared_memory",
         documentation="Shared memory per CTA that is allocated at launch.",
     ),
     Figure(
@@ -68,8 +68,8 @@ _REGISTERS_AND_MEMORY: Final = (
         documentation="Shared memory per CTA that is fixed in the binary, reserved bytes excluded.",
     ),
     Figure(
-        path="resources.stack_bytes", title="stack", unit="bytes", importance="some",
-        better="less", in_baseline=True, consumes="registers",
+        path="resources.stack_bytes", title="stack", unit="bytes", importance="some", better="less",
+        in_baseline=True, consumes="registers",
         documentation="Stack frame per thread.",
     ),
     Figure(
@@ -126,8 +126,7 @@ _OCCUPANCY: Final = (
         documentation="Warps that one SM can hold.",
     ),
     Figure(
-        path="occupancy.multiprocessor", title="multiprocessor", unit="word",
-        importance="little",
+        path="occupancy.multiprocessor", title="multiprocessor", unit="word", importance="little",
         documentation='What "per SM" refers to: an SM, a CU, or a WGP of two CUs.',
     ),
     Figure(
@@ -169,8 +168,8 @@ _RESERVED_AND_CODE: Final = (
         documentation="Shared memory per CTA that the system reserves for itself.",
     ),
     Figure(
-        path="resources.constant_bytes", title="constant memory", unit="bytes",
-        importance="little", vendor="nvidia",
+        path="resources.constant_bytes", title="constant memory", unit="bytes", importance="little",
+        vendor="nvidia",
         documentation="Constant memory, kernel parameters included.",
     ),
     Figure(
@@ -192,8 +191,7 @@ _WARP_GROUPS: Final = (
         documentation="Groups of warps that run different parts of a warp-specialized kernel.",
     ),
     Figure(
-        path="warp_groups[].num_warps", title="warps", unit="count", importance="some",
-        amd="waves",
+        path="warp_groups[].num_warps", title="warps", unit="count", importance="some", amd="waves",
         documentation="Warps in the group.",
     ),
     Figure(
@@ -256,8 +254,8 @@ _SHARED_MEMORY: Final = (
 
 _RUN: Final = (
     Figure(
-        path="run.matches_reference", title="matches the reference", unit="word",
-        importance="much", better="more", needs="run",
+        path="run.matches_reference", title="matches the reference", unit="word", importance="much",
+        better="more", needs="run",
         documentation="Whether every output of the launch equals the PyTorch reference within "
         "tolerance.",
     ),
@@ -268,8 +266,8 @@ _RUN: Final = (
         documentation="Largest absolute difference from the PyTorch reference over all outputs.",
     ),
     Figure(
-        path="run.registers", title="registers, by the driver", unit="count",
-        importance="little", better="less", needs="run",
+        path="run.registers", title="registers, by the driver", unit="count", importance="little",
+        better="less", needs="run",
         documentation="Registers per thread as the driver reports them.",
     ),
     Figure(
@@ -279,8 +277,7 @@ _RUN: Final = (
     ),
     Figure(
         path="run.blocks_per_sm", title="blocks per SM, by the driver", unit="count",
-        importance="little", better="more", needs="run",
-        amd="workgroups per {}, by the driver",
+        importance="little", better="more", needs="run", amd="workgroups per {}, by the driver",
         documentation="CTAs per SM as the driver computes them.",
     ),
 )  # fmt: skip
@@ -294,9 +291,8 @@ _SPILLS: Final = (
         "stack array.",
     ),
     Figure(
-        path="spills.instructions", title="spill instructions", unit="count",
-        importance="much", better="less", needs="spills",
-        compute=derived.spill_instructions,
+        path="spills.instructions", title="spill instructions", unit="count", importance="much",
+        better="less", needs="spills", compute=derived.spill_instructions,
         documentation="Instructions that spill or reload a register, or access a stack array.",
     ),
 )  # fmt: skip
@@ -313,9 +309,9 @@ _SETTINGS: Final = tuple(
 
 _PIPELINES: Final = (
     Figure(
-        path="pipelines[].achieved_stages", title="stages achieved", short="stages",
-        unit="count", importance="much", better="more", always_shown=True, gates=True,
-        in_baseline=True, column=5, aliases=("achieved", "pipeline.achieved"),
+        path="pipelines[].achieved_stages", title="stages achieved", short="stages", unit="count",
+        importance="much", better="more", always_shown=True, gates=True, in_baseline=True, column=5,
+        aliases=("achieved", "pipeline.achieved"),
         documentation="Tiles that the loop has under way at once: prefetched iterations plus one.",
     ),
     Figure(
@@ -324,8 +320,8 @@ _PIPELINES: Final = (
         documentation="Whether the loop is pipelined as deeply as requested, shallower, or not.",
     ),
     Figure(
-        path="pipelines[].stages_at_most", title="stages at most", unit="count",
-        importance="some", better="more",
+        path="pipelines[].stages_at_most", title="stages at most", unit="count", importance="some",
+        better="more",
         documentation="Upper bound of the stages where producer and consumer warps run "
         "independently: the barriers of their ring.",
     ),
@@ -351,13 +347,13 @@ _PIPELINES: Final = (
         documentation="Bytes per CTA still in flight during the compute.",
     ),
     Figure(
-        path="pipelines[].bytes_in_flight_per_sm", title="bytes in flight per SM",
-        unit="bytes", importance="some", better="more", amd="bytes in flight per {}",
+        path="pipelines[].bytes_in_flight_per_sm", title="bytes in flight per SM", unit="bytes",
+        importance="some", better="more", amd="bytes in flight per {}",
         documentation="Bytes in flight during the compute, of all CTAs that an SM holds.",
     ),
     Figure(
-        path="pipelines[].bytes_per_copy", title="bytes per copy", unit="bytes",
-        importance="some", better="more",
+        path="pipelines[].bytes_per_copy", title="bytes per copy", unit="bytes", importance="some",
+        better="more",
         documentation="Width of one asynchronous copy instruction.",
     ),
     Figure(
@@ -408,8 +404,7 @@ _PIPELINES: Final = (
         "latency over the number of SMs.",
     ),
     Figure(
-        path="pipelines[].stage", title="stage", unit="word", importance="little",
-        budget=False,
+        path="pipelines[].stage", title="stage", unit="word", importance="little", budget=False,
         documentation="The IR stage that the pipeline was read from.",
     ),
     Figure(
@@ -426,13 +421,13 @@ _LOADS: Final = (
         documentation="How the load gets its data: asynchronous, ahead in registers, or in place.",
     ),
     Figure(
-        path="loads[].iterations_ahead", title="iterations ahead", unit="count",
-        importance="some", better="more",
+        path="loads[].iterations_ahead", title="iterations ahead", unit="count", importance="some",
+        better="more",
         documentation="Iterations between the load's issue and the use of its data.",
     ),
     Figure(
-        path="loads[].widest_access_bytes", title="widest access", unit="bytes",
-        importance="some", better="more",
+        path="loads[].widest_access_bytes", title="widest access", unit="bytes", importance="some",
+        better="more",
         documentation="Upper bound of one thread's access, by layout and contiguity.",
     ),
     Figure(
@@ -458,8 +453,8 @@ _LOADS: Final = (
 _SUMMARIES: Final = (
     Figure(
         path="summary.shared_bytes", title="dynamic and static shared memory", short="shared",
-        unit="bytes", better="less", sweep="shared_bytes", column=4,
-        compute=derived.shared_bytes, amd="dynamic and static LDS",
+        unit="bytes", better="less", sweep="shared_bytes", column=4, compute=derived.shared_bytes,
+        amd="dynamic and static LDS",
         documentation="Shared memory per CTA, dynamic and static, reserved bytes excluded.",
     ),
     Figure(
@@ -470,21 +465,19 @@ _SUMMARIES: Final = (
         "pipelined.",
     ),
     Figure(
-        path="summary.stages_at_most", title="stages at most of the shallowest loop",
-        unit="count", better="more", sweep="stages_at_most",
-        compute=derived.stages_at_most,
+        path="summary.stages_at_most", title="stages at most of the shallowest loop", unit="count",
+        better="more", sweep="stages_at_most", compute=derived.stages_at_most,
         documentation="Upper bound of the shallowest loop's stages where only a bound is known.",
     ),
     Figure(
         path="summary.stages_requested", title="stages requested of the shallowest loop",
-        unit="count", sweep="stages_requested",
-        compute=derived.stages_requested,
+        unit="count", sweep="stages_requested", compute=derived.stages_requested,
         documentation="Stages that the shallowest loop requests.",
     ),
     Figure(
-        path="summary.bytes_in_flight_per_sm", title="fewest bytes in flight per SM",
-        unit="bytes", better="more", sweep="bytes_in_flight_per_sm",
-        compute=derived.bytes_in_flight_per_sm, amd="fewest bytes in flight per {}",
+        path="summary.bytes_in_flight_per_sm", title="fewest bytes in flight per SM", unit="bytes",
+        better="more", sweep="bytes_in_flight_per_sm", compute=derived.bytes_in_flight_per_sm,
+        amd="fewest bytes in flight per {}",
         documentation="Bytes in flight per SM during the compute, of the loop with the fewest.",
     ),
     Figure(
@@ -493,8 +486,8 @@ _SUMMARIES: Final = (
         documentation="Peak of live 32-bit registers per thread in ptx or amdgcn.",
     ),
     Figure(
-        path="summary.instructions", title="instructions", unit="count",
-        sweep="instructions", compute=derived.instructions,
+        path="summary.instructions", title="instructions", unit="count", sweep="instructions",
+        compute=derived.instructions,
         documentation="Static instructions in ptx or amdgcn, each counted once.",
     ),
 )  # fmt: skip
