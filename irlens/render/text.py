@@ -282,7 +282,7 @@ class _Writer:
 
     def _findings(self, node: nodes.Findings) -> None:
         self._page.blank()
-        more = [text(Run(f"{node.explain} tells more", "dim"))] if node.explain else []
+        more = [text(Run(node.explain, "dim"))] if node.explain else []
         label = text(Run(node.title, "strong"))
         self._page.flow([node.summary, *more], first=label, indent=_LABEL_WIDTH)
         for finding in node.findings:

@@ -258,7 +258,7 @@ class Findings(msgspec.Struct, frozen=True):
     Attributes:
         findings: At least one.
         summary: Counts them: "1 warning, 2 notes".
-        explain: A command that explains more; may be empty.
+        explain: Where to read more; may be empty.
         title: What to call them.
     """
 

@@ -385,7 +385,7 @@ def findings(report: Report) -> Findings | None:
     return Findings(
         tuple(finding_item(each, report.code) for each in report.findings),
         text(*summary),
-        explain=f"irlens explain {report.findings[0].code}",
+        explain=f"see irlens explain {report.findings[0].code}",
     )
 
 
