@@ -6,7 +6,7 @@ import msgspec
 
 from irlens.check import causes
 from irlens.check.baseline import Entry
-from irlens.diff.report.figures import delta
+from irlens.diff.report.figure_deltas import delta
 from irlens.figures import Figure, better_or_worse, get
 from irlens.model.check import JUDGEMENTS, Judgement, Movement
 from irlens.model.comparison import Comparison, Delta, LoopDelta

@@ -1,6 +1,6 @@
 """Compares two reports by meaning: Report x Report -> Comparison."""
 
-from irlens.diff.report.figures import figure_deltas, mix_deltas
+from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
 from irlens.diff.report.findings import finding_deltas
 from irlens.diff.report.loops import loop_deltas
 from irlens.diff.report.source_lines import align, line_deltas

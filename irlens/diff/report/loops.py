@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias, TypeVar
 
 from irlens.diff.matching import take_pairs
-from irlens.diff.report.figures import deltas
+from irlens.diff.report.figure_deltas import deltas
 from irlens.diff.report.source_lines import LinePair, LinePairs
 from irlens.figures import Figure, compared
 from irlens.model.comparison import WEIGHTS, LoopDelta, Presence

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from irlens.diff.report.figures import delta
+from irlens.diff.report.figure_deltas import delta
 from irlens.model.comparison import LineDelta
 from irlens.model.pressure import LinePressure, StagePressure
 from irlens.model.report import Report
