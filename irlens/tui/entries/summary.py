@@ -23,7 +23,6 @@ from irlens.tui.drawing import (
 )
 from irlens.tui.entries.cells import mark, settings
 from irlens.tui.entries.layout import elided
-from irlens.tui.panels import kind_and_depth
 
 _BAR_WIDTH = 8
 #: The least cells of a summary.
@@ -135,6 +134,8 @@ def _figures(report: Report) -> Iterator[Content]:
 
 
 def _pipelines(report: Report) -> Iterator[Content]:
+    from irlens.tui.panels import kind_and_depth  # not needed for the first frame
+
     for number, pipeline in enumerate(report.pipelines):
         if number == 0:
             yield Content("")

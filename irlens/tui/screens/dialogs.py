@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Markdown, OptionList
+from textual.widgets import OptionList
 
 from irlens.tui.widgets.key_bar import KeyBar
 
@@ -59,6 +59,8 @@ class TextDialog(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the text in the middle of the screen."""
+        from textual.widgets import Markdown  # its parser takes a while to import
+
         with VerticalScroll(can_focus=False):
             yield Markdown(self._text, open_links=False)
         yield KeyBar()

@@ -6,7 +6,6 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from irlens.tui import changes
 from irlens.tui.drawing import DIM, WARN, hanging, lines
 from irlens.tui.services.compilations import Compilations
 
@@ -93,6 +92,8 @@ class ChangesSince(Static):
         if origin is None or origin.comparison is None:
             self.update(Content.styled(position, DIM))
             return
+        from irlens.tui import changes  # not needed before something is compiled
+
         sides = changes.sides(origin.comparison)
         # A changed size may change every argument: too long for one line.
         if not origin.has_changes or sides.cell_length > width // 2:
