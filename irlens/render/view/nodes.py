@@ -6,13 +6,15 @@ a node escapes it for its medium.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from irlens.model.code import CodeComparison
-from irlens.model.listing import Listing
 from irlens.model.report import Report, Severity
+
+if TYPE_CHECKING:  # most documents show no code
+    from irlens.model.code import CodeComparison
+    from irlens.model.listing import Listing
 
 #: What a run of text says about its subject. "code" is source text, "strong" and "dim" say how
 #: much it matters, "accent" is the ink of drawings; the others are verdicts, of which colour is
@@ -460,7 +462,7 @@ class Code(msgspec.Struct, frozen=True):
     """The Python and the stages of a report, linked line by line."""
 
     report: Report
-    listing: Listing
+    listing: "Listing"
 
 
 class CodeDiff(msgspec.Struct, frozen=True):
@@ -475,7 +477,7 @@ class CodeDiff(msgspec.Struct, frozen=True):
 
     title: str
     summary: str
-    comparison: CodeComparison
+    comparison: "CodeComparison"
     folded: bool = True
 
 

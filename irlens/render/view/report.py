@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from irlens import figures
 from irlens.model.capture import stage_rank
 from irlens.model.label import labels
-from irlens.model.listing import Listing
 from irlens.model.report import SEVERITIES, Finding, InstructionMix, Pipeline, Report
 from irlens.model.resources import Resources
 from irlens.model.terms import (
@@ -56,12 +56,15 @@ from irlens.render.view.nodes import (
     text,
 )
 
+if TYPE_CHECKING:  # text shows no code
+    from irlens.model.listing import Listing
+
 _CLASSES_SHOWN = 6
 _UNKNOWN = Run("unknown", "unknown")
 
 
 def reports_view(
-    reports: Sequence[Report], listings: Sequence[Listing] = (), *, with_figures: bool = False
+    reports: Sequence[Report], listings: "Sequence[Listing]" = (), *, with_figures: bool = False
 ) -> Section:
     """Return one report, or several with a table of them first.
 
@@ -93,7 +96,7 @@ def reports_view(
 
 
 def report_view(
-    report: Report, listing: Listing | None = None, *, with_figures: bool = False
+    report: Report, listing: "Listing | None" = None, *, with_figures: bool = False
 ) -> Section:
     """Return one report; the arguments are those of ``reports_view``."""
     children: list[Node | None] = [
