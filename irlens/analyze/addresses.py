@@ -242,8 +242,8 @@ def _constant(operation: Operation, shape: tuple[int, ...]) -> Value | None:
     written = operation.words[0] if operation.words else ""
     if written in ("true", "dense<true>", "false", "dense<false>"):
         return axis_info.number(int("true" in written), shape)
-    found = _NUMBER.fullmatch(written)
-    return axis_info.number(int(found[1]), shape) if found else None
+    match = _NUMBER.fullmatch(written)
+    return axis_info.number(int(match[1]), shape) if match else None
 
 
 def _of_two(operation: Operation, a: Value, b: Value) -> Value | None:
@@ -332,8 +332,8 @@ def _hinted(operation: Operation, value: Value) -> Value:
 
 
 def _hint(operation: Operation, name: str) -> list[int]:
-    found = _HINT.match(operation.attributes.get(name, ""))
-    return [int(part) for part in found[1].split(",") if part.strip()] if found else []
+    match = _HINT.match(operation.attributes.get(name, ""))
+    return [int(part) for part in match[1].split(",") if part.strip()] if match else []
 
 
 def _leading_number(written: str | None, default: int = 1) -> int:
@@ -354,5 +354,5 @@ def _result_shape(operation: Operation) -> tuple[int, ...] | None:
 
 def _pointee_bits(written: str) -> int | None:
     """Return the width in bits of the pointee of a pointer, or of a tensor of pointers."""
-    found = _POINTER.search(written)
-    return element_bits(found[1]) if found else None
+    match = _POINTER.search(written)
+    return element_bits(match[1]) if match else None

@@ -139,12 +139,12 @@ def access(instruction: Instruction, lanes: int) -> Access | None:
     """
     reads = writes = kills = 0
     for operation in instruction.operations:
-        found = operation_access(operation, lanes)
-        if found is None:
+        accessed = operation_access(operation, lanes)
+        if accessed is None:
             return None
-        reads |= found.reads
-        writes |= found.writes
-        kills |= found.kills
+        reads |= accessed.reads
+        writes |= accessed.writes
+        kills |= accessed.kills
     return Access(reads, writes, kills)
 
 
@@ -232,8 +232,8 @@ def _keeps_some(operation: Operation) -> bool:
 
 
 def _bits(operands: Iterable[Operand]) -> int:
-    found = 0
+    total = 0
     for operand in operands:
         for register in operand.registers:
-            found |= bits(register)
-    return found
+            total |= bits(register)
+    return total

@@ -213,8 +213,8 @@ class _DebugLocations:
     def _of(self, number: int) -> dict[str, str]:
         """Return a node's fields; a reference to another node keeps its ``!``."""
         if number not in self._fields:
-            found = self._nodes.get(number)
-            fields = _FIELD.finditer(found["fields"]) if found else ()
+            node = self._nodes.get(number)
+            fields = _FIELD.finditer(node["fields"]) if node else ()
             self._fields[number] = {
                 field["name"]: field["text"]
                 if field["text"] is not None

@@ -53,11 +53,11 @@ class Shaped(msgspec.Struct, frozen=True):
 
 def read_shaped(text: str) -> Shaped | None:
     """Read a tensor or descriptor type, or its abbreviation ``<1024xf32, ...>``."""
-    found = _SHAPED.fullmatch(text)
-    if found is None:
+    match = _SHAPED.fullmatch(text)
+    if match is None:
         return None
-    element, *parameters = split_list(found[2], "()[]{}<>")
-    shape = tuple(int(extent) for extent in found[1].split("x")[:-1])
+    element, *parameters = split_list(match[2], "()[]{}<>")
+    shape = tuple(int(extent) for extent in match[1].split("x")[:-1])
     return Shaped(shape, element, tuple(parameters))
 
 
@@ -65,8 +65,8 @@ def element_bits(element: str) -> int | None:
     """Return the width of an element in bits; ``None`` for an unknown type."""
     if element.startswith("!tt.ptr<"):
         return 64
-    found = _SCALAR.fullmatch(element)
-    return int(found[1]) if found and found[1] else None
+    match = _SCALAR.fullmatch(element)
+    return int(match[1]) if match and match[1] else None
 
 
 def allocated_bytes(module: Module, descriptor: Shaped) -> int | None:
@@ -123,12 +123,12 @@ def cta_parts(module: Module, layout: str) -> int | None:
     ctas = _ctas(module)
     if ctas == "1":
         return 1
-    if found := _BASES.search(layout):
-        bases = _BASIS.findall(found[1])
+    if match := _BASES.search(layout):
+        bases = _BASIS.findall(match[1])
         split = [basis for basis in bases if set(basis) - set("0, ")]
         return 1 << len(split) if str(1 << len(bases)) == ctas else None
-    if found := _SPLIT.search(layout):
-        return prod(map(int, found[1].split(","))) or None
+    if match := _SPLIT.search(layout):
+        return prod(map(int, match[1].split(","))) or None
     return None
 
 
@@ -168,10 +168,10 @@ def fields(layout: str) -> dict[str, tuple[int, ...]]:
 def blocked(module: Module, tensor: Shaped) -> Blocked | None:
     """Return the layout of a tensor if it is blocked and fits the tensor."""
     layout = layout_of(module, tensor)
-    found = fields(layout)
-    if not layout.startswith("#ttg.blocked<") or any(name not in found for name in _BLOCKED):
+    values = fields(layout)
+    if not layout.startswith("#ttg.blocked<") or any(name not in values for name in _BLOCKED):
         return None
-    sizes, threads, warps, order = (found[name] for name in _BLOCKED)
+    sizes, threads, warps, order = (values[name] for name in _BLOCKED)
     ranks = {len(tensor.shape), len(sizes), len(threads), len(warps), len(order)}
     positive = min(sizes + threads + warps, default=0) > 0
     if len(ranks) > 1 or not positive or sorted(order) != list(range(len(order))):

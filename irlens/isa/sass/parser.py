@@ -83,8 +83,8 @@ class _Reader:
             self._start(section["name"], number)
         elif self._name is None:
             return
-        elif found := _INSTRUCTION.match(line):
-            self._instructions.append(self._instruction(found, number))
+        elif match := _INSTRUCTION.match(line):
+            self._instructions.append(self._instruction(match, number))
         elif frame := _FRAME.match(line):
             self._frame(frame)
         elif label := _LABEL.match(line):
@@ -117,21 +117,21 @@ class _Reader:
         self._instructions, self._labels, self._declared = [], {}, set()
         self._source, self._inlined, self._ptx_line = (), False, None
 
-    def _frame(self, found: re.Match[str]) -> None:
+    def _frame(self, match: re.Match[str]) -> None:
         """``File A, line 1 inlined at B, line 2`` is followed by a line for B."""
-        if found["file"].startswith(_PTX):
-            self._ptx_line = int(found["line"]) or None
+        if match["file"].startswith(_PTX):
+            self._ptx_line = int(match["line"]) or None
             return
         if not self._inlined:
             self._chain = []
-        if int(found["line"]) > 0 and len(self._chain) < MAX_CHAIN:
-            file = re.split(r"[/\\]", found["file"])[-1]
-            self._chain.append(SourceLocation(file, int(found["line"])))
-        self._inlined = found["inlined"] is not None
+        if int(match["line"]) > 0 and len(self._chain) < MAX_CHAIN:
+            file = re.split(r"[/\\]", match["file"])[-1]
+            self._chain.append(SourceLocation(file, int(match["line"])))
+        self._inlined = match["inlined"] is not None
         self._source = tuple(self._chain)
 
-    def _instruction(self, found: re.Match[str], number: int) -> Instruction:
-        rest, schedule = found["rest"], ""
+    def _instruction(self, match: re.Match[str], number: int) -> Instruction:
+        rest, schedule = match["rest"], ""
         targets = _TARGET.findall(rest)
         if "(*" in rest:
             for note in _INFERRED.findall(rest):
@@ -140,14 +140,14 @@ class _Reader:
         if notes := _SCHEDULE.search(rest):
             rest, schedule = rest[: notes.start()], notes["notes"]
         guard = None
-        if found["guard"]:
-            guard = Guard(_register(found["guard"]), negated=bool(found["negated"]))
+        if match["guard"]:
+            guard = Guard(_register(match["guard"]), negated=bool(match["negated"]))
         return Instruction(
-            offset=int(found["offset"], 16),
+            offset=int(match["offset"], 16),
             line=number,
             guard=guard,
-            opcode=found["opcode"],
-            modifiers=tuple(found["modifiers"].split(".")[1:]),
+            opcode=match["opcode"],
+            modifiers=tuple(match["modifiers"].split(".")[1:]),
             operands=tuple(read_operand(part) for part in _split(rest)),
             targets=tuple(targets),
             schedule=" ".join(schedule.split()),
@@ -181,7 +181,7 @@ def read_operand(text: str) -> Operand:
     bare = _TARGET.sub("", text).strip()
     if not bare:
         return Operand("label", text, ())
-    registers = tuple(_register(found.group()) for found in _REGISTER.finditer(bare))
+    registers = tuple(_register(match.group()) for match in _REGISTER.finditer(bare))
     return Operand(_kind(bare.lstrip("-+~!|")), text, registers)
 
 
@@ -205,9 +205,9 @@ def _register(text: str) -> Register:
     Raises:
         ValueError: It is not a register.
     """
-    found = _REGISTER.match(text)
-    if found is None:
+    match = _REGISTER.match(text)
+    if match is None:
         raise ValueError(f"not a register: {text!r}")
-    index = int(found["index"]) if found["index"].isdecimal() else None
-    suffixes = found["suffixes"].lstrip("|").split(".")[1:]
-    return Register(_FILES[found["file"]], index, tuple(suffixes))
+    index = int(match["index"]) if match["index"].isdecimal() else None
+    suffixes = match["suffixes"].lstrip("|").split(".")[1:]
+    return Register(_FILES[match["file"]], index, tuple(suffixes))

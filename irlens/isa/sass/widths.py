@@ -49,11 +49,11 @@ _Widths = list[Width] | None
 def widths(instruction: Instruction) -> _Widths:
     """Return the width of each operand; ``None`` where opcode or form are not known."""
     rule = _RULES.get(instruction.opcode)
-    found = rule(instruction) if rule is not None else None
+    operand_widths = rule(instruction) if rule is not None else None
     # A disassembly is untrusted: operands may be missing, shapes may be impossible.
-    if found is None or len(found) != len(instruction.operands) or any(map(_absurd, found)):
+    if operand_widths is None or len(operand_widths) != len(instruction.operands):
         return None
-    return found
+    return None if any(map(_absurd, operand_widths)) else operand_widths
 
 
 def _absurd(width: Width) -> bool:
@@ -89,13 +89,13 @@ def _special_pair(instruction: Instruction) -> _Widths:
 
 def _multiply_add(instruction: Instruction) -> _Widths:
     """IMAD.WIDE multiplies 32 bits and adds and yields 64."""
-    found = [_ONE] * len(instruction.operands)
+    operand_widths = [_ONE] * len(instruction.operands)
     if "WIDE" in instruction.modifiers:
         values = [n for n, operand in enumerate(instruction.operands) if not is_predicate(operand)]
         if len(values) != 4:
             return None
-        found[0] = found[values[3]] = _TWO
-    return found
+        operand_widths[0] = operand_widths[values[3]] = _TWO
+    return operand_widths
 
 
 def _convert(instruction: Instruction) -> _Widths:
@@ -144,8 +144,8 @@ def _data_size(modifiers: Iterable[str]) -> int | None:
             size = 2
         elif name in ("128", "256"):
             size = 4
-        elif found := re.fullmatch(r"B?F(16|32)x([248])", name):
-            size = int(found[1]) * int(found[2]) // 32
+        elif match := re.fullmatch(r"B?F(16|32)x([248])", name):
+            size = int(match[1]) * int(match[2]) // 32
         elif re.fullmatch(r"[VXx]\d+", name):
             return None
     return size
@@ -170,10 +170,10 @@ def _tensor_memory(instruction: Instruction) -> _Widths:
     """LDTM and STTM: ``.xN`` times what one row of the shape gives a thread."""
     count = 1
     for name in instruction.modifiers:
-        if found := re.fullmatch(r"x(\d{1,3})", name):
-            count *= int(found[1])
-        elif found := re.match(r"\d+dp(\d{1,3})bit", name):
-            count *= max(1, int(found[1]) // 64)
+        if match := re.fullmatch(r"x(\d{1,3})", name):
+            count *= int(match[1])
+        elif match := re.match(r"\d+dp(\d{1,3})bit", name):
+            count *= max(1, int(match[1]) // 64)
         else:
             return None
     return _same(instruction, Width(count))
@@ -187,10 +187,10 @@ _ELEMENT_BITS = {"TF32": 32, "S8": 8, "U8": 8, "S4": 4, "U4": 4}
 def _mma(instruction: Instruction) -> _Widths:
     """Warp-wide D = A B + C of shape m, n = 8, k: a fragment is spread over 32 lanes."""
     shape = next((name for name in instruction.modifiers if name[0].isdigit()), None)
-    found = re.fullmatch(r"(16|8)x?8x?(\d{1,3})", shape or "")
-    if found is None or "SP" in instruction.modifiers:
+    match = re.fullmatch(r"(16|8)x?8x?(\d{1,3})", shape or "")
+    if match is None or "SP" in instruction.modifiers:
         return None
-    rows, depth = int(found[1]), int(found[2])
+    rows, depth = int(match[1]), int(match[2])
     element = _MMA_BITS[instruction.opcode]
     for name in instruction.modifiers:
         element = _ELEMENT_BITS.get(name, element)
@@ -206,11 +206,11 @@ def _mma(instruction: Instruction) -> _Widths:
 def _warpgroup_mma(instruction: Instruction) -> _Widths:
     """wgmma: D and C are 64 x n over 128 threads; A is a descriptor or four registers."""
     shape = next((name for name in instruction.modifiers if name[0].isdigit()), None)
-    found = re.fullmatch(r"64x(\d{1,3})x\d{1,3}", shape or "")
-    if found is None or "SP" in instruction.modifiers:
+    match = re.fullmatch(r"64x(\d{1,3})x\d{1,3}", shape or "")
+    if match is None or "SP" in instruction.modifiers:
         return None
     narrow = instruction.opcode in ("HGMMA", "QGMMA") and "F32" not in instruction.modifiers
-    accumulator = Width(int(found[1]) // (4 if narrow else 2))
+    accumulator = Width(int(match[1]) // (4 if narrow else 2))
     operands = instruction.operands
     general = [
         position
@@ -219,18 +219,18 @@ def _warpgroup_mma(instruction: Instruction) -> _Widths:
     ]
     if not general:
         return None
-    found_widths = [Width(4, uniform=4) for _ in operands]
-    found_widths[0] = found_widths[general[-1]] = accumulator
-    return found_widths
+    operand_widths = [Width(4, uniform=4) for _ in operands]
+    operand_widths[0] = operand_widths[general[-1]] = accumulator
+    return operand_widths
 
 
 def _tensor_core(instruction: Instruction) -> _Widths:
     """tcgen05: 64-bit matrix descriptors, 32-bit tensor memory addresses, a pair of scales."""
-    found = []
+    operand_widths = []
     for position, operand in enumerate(instruction.operands):
         scales = position == 5 and operand.text.startswith("tmem")
-        found.append(_TWO if scales or operand.text.startswith("gdesc") else _ONE)
-    return found
+        operand_widths.append(_TWO if scales or operand.text.startswith("gdesc") else _ONE)
+    return operand_widths
 
 
 def _tensor_map(instruction: Instruction) -> _Widths:
