@@ -189,8 +189,12 @@ def layout_elements(module: Module, tensor: Shaped) -> int | None:
     Returns:
         ``None`` for layouts other than ``#ttg.blocked``.
     """
-    layout = blocked(module, tensor)
-    if layout is None:
+    layout = layout_of(module, tensor)
+    lists = fields(layout)
+    sizes, order = lists.get("sizePerThread", ()), lists.get("order", ())
+    if not layout.startswith("#ttg.blocked<") or not order:
         return None
-    fastest = layout.order[0]
-    return min(layout.size_per_thread[fastest], tensor.shape[fastest])
+    fastest = order[0]
+    if not fastest < len(sizes) == len(tensor.shape):
+        return None
+    return min(sizes[fastest], tensor.shape[fastest])
