@@ -35,18 +35,19 @@ for (const table of document.querySelectorAll("table.sortable")) {
   const input = document.createElement("input");
   input.type = "search";
   input.placeholder = "num_warps=4 registers";
-  const told = document.createElement("small");
-  told.setAttribute("role", "status");
-  label.append("filter", input, told);
+  const tally = document.createElement("small");
+  tally.setAttribute("role", "status");
+  label.append("filter", input, tally);
   input.addEventListener("input", () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
-      const text = row.textContent.toLowerCase();
+      const cells = [...row.cells].map((cell, at) => `${titles[at].textContent}=${cell.textContent}`);
+      const text = cells.join(" ").toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));
       shown += !row.hidden;
     }
-    told.textContent = words.length ? `${shown} of ${rows.length}` : "";
+    tally.textContent = words.length ? `${shown} of ${rows.length}` : "";
   });
   table.before(label);
 }
