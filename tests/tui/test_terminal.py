@@ -107,7 +107,7 @@ def test_browses_opens_and_quits(start: Callable[..., Terminal]) -> None:
     terminal.wait_for("spill_kernel")
     # One after the other: a key goes to what has the focus when it is read.
     terminal.press("/")
-    terminal.wait_for("words that rows must have")
+    terminal.wait_for("filter by words")
     terminal.press("spill")
     terminal.wait_for("1 of ")
     terminal.press("Enter")
