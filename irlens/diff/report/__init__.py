@@ -1,12 +1,14 @@
-"""Compares two reports by meaning: Report x Report -> Comparison."""
+"""Compares two reports by meaning: Report x Report -> Comparison, and their findings one by one."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
 
 from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
-from irlens.diff.report.findings import finding_deltas
 from irlens.diff.report.loops import loop_deltas
-from irlens.diff.report.source_lines import align, line_deltas
-from irlens.model.comparison import Comparison, Side
+from irlens.diff.report.source_lines import LinePair, LinePairs, align, line_deltas
+from irlens.model.comparison import Comparison, FindingDelta, Side
 from irlens.model.label import labels
-from irlens.model.report import Report
+from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.terms import Terms
 
 __all__ = ["compare", "side"]
@@ -81,4 +83,89 @@ def side(report: Report, label: str) -> Side:
         config=report.config,
         label=label,
         multiprocessor=report.occupancy.multiprocessor if report.occupancy else None,
+    )
+
+
+#: A finding in one vendor's assembly can be found in the other's.
+_ASSEMBLY = frozenset({"ptx", "amdgcn"})
+
+
+def finding_deltas(
+    before: Report, after: Report, lines: LinePairs, not_compared: set[str]
+) -> list[FindingDelta]:
+    """Return the findings that are not the same on both sides, most severe first.
+
+    Add to ``not_compared`` where only one side has the artifact that a finding is read from.
+    """
+    ours = _grouped((one, lines.before(one.source)) for one in before.findings)
+    theirs = _grouped((one, lines.after(one.source)) for one in after.findings)
+    changed = []
+    for key in [*ours, *(key for key in theirs if key not in ours)]:
+        for one in _changed(ours.get(key, []), theirs.get(key, [])):
+            missing = _missing_input(one.before, after) or _missing_input(one.after, before)
+            if missing and None in (one.before, one.after):
+                not_compared.add(missing)
+            else:
+                changed.append(one)
+    return sorted(changed, key=_severity_order)
+
+
+def _missing_input(finding: Finding | None, other: Report) -> str:
+    """Name the input that a report lacks to have such a finding; "" if it lacks none."""
+    if finding is None:
+        return ""
+    if finding.stage is None:
+        return "findings.occupancy" if other.occupancy is None else ""
+    if finding.stage == "sass":  # disassembled on request
+        known = other.spills is not None
+    else:
+        stages = _ASSEMBLY if finding.stage in _ASSEMBLY else {finding.stage}
+        known = bool(stages & other.stages.keys())
+    return "" if known else f"findings.{finding.stage}"
+
+
+def _grouped(
+    findings: Iterable[tuple[Finding, LinePair | None]],
+) -> dict[Hashable, list[Finding]]:
+    """Group findings by code and line."""
+    groups: dict[Hashable, list[Finding]] = {}
+    for finding, line in findings:
+        groups.setdefault((finding.code, line), []).append(finding)
+    return groups
+
+
+def _changed(before: list[Finding], after: list[Finding]) -> list[FindingDelta]:
+    """Return the changes among findings of one code at one line.
+
+    Findings that both sides have drop out; the others are paired in their order.
+    """
+    ours = Counter((one.severity, one.message) for one in before)
+    theirs = Counter((one.severity, one.message) for one in after)
+    common = ours & theirs
+    left, right = _without(before, common), _without(after, common)
+    return [
+        FindingDelta(
+            before=left[index] if index < len(left) else None,
+            after=right[index] if index < len(right) else None,
+        )
+        for index in range(max(len(left), len(right)))
+    ]
+
+
+def _without(findings: list[Finding], common: Counter[tuple[Severity, str]]) -> list[Finding]:
+    left, rest = common.copy(), []
+    for one in findings:
+        if left[one.severity, one.message]:
+            left[one.severity, one.message] -= 1
+        else:
+            rest.append(one)
+    return rest
+
+
+def _severity_order(change: FindingDelta) -> tuple[object, ...]:
+    """Sort key that is the same for a comparison and its mirror image."""
+    return min(
+        (SEVERITIES.index(one.severity), one.code, str(one.source or ""), one.message)
+        for one in (change.before, change.after)
+        if one is not None
     )

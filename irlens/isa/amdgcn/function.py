@@ -1,4 +1,7 @@
-"""AMDGPU functions as the engines see them, and the file that holds them."""
+"""AMDGPU functions as the engines see them: branches and exits, register use, and the file.
+
+Source: AMD's instruction set manuals, "Program Flow Control".
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,9 +9,10 @@ from typing import ClassVar
 
 import msgspec
 
-from irlens.isa.amdgcn import classes, control, memory, registers
-from irlens.isa.amdgcn.records import FunctionBody, Metadata, Statement, Unknown
-from irlens.isa.dialect import ControlFlow, RegisterUse, Spill
+from irlens.isa.amdgcn import classes, memory, registers
+from irlens.isa.amdgcn.records import FunctionBody, Instruction, Label, Metadata, Statement, Unknown
+from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, Spill, Terminator
+from irlens.model.errors import ArtifactError
 
 
 class Function(FunctionBody, frozen=True):
@@ -22,7 +26,7 @@ class Function(FunctionBody, frozen=True):
         Raises:
             ArtifactError: A branch to a label that does not exist.
         """
-        return control.control_flow(self)
+        return control_flow(self)
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites."""
@@ -65,3 +69,77 @@ class Program(msgspec.Struct, frozen=True):
         """The number of lines of no known form, by their first word."""
         lines = (each.text.split() for each in self.statements if isinstance(each, Unknown))
         return dict(sorted(Counter(words[0] for words in lines if words).items()))
+
+
+#: Control does not continue behind these. gfx1250 renames those with an address.
+JUMPS = frozenset(
+    {
+        "s_branch", "s_endpgm", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64",
+        "s_rfe_i64", "s_setpc_b64", "s_set_pc_i64", "s_trap",
+    }
+)  # fmt: skip
+#: These lead to an address in a register, or to another function.
+_LEADS_AWAY = ("s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call", "s_rfe")
+
+
+def control_flow(function: FunctionBody) -> ControlFlow:
+    """Return where basic blocks of a function end and begin.
+
+    Raises:
+        ArtifactError: A branch to a label that does not exist.
+    """
+    positions, lines = _labels(function)
+    terminators: dict[int, Terminator] = {}
+    labels: dict[int, BlockLabel] = {}
+    for index, instruction in enumerate(function.instructions):
+        jumps = instruction.mnemonic in JUMPS
+        targets: tuple[int, ...] = ()
+        if branches(instruction.mnemonic):
+            name = _target(instruction)
+            if name not in positions:
+                raise _dangling(instruction, name)
+            labels.setdefault(positions[name], BlockLabel(name, lines[name]))
+            targets = (positions[name],)
+        elif not jumps:
+            continue
+        terminators[index] = Terminator(targets, falls_through=not jumps)
+    return ControlFlow(terminators, labels, _unknown(function.instructions))
+
+
+def branches(mnemonic: str) -> bool:
+    """Whether an instruction names a label it branches to, conditionally or not."""
+    return mnemonic.startswith(("s_branch", "s_cbranch_"))
+
+
+def _labels(function: FunctionBody) -> tuple[dict[str, int], dict[str, int]]:
+    """The index of the instruction behind each label, and the label's line."""
+    positions: dict[str, int] = {}
+    lines: dict[str, int] = {}
+    count = 0
+    for statement in function.statements:
+        if isinstance(statement, Label):
+            positions[statement.name] = count
+            lines[statement.name] = statement.line
+        elif isinstance(statement, Instruction):
+            count += 1
+    return positions, lines
+
+
+def _target(branch: Instruction) -> str:
+    operands = branch.operations[0].operands
+    return operands[-1].text if operands else ""
+
+
+def _unknown(instructions: tuple[Instruction, ...]) -> str:
+    """What leads elsewhere: to an address in a register, or to another function."""
+    for each in instructions:
+        if each.mnemonic.startswith(_LEADS_AWAY):
+            return f"where {each.mnemonic} on line {each.line} leads"
+    return ""
+
+
+def _dangling(branch: Instruction, label: str) -> ArtifactError:
+    return ArtifactError(
+        f"amdgcn:{branch.line}: branch to '{label}', which does not exist",
+        hint="give the whole kernel: the text looks like a part of one",
+    )

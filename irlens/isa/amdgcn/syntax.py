@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from irlens.isa.amdgcn.control import JUMPS
+from irlens.isa.amdgcn.function import JUMPS
 from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, numbered
 
 _DEBUG_SECTION = re.compile(r"\s*+\.section\s++\"?\.debug_")

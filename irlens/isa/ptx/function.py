@@ -1,4 +1,7 @@
-"""PTX functions as the engines see them, and the module that holds them."""
+"""PTX functions as the engines see them: branches and exits, register use, and the module.
+
+Source: PTX ISA, "Control Flow Instructions".
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,17 +10,21 @@ from typing import ClassVar
 
 import msgspec
 
-from irlens.isa.dialect import ControlFlow, RegisterUse
-from irlens.isa.ptx import control, registers
+from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, Terminator
+from irlens.isa.ptx import registers
 from irlens.isa.ptx.classes import classify
+from irlens.isa.ptx.operands import Symbol
 from irlens.isa.ptx.records import (
     Declaration,
     FunctionBody,
+    Instruction,
+    Label,
     Signature,
     Statement,
     Unknown,
     Variable,
 )
+from irlens.model.errors import ArtifactError
 
 _BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 #: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.
@@ -35,7 +42,7 @@ class Function(FunctionBody, frozen=True, kw_only=True):
         Raises:
             ArtifactError: A branch to a label, or through a list of labels, that does not exist.
         """
-        return control.control_flow(self)
+        return control_flow(self)
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites."""
@@ -106,3 +113,58 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
         """Return the input, rebuilt from the statements."""
         pieces = [piece for s in self.statements for piece in (s.trivia, s.text)]
         return "".join([*pieces, self.trailing])
+
+
+BRANCHES = frozenset({"bra", "brx"})
+#: Opcodes behind which control does not continue.
+EXITS = frozenset({"ret", "exit", "trap"})
+
+
+def control_flow(function: FunctionBody) -> ControlFlow:
+    """Return where basic blocks of a function end and begin.
+
+    ``bra`` and ``brx.idx`` branch, ``ret``, ``exit`` and ``trap`` end; with a predicate any of
+    them may also fall through. A call comes back.
+
+    Raises:
+        ArtifactError: A branch to a label, or through a list of labels, that does not exist.
+    """
+    terminators: dict[int, Terminator] = {}
+    labels: dict[int, BlockLabel] = {}
+    for index, instruction in enumerate(function.instructions):
+        targets: tuple[Label, ...] = ()
+        if instruction.opcode in BRANCHES:
+            targets = _targets(function, instruction)
+        elif instruction.opcode not in EXITS:
+            continue
+        for label in targets:
+            labels.setdefault(label.position, BlockLabel(label.name, label.line))
+        terminators[index] = Terminator(
+            tuple(label.position for label in targets), instruction.predicate is not None
+        )
+    return ControlFlow(terminators, labels)
+
+
+def _targets(function: FunctionBody, branch: Instruction) -> tuple[Label, ...]:
+    operand = branch.operands[-1] if branch.operands else None
+    if not isinstance(operand, Symbol):
+        raise _dangling(branch, "a target that is not a label")
+    names: tuple[str, ...] | None = (operand.name,)
+    if branch.opcode == "brx":
+        names = function.targets(operand.name, branch.scope)
+        if names is None:
+            raise _dangling(branch, f"the list '{operand.name}', which does not exist")
+    labels = []
+    for name in names or ():
+        label = function.label(name, branch.scope)
+        if label is None:
+            raise _dangling(branch, f"'{name}', which does not exist")
+        labels.append(label)
+    return tuple(labels)
+
+
+def _dangling(branch: Instruction, target: str) -> ArtifactError:
+    return ArtifactError(
+        f"ptx:{branch.line}: branch to {target}",
+        hint="give the whole kernel: the text looks like a part of one",
+    )

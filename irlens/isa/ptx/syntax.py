@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from irlens.isa.ptx.control import BRANCHES, EXITS
+from irlens.isa.ptx.function import BRANCHES, EXITS
 from irlens.isa.syntax import COMMENTS, Flow, Lexicon, Scope, Syntax, Word, numbered
 
 _DEBUG_SECTION = re.compile(r"\s*+\.section\s++\.debug_")

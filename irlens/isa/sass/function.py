@@ -1,13 +1,16 @@
-"""SASS code sections as the engines see them, and the disassembly that holds them."""
+"""SASS code sections as the engines see them: branches and exits, register use, and the file.
+
+Reconvergence barriers and calls are in ``irlens.analyze.sass_cfg``.
+"""
 
 from collections.abc import Iterator
 from typing import ClassVar
 
 import msgspec
 
-from irlens.isa.dialect import ControlFlow, RegisterUse, Spill
-from irlens.isa.sass import control, registers
-from irlens.isa.sass.records import SectionBody
+from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, Spill, Terminator
+from irlens.isa.sass import registers
+from irlens.isa.sass.records import Instruction, SectionBody
 
 #: Bytes of an access to local memory, by its modifier; 4 without one.
 _BYTES = {"8": 1, "16": 2, "U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
@@ -20,7 +23,7 @@ class Section(SectionBody, frozen=True, kw_only=True):
 
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin, reconvergence barriers and calls aside."""
-        return control.control_flow(self)
+        return control_flow(self)
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites, calls aside."""
@@ -47,3 +50,51 @@ class Sass(msgspec.Struct, frozen=True):
 
     sections: tuple[Section, ...]
     unknown: dict[int, str]
+
+
+BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
+EXITS = frozenset({"EXIT", "RET", "KILL"})
+#: What ends a block because it leads elsewhere, or changes where a BSYNC will lead.
+_TERMINATORS = BRANCHES | EXITS | {"CALL", "BSYNC", "BSSY", "BMOV"}
+
+
+def control_flow(section: SectionBody) -> ControlFlow:
+    """Return where basic blocks of a section end and begin.
+
+    A call leads to what follows it, and a BSYNC nowhere: where the threads that wait at one
+    continue depends on the BSSYs that reach it, see ``irlens.analyze.sass_cfg``.
+    """
+    count = len(section.instructions)
+    terminators: dict[int, Terminator] = {}
+    unknown: list[str] = []
+    for index, each in enumerate(section.instructions):
+        if each.opcode not in _TERMINATORS:
+            continue
+        targets: list[int] = []
+        if each.opcode in BRANCHES:
+            if not each.targets:
+                unknown.append(f"where {each.opcode} at {each.offset:#06x} leads")
+            for label in each.targets:
+                target = section.labels.get(label)
+                if target is None:
+                    unknown.append(f"where {label} is")
+                elif target < count:  # a label behind the last instruction marks padding
+                    targets.append(target)
+        terminators[index] = Terminator(tuple(targets), not _always_leaves(each))
+    labels = {
+        index: BlockLabel(name, section.instructions[index].line)
+        for name, index in section.labels.items()
+        if index < count
+    }
+    return ControlFlow(terminators, labels, unknown[0] if unknown else "")
+
+
+def _always_leaves(last: Instruction) -> bool:
+    if last.guard is not None and (last.guard.register.index is not None or last.guard.never):
+        return False
+    if last.opcode == "BRA":
+        # BRA P0, L and BRA.U UP0, L branch under a predicate that is not written as a guard,
+        # BRA.DIV UR4, L if the warp has diverged.
+        predicates = [register for operand in last.operands for register in operand.registers]
+        return all(register.index is None for register in predicates)
+    return last.opcode in BRANCHES or last.opcode in EXITS or last.opcode == "BSYNC"

@@ -2,7 +2,7 @@
 
 import re
 
-from irlens.isa.sass.control import BRANCHES, EXITS
+from irlens.isa.sass.function import BRANCHES, EXITS
 from irlens.isa.syntax import COMMENTS, Flow, Lexicon, Scope, Syntax, numbered
 
 _SECTION = re.compile(r"\s*+\.section\s++(?P<name>[^,\s]++)")
