@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec.structs import replace
 
 from irlens.analyze.loops import Loops
-from irlens.isa.ptx.control import BRANCHES
+from irlens.isa.ptx.function import BRANCHES
 from irlens.isa.sass import Instruction, Section
 from irlens.model.source import SourceLocation
 
