@@ -1,6 +1,6 @@
 """Nodes as HTML: headlines, tiles, cards, tables and folds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from irlens.render.html.charts import bar, draw
@@ -47,7 +47,7 @@ class _Writer:
         if tree.aside:
             yield tag("p", self._runs(tree.aside))
         for kind, group in groupby(tree.children, _kind):
-            written = [self.node(node) for node in group]
+            written = [self.node(node) for node in (_packed(group) if kind == "cards" else group)]
             if kind is None or not any(written):
                 yield from written
             else:
@@ -258,6 +258,18 @@ def _kind(node: nodes.Node) -> str | None:
         return "tiles"
     boxed = isinstance(node, nodes.Section) and not node.is_part and node.key not in _UNBOXED
     return "cards" if boxed else None
+
+
+def _packed(cards: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
+    """Yield cards so that a wide one between narrow ones leaves no gap: behind them."""
+    remaining = list(cards)
+    while remaining and _is_wide(remaining[0]):
+        yield remaining.pop(0)
+    yield from sorted(remaining, key=_is_wide)
+
+
+def _is_wide(card: nodes.Node) -> bool:
+    return isinstance(card, nodes.Section) and card.wide
 
 
 def _fold(summary: Content, *content: Content) -> Markup:
