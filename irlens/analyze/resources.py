@@ -15,6 +15,8 @@ from irlens.model.report import Occupancy
 from irlens.model.resources import Resources
 
 METADATA = "Triton's metadata"
+#: The resources without which there is no ``Usage``.
+_OCCUPANCY_INPUTS = ("registers", "shared_dynamic_bytes", "shared_static_bytes")
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,7 +231,7 @@ def find_occupancy(
         changes: Whether to compute what a change would do, which takes most of the time.
     """
     if gpu is None or demand.usage is None:
-        missing = [path.partition(".")[2] for path in provenance.unknown if "resources." in path]
+        missing = [name for name in _OCCUPANCY_INPUTS if getattr(demand.resources, name) is None]
         reason = f"it depends on {', '.join(missing)}" if missing else "the CTA's size is not known"
         provenance.missing(reason, "occupancy")
         return None
