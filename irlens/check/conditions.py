@@ -11,7 +11,7 @@ from itertools import pairwise
 import msgspec
 import simpleeval
 
-from irlens.figures import Figure, budget_names, choices, sample
+from irlens.figures import Figure, budget_names, choices, find, sample
 from irlens.model.comparison import Value
 from irlens.model.errors import IrlensError, UnknownNameError
 
@@ -167,6 +167,13 @@ def _figure(node: ast.Name | ast.Attribute, column: int) -> Figure:
     # The report has a list of them: "pipelines".
     figure = known.get(name.replace("pipelines.", "pipeline."))
     if figure is None:
+        other = find(name)
+        if other is not None and not other.in_budgets:
+            raise ConditionError(
+                f"the figure '{name}' exists, but budgets cannot use it: "
+                f"{other.why_not_in_budgets}",
+                column,
+            )
         error = UnknownNameError("figure", name, known)
         near = error.hint if error.hint and error.hint.startswith("did") else "see `irlens schema`"
         raise ConditionError(f"{error.message}: {near}", column)

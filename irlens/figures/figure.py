@@ -89,8 +89,18 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def in_budgets(self) -> bool:
         """Whether a budget may use it: exact facts of kernels and loops, no disassembly needed."""
-        on_request = self.needs in ("pressure.sass", "run", "spills") or self.compute is not None
-        return self.budget and not on_request and self.scope in ("report", "pipeline")
+        return not self.why_not_in_budgets
+
+    @property
+    def why_not_in_budgets(self) -> str:
+        """Why no budget may use it; "" if one may."""
+        if self.compute is not None:
+            return "it is computed from other figures"
+        if self.scope not in ("report", "pipeline"):
+            return f"it belongs to one {self.scope}, and a budget holds for kernels and pipelines"
+        if self.needs in ("pressure.sass", "run", "spills"):
+            return f"it needs {self.needs}, which not every report has"
+        return "" if self.budget else "it names things, and measures nothing"
 
     @property
     def heading(self) -> str:

@@ -103,6 +103,24 @@ def test_mistakes(text: str, column: int, told: str) -> None:
         assert where == column
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("live_registers", "computed from other figures"),
+        ("summary.instructions", "computed from other figures"),
+        ("spills.instructions", "computed from other figures"),
+        ("loads.shape", "it belongs to one load"),
+        ("pressure.sass.peak", "it needs pressure.sass"),
+        ("limited_by", "measures nothing"),
+    ],
+)
+def test_a_figure_that_budgets_cannot_use_is_not_unknown(name: str, reason: str) -> None:
+    column, message = column_of_error(f"launchable and {name} < 3")
+    assert column == 16
+    assert message.startswith(f"the figure '{name}' exists, but budgets cannot use it: ")
+    assert reason in message
+
+
 def test_what_and_joins_has_to_hold_by_itself() -> None:
     told = parse_all(" launchable and (registers < 3 and (vgprs < 4 or sgprs < 5)) ")
     assert [one.text for one in told] == ["launchable", "registers < 3", "vgprs < 4 or sgprs < 5"]
