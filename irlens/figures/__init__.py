@@ -1,8 +1,8 @@
 """The registry of figures: one row each, read by everything that names, formats or compares them.
 
 A figure is its field in a record of ``irlens.model``, what computes it, and its row in ``table``.
-Importing this package checks the rows: each path exists in the report, and no two figures share
-a name.
+Importing this package checks that no two figures share a name. ``check_paths`` compares the rows
+with the records, which takes longer; the tests call it.
 """
 
 from collections import Counter
@@ -33,9 +33,9 @@ from irlens.model.text import plural
 
 __all__ = [
     "COLUMNS", "FIGURES", "SWEEP_COLUMNS", "SWEEP_FIGURES", "UNCHANGED", "UNKNOWN",
-    "ChangeVerdict", "Figure", "Scope", "better_or_worse", "budget_names", "choices", "compared",
-    "elements", "facts", "find", "format_change", "format_value", "get", "names", "of_scope",
-    "owner", "read_path", "sample", "subtract", "title",
+    "ChangeVerdict", "Figure", "Scope", "better_or_worse", "budget_names", "check_paths", "choices",
+    "compared", "elements", "facts", "find", "format_change", "format_value", "get", "names",
+    "of_scope", "owner", "read_path", "sample", "subtract", "title",
 ]  # fmt: skip
 
 #: Columns of a table with one line per report, in their order.
@@ -254,8 +254,42 @@ def sample(figure: Figure) -> Value:
     return 1
 
 
-def _check() -> None:
-    """Raise ``LookupError`` where a path does not exist or two figures share a name."""
+def check_paths(rows: Sequence[Figure] = FIGURES) -> None:
+    """Raise ``LookupError`` where a row's path and the records of a report contradict each other.
+
+    A path without ``compute`` leads to a field. A path with ``compute`` leads into no record: such
+    a figure is absent from JSON, budgets and tables of several reports, which read fields.
+    """
+    for figure in rows:
+        outer, _, last = figure.path.rpartition(".")
+        if figure.compute is None:
+            owner(figure)
+        elif figure.scope != "report":
+            raise LookupError(
+                f"figures: {figure.path} has compute=, which reads a report, not a {figure.scope}"
+            )
+        elif (record := _record_at(outer)) is not None:
+            raise LookupError(
+                f"figures: {figure.path} has compute=, but its path is in the record "
+                f"{record.__name__}: add a field '{last}' to it, or name the path summary.{last}"
+            )
+
+
+def _record_at(path: str) -> type[msgspec.Struct] | None:
+    """Return the record at a path of a report; ``None`` if there is no record."""
+    record: type[msgspec.Struct] = Report
+    for name in path.split("."):
+        field = _fields()[record].get(name)
+        kinds = _alternatives(field.type) if field is not None else []
+        inner = next((kind.cls for kind in kinds if isinstance(kind, inspect.StructType)), None)
+        if inner is None:
+            return None
+        record = inner
+    return record
+
+
+def _check_names() -> None:
+    """Raise ``LookupError`` where two figures share a name."""
     budgets = [name for figure in FIGURES if figure.in_budgets for name in names(figure)]
     checked: dict[str, Sequence[Hashable]] = {
         "path": [figure.path for figure in FIGURES],
@@ -267,8 +301,6 @@ def _check() -> None:
         twice = [name for name, number in Counter(all_names).items() if number > 1]
         if twice:
             raise LookupError(f"figures: duplicate {what}: {twice}")
-    for figure in FIGURES:
-        owner(figure)
 
 
-_check()
+_check_names()

@@ -1,6 +1,8 @@
 """The registry: it has every number of a report, and every row can be named, read and shown."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +63,35 @@ def test_every_exception_is_needed() -> None:
     paths = set(_numbers(inspect.type_info(Report), ""))
     for pattern in NOT_FIGURES:
         assert any(re.fullmatch(pattern, path) for path in paths), pattern
+
+
+class TestPaths:
+    def row(self, path: str, *, computed: bool) -> Figure:
+        compute = (lambda _: 1) if computed else None
+        return Figure(path=path, title="t", unit="count", documentation="D.", compute=compute)
+
+    def test_the_registry_agrees_with_the_records(self) -> None:
+        figures.check_paths()
+        for path in ("summary.warmth", "spills.warmth"):
+            figures.check_paths([self.row(path, computed=True)])
+
+    @pytest.mark.parametrize(
+        ("path", "computed", "message"),
+        [
+            ("resources.warmth", False, "Resources has no field warmth"),
+            ("resources.warmth", True, r"in the record Resources: add a field 'warmth' .*summary"),
+            ("occupancy.limits.warmth", True, "in the record OccupancyLimits"),
+            ("pipelines[].warmth", True, "reads a report, not a pipeline"),
+        ],
+    )
+    def test_a_contradiction_is_named(self, path: str, computed: bool, message: str) -> None:
+        with pytest.raises(LookupError, match=message):
+            figures.check_paths([self.row(path, computed=computed)])
+
+    def test_importing_the_registry_inspects_no_record(self) -> None:
+        code = "from irlens import figures; print(figures._fields.cache_info().misses)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        assert done.stdout.strip() == b"0"
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.path)
