@@ -6,6 +6,7 @@ A style is the name of a theme colour ("$warning"), so that drawings follow the 
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from irlens.model.report import Occupancy, Severity
@@ -40,6 +41,8 @@ STYLES: dict[Tone, str] = {
     "worse": WARN,
 }
 
+#: Cells of the labels before a column of values, the space after them included.
+LABEL_WIDTH = 11
 #: The least cells for text.
 _MIN_WIDTH = 8
 
@@ -66,9 +69,16 @@ def lines(rows: Sequence[Content]) -> Content:
     return Content("\n").join(rows)
 
 
-def labelled(label: str, *parts: Content | str | tuple[str, str], width: int = 11) -> Content:
-    """Return a row after a dim label."""
-    return Content.assemble((label.ljust(width), DIM), *parts)
+def label_width(labels: Iterable[str]) -> int:
+    """Return the cells that align the values after some labels, ``LABEL_WIDTH`` at least."""
+    return max([LABEL_WIDTH, *(cell_len(label) + 1 for label in labels)])
+
+
+def labelled(
+    label: str, *parts: Content | str | tuple[str, str], width: int = LABEL_WIDTH
+) -> Content:
+    """Return a row after a dim label; a space follows even a label that is too long."""
+    return Content.assemble((f"{label.ljust(width - 1)} ", DIM), *parts)
 
 
 def flowing(first: Content, items: Sequence[Content], gap: str, width: int) -> Content:

@@ -34,6 +34,7 @@ from irlens.tui.drawing import (
     contents_of,
     flowing,
     hanging,
+    label_width,
     labelled,
     lines,
     occupancy_style,
@@ -258,30 +259,38 @@ def facts(report: Report, width: int) -> Content:
 
 def _facts(report: Report, width: int) -> Iterator[Content]:
     terms, config = Terms(report), report.config
-    yield from _listed("registers", _registers(report.resources, terms), " · ", width)
-    yield from _listed("memory", _spills(report.resources), "  ", width)
-    for figure, values, _ in figures.facts(report):
-        items = [Content(printable_line(value)) for value in values]
-        label = figure.short or figure.title
-        yield from _listed(label, items or [Content.styled("unknown", WARN)], " · ", width)
-    yield from _listed("settings", _pairs(settings(config)), "  ", width)
+    listed = list(figure_facts(report))
+    beside = label_width(label for label, _ in listed)
+
+    def rows(label: str, items: Sequence[Content], gap: str) -> Iterator[Content]:
+        if items:
+            yield flowing(labelled(label, width=beside), items, gap, width)
+
+    yield from rows("registers", _registers(report.resources, terms), " · ")
+    yield from rows("memory", _spills(report.resources), "  ")
+    for label, items in listed:
+        yield from rows(label, items, " · ")
+    yield from rows("settings", _pairs(settings(config)), "  ")
     arguments = {name: str(value) for name, value in config.args.items()}
-    yield from _listed("arguments", _pairs(arguments), "  ", width)
+    yield from rows("arguments", _pairs(arguments), "  ")
     if config.grid:
-        yield labelled("grid", " × ".join(map(count, config.grid)))
+        yield labelled("grid", " × ".join(map(count, config.grid)), width=beside)
     stages = [Content(f"{name} {_length(stage)}") for name, stage in report.stages.items()]
-    yield from _listed("stages", stages, " · ", width)
+    yield from rows("stages", stages, " · ")
     if report.run is not None:
         device = printable_line(report.run.device)
-        yield labelled("launched", f"{device}  ", _AGREEMENT[report.run.matches_reference])
+        agreement = _AGREEMENT[report.run.matches_reference]
+        yield labelled("launched", f"{device}  ", agreement, width=beside)
     for path, reason in report.unknown.items():
         unknown = f"{printable_line(path)}: {printable_line(reason)}"
-        yield hanging(labelled("unknown"), unknown, DIM, width)
+        yield hanging(labelled("unknown", width=beside), unknown, DIM, width)
 
 
-def _listed(label: str, items: Sequence[Content], gap: str, width: int) -> Iterator[Content]:
-    if items:
-        yield flowing(labelled(label), items, gap, width)
+def figure_facts(report: Report) -> Iterator[tuple[str, list[Content]]]:
+    """Yield the figures that the registry lists among a kernel's facts: label and values."""
+    for figure, values, _ in figures.facts(report):
+        items = [Content(printable_line(value)) for value in values]
+        yield figure.short or figure.title, items or [Content.styled("unknown", WARN)]
 
 
 def _registers(resources: Resources, terms: Terms) -> list[Content]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from textual.content import Content
 from textual.widgets import Static
 
+from irlens import figures
 from irlens.model.report import OccupancyCurve, Pipeline, Report
 from irlens.model.terms import Terms
 from irlens.render.view.characters import bar, draw_curve, draw_staircase
@@ -19,7 +20,7 @@ from irlens.render.view.drawings import staircase
 from irlens.render.view.nodes import Curve, plain
 from irlens.session.workbench import Workbench
 from irlens.tui.app import IrlensApp
-from irlens.tui.drawing import flowing
+from irlens.tui.drawing import flowing, labelled
 from irlens.tui.panels import (
     facts,
     memory,
@@ -149,6 +150,20 @@ def test_tensor_memory_is_shown_if_used() -> None:
     rows = str(facts(unknown, 120)).split("\n")
     assert {"TMEM cols  unknown", f"unknown    {path}: for a reason"} <= set(rows)
     assert "TMEM" not in str(facts(report_of("softmax-h100"), 120))
+
+
+def test_a_long_label_stays_apart_from_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = figures.Figure(
+        path="resources.code_bytes", title="magic bytes", unit="bytes", fact=True, documentation="",
+    )  # fmt: skip
+    before = str(facts(report_of("softmax-h100"), 120)).split("\n")
+    assert before[0].startswith("registers  ")
+    monkeypatch.setattr(figures, "FIGURES", (*figures.FIGURES, row))
+    rows = str(facts(report_of("softmax-h100"), 120)).split("\n")
+    magic = next(row for row in rows if row.startswith("magic bytes "))
+    assert {row[:12].endswith(" ") and not row[12:].startswith(" ") for row in rows} == {True}
+    assert len(magic) > len("magic bytes ")
+    assert labelled("a very long label", "1").plain == "a very long label 1"
 
 
 def test_a_memory_map_gives_every_buffer_room() -> None:
