@@ -132,6 +132,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return self.compute(record) if isinstance(record, Report) else None
         return read_path(record, self.field)
 
+    def read_each(self, report: Report) -> tuple[Value, ...]:
+        """Return the values in a report: one, or one for each element of the list in its path."""
+        elements, _, _ = self.path.rpartition("[].")
+        return tuple(map(self.read, getattr(report, elements) if elements else [report]))
+
 
 def read_path(record: msgspec.Struct, path: str) -> Value:
     """Return a field of a record or of a record inside it; lists as their items or their names.

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
+from irlens.figures import COLUMNS
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import Report, Severity
 from irlens.session.reports import report_of
-from irlens.session.workbench import Entry
+from irlens.session.workbench import Entry, is_early
 
 # The first screen appears before any entry is read, and sooner without these.
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
         config=report.config,
         resources=report.resources,
         occupancy=report.occupancy,
+        figures={row.path: row.read_each(report) for row in COLUMNS if not is_early(row)},
         stages=tuple(
             (pipeline.achieved_stages, pipeline.requested_stages)
             for pipeline in report.pipelines

@@ -6,8 +6,9 @@ from typing import Protocol
 
 import msgspec
 
+from irlens.figures import Figure
 from irlens.model.code import CodeComparison
-from irlens.model.comparison import Comparison
+from irlens.model.comparison import Comparison, Value
 from irlens.model.config import Config, Target
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report, Severity
@@ -28,6 +29,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         config: The configuration; ``None`` for a kernel that is not compiled yet.
         resources: Registers and memories.
         occupancy: Theoretical occupancy.
+        figures: Values of the registry's columns that no record above holds, by path, with one
+            value for each element of a list; ``None`` until analysed.
         stages: Achieved and requested stages of each pipeline; ``None`` until analysed.
         findings: Number of findings by severity; ``None`` until analysed.
         problem: Why the capture cannot be read; empty if it can.
@@ -41,10 +44,22 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     config: Config | None = None
     resources: Resources | None = None
     occupancy: Occupancy | None = None
+    figures: dict[str, tuple[Value, ...]] | None = None
     stages: tuple[tuple[int, int | None], ...] | None = None
     findings: dict[Severity, int] | None = None
     problem: str = ""
     place: str = ""
+
+    def values(self, column: Figure) -> tuple[Value, ...] | None:
+        """Return the values of one of the registry's columns; ``None`` until analysed."""
+        if is_early(column):
+            return (column.read(self),)
+        return self.figures.get(column.path, ()) if self.figures is not None else None
+
+
+def is_early(column: Figure) -> bool:
+    """Return whether a record of the entry holds a figure, before the entry is analysed."""
+    return column.path.partition(".")[0] in ("target", "config", "resources", "occupancy")
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from textual.widgets import Markdown, Static
 from irlens.model.config import Config
 from irlens.session.workbench import Entry, Workbench
 from irlens.tui.app import IrlensApp
-from irlens.tui.entries.cells import TITLES
+from irlens.tui.entries.columns import BROWSER_COLUMNS
 from irlens.tui.entries.rows import EntryRows
 from irlens.tui.entries.summary import EntrySummary
 from irlens.tui.entries.table import EntryTable
@@ -265,7 +265,7 @@ async def test_the_row_under_the_cursor_can_be_read(bench: Workbench, theme: str
 async def test_a_narrow_terminal_has_fewer_columns_and_all_of_them_whole(bench: Workbench) -> None:
     async with opened(bench, size=(300, 40)) as (app, pilot):
         table = app.screen.query_one(EntryTable)
-        assert list(table.columns.widths) == list(TITLES)
+        assert list(table.columns.widths) == list(BROWSER_COLUMNS)
         assert not table.columns.has_more
         for width in (160, 120, 100, 80, 60):
             await pilot.resize_terminal(width, 24)
@@ -287,14 +287,14 @@ async def test_columns_that_do_not_fit_are_panned_to(bench: Workbench) -> None:
         table = app.screen.query_one(EntryTable)
         first, seen = table.columns, set(table.columns.widths)
         assert first.has_more
-        for _ in TITLES:
+        for _ in BROWSER_COLUMNS:
             await pilot.press("l")
             seen |= set(table.columns.widths)
             assert "kernel" in table.columns.widths
             assert drawn(app, 0).startswith("‹")
-        assert seen == set(TITLES)
+        assert seen == set(BROWSER_COLUMNS)
         assert not table.columns.has_more
-        for _ in TITLES:
+        for _ in BROWSER_COLUMNS:
             await pilot.press("left")
         assert table.columns == first
 

@@ -1,12 +1,14 @@
 """The cells of an entry's row: styled text, and a sort key."""
 
+import math
 import re
 from typing import TypeAlias
 
+from irlens.figures import Figure
 from irlens.model.comparison import Side
 from irlens.model.config import Config, Target
 from irlens.model.report import SEVERITIES, Occupancy
-from irlens.model.text import count, percent, printable_line
+from irlens.model.text import printable_line
 from irlens.render.view.characters import bar
 from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
@@ -17,6 +19,7 @@ from irlens.tui.drawing import (
     WARN,
     occupancy_style,
 )
+from irlens.tui.entries.columns import BROWSER_COLUMNS, SETTINGS, STAGES
 
 #: Orders texts by the numbers in them.
 Natural: TypeAlias = tuple[tuple[int, int, str], ...]
@@ -24,21 +27,6 @@ Natural: TypeAlias = tuple[tuple[int, int, str], ...]
 SortKey: TypeAlias = tuple[float, ...] | Natural | None
 #: Styled text, and the sort key of the cell.
 Cell: TypeAlias = tuple[list[tuple[str, str]], SortKey]
-
-#: Columns by name, with their titles.
-TITLES = {
-    "mark": "",
-    "kernel": "kernel",
-    "target": "target",
-    "registers": "regs",
-    "local": "local B",
-    "shared": "shared B",
-    "occupancy": "occup.",
-    "bar": "",
-    "findings": "findings",
-    "pipelines": "stages",
-    "settings": "settings",
-}
 
 #: The signs in the first column.
 MARKS = {
@@ -63,20 +51,18 @@ def cells(entry: Entry, distinction: str = "") -> dict[str, Cell]:
         distinction: The settings that distinguish it from other entries of its kernel:
             "num_warps=4".
     """
-    resources = entry.resources
-    local = resources.local_bytes if resources is not None else None
-    return {
+    drawn = {
         "mark": _mark(entry),
         "kernel": _word(entry.kernel),
         "target": _word(entry.target.arch if entry.target is not None else ""),
-        "registers": _number(resources.registers if resources is not None else None),
-        "local": _number(local, WARN if local else ""),
-        "shared": _number(resources.shared_dynamic_bytes if resources is not None else None),
-        "occupancy": _occupancy(entry.occupancy),
         "bar": _occupancy_bar(entry.occupancy),
-        "pipelines": _pipelines(entry),
         "findings": _findings(entry),
-        "settings": _settings(entry, distinction),
+        SETTINGS: _settings(entry, distinction),
+    }
+    return drawn | {
+        name: _stages(entry) if column.figure.path == STAGES else _figure(entry, column.figure)
+        for name, column in BROWSER_COLUMNS.items()
+        if column.figure is not None
     }
 
 
@@ -167,26 +153,31 @@ def _word(text: str) -> Cell:
     return [(shown, "")], natural(shown) if shown else None
 
 
-def _number(value: int | None, style: str = "") -> Cell:
-    return ([(count(value), style)], (value,)) if value is not None else (_UNKNOWN, None)
-
-
-def _occupancy(occupancy: Occupancy | None) -> Cell:
-    if occupancy is None:
-        return _UNKNOWN, None
-    if not occupancy.launchable:
+def _figure(entry: Entry, row: Figure) -> Cell:
+    """Draw a column of the registry; an element's unknown value counts as the least."""
+    if row.path.startswith("occupancy.") and entry.occupancy and not entry.occupancy.launchable:
         return [("cannot launch", BAD)], (-1.0,)
-    return [(percent(occupancy.theoretical), "")], (occupancy.theoretical,)
+    values = entry.values(row)
+    if values is None:
+        return _not_analysed(entry), None
+    if all(value is None for value in values):
+        return _UNKNOWN, None
+    # What had better not be there at all, such as local memory, is a warning.
+    is_bad = row.importance == "much" and row.better == "less" and any(values)
+    text = printable_line(" ".join(map(row.cell, values)))
+    if row.unit == "word":
+        return [(text, WARN if is_bad else "")], natural(text)
+    numbers = (value if isinstance(value, int | float) else -math.inf for value in values)
+    return [(text, WARN if is_bad else "")], tuple(map(float, numbers))
 
 
 def _occupancy_bar(occupancy: Occupancy | None) -> Cell:
-    _, key = _occupancy(occupancy)
     if occupancy is None or not occupancy.launchable:
-        return [], key
-    return [(bar(occupancy.theoretical, _BAR_WIDTH), occupancy_style(occupancy))], key
+        return [], None
+    return [(bar(occupancy.theoretical, _BAR_WIDTH), occupancy_style(occupancy))], None
 
 
-def _pipelines(entry: Entry) -> Cell:
+def _stages(entry: Entry) -> Cell:
     if entry.stages is None:
         return _not_analysed(entry), None
     if not entry.stages:

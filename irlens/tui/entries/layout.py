@@ -14,25 +14,17 @@ from rich.style import Style
 from textual.color import Color
 from textual.strip import Strip
 
-from irlens.tui.entries.cells import TITLES, is_case_sensitive
+from irlens.tui.entries.cells import is_case_sensitive
+from irlens.tui.entries.columns import BROWSER_COLUMNS, LEAST_USEFUL, SETTINGS
 from irlens.tui.themes import READABLE, contrast_ratio
 
-SETTINGS = "settings"
 #: Cells around a column: a space on either side.
 _PADDING = 2
 #: The columns that stay in place when the others are panned.
 _FIXED = ("mark", "kernel")
-#: The columns that may be left out, the least useful first: the mark shows local memory as well,
-#: and the bar repeats the number beside it.
-_LEAST_USEFUL = (
-    "local", "bar", "findings", "shared", "pipelines", "target", "occupancy", "registers",
-    "mark", "kernel",
-)  # fmt: skip
 #: The least cells of settings that are worth showing; and the most for which a column of figures
 #: makes room, so that entries can be told apart.
 _MIN_SETTINGS, _MAX_DISTINCTION = 12, 26
-#: Columns of figures, which are aligned to the right.
-_RIGHT_ALIGNED = frozenset({"registers", "local", "shared", "occupancy"})
 
 
 class ColumnNeeds(msgspec.Struct, frozen=True):
@@ -83,7 +75,11 @@ def arrange(needs: ColumnNeeds, room: int, panned: int = 0) -> Columns:
         panned: Number of columns to pan out of view; fewer if nothing more comes into view.
     """
     fitting = _fitting(needs, room)
-    order = [*fitting, SETTINGS, *(name for name in TITLES if name not in (*fitting, SETTINGS))]
+    order = [
+        *fitting,
+        SETTINGS,
+        *(name for name in BROWSER_COLUMNS if name not in (*fitting, SETTINGS)),
+    ]
     fixed = [name for name in _FIXED if name in fitting]
     rest = [name for name in order if name not in fixed]
     # Panning ends when only the last column is left.
@@ -97,12 +93,12 @@ def arrange(needs: ColumnNeeds, room: int, panned: int = 0) -> Columns:
 
 def _fitting(needs: ColumnNeeds, room: int) -> list[str]:
     """Return the columns of figures that leave room for what distinguishes the entries."""
-    kept = [name for name in TITLES if name != SETTINGS]
+    kept = [name for name in BROWSER_COLUMNS if name != SETTINGS]
     distinction = min(max(needs.distinction, _MIN_SETTINGS), _MAX_DISTINCTION)
     reserved = min(distinction, needs.widths[SETTINGS]) + _PADDING if needs.distinction else 0
-    dispensable = [name for name in _LEAST_USEFUL if name in needs.uniform]
+    dispensable = [name for name in LEAST_USEFUL if name in needs.uniform]
     dispensable += [
-        name for name in _LEAST_USEFUL if name not in (*needs.uniform, *_FIXED, needs.sorted_by)
+        name for name in LEAST_USEFUL if name not in (*needs.uniform, *_FIXED, needs.sorted_by)
     ]
     for name in dispensable:
         if sum(needs.widths[each] + _PADDING for each in kept) + reserved <= room:
@@ -198,7 +194,7 @@ def draw_row(
             pieces = [(elided(text, width), colour) for text, colour in pieces]
         elif name == SETTINGS:
             pieces = _cut(pieces, width)
-        segments += _draw_cell(pieces, width, style, right=name in _RIGHT_ALIGNED)
+        segments += _draw_cell(pieces, width, style, right=BROWSER_COLUMNS[name].is_right_aligned)
     return Strip(segments).adjust_cell_length(room, style.line)
 
 

@@ -15,7 +15,6 @@ from irlens.model.label import labels
 from irlens.session.workbench import Entry
 from irlens.tui.entries.cells import (
     LOADING,
-    TITLES,
     Cell,
     Natural,
     cells,
@@ -24,6 +23,7 @@ from irlens.tui.entries.cells import (
     search_text,
     side_of,
 )
+from irlens.tui.entries.columns import BROWSER_COLUMNS
 from irlens.tui.entries.layout import ColumnNeeds
 
 #: Cells for "▾" after the title of the sort column.
@@ -32,8 +32,6 @@ _ARROW_WIDTH = 1
 _SETTING = re.compile(r"[^\s\[]+\[[^\]]{0,200}\]\S*|\S+")
 #: Shown for every entry as soon as one caps its registers, and without interest.
 _NO_REGISTER_CAP = "maxnreg=None"
-#: Columns that start in ascending order; figures start with the largest.
-_ASCENDING = frozenset({"kernel", "target", "settings"})
 
 
 class EntryRows:
@@ -59,9 +57,10 @@ class EntryRows:
         self._distinctions: dict[str, str] = {}
         self._by_kernel: defaultdict[str, dict[str, None]] = defaultdict(dict)
         #: Number of rows with the same text, by column and text.
-        self._texts: dict[str, Counter[str]] = {name: Counter() for name in TITLES}
+        self._texts: dict[str, Counter[str]] = {name: Counter() for name in BROWSER_COLUMNS}
         self._widths = {
-            name: cell_len(title) + (_ARROW_WIDTH if title else 0) for name, title in TITLES.items()
+            name: cell_len(column.title) + (_ARROW_WIDTH if column.title else 0)
+            for name, column in BROWSER_COLUMNS.items()
         }
 
     @property
@@ -101,7 +100,8 @@ class EntryRows:
         if column == self.sorted_by:
             self.descending = not self.descending
         else:
-            self.sorted_by, self.descending = column, column not in _ASCENDING
+            self.sorted_by = column
+            self.descending = not BROWSER_COLUMNS[column].starts_ascending
         self.sort()
 
     def filter(self, words: str) -> None:
@@ -113,7 +113,7 @@ class EntryRows:
         """Sort the rows: unknown values last in either order, ties by name and settings."""
         matching = (key for key, entry in self.entries.items() if self._matches(entry))
         by_name = sorted(matching, key=self._name_keys.__getitem__)
-        column = self.sorted_by if self.sorted_by in TITLES else "kernel"
+        column = self.sorted_by if self.sorted_by in BROWSER_COLUMNS else "kernel"
         keyed = [(self._cells[key][column][1], key) for key in by_name]
         known = [(sort_key, key) for sort_key, key in keyed if sort_key is not None]
         known.sort(key=lambda each: each[0], reverse=self.descending)
@@ -127,7 +127,8 @@ class EntryRows:
     def title(self, column: str) -> str:
         """Return a column's title with an arrow, or with the space for one."""
         arrow = ("▾" if self.descending else "▴") if column == self.sorted_by else " "
-        return TITLES[column] + arrow if TITLES[column] else ""
+        title = BROWSER_COLUMNS[column].title
+        return title + arrow if title else ""
 
     def _distinguish(self, kernels: Iterable[str]) -> list[str]:
         """Label the entries of some kernels by their differences; return the changed ones."""

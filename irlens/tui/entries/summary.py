@@ -17,6 +17,7 @@ from irlens.tui.drawing import (
     SEVERITY_SIGN,
     SEVERITY_STYLE,
     WARN,
+    flowing,
     labelled,
     lines,
     occupancy_style,
@@ -97,7 +98,7 @@ def _rows(entry: Entry, report: Report | None, width: int) -> Iterator[Content]:
             "  ".join(f"{name} {value}" for name, value in settings(entry.config).items())
         )
     if report is not None:
-        yield from _figures(report)
+        yield from _figures(report, width)
         yield from _pipelines(report)
         yield from _findings(report)
 
@@ -110,7 +111,9 @@ def _compiled_for(entry: Entry) -> Iterator[str]:
         yield f"Triton {printable_line(entry.triton_version)}"
 
 
-def _figures(report: Report) -> Iterator[Content]:
+def _figures(report: Report, width: int) -> Iterator[Content]:
+    from irlens.tui.panels import figure_facts  # not needed for the first frame
+
     terms, resources, occupancy = Terms(report), report.resources, report.occupancy
     yield Content("")
     if occupancy is None:
@@ -131,10 +134,12 @@ def _figures(report: Report) -> Iterator[Content]:
         yield labelled("Local", (f"{size(resources.local_bytes)} per {terms.thread}", WARN))
     shared = resources.shared_dynamic_bytes
     yield labelled(terms.shared, "unknown" if shared is None else f"{size(shared)}")
+    for label, items in figure_facts(report):
+        yield flowing(labelled(label), items, " · ", width)
 
 
 def _pipelines(report: Report) -> Iterator[Content]:
-    from irlens.tui.panels import kind_and_depth  # not needed for the first frame
+    from irlens.tui.panels import kind_and_depth
 
     for number, pipeline in enumerate(report.pipelines):
         if number == 0:

@@ -13,21 +13,12 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from irlens.tui.entries.columns import BROWSER_COLUMNS
 from irlens.tui.screens.dialogs import Choices, Dialog
 from irlens.tui.widgets.key_bar import KeyBar
 
-#: Columns of the browser with the letter and the name of each.
-_COLUMNS = {
-    "kernel": ("n", "name"),
-    "target": ("t", "target"),
-    "registers": ("r", "registers"),
-    "local": ("l", "local memory"),
-    "shared": ("m", "shared memory"),
-    "occupancy": ("o", "occupancy"),
-    "findings": ("f", "findings"),
-    "pipelines": ("p", "pipeline stages"),
-    "settings": ("s", "settings"),
-}
+#: The columns to sort by.
+_COLUMNS = {name: column for name, column in BROWSER_COLUMNS.items() if column.label}
 
 
 class SortDialog(Dialog[str | None]):
@@ -45,9 +36,13 @@ Unknown values come last in either order.
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(
-                key, f"choose('{column}')", f"By {name}", id=f"browser.sort.{column}", show=False
+                column.letter,
+                f"choose('{name}')",
+                f"By {column.label}",
+                id=f"browser.sort.{name}",
+                show=False,
             )
-            for column, (key, name) in _COLUMNS.items()
+            for name, column in _COLUMNS.items()
         ),
         Binding("escape,q", "dismiss", "Cancel", id="sorting.cancel"),
     ]
@@ -84,8 +79,8 @@ Unknown values come last in either order.
             if active.binding.id == f"browser.sort.{column}"
         ]
         arrow = (" ▾" if self._descending else " ▴") if column == self._column else ""
-        name = _COLUMNS[column][1]
-        return Option(Content.assemble((f"{' '.join(keys):<3}", "bold"), name, arrow), id=column)
+        label = _COLUMNS[column].label
+        return Option(Content.assemble((f"{' '.join(keys):<3}", "bold"), label, arrow), id=column)
 
 
 @runtime_checkable
@@ -101,16 +96,16 @@ class SortCommands(Provider):
 
     async def discover(self) -> Hits:
         """Yield all columns."""
-        for column, (_, name) in _COLUMNS.items():
-            yield DiscoveryHit(f"Sort by {name}", self._sort(column))
+        for name, column in _COLUMNS.items():
+            yield DiscoveryHit(f"Sort by {column.label}", self._sort(name))
 
     async def search(self, query: str) -> Hits:
         """Yield the columns that match a query."""
         matcher = self.matcher(query)
-        for column, (_, name) in _COLUMNS.items():
-            title = f"Sort by {name}"
+        for name, column in _COLUMNS.items():
+            title = f"Sort by {column.label}"
             if (score := matcher.match(title)) > 0:
-                yield Hit(score, matcher.highlight(title), self._sort(column))
+                yield Hit(score, matcher.highlight(title), self._sort(name))
 
     def _sort(self, column: str) -> Callable[[], None]:
         assert isinstance(self.screen, Sortable)
