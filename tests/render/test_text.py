@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from irlens import figures
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import Pipeline, Report
 from irlens.model.resources import WarpGroup
@@ -107,3 +109,27 @@ def test_an_unknown_pressure_has_its_reason_and_no_empty_table() -> None:
     assert "sass unknown: which registers" in " ".join(page.split())
     assert "instr." not in page
     assert max(map(len, page.splitlines())) <= 80
+
+
+def test_a_new_column_of_a_list_has_a_value_for_each_of_its_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    new = (
+        figures.Figure(
+            path="pipelines[].groups_during_compute", title="groups", unit="count", column=6,
+            documentation="",
+        ),
+        figures.Figure(
+            path="loads[].buffer_copies", title="copies", unit="count", column=7, documentation="",
+        ),
+    )  # fmt: skip
+    monkeypatch.setattr(figures, "COLUMNS", (*figures.COLUMNS, *new))
+    looped = msgspec.structs.replace(SOFTMAX, pipelines=[IN_PLACE, IN_PLACE], loads=[])
+    lines = render(
+        "text", "reports", [looped, looped], Options(width=200, color=False)
+    ).splitlines()
+    heading = next(line for line in lines if "groups" in line)
+    values = lines[lines.index(heading) + 1]
+    assert heading.split()[-3:] == ["groups", "copies", "findings"]
+    assert "0 0" in values, values
+    assert " – " in values, values

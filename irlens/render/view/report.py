@@ -182,7 +182,7 @@ def _overview(reports: Sequence[Report], names: Sequence[str]) -> Table:
 
 
 def _overview_figure(figure: figures.Figure, report: Report) -> str | Run:
-    if figure.scope == "pipeline":
+    if figure.path == "pipelines[].achieved_stages":
         depths = (
             depth_in_short(
                 each.achieved_stages, each.stages_at_most, str(each.requested_stages or "?")
@@ -193,8 +193,12 @@ def _overview_figure(figure: figures.Figure, report: Report) -> str | Run:
     occupancy = report.occupancy
     if figure.path.startswith("occupancy.") and occupancy and not occupancy.launchable:
         return Run("cannot launch", "bad")
-    value = figure.read(report)
-    return _UNKNOWN if value is None else Run(figure.cell(value))
+    values = figure.read_each(report)
+    if not values:
+        return figures.UNKNOWN
+    if all(value is None for value in values):
+        return _UNKNOWN
+    return Run(" ".join(map(figure.cell, values)))
 
 
 def _settings(report: Report) -> Settings:
