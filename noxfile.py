@@ -9,10 +9,10 @@ import nox
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["quick", "lint"]
 
-#: Tests that need neither a compiler nor a terminal: under a minute on two cores.
+#: Tests that need no compiler, no browser and no terminal: under a minute on two cores.
 QUICK = (
-    "tests/model", "tests/figures", "tests/gpus", "tests/isa", "tests/analyze", "tests/diff",
-    "tests/render", "tests/check",
+    "tests/model", "tests/figures", "tests/gpus", "tests/isa", "tests/diff", "tests/render",
+    "tests/check", "tests/test_architecture.py",
 )  # fmt: skip
 
 

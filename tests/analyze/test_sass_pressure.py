@@ -421,6 +421,7 @@ def test_hostile_operands_get_an_answer_or_none(code: list[tuple[str, list[str]]
     assert found.reason or len(found.curve) == len(section.instructions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
 def test_the_tools_at_hand_agree_on_every_sample(target: str, tmp_path: Path) -> None:
     """The corpus cannot know the compiler and the nvdisasm that are installed.

@@ -105,6 +105,7 @@ def _step(each: sass.Instruction) -> Step | None:
     return Branch(each.offset) if each.opcode in CONTROL else None
 
 
+@pytest.mark.slow
 def test_agrees_with_nvdisasm_on_every_instruction() -> None:
     products = waits = kernels = 0
     for cubin in _corpus():

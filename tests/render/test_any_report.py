@@ -64,6 +64,7 @@ def written(report: Report, whole: Report) -> None:
                 render(form, "comparisons", each, view)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(random=st.randoms(use_true_random=False))
 def test_whatever_a_report_says_is_written(random: Random) -> None:

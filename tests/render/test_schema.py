@@ -26,6 +26,7 @@ def test_the_schemas_checked_in_are_current(kind: Kind) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(schema(kind)))
 
 
+@pytest.mark.slow
 def test_reports_are_valid(h200_reports: list[tuple[Capture, Report]]) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(schema()))
     for _, report in h200_reports[:8]:

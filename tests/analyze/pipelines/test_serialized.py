@@ -137,6 +137,7 @@ def serialized(capture: Capture) -> bool | None:
     return find_serialized(capture, kernel_of(capture))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-O0",)], ids=["optimized", "not optimized"])
 def test_agrees_with_what_ptxas_warns_of(
     cache: Path, tmp_path: Path, options: tuple[str, ...]

@@ -253,6 +253,7 @@ def other_name(stage: str, text: str, random: Random) -> list[tuple[int, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @few
 @given(random=st.randoms(use_true_random=False))
