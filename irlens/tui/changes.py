@@ -77,7 +77,7 @@ def _details(comparison: Comparison, width: int) -> Iterator[Content]:
     minor = [row.arrow for row in minor_changes(comparison)]
     if comparison.lines:
         minor.append(f"{plural(len(comparison.lines), 'line')} of Python with other instructions")
-    for label, phrases in (("unchanged", unchanged), ("also changed", minor)):
+    for label, phrases in (("unchanged", unchanged), ("also", minor)):
         if phrases:
             yield hanging(_label(label), printable_line(" · ".join(phrases)), DIM, width)
 
