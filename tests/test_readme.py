@@ -52,16 +52,3 @@ def test_every_option_that_the_pages_name_exists() -> None:
         told = run(f"{command} --help").stdout
         for option in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest):
             assert option in told, (command, option)
-
-
-def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) < 200
-
-
-@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("*.md")], ids=lambda page: page.name)
-def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
-    generated = {"findings.md", "figures.md", "glossary.md", "schema.md"}
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
-        if "://" in target or Path(target).name in generated or target.startswith("development/"):
-            continue
-        assert (page.parent / target).exists(), target

@@ -1,0 +1,22 @@
+"""The pages of the repository: short where they promise it, and without broken links."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 200
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    generated = {"findings.md", "figures.md", "glossary.md", "schema.md"}
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+        if "://" in target or Path(target).name in generated or target.startswith("development/"):
+            continue
+        assert (page.parent / target).exists(), target
