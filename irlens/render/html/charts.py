@@ -127,7 +127,7 @@ def _curve(curve: nodes.Curve) -> Markup:
     shown += [
         dot(x, y, class_="point"),
         label(x + (-9 if late else 9), max(y - 5, 12), f"{curve.peak:,} {curve.unit}",
-              class_="point-label end" if late else "told start"),
+              class_="point-label end" if late else "point-label start"),
     ]  # fmt: skip
     return frame.svg(
         curve.described, frame.axes(whole_ticks(last), whole_ticks(top), curve.over), *shown
