@@ -1,14 +1,13 @@
-"""Renew what is generated: captures, their reports, the JSON Schema, the README's output.
+"""Renew the samples: captures, their reports, the JSON Schemas. ``docs/outputs.py`` renews pages.
 
     python samples/make.py            # everything that is made from the captures here
-    python samples/make.py --capture  # compile the captures anew, too
+    python samples/make.py --capture  # compile the captures again, too
 
 Run it after a change that is meant to change reports, and read the difference before committing
 it: the tests hold all of it against what irlens writes. The compiler writes the paths of the
 kernels and of Triton into its artifacts: compile where these say nothing about you.
 """
 
-import re
 import shlex
 import shutil
 import subprocess
@@ -43,8 +42,6 @@ from irlens.report import inspect
 from irlens.rules import find_rule
 
 SAMPLES = Path(__file__).resolve().parent
-README = SAMPLES.parent / "README.md"
-OUTPUT = re.compile(r"(<!-- output: irlens (.*?) -->\n```text\n).*?(```\n<!-- end -->)", re.S)
 TILE: dict[str, ConstexprValue] = {
     "BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32, "GROUP_SIZE_M": 8, "num_warps": 4,
 }  # fmt: skip
@@ -233,8 +230,6 @@ def main() -> None:
     for path, text in generated():
         (SAMPLES / path).parent.mkdir(exist_ok=True)
         (SAMPLES / path).write_text(text)
-    renewed = OUTPUT.sub(lambda m: m[1] + _printed(m[2]) + m[3], README.read_text())
-    README.write_text(renewed)
 
 
 if __name__ == "__main__":
