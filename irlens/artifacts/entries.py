@@ -173,7 +173,7 @@ def _decode(path: Path, record: type[T]) -> T:
         return msgspec.json.decode(read_file(path), type=record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ArtifactError(
-            f"{path.name} is broken: {error}", hint="delete the entry; Triton will compile it anew"
+            f"{path.name} is broken: {error}", hint="delete the entry; Triton compiles it again"
         ) from error
 
 

@@ -54,7 +54,7 @@ class Sharing(msgspec.Struct, frozen=True):
 
 
 class Traffic(msgspec.Struct, frozen=True):
-    """Bytes that an iteration loads to a CTA.
+    """Bytes that a CTA loads per iteration.
 
     Attributes:
         brought: By read the distinct bytes it brings; ``None`` if unknown.

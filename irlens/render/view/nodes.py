@@ -77,7 +77,7 @@ class Phrases(msgspec.Struct, frozen=True):
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """Prose that may be wrapped at any space.
+    """Prose, which writers may wrap at any space.
 
     Attributes:
         text: The sentence.

@@ -23,7 +23,7 @@ _PADDING = 2
 #: The columns that stay in place when the others are panned.
 _FIXED = ("mark", "kernel")
 #: The least cells of settings that are worth showing; and the most for which a column of figures
-#: makes room, so that entries can be told apart.
+#: makes room, so that entries stay distinguishable.
 _MIN_SETTINGS, _MAX_DISTINCTION = 12, 26
 
 
