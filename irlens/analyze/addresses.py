@@ -7,8 +7,8 @@ import msgspec
 
 from irlens.analyze import axis_info
 from irlens.analyze.axis_info import ANY, Axis, Value
+from irlens.analyze.global_accesses import Direction
 from irlens.analyze.mlir_loops import user_line
-from irlens.analyze.ptx_accesses import Direction
 from irlens.isa.mlir import Argument, Module, Operation
 from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.values import Value as Name

@@ -1,5 +1,7 @@
 """What is known about one capture: the input of the rules, and where each figure comes from."""
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from irlens.gpus import Gpu
@@ -10,6 +12,9 @@ from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline
 from irlens.model.resources import Resources, SpillSite, WarpGroup
 from irlens.model.terms import VendorTerms
+
+if TYPE_CHECKING:
+    from irlens.isa.amdgcn import Function as AmdFunction
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +32,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         ttgir: The IR with layouts, after software pipelining.
         loads: Reads of global memory in the ttgir's loops.
         ptx: The kernel's function in the PTX.
+        amdgcn: The kernel's function in AMD's assembly.
         spills: Accesses of the machine code to spilled registers.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
     """
@@ -42,8 +48,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     ttgir: Module | None = None
     loads: tuple[LoopLoad, ...] = ()
     ptx: Function | None = None
+    amdgcn: "AmdFunction | None" = None
     spills: list[SpillSite] | None = None
     serialized: bool | None = None
+
+    @property
+    def assembly(self) -> "Function | AmdFunction | None":
+        """The kernel's function in PTX or AMD's assembly, whichever there is."""
+        return self.ptx or self.amdgcn
 
     @property
     def words(self) -> VendorTerms:

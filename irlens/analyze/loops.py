@@ -7,9 +7,20 @@ import msgspec
 
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import LoopForest, find_loops
+from irlens.analyze.graph import LoopForest, find_loops, reverse_postorder
 from irlens.isa.dialect import Function, I_co
 from irlens.model.source import SourceLocation
+
+
+class LoopCopy(msgspec.Struct, frozen=True):
+    """The position of a loop among those at its location: the one with an index, of a number."""
+
+    index: int = 0
+    of: int = 1
+
+
+#: A loop whose location no other loop has.
+ONLY = LoopCopy()
 
 
 class Loops(msgspec.Struct, Generic[I_co], frozen=True):
@@ -65,6 +76,25 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True):
         while loop is not None:
             yield loop
             loop = self.forest.loops[loop].parent
+
+    def copy(self, loop: int) -> LoopCopy:
+        """Return which of the loops at its location a loop is, in the order they run in.
+
+        Unrolling leaves the remaining iterations to a second loop at the same location.
+        """
+        place = self.locations(loop)
+        if not place:
+            return ONLY
+        alike = [n for n in range(len(self.forest.loops)) if self.locations(n) == place]
+        # A loop inside polls a barrier, say.
+        outer = [
+            n for n in alike if not {*self.around(self.forest.loops[n].header)} & {*alike} - {n}
+        ]
+        if loop not in outer or len(outer) == 1:
+            return ONLY
+        order = {b: n for n, b in enumerate(reverse_postorder(self.cfg.successors))}
+        outer.sort(key=lambda n: order.get(self.forest.loops[n].header, len(order)))
+        return LoopCopy(outer.index(loop), len(outer))
 
     def locations(self, loop: int) -> tuple[SourceLocation, ...]:
         """Return the location of the branch back, which is that of the ``for``.

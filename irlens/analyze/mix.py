@@ -6,10 +6,16 @@ from irlens.isa.dialect import ClassifiedFunction, Instruction
 from irlens.model.report import InstructionMix
 
 
-def instruction_mix(function: ClassifiedFunction[Instruction]) -> InstructionMix:
+def instruction_mix(
+    function: ClassifiedFunction[Instruction], functions_left_out: int = 0
+) -> InstructionMix:
     """Count a function's operations by class, each once however often it would run.
 
     A dual-issue instruction counts as the two operations that it issues.
+
+    Args:
+        function: The kernel.
+        functions_left_out: Other functions of its module, which it may call.
     """
     classes: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
@@ -23,4 +29,5 @@ def instruction_mix(function: ClassifiedFunction[Instruction]) -> InstructionMix
         total=classes.total() + unknown.total(),
         classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
         unknown=dict(sorted(unknown.items())),
+        functions_left_out=functions_left_out,
     )

@@ -22,10 +22,14 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens.analyze.loops import ONLY, LoopCopy
 from irlens.isa.mlir import Module, Operation
 from irlens.model.source import SourceLocation, user_frame
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
+#: Number of stages requested, given the source location of a loop, innermost frame first, and
+#: which of the loops at that location it is.
+RequestedStages: TypeAlias = Callable[[Chain, LoopCopy], int | None]
 
 LOADS = frozenset(
     {
@@ -141,28 +145,31 @@ def requested_for(loops: dict[int, Loop], index: int, default: int | None) -> in
     return default if loop.feeds_dot else None
 
 
-def requested_stages(ttir: Module | None, default: int | None) -> Callable[[Chain], int | None]:
+def requested_stages(ttir: Module | None, default: int | None) -> RequestedStages:
     """Return a function from a loop's source location to the stages requested there.
 
-    It returns ``None`` for a location without a loop, without a request, and with several loops
-    that request different numbers (an unrolled loop and its remainder). Columns are ignored: up to
-    Triton 3.7 a loop carries that of its range, later its own.
+    Several loops at a location may request different numbers: unrolling gives the loop for the
+    remaining iterations one stage. Each then answers for the loop of the machine code that is at
+    its position. The function returns ``None`` where their numbers differ, and for a location
+    without a loop or without a request. Columns are ignored: up to Triton 3.7 a loop carries that
+    of its range, later its own.
 
     Args:
         ttir: The ttir; without one every answer is ``None``.
         default: The kernel-wide ``num_stages``.
     """
-    stages: dict[tuple[tuple[str, int], ...], set[int | None]] = {}
+    stages: dict[tuple[tuple[str, int], ...], list[int | None]] = {}
     loops = find_loops(ttir) if ttir is not None else {}
     for index, loop in loops.items():
         if loop.location:
-            stages.setdefault(_lines(loop.location), set()).add(
-                requested_for(loops, index, default)
-            )
+            there = stages.setdefault(_lines(loop.location), [])
+            there.append(requested_for(loops, index, default))
 
-    def answer(location: Chain) -> int | None:
-        candidates = stages.get(_lines(location), {None})
-        return next(iter(candidates)) if len(candidates) == 1 else None
+    def answer(location: Chain, copy: LoopCopy = ONLY) -> int | None:
+        candidates = stages.get(_lines(location), [None])
+        if len(set(candidates)) == 1:
+            return candidates[0]
+        return candidates[copy.index] if len(candidates) == copy.of else None
 
     return answer
 

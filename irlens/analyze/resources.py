@@ -10,7 +10,7 @@ from irlens.artifacts import cubin, hsaco
 from irlens.gpus import Gpu
 from irlens.isa.dialect import kernel_named
 from irlens.model.capture import Capture
-from irlens.model.errors import UnknownNameError
+from irlens.model.errors import CaptureError, UnknownNameError
 from irlens.model.report import Occupancy
 from irlens.model.resources import Resources
 
@@ -241,6 +241,22 @@ def find_occupancy(
     if result.waves is None and result.launchable:
         provenance.missing(_no_waves(capture, gpu), "occupancy.waves")
     return result
+
+
+def with_grid(capture: Capture, gpu: Gpu | None, demand: Demand) -> Capture:
+    """Return the capture with the grid that follows from its occupancy, where one does."""
+    formula = capture.manifest.grid_formula if capture.manifest is not None else None
+    if formula is None or gpu is None or demand.usage is None or capture.config.grid is not None:
+        return capture
+    from irlens.compiler.calls.binding import evaluate_formula  # few grids need it
+
+    blocks = occupancy.compute(gpu, demand.usage, changes=False).blocks_per_sm
+    try:
+        grid = evaluate_formula(formula, blocks) if blocks else None
+    except CaptureError:  # a manifest may say anything
+        grid = None
+    config = msgspec.structs.replace(capture.config, grid=grid)
+    return msgspec.structs.replace(capture, config=config)
 
 
 def _no_waves(capture: Capture, gpu: Gpu) -> str:

@@ -17,9 +17,10 @@ from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.analyze.pipelines.warp_specialization import Specialization
 from irlens.analyze.pipelines.wgmma import find_serialized
-from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand
+from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand, with_grid
 from irlens.analyze.spills import find_spills
 from irlens.analyze.tensor_memory import with_tensor_memory
+from irlens.artifacts.compile_options import is_known_release
 from irlens.gpus import Gpu
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
 from irlens.model.memory import LoopLoad, SharedMemory
@@ -29,6 +30,7 @@ from irlens.model.resources import SpillSite
 from irlens.model.source import SourceLocation
 from irlens.report.parsed import Parsed, parse
 
+NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
 NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
 
 
@@ -48,11 +50,13 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
     provenance = Provenance()
     gpu = find_gpu(capture, provenance)
     demand = read_demand(capture, gpu, provenance)
+    capture = with_grid(capture, gpu, demand)
     parsed = parse(capture, provenance, sass=sass)
     resources = with_tensor_memory(
         demand.resources, capture, parsed.ptx, parsed.flows.get("ptx"), gpu, provenance
     )
     occupancy = find_occupancy(capture, gpu, demand, provenance)
+    _note_options(capture, provenance)
     loads = ttgir_loads.find(parsed.ttgir, capture.config.num_stages) if parsed.ttgir else ()
     specialization = _specialization(parsed, provenance)
     serialized = find_serialized(capture, parsed.ptx) if parsed.ptx is not None else None
@@ -62,7 +66,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
             capture, parsed, demand, loads, serialized, specialization, provenance
         )
     ]
-    pressure = _pressure(parsed, provenance)
+    pressure = _pressure(parsed, "cubin" in capture.stages, provenance)
     facts = Facts(
         gpu=gpu,
         config=capture.config,
@@ -75,6 +79,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         ttgir=parsed.ttgir,
         loads=loads,
         ptx=parsed.ptx,
+        amdgcn=parsed.amdgcn,
         spills=_spills(parsed, demand, provenance),
         serialized=serialized,
     )
@@ -103,7 +108,7 @@ def inspect(capture: Capture, *, sass: bool = False) -> Report:
         mix=_mixes(parsed),
         findings=findings,
         run=capture.manifest.run if capture.manifest else None,
-        code=_code(capture, locations),
+        code=_code(capture, locations, provenance),
         sources=provenance.sources,
         unknown=provenance.unknown,
     )
@@ -117,6 +122,24 @@ def _triton_version(capture: Capture, provenance: Provenance) -> str | None:
     reason = "Triton's metadata is not in this capture, or too old to say"
     provenance.missing(reason, "triton_version")
     return None
+
+
+def _note_options(capture: Capture, provenance: Provenance) -> None:
+    """Note whether the compile options are known, and whether they are all that were chosen."""
+    version = capture.metadata.triton_version if capture.metadata else None
+    if capture.config.options is None:
+        reason = "Triton's metadata is not in this capture"
+    elif capture.manifest is not None and capture.manifest.options is not None:
+        return  # the compiler itself stated its defaults
+    elif is_known_release(version):
+        return
+    else:
+        reason = (
+            f"the defaults of Triton {version} are not known to this irlens"
+            if version
+            else "Triton's metadata is too old to say which version's defaults it has"
+        )
+    provenance.missing(reason, "config.options")
 
 
 def _stage_sizes(capture: Capture) -> dict[str, StageSize]:
@@ -212,7 +235,7 @@ def _shared_memory(capture: Capture, parsed: Parsed, provenance: Provenance) -> 
     )
 
 
-def _pressure(parsed: Parsed, provenance: Provenance) -> Pressure:
+def _pressure(parsed: Parsed, has_cubin: bool, provenance: Provenance) -> Pressure:
     stages: dict[str, StagePressure] = {}
     for function in (parsed.ptx, parsed.amdgcn):
         if function is not None:
@@ -222,6 +245,8 @@ def _pressure(parsed: Parsed, provenance: Provenance) -> Pressure:
         from irlens.analyze import sass_pressure
 
         stages["sass"] = sass_pressure.analyze(parsed.sass)
+    elif has_cubin:
+        provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
     for stage, pressure in stages.items():
         provenance.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
         if pressure.peak is None:
@@ -231,9 +256,8 @@ def _pressure(parsed: Parsed, provenance: Provenance) -> Pressure:
 
 def _pressure_lines(pressure: Pressure) -> Iterable[SourceLocation]:
     """Source lines with a pressure figure."""
-    for stage in (pressure.ptx, pressure.sass, pressure.amdgcn):
-        if stage is not None:
-            yield from (line.source for line in stage.lines)
+    for _, stage in pressure.stages():
+        yield from (line.source for line in stage.lines)
 
 
 def _spills(parsed: Parsed, demand: Demand, provenance: Provenance) -> list[SpillSite] | None:
@@ -245,24 +269,30 @@ def _spills(parsed: Parsed, demand: Demand, provenance: Provenance) -> list[Spil
     reason = (
         "there is no machine code in this capture"
         if demand.resources.local_bytes is None
-        else "the machine code was not disassembled; --pressure does that"
+        else NOT_DISASSEMBLED
     )
     provenance.missing(reason, "spills")
     return None
 
 
 def _mixes(parsed: Parsed) -> list[InstructionMix]:
-    assembly = parsed.ptx or parsed.amdgcn
-    return [instruction_mix(assembly)] if assembly is not None else []
+    if parsed.ptx is not None:
+        return [instruction_mix(parsed.ptx, parsed.device_functions)]
+    return [instruction_mix(parsed.amdgcn)] if parsed.amdgcn is not None else []
 
 
-def _code(capture: Capture, locations: Iterable[SourceLocation | None]) -> dict[str, str]:
+def _code(
+    capture: Capture, locations: Iterable[SourceLocation | None], provenance: Provenance
+) -> dict[str, str]:
     """The source lines that the report refers to, if the capture holds the source."""
     code: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
     for location in sorted({each for each in locations if each is not None}):
         if location.file not in lines:
             lines[location.file] = (capture.python(location.file) or "").splitlines()
+            if capture.refuses_python(location.file):
+                reason = f"python/{location.file} leads out of the capture and is not read"
+                provenance.missing(reason, "code")
         if 1 <= location.line <= len(lines[location.file]):
             code[str(location)] = lines[location.file][location.line - 1].strip()
     return code

@@ -23,6 +23,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         flows: Control flow of the kernel in ptx, sass and amdgcn, by stage.
+        device_functions: Functions of the ptx with a body that are no kernels.
     """
 
     ttir: mlir.Module | None
@@ -31,6 +32,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     amdgcn: "amdgcn.Function | None"
     sass: "sass.Section | None"
     flows: Mapping[str, Cfg]
+    device_functions: int = 0
 
 
 def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
@@ -46,10 +48,13 @@ def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
         ToolError: The disassembler is missing or failed.
     """
     ptx_kernel, amd_kernel, section = None, None, None
+    device_functions = 0
     flows: dict[str, Cfg] = {}
     if "ptx" in capture.stages:
-        kernels = ptx.parse(capture.stages["ptx"].text()).kernels
-        ptx_kernel = _select(kernels, "ptx", capture, provenance)
+        module = ptx.parse(capture.stages["ptx"].text())
+        ptx_kernel = _select(module.kernels, "ptx", capture, provenance)
+        bodies = [each for each in module.functions if each.kind == "func" and each.instructions]
+        device_functions = len(bodies)
     if "amdgcn" in capture.stages:
         from irlens.isa import amdgcn
 
@@ -71,6 +76,7 @@ def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
         amdgcn=amd_kernel,
         sass=section,
         flows=flows,
+        device_functions=device_functions,
     )
 
 

@@ -27,6 +27,11 @@ With rows of 64 fp32, all elements of a column lie in one bank.
   compiler converts between layouts and pads.
 * Or read along the rows and store along the other dimension: for a small tile that may cost less
   (measure it, and see IRL302).
+
+## Targets
+
+NVIDIA. On AMD the lanes that LDS serves at once depend on the width of the instruction, in an
+order that no document gives.
 """
 
 from collections.abc import Iterator

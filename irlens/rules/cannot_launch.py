@@ -16,6 +16,10 @@ A matmul of fp16 tiles, 128 x 256 with 64 along K, and `num_stages=5` keeps four
 * Shared memory: fewer `num_stages`, smaller tiles, a narrower type.
 * Registers: more warps (`num_warps`) for the same tile, a smaller tile, or `maxnreg`.
 * Threads: fewer warps.
+
+## Targets
+
+NVIDIA and AMD.
 """
 
 from collections.abc import Iterator

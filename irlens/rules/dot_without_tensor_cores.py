@@ -20,6 +20,10 @@ NVIDIA's tensor cores multiply fp32 rounded to tf32 (10 bits of mantissa), which
   speed; or cast the operands to fp16 or bf16.
 * Small tiles: at least 16 x 16 with 16 along K for 16-bit types.
 * If neither is possible, try a plain sum of products, and measure which is faster.
+
+## Targets
+
+NVIDIA's tensor cores and AMD's matrix cores (MFMA and WMMA instructions).
 """
 
 from collections.abc import Iterator

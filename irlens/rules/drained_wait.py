@@ -8,7 +8,12 @@ has the shared memory of a pipeline and little of its benefit. Only other warps 
 
 Triton waits at the top of an iteration and commits the next copies at its bottom, so its two-stage
 pipeline drains. CUDA that commits the next copies first and then waits keeps one group in
-flight with two stages, and is not reported.
+flight with two stages, and is not reported. Nor is a loop whose tensor core still works on the data
+(`wgmma.wait_group 1`, or `tcgen05`) when the next copies are committed.
+
+On AMD data goes through registers, and the same happens where a loop with several stages waits for
+its loads (`s_waitcnt vmcnt(0)`, `s_wait_loadcnt 0x0`) before it computes anything: what the
+compiler pipelined, LLVM's scheduler moved back together.
 
 ## Example
 
@@ -23,12 +28,16 @@ arriving while this one is computed.
 ## What to do
 
 Ask for one stage more, where shared memory allows it.
+
+## Targets
+
+NVIDIA's copies in groups (`cp.async`), AMD's loads to registers and directly to LDS.
 """
 
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Severity
+from irlens.model.report import Pipeline, Severity
 from irlens.model.text import plural
 from irlens.rules import Match
 
@@ -40,12 +49,13 @@ SEVERITY: Severity = "warning"
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each pipelined loop whose wait leaves no copy in flight."""
     for pipeline in facts.pipelines:
-        # Tensor-core groups (wgmma) are no copies: a wait for all of them may be the result's.
-        copies = pipeline.kind in ("cp.async", "direct-to-lds")
-        if not (copies and pipeline.outstanding_at_wait and pipeline.groups_during_compute == 0):
+        if not pipeline.outstanding_at_wait or pipeline.groups_during_compute != 0:
             continue
+        if pipeline.stage == "amdgcn" and pipeline.kind is None:
+            yield from _drained_loads(pipeline)
         stages = pipeline.achieved_stages
-        if stages is None:
+        # Tensor-core groups (wgmma) are no copies: a wait for all of them may be the result's.
+        if stages is None or pipeline.kind not in ("cp.async", "direct-to-lds"):
             continue
         yield Match(
             message=(
@@ -58,6 +68,22 @@ def find(facts: Facts) -> Iterator[Match]:
             line=pipeline.line,
             source=pipeline.source,
         )
+
+
+def _drained_loads(pipeline: Pipeline) -> Iterator[Match]:
+    """Yield the finding of a loop of AMD's that waits for loads as soon as it issued them."""
+    if (pipeline.requested_stages or 0) < 2 or pipeline.outstanding_after_wait != 0:
+        return
+    yield Match(
+        message=(
+            f"the loop at {pipeline.place} requested {pipeline.requested_stages} stages and waits"
+            f" for all its loads (vmcnt 0): none is in flight while it computes"
+        ),
+        hint="give each wave less to load, so that LLVM has registers to keep the data in flight",
+        stage=pipeline.stage,
+        line=pipeline.line,
+        source=pipeline.source,
+    )
 
 
 def _groups(count: int) -> str:

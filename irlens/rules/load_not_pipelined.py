@@ -29,13 +29,19 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
 * Inside a condition: load unconditionally, under a mask.
 * Transposed on the way: sm_90 multiplies 8-bit types only with K contiguous in both operands.
   Store the matrix that way.
+
+## Targets
+
+NVIDIA and AMD. That a load is too narrow is a reason on NVIDIA alone, where `cp.async` copies at
+least 4 bytes.
 """
 
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.global_accesses import access_widths, read_once
+from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import find_loops, requested_stages
-from irlens.analyze.ptx_accesses import access_widths, read_once
 from irlens.analyze.ttgir_refusals import (
     CONDITIONAL,
     INDIRECT,
@@ -79,10 +85,10 @@ def find(facts: Facts) -> Iterator[Match]:
     requested = requested_stages(facts.ttir, facts.config.num_stages)
     operations = facts.ttgir.operations
     stages_of = {
-        operations[loop].span.line: requested(operations[loop].location)
+        operations[loop].span.line: requested(operations[loop].location, ONLY)
         for loop in find_loops(facts.ttgir)
     }
-    once = read_once(facts.ptx) if facts.ptx is not None else frozenset()
+    once = read_once(facts.assembly) if facts.assembly is not None else frozenset()
     reported = set()
     for load in facts.loads:
         stages = stages_of.get(load.loop_line)

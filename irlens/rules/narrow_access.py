@@ -8,7 +8,8 @@ a multiple of 16, and share one mask value. Triton only knows whether an argumen
 more instructions, and more requests to memory, for the same bytes.
 
 The finding names the arguments that prevent the wider access: if they were known to be multiples of
-16, the compiler's rule would allow it. The current width is read from the PTX.
+16, the compiler's rule would allow it. The current width is read from the PTX, or from AMD's
+assembly (`global_load_dword`, `buffer_load_dwordx4`).
 
 ## Example
 
@@ -27,6 +28,10 @@ With a `stride` of 781 rows start at any element, and fp32 is loaded 4 bytes at 
 * A multiple of 16 that Triton does not check: remove the argument from `do_not_specialize` and
   `do_not_specialize_on_alignment`.
 * A pointer: allocate it at a multiple of 16 bytes, and do not pass a view that starts elsewhere.
+
+## Targets
+
+NVIDIA and AMD.
 """
 
 from collections.abc import Iterator
@@ -36,7 +41,7 @@ import msgspec
 
 from irlens.analyze.addresses import Access, accesses, divisors
 from irlens.analyze.facts import Facts
-from irlens.analyze.ptx_accesses import access_widths
+from irlens.analyze.global_accesses import access_widths
 from irlens.isa.mlir import Module
 from irlens.model.report import Severity
 from irlens.rules import Match
@@ -73,7 +78,7 @@ class _NarrowAccess(msgspec.Struct):
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access that known multiples of 16 would widen."""
-    if facts.ttir is None or facts.ptx is None or not facts.threads:
+    if facts.ttir is None or facts.assembly is None or not facts.threads:
         return
     if facts.warp_groups:  # only some threads take part, and the ttir does not say which
         return
@@ -81,7 +86,7 @@ def find(facts: Facts) -> Iterator[Match]:
     if len(known) > _MOST_ARGUMENTS:
         return
     narrow: dict[int, _NarrowAccess] = {}
-    actual = access_widths(facts.ptx)
+    actual = access_widths(facts.assembly)
     best = accesses(facts.ttir, dict.fromkeys(known, _ALIGNMENT))
     constant = accesses(facts.ttir, {name: _divisor(facts, name, known[name]) for name in known})
     for index, access in enumerate(accesses(facts.ttir, known)):
@@ -126,8 +131,9 @@ def _finding(facts: Facts, candidate: _NarrowAccess) -> Match:
     return Match(
         message=(
             f"the {candidate.access.direction} at {candidate.access.source} moves"
-            f" {candidate.access.width(candidate.elements)} B per thread at a time and could move"
-            f" {candidate.best.width(candidate.elements)}: {' and '.join(blockers)} {many} of 16"
+            f" {candidate.access.width(candidate.elements)} B per {facts.words.thread} at a time"
+            f" and could move {candidate.best.width(candidate.elements)}:"
+            f" {' and '.join(blockers)} {many} of 16"
         ),
         hint=_hint(facts, candidate),
         stage="ttir",

@@ -20,6 +20,10 @@ Only 4 of the instruction's 16 rows are used.
   that share a key.
 * Swap the operands, `tl.dot(k_t, q_t)`, if the other dimension of the instruction is smaller.
 * At one or two rows a plain sum of products may be faster than a dot.
+
+## Targets
+
+NVIDIA's tensor cores and AMD's matrix cores (MFMA and WMMA instructions).
 """
 
 from collections.abc import Iterator

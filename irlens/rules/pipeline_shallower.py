@@ -23,6 +23,10 @@ Three buffers, three stages requested; the second group never survives the wait.
 Compare the wait with the number of groups that are committed before the loop. For a loop that
 Triton pipelined, look at its loads: IRL203 names those that are not pipelined. If the achieved
 depth is enough, request that one: it may need less shared memory.
+
+## Targets
+
+NVIDIA and AMD.
 """
 
 from collections.abc import Iterator

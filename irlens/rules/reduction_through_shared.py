@@ -19,6 +19,10 @@ total = tl.sum(row, axis=0)
 * `num_warps=1`, with as many programs as before: more CTAs then fit on an SM.
 * Or several rows per program, as a tile of rows x columns that is reduced along its columns: each
   warp then has rows of its own.
+
+## Targets
+
+NVIDIA and AMD, with warps of 32 or 64 threads as the GPU has them.
 """
 
 from collections.abc import Iterator

@@ -23,6 +23,10 @@ for one kernel (triton-lang/triton issue 11127).
   warp-specialized kernel is compiled for all registers of an SM and distributes them itself: the
   report shows how many each warp group gets.
 * Load late and consume early: values that are live across a loop occupy registers throughout.
+
+## Targets
+
+NVIDIA and AMD. `maxnreg` exists on NVIDIA alone; AMD has `waves_per_eu`.
 """
 
 from collections.abc import Iterator

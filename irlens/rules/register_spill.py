@@ -20,6 +20,10 @@ A tile of 128 x 256 fp32 over four warps: the accumulator alone takes 256 regist
 * More warps for the same tile, or a smaller tile.
 * A higher `maxnreg`, or none; on AMD a lower `waves_per_eu`.
 * Fewer `num_stages` where a pipeline is kept in registers, fewer values live across the loop.
+
+## Targets
+
+NVIDIA and AMD.
 """
 
 from collections.abc import Iterator

@@ -19,6 +19,11 @@ else.
 * More warps for the same tile: each doubling halves a thread's share of it.
 * A smaller tile.
 * A higher `maxnreg`, or none, if that is the limit.
+
+## Targets
+
+NVIDIA and AMD. AMD's registers per lane are those that an instruction can address, AGPRs included
+where they share one file with the VGPRs.
 """
 
 from collections.abc import Iterator

@@ -33,6 +33,10 @@ ptxas's reasons, in its words:
 
 `ptxas -v --gpu-name sm_90a kernel.ptx -o /dev/null` prints the reason. Triton's wheel has ptxas in
 `backends/nvidia/bin`, next to `ptxas-blackwell`, which reads newer PTX.
+
+## Targets
+
+NVIDIA's Hopper (`wgmma`). No other GPU has asynchronous products with accumulators in registers.
 """
 
 from collections.abc import Iterable, Iterator

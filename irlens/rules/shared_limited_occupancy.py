@@ -18,6 +18,10 @@ and reserves 1,024 for each. At 76,800 bytes it would fit three times.
 
 * One stage fewer (`num_stages`), if that does not slow down the loop.
 * Smaller tiles, or a narrower type for the data in shared memory.
+
+## Targets
+
+NVIDIA and AMD.
 """
 
 from collections.abc import Iterator

@@ -16,6 +16,10 @@ A reduction over 4,096 rows with one program for 64 of them is 64 programs: an H
 
 * Less work per program: smaller tiles.
 * Split the dimension that each program loops over (split-K, a second reduction pass, atomics).
+
+## Targets
+
+NVIDIA and AMD.
 """
 
 from collections.abc import Iterator

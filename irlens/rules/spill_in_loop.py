@@ -6,7 +6,7 @@ A spill before or after a loop costs once. Inside, each iteration waits for memo
 data competes with the loop's own traffic for the caches.
 
 The accesses are read from the machine code. For NVIDIA that has to be disassembled, so the finding
-needs `--pressure`, and it is reported only for kernels whose PTX declares no array of its own,
+needs `--sass`, and it is reported only for kernels whose PTX declares no array of its own,
 since arrays are accessed in the same way. For AMD it is read from the assembly of kernels whose
 metadata counts spills.
 
@@ -20,6 +20,10 @@ is reloaded, added to, and written back for each tile.
 * See IRL105. Where the loop itself needs the registers, a smaller tile along its dimension
   (`BLOCK_K`) or fewer stages may be enough.
 * Load values that are used once per iteration late, right before their use.
+
+## Targets
+
+NVIDIA and AMD.
 """
 
 from collections import Counter

@@ -18,12 +18,16 @@ for start in range(0, n, BLOCK):           # num_stages=3 has no effect here
 
 Write `for start in tl.range(0, n, BLOCK, num_stages=3)`, and compare: the copies go through shared
 memory, which costs occupancy.
+
+## Targets
+
+NVIDIA and AMD: Triton follows the same rule for both.
 """
 
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.ptx_accesses import read_once
+from irlens.analyze.global_accesses import read_once
 from irlens.analyze.ttgir_refusals import NO_DOT
 from irlens.model.report import Severity
 from irlens.rules import Match
@@ -38,7 +42,7 @@ def find(facts: Facts) -> Iterator[Match]:
     stages = facts.config.num_stages
     if facts.ttgir is None or stages is None or stages < 2:
         return
-    once = read_once(facts.ptx) if facts.ptx is not None else frozenset()
+    once = read_once(facts.assembly) if facts.assembly is not None else frozenset()
     reported = set()
     for load in facts.loads:
         # A single value per iteration is never copied asynchronously.

@@ -19,6 +19,10 @@ second. The launch takes as long as one of 528.
 * Tiles of another size, so that the grid is just below a whole number of waves.
 * A persistent kernel: as many programs as the GPU holds, each looping over tiles.
 * Split-K or stream-K for matmuls.
+
+## Targets
+
+NVIDIA and AMD, where the waves of a grid are called rounds.
 """
 
 from collections.abc import Iterator

@@ -16,6 +16,10 @@ shared memory may admit four.
 
 * Spend the registers and shared memory of the waiting CTAs: larger BLOCK_K, more stages.
 * Or a smaller tile along N, if more CTAs at once are better.
+
+## Targets
+
+NVIDIA's Blackwell data-center GPUs, the only ones with tensor memory.
 """
 
 from collections.abc import Iterator

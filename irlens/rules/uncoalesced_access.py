@@ -2,10 +2,10 @@
 
 ## What it means
 
-Memory moves in sectors of 32 bytes. Threads of a warp with contiguous addresses share them: 32
-loads of 4 bytes are 4 sectors. If each thread's address is in a sector of its own, the same loads
-are 32 sectors, 1,024 bytes for 128. The same applies to a tile whose rows are a few bytes long and
-far apart: each row is a sector of its own.
+Memory moves in sectors of 32 bytes (AMD: in cache lines of 128 bytes, up to CDNA 2 of 64). Threads
+of a warp with contiguous addresses share them: 32 loads of 4 bytes are 4 sectors. If each thread's
+address is in a sector of its own, the same loads are 32 sectors, 1,024 bytes for 128. The same
+applies to a tile whose rows are a few bytes long and far apart: each row is a sector of its own.
 
 The finding takes the elements that one warp holds in the layout that the compiler chose, and counts
 sectors where all strides are known, from constants or from the arguments of the capture. Where a
@@ -13,7 +13,7 @@ stride is an argument of unknown value, it only reports that neighbours are that
 turns a stride of 1 into a constant, so the value is another one, unless the argument is excluded
 from specialization. Accesses through loaded indices are not judged.
 
-Sectors that a cache still holds are counted all the same.
+Sectors and lines that a cache still holds are counted all the same.
 
 ## Example
 
@@ -29,6 +29,11 @@ x = tl.load(x_ptr + columns * n_rows + row)     # down a column of a row-major m
 * Make a tile of short rows wider along that dimension, with fewer rows if necessary.
 * Transpose the data in memory, if it is read more often than written.
 * If the stride is always 1, let Triton know: as a `tl.constexpr`, or without `do_not_specialize`.
+
+## Targets
+
+NVIDIA, in sectors of 32 bytes, and AMD, in cache lines where their size is confirmed: on RDNA 4
+and CDNA 5 it is not, and only strides of unknown value are reported.
 """
 
 from collections.abc import Iterator
@@ -49,15 +54,23 @@ CODE = "IRL302"
 NAME = "uncoalesced-access"
 SEVERITY: Severity = "warning"
 
-#: Bytes (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
-_SECTOR = 32
-#: Tolerated ratio of touched to needed sectors.
+#: Tolerated ratio of touched to needed sectors, or lines.
 _TOLERATED = 2
 #: Elements of a warp's tile; real ones have hundreds.
 _LARGEST_TILE = 1 << 14
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
-_DIRECTIONS = {"tt.store": "store", "tt.load": "load", "ttg.async_copy_global_to_local": "load"}
+_DIRECTIONS = {
+    "tt.store": "store",
+    "tt.load": "load",
+    "ttg.async_copy_global_to_local": "load",
+    "amdg.buffer_store": "store",
+    "amdg.buffer_load": "load",
+    "amdg.buffer_load_to_local": "load",
+    "amdgpu.buffer_store": "store",  # until Triton 3.5
+    "amdgpu.buffer_load": "load",
+    "amdgpu.buffer_load_to_local": "load",
+}
 
 
 class _Tile(msgspec.Struct, frozen=True):
@@ -97,8 +110,10 @@ def _layouts(module: Module) -> dict[tuple[str, tuple[SourceLocation, ...]], Blo
     """Return the blocked layouts of accesses by their place."""
     layouts = {}
     for operation in module.named(*_DIRECTIONS):
-        tensor = read_shaped(operation.operand_types[0]) if operation.operand_types else None
-        layout = blocked(module, tensor) if tensor else None
+        # A tensor of pointers comes first, but AMD's buffer accesses have one of offsets instead.
+        written = (*operation.operand_types, *operation.result_types)
+        tensors = filter(None, map(read_shaped, written))
+        layout = next(filter(None, (blocked(module, tensor) for tensor in tensors)), None)
         if layout is not None and operation.location:
             layouts[_DIRECTIONS[operation.name], operation.location] = layout
     return layouts
@@ -148,15 +163,23 @@ def _sectors(
     for step, extent in zip(steps, extents, strict=True):
         offsets = {offset + step * index for offset in offsets for index in range(extent)}
     size = access.element_bytes
-    touched = len({(offset + byte) // _SECTOR for offset in offsets for byte in range(size)})
-    needed = ceil(len(offsets) * size / _SECTOR)
+    granule = facts.gpu.arch.memory_granule if facts.gpu is not None else None
+    if granule is None:
+        return None
+    touched = len(
+        {
+            sector
+            for offset in offsets
+            for sector in range(offset // granule, (offset + size - 1) // granule + 1)
+        }
+    )
+    needed = ceil(len(offsets) * size / granule)
     if touched <= _TOLERATED * needed:
         return None
     apart, hint = _distance(size, steps, extents)
-    if facts.gpu is not None and facts.gpu.arch.vendor == "amd":  # its caches have no sectors
-        return apart, hint
-    cost = f"a warp touches {touched} sectors of {_SECTOR} B where {needed} would do"
-    return f"{apart}, and {cost}", hint
+    words = facts.words
+    touches = f"a {words.warp} touches {touched} {words.granule}s of {granule} B"
+    return f"{apart}, and {touches} where {needed} would do", hint
 
 
 def _distance(size: int, steps: list[int], extents: list[int]) -> tuple[str, str]:

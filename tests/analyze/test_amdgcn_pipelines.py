@@ -32,7 +32,7 @@ def _files() -> dict[str, str]:
 
 
 def _find(function: Function, asked: int | None = None) -> list[Pipeline]:
-    return pipelines.find_pipelines(function, threads_per_cta=256, requested=lambda _: asked)
+    return pipelines.find_pipelines(function, threads_per_cta=256, requested=lambda *_: asked)
 
 
 def _pipelines(name: str, asked: int | None = None) -> list[Pipeline]:
@@ -176,7 +176,7 @@ def test_a_loop_with_a_condition_is_not_guessed_at() -> None:
 
 def test_without_threads_there_are_no_bytes_per_workgroup() -> None:
     (kernel,) = parse(_files()["matmul_s3.gfx950.amdgcn"]).kernels
-    (found,) = pipelines.find_pipelines(kernel, threads_per_cta=None, requested=lambda _: 3)
+    (found,) = pipelines.find_pipelines(kernel, threads_per_cta=None, requested=lambda *_: 3)
     assert (found.bytes_per_copy, found.bytes_per_iteration, found.bytes_in_flight) == (
         16,
         None,
@@ -390,3 +390,48 @@ def test_no_claim_exceeds_what_a_replay_of_the_counter_allows(lines: list[str]) 
         assert found.outstanding_after_wait <= 1
     if not any(line.startswith("s_waitcnt") for line in lines):
         assert found.reason == pipelines.PILE_UP
+
+
+def _unrolled(factor: int, loads: int, step: int) -> list[Pipeline]:
+    """The pipelines of a loop whose loads LLVM issued together, and of its remainder."""
+
+    def body(times: int) -> list[str]:
+        registers = range(10, 10 + times * loads)
+        issue = [f"buffer_load_dword v{n}, v1, s[8:11], 0 offen" for n in registers]
+        use = [f"v_add_f32_e32 v2, v2, v{n}" for n in registers]
+        return ["s_waitcnt vmcnt(0)", *use, *issue, "v_exp_f32_e32 v3, v3"]
+
+    lines = [
+        *('\t.file\t1 "/" "k.py"', "\t.type k,@function", "k:", "\t.loc\t1 7 5", "\ts_nop 0"),
+        ".LBB0_1:                                ; %.lr.ph",
+        *(f"\t{line}" for line in body(factor)),
+        *(f"\ts_add_i32 s6, s6, {step}", "\ts_cmp_lg_u32 s7, s6", "\ts_cbranch_scc1 .LBB0_1"),
+        ".LBB0_2:                                ; %.lr.ph.epil",
+        *(f"\t{line}" for line in body(1)),
+        *("\ts_add_i32 s13, s13, -1", "\ts_cmp_lg_u32 s13, 0", "\ts_cbranch_scc1 .LBB0_2"),
+        *("\ts_endpgm", ".Lfunc_end0:", ".amdhsa_kernel k", ".end_amdhsa_kernel", ""),
+    ]
+    return _find(parse("\n".join(lines)).functions[0], 3)
+
+
+@given(st.integers(2, 16), st.integers(1, 3))
+def test_the_remainder_tells_how_often_llvm_unrolled_a_loop(factor: int, loads: int) -> None:
+    loop, rest = _unrolled(factor, loads, step=factor)
+    assert (loop.verdict, loop.achieved_stages, loop.requested_stages) == ("unknown", None, 3)
+    assert loop.reason == f"{pipelines.INTERLEAVED}; unrolled {factor} times"
+    # The remainder runs one iteration a round, so both load as much per iteration of the source.
+    assert loop.bytes_per_iteration == rest.bytes_per_iteration == 4 * 256 * loads
+    assert loop.bytes_in_flight == factor * 4 * 256 * loads
+
+
+@given(st.integers(1, 3), st.integers(3, 16))
+def test_nobody_requests_stages_of_what_unrolling_leaves_over(loads: int, factor: int) -> None:
+    rest = _unrolled(factor, loads, step=factor)[1]
+    assert (rest.verdict, rest.requested_stages, rest.achieved_stages) == ("pipelined", None, 2)
+    assert pipelines.LEFT_OVER in rest.reason
+
+
+@given(st.integers(2, 16), st.integers(1, 64))
+def test_counters_that_disagree_with_the_loads_tell_no_factor(factor: int, step: int) -> None:
+    loop = _unrolled(factor, 1, step)[0]
+    assert (f"unrolled {factor} times" in loop.reason) == (step == factor)

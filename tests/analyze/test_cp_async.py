@@ -22,7 +22,7 @@ def find(text: str, requested: int | None = None, threads: int | None = None) ->
             PtxKernel(
                 loops=analyze_loops(kernel, cfg.build(kernel)),
                 threads_per_cta=threads or kernel.threads_per_cta,
-                requested=lambda _: requested,
+                requested=lambda *_: requested,
             )
         )
     return found
@@ -107,7 +107,7 @@ class TestTriton:
         (kernel,) = parse((DATA / "softmax_36_sm90_s4.ptx").read_text()).kernels
         asked: list[tuple[SourceLocation, ...]] = []
 
-        def requested(locations: tuple[SourceLocation, ...]) -> int:
+        def requested(locations: tuple[SourceLocation, ...], _: object) -> int:
             asked.append(locations)
             return 7
 
@@ -131,7 +131,7 @@ class TestHandWritten:
                 PtxKernel(
                     loops=analyze_loops(kernel, cfg.build(kernel)),
                     threads_per_cta=128,
-                    requested=lambda _: None,
+                    requested=lambda *_: None,
                 )
             )
             for kernel in module.kernels

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze import cfg
+from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import Loop, find_loops, requested_stages
 from irlens.analyze.pipelines.cp_async import find
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
@@ -41,7 +42,8 @@ def loop_of(text: str) -> Loop:
 
 
 def stages(text: str, default: int | None = 3) -> int | None:
-    return requested_stages(parse(text, stage="ttir"), default)((SourceLocation("k.py", 2),))
+    requested = requested_stages(parse(text, stage="ttir"), default)
+    return requested((SourceLocation("k.py", 2),), ONLY)
 
 
 FOR = 'scf.for %i = %a to %b step %c : i32 {{\n{body}\n}}{attributes} loc("k.py":2:4)'
@@ -111,7 +113,7 @@ def test_a_place_with_two_answers_has_none() -> None:
 
 
 def test_no_ttir_is_no_answer() -> None:
-    assert requested_stages(None, 3)((SourceLocation("k.py", 2),)) is None
+    assert requested_stages(None, 3)((SourceLocation("k.py", 2),), ONLY) is None
 
 
 def test_what_the_author_wrote_on_the_loop() -> None:
@@ -168,7 +170,7 @@ def test_what_was_not_asked_for_is_not_pipelined(compiled: dict[str, str]) -> No
                 continue
             operation = module.operations[index]
             copies = any(inner.name in ASYNC for inner in module.body(operation))
-            wanted = requested(loop.location)
+            wanted = requested(loop.location, ONLY)
             if copies:
                 assert wanted is not None, stem
                 assert wanted > 1, stem

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from importlib.util import find_spec
 from itertools import product
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from irlens import gpus as arch
+from irlens.artifacts.load import load
 from irlens.compiler import Request, capture
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
@@ -17,6 +19,7 @@ from irlens.model.report import Report
 from irlens.report import inspect
 
 DATA = Path(__file__).parents[1] / "data"
+SAMPLE_CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 AMD = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 TILE: dict[str, ConstexprValue] = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}
@@ -161,3 +164,16 @@ def test_an_h200_agrees_with_every_report(h200_reports: list[tuple[Capture, Repo
         assert memory is not None
         assert memory.total_bytes == report.resources.shared_dynamic_bytes
         assert (memory.peak_bytes or 0) + (memory.remainder_bytes or 0) == memory.total_bytes
+
+
+def test_a_python_file_that_leads_out_of_the_capture_is_unknown(tmp_path: Path) -> None:
+    capture = tmp_path / "capture"
+    shutil.copytree(SAMPLE_CAPTURES / "softmax-h100", capture)
+    (file,) = (capture / "python").iterdir()
+    file.rename(tmp_path / file.name)
+    file.symlink_to(tmp_path / file.name)
+    (loaded,) = load(capture)
+    assert isinstance(loaded, Capture)
+    report = inspect(loaded)
+    assert report.code == {}
+    assert report.unknown["code"] == f"python/{file.name} leads out of the capture and is not read"

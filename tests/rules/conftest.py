@@ -12,7 +12,7 @@ from irlens.analyze import ttgir_loads
 from irlens.analyze.facts import Facts
 from irlens.analyze.pipelines.wgmma import find_serialized
 from irlens.compiler import Request, capture
-from irlens.isa import mlir, ptx
+from irlens.isa import amdgcn, mlir, ptx
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Finding
@@ -81,9 +81,17 @@ def _facts(variant: Capture, *, sass: bool = False) -> Facts:
         ttgir=ttgir,
         loads=ttgir_loads.find(ttgir, report.config.num_stages),
         ptx=_ptx(variant),
+        amdgcn=_amdgcn(variant),
         spills=report.spills,
         serialized=_serialized(variant),
     )
+
+
+def _amdgcn(variant: Capture) -> amdgcn.Function | None:
+    if "amdgcn" not in variant.stages:
+        return None
+    (kernel,) = amdgcn.parse(variant.stages["amdgcn"].text()).kernels
+    return kernel
 
 
 def _serialized(variant: Capture) -> bool | None:

@@ -3,9 +3,19 @@ from collections.abc import Callable
 import pytest
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.pipelines.amdgcn import find_pipelines
+from irlens.isa import amdgcn
+from irlens.model.config import Config
 from irlens.model.report import Finding
+from irlens.model.resources import Resources
+from irlens.rules import drained_wait
 
 CODE = "IRL202"
+CONFIG = Config(num_warps=4, num_stages=2, num_ctas=None, maxnreg=None, constexprs={}, args={})
+NOTHING = Resources(
+    registers=None, shared_dynamic_bytes=None, shared_static_bytes=None, local_bytes=None,
+    stack_bytes=None,
+)  # fmt: skip
 Look = Callable[..., list[Finding]]
 
 
@@ -45,3 +55,51 @@ def test_silent_where_the_copies_are_issued_behind_the_wait(
     assert (pipeline.outstanding_after_wait, pipeline.prefetch_iterations) == (0, 1)
     assert pipeline.groups_during_compute
     assert look(CODE, "dots.py", "mi350x", args=half, **tile) == []
+
+
+def test_silent_where_the_tensor_core_works_when_the_next_copies_are_committed(
+    look: Look, facts_of: Callable[..., Facts]
+) -> None:
+    """Two stages: ``cp.async.wait_group 0``, a product, ``wgmma.wait_group 1``, the copies."""
+    tile = {"M": 128, "N": 128, "BLOCK_K": 64, "STAGES": 2, "PRECISION": "ieee"}
+    half = {"a_ptr": "fp16", "b_ptr": "fp16"}
+    facts = facts_of("dots.py", args=half, **tile)
+    (copies,) = (each for each in facts.pipelines if each.kind == "cp.async")
+    assert (copies.outstanding_after_wait, copies.groups_during_compute) == (0, 2)
+    assert copies.bytes_in_flight == copies.bytes_per_iteration
+    assert look(CODE, "dots.py", args=half, **tile) == []
+
+
+LOOP = """
+	.globl	kernel
+	.type	kernel,@function
+kernel:
+.LBB0_1:
+	s_waitcnt lgkmcnt(0)
+	s_barrier
+	ds_read_b128 v[0:3], v20
+	global_load_dwordx4 v[4:7], v[8:9], off
+	{between}
+	s_waitcnt vmcnt(0)
+	{behind}
+	s_waitcnt lgkmcnt(0)
+	s_barrier
+	ds_write_b128 v21, v[4:7]
+	s_cbranch_scc1 .LBB0_1
+	s_endpgm
+	.size	kernel, 1
+"""
+
+
+@pytest.mark.parametrize("drained", [True, False])
+def test_a_loop_of_amd_that_waits_as_soon_as_it_has_loaded(drained: bool) -> None:
+    product = "v_mfma_f32_16x16x16_f16 v[10:13], v[0:1], v[2:3], v[10:13]"
+    code = LOOP.format(between="" if drained else product, behind=product if drained else "")
+    (kernel,) = amdgcn.parse(code).functions
+    pipelines = find_pipelines(kernel, threads_per_cta=256, requested=lambda *_: 2)
+    facts = Facts(gpu=None, config=CONFIG, resources=NOTHING, pipelines=pipelines)
+    found = list(drained_wait.find(facts))
+    assert [each.message for each in found] == drained * [
+        "the loop at amdgcn:5 requested 2 stages and waits for all its loads (vmcnt 0): none is in"
+        " flight while it computes"
+    ]

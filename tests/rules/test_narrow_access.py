@@ -5,7 +5,7 @@ import pytest
 
 from irlens.analyze.addresses import accesses, divisors
 from irlens.analyze.facts import Facts
-from irlens.analyze.ptx_accesses import access_widths
+from irlens.analyze.global_accesses import access_widths
 from irlens.model.report import Finding
 
 CODE = "IRL301"
@@ -28,6 +28,18 @@ def test_shows_a_stride_and_a_bound(look: Look) -> None:
     )
     assert store.message.startswith("the store at softmax.py:54 moves 4 B per thread")
     assert load.hint == "pad the rows to a multiple of 16 elements"
+
+
+@pytest.mark.parametrize(("target", "widest"), [("mi300x", 8), ("mi350x", 8), ("rx7900xtx", 16)])
+def test_shows_a_stride_and_a_bound_on_amd(target: str, widest: int, look: Look) -> None:
+    """Eight waves of 64 lanes have two of the 1,024 elements each, of 32 lanes four."""
+    load, store = look(CODE, "softmax", target, args={"n_cols": 781})
+    assert load.message == (
+        f"the load at softmax.py:50 moves 4 B per lane at a time and could move {widest}:"
+        " input_row_stride=781 (address) and n_cols=781 (mask) are not known to be multiples of 16"
+    )
+    assert store.message.startswith("the store at softmax.py:54 moves 4 B per lane")
+    assert look(CODE, "softmax", target) == []
 
 
 def test_shows_a_bound_alone(look: Look) -> None:

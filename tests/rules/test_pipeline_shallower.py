@@ -33,7 +33,7 @@ loop:
 def look_at(wait: int) -> list[Match]:
     (kernel,) = parse(BUFFERS.format(wait=wait)).kernels
     loops = analyze_loops(kernel, cfg.build(kernel))
-    pipelines = cp_async.find(PtxKernel(loops=loops, threads_per_cta=128, requested=lambda _: 3))
+    pipelines = cp_async.find(PtxKernel(loops=loops, threads_per_cta=128, requested=lambda *_: 3))
     config = Config(num_warps=4, num_stages=3, num_ctas=None, maxnreg=None, constexprs={}, args={})
     resources = Resources(
         registers=None,

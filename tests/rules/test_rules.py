@@ -37,9 +37,10 @@ def test_a_rule_is_documented(rule: RuleModule) -> None:
     title, _, body = text.partition("\n\n")
     assert title == f"# {rule.CODE} {rule.NAME} ({rule.SEVERITY})"
     headings = [line for line in body.splitlines() if line.startswith("## ")]
-    assert headings == ["## What it means", "## Example", "## What to do"]
+    assert headings == ["## What it means", "## Example", "## What to do", "## Targets"]
     sections = re.split(r"^## .*$", body, flags=re.MULTILINE)
     assert all(section.strip() for section in sections)
+    assert "NVIDIA" in sections[-1]
     assert rules.summary(rule).endswith(".")
     assert max(map(len, text.splitlines())) <= 100
 

@@ -1,8 +1,10 @@
 from collections.abc import Callable
 
 import msgspec
+import pytest
 
 from irlens.analyze.facts import Facts
+from irlens.isa.mlir.layouts import element_bits
 from irlens.model.report import Finding
 from irlens.rules import uncoalesced_access
 
@@ -28,6 +30,23 @@ def test_shows_rows_that_are_short(look: Look) -> None:
     )
     assert finding.hint == "make the tile wider along the dimension that is contiguous in memory"
     assert look(CODE, "columns.py:strip", WIDTH=4) == []  # half of each sector is used
+
+
+@pytest.mark.parametrize(
+    ("target", "lines"),
+    [
+        ("mi210", "a wave touches 256 lines of 64 B where 16 would do"),
+        ("mi300x", "a wave touches 256 lines of 128 B where 8 would do"),
+        ("mi350x", "a wave touches 256 lines of 128 B where 8 would do"),
+        ("rx7900xtx", "a wave touches 128 lines of 128 B where 4 would do"),
+    ],
+)
+def test_counts_lines_on_amd(target: str, lines: str, look: Look) -> None:
+    """A wave holds 64 x 4 elements (RDNA: 32 x 4) side by side, each in a row of its own."""
+    (finding,) = look(CODE, "columns.py:columns", target)
+    assert finding.message.endswith(f"4,096 elements apart, and {lines}")
+    along = {"row_stride": 4096, "column_stride": 1}
+    assert look(CODE, "columns.py:columns", target, args=along) == []
 
 
 def test_shows_a_stride_that_is_not_known(facts_of: Callable[..., Facts]) -> None:
@@ -60,3 +79,9 @@ def test_silent_on_tiles_of_rows(look: Look) -> None:
 def test_silent_on_the_strides_of_a_hosts_descriptor(look: Look) -> None:
     """sm_80 gets pointers and strides instead, and the last stride of a descriptor is 1."""
     assert look(CODE, "described.py", "a100", BM=64) == []
+
+
+def test_a_width_that_no_type_has_is_unknown() -> None:
+    assert element_bits("i128") == 128
+    assert element_bits("f8E4M3FN") == 8
+    assert element_bits(f"i{1 << 64}") is None

@@ -12,8 +12,9 @@ from fractions import Fraction
 
 import msgspec
 
-from irlens.analyze.mlir_loops import find_loops, user_line
+from irlens.analyze.mlir_loops import RequestedStages, find_loops, user_line
 from irlens.analyze.pipelines.amdgcn_trace import Ahead, KernelLoops, LoopTrace, Queue
+from irlens.analyze.pipelines.amdgcn_unrolling import remainders, unroll_factor
 from irlens.analyze.pipelines.distinct_bytes import (
     Place,
     SourceBytes,
@@ -26,7 +27,7 @@ from irlens.analyze.pipelines.distinct_bytes import (
     source_bytes,
     total,
 )
-from irlens.analyze.pipelines.verdicts import RequestedStages, blank_pipeline, judge
+from irlens.analyze.pipelines.verdicts import blank_pipeline, judge
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, stores_count_apart, transfer
 from irlens.isa.mlir import Module
@@ -45,6 +46,10 @@ SCALAR = "the loop reads memory by scalar loads, and uses each in the iteration 
 SCALAR_AHEAD = "the loop reads memory by scalar loads, which complete out of order"
 CONDITIONS = "the loop contains branches or loops, so its iterations differ"
 COPIES_DIFFER = "the loop is unrolled, and its copies run ahead by different distances"
+INTERLEAVED = (
+    "the loop is unrolled, and its copies are interleaved: their loads are issued together"
+)
+LEFT_OVER = "the loop runs the iterations left over from the one that LLVM unrolled"
 PILE_UP = "the loop issues loads that it never waits for"
 NOT_FOLLOWED = "the first use of the loaded data was not found"
 
@@ -102,7 +107,7 @@ def trace_loads(function: Function) -> Iterator[TracedLoad]:
     Raises:
         ArtifactError: A branch to a label that does not exist.
     """
-    finder = _Finder(function, None, lambda _: None, {})
+    finder = _Finder(function, None, lambda *_: None, {})
     for loop in finder.loops.innermost(_reads_memory):
         yield from finder.trace_loads(loop)
 
@@ -118,6 +123,7 @@ class _Finder:
         of_source: SourceBytes,
     ) -> None:
         self.loops = KernelLoops.of(function)
+        self.rests = remainders(function, self.loops)
         self.lanes = 32 if function.directives.get("wavefront_size32") else 64
         self.stores_apart = stores_count_apart(function)
         self.threads = threads
@@ -173,7 +179,8 @@ class _Finder:
         if body is None:
             return None
         filled = self.loops.is_lds_filled_before(index)
-        return LoopTrace(body, self.lanes, self.stores_apart, filled)
+        factor = unroll_factor(self.loops, self.rests, index)
+        return LoopTrace(body, self.lanes, self.stores_apart, filled, factor)
 
     def _kind(self, index: int) -> PipelineKind | None:
         """Return the mechanism of a loop that cannot be followed."""
@@ -196,66 +203,31 @@ class _Finder:
         queue = trace.queue(counter)
         if queue is None or not queue.retired.keys() >= reads.keys():
             return msgspec.structs.replace(record, reason=PILE_UP)
+        of_source = loads_of_loop(self.of_source, record.source)
+        traffic = _traffic(trace, threads=self.threads, of_source=of_source)
+        copies = trace.factor or len(trace.starts)
+        if copies != len(trace.starts):
+            flying = _in_flight(record, queue, reads, copies, traffic)
+            reasons = (f"{INTERLEAVED}; unrolled {copies} times", _scalar_note(trace, of_source))
+            return msgspec.structs.replace(flying, reason="; ".join(filter(None, reasons)))
         ahead: dict[int, Ahead] = {}
         for position in reads:
             distance = trace.ahead(position, to_lds=to_lds)
             if distance is None or distance.prefetch is None:
                 return msgspec.structs.replace(record, reason=NOT_FOLLOWED)
             ahead[position] = distance
-        copies = len(trace.starts)
         if not _copies_agree([each.prefetch for each in ahead.values()], copies):
             return msgspec.structs.replace(record, reason=COPIES_DIFFER)
         running = {n: reads[n] for n, each in ahead.items() if each.prefetch}
         if not running and not to_lds:
             record = msgspec.structs.replace(record, kind=None)
-        of_source = loads_of_loop(self.of_source, record.source)
-        traffic = _traffic(trace, threads=self.threads, of_source=of_source)
-        filled = self._filled(record, queue, running or reads, ahead, copies, traffic)
+        flying = _in_flight(record, queue, running or reads, copies, traffic)
+        filled = _with_depth(flying, running or reads, ahead, copies)
         if traffic.times is not None:
             filled, of_source = _with_unknown_depth(filled, traffic.times), {}
-        notes = filter(None, (filled.reason, _scalar_note(trace, of_source)))
+        left_over = LEFT_OVER if trace.factor == 1 else ""
+        notes = filter(None, (filled.reason, left_over, _scalar_note(trace, of_source)))
         return msgspec.structs.replace(filled, reason="; ".join(notes))
-
-    def _filled(
-        self,
-        record: Pipeline,
-        queue: Queue,
-        reads: dict[int, Transfer],
-        ahead: dict[int, Ahead],
-        copies: int,
-        traffic: Traffic,
-    ) -> Pipeline:
-        """Fill in the figures of the loads that run ahead, or of all loads if none does."""
-        prefetch = min(ahead[n].prefetch or 0 for n in reads)
-        verdict, reason = judge(prefetch, record.requested_stages, _serial(ahead.values()))
-        notes = [*([reason] if reason else []), *_notes(ahead, list(reads), prefetch, copies)]
-        at_wait = max(
-            ([n for n in before if n in reads] for before, _ in queue.waits.values()), key=len
-        )
-        after_wait = min(
-            ([n for n in after if n in reads] for _, after in queue.waits.values()), key=len
-        )
-        computing = [[n for n in flying if n in reads] for flying in queue.computing]
-        widths = [read.bytes for read in reads.values()]
-        once = list(reads)[: len(reads) // copies]
-        return msgspec.structs.replace(
-            record,
-            achieved_stages=prefetch + 1,
-            prefetch_iterations=prefetch,
-            groups_per_iteration=len(reads) // copies,
-            outstanding_at_wait=len(at_wait),
-            outstanding_after_wait=len(after_wait),
-            groups_during_compute=max(map(len, computing), default=0),
-            copies_per_iteration=len(reads) // copies,
-            bytes_per_copy=widths[0] if len(set(widths)) == 1 else None,
-            bytes_per_iteration=total(traffic.brought[n] for n in once),
-            bytes_repeated=total(traffic.repeated[n] for n in once),
-            bytes_in_flight=largest(
-                total(traffic.brought[n] for n in flying) for flying in computing
-            ),
-            verdict=verdict,
-            reason="; ".join(notes),
-        )
 
     def _blank(self, index: int) -> Pipeline:
         """Return the record of a loop whose figures are unknown."""
@@ -267,9 +239,64 @@ class _Finder:
             line=header.line,
             source=user_frame(locations),
             kind=None,
-            requested=self.requested(locations),
+            # Nobody requests a number of stages for what unrolling leaves over.
+            requested=None
+            if index in self.rests
+            else self.requested(locations, self.loops.copy(index)),
             reason="",
         )
+
+
+def _in_flight(
+    record: Pipeline,
+    queue: Queue,
+    reads: Mapping[int, Transfer],
+    copies: int,
+    traffic: Traffic,
+) -> Pipeline:
+    """Fill in the figures of a loop's loads that do not depend on where its iterations start."""
+    at_wait = max(
+        ([n for n in before if n in reads] for before, _ in queue.waits.values()), key=len
+    )
+    after_wait = min(
+        ([n for n in after if n in reads] for _, after in queue.waits.values()), key=len
+    )
+    computing = [[n for n in flying if n in reads] for flying in queue.computing]
+    widths = {read.bytes for read in reads.values()}
+    return msgspec.structs.replace(
+        record,
+        groups_per_iteration=_share(len(reads), copies),
+        outstanding_at_wait=len(at_wait),
+        outstanding_after_wait=len(after_wait),
+        groups_during_compute=max(map(len, computing), default=0),
+        copies_per_iteration=_share(len(reads), copies),
+        bytes_per_copy=widths.pop() if len(widths) == 1 else None,
+        bytes_per_iteration=_share(total(traffic.brought[n] for n in reads), copies),
+        bytes_repeated=_share(total(traffic.repeated[n] for n in reads), copies),
+        bytes_in_flight=largest(total(traffic.brought[n] for n in flying) for flying in computing),
+    )
+
+
+def _share(amount: int | None, copies: int) -> int | None:
+    """Return an amount per copy; ``None`` if it is unknown or not divisible by their number."""
+    return None if amount is None or amount % copies else amount // copies
+
+
+def _with_depth(
+    record: Pipeline, reads: Collection[int], ahead: Mapping[int, Ahead], copies: int
+) -> Pipeline:
+    """Fill in how far the loads run ahead, and the verdict."""
+    prefetch = min(ahead[n].prefetch or 0 for n in reads)
+    verdict, reason = judge(prefetch, record.requested_stages, _serial(ahead.values()))
+    notes = [*([reason] if reason else []), *_notes(ahead, list(reads), prefetch, copies)]
+    return msgspec.structs.replace(
+        record,
+        achieved_stages=prefetch + 1,
+        prefetch_iterations=prefetch,
+        kept_iterations=_kept([ahead[n] for n in reads], prefetch) or None,
+        verdict=verdict,
+        reason="; ".join(notes),
+    )
 
 
 def _reads_memory(instruction: Instruction) -> bool:
@@ -310,13 +337,18 @@ def _notes(
             yield (
                 f"the wait is in the iteration that issues the loads, {steps} instructions later"
             )
-        kept = max(each.least for each in chosen)
-        if kept > prefetch:
-            yield f"the data is then kept until it is used, {kept} iterations after its load"
+        if kept := _kept(chosen, prefetch):
+            used = prefetch + kept
+            yield f"the data is then kept until it is used, {used} iterations after its load"
     if len(reads) < len(ahead):
         yield f"{len(reads) // copies} of the loop's {len(ahead) // copies} loads run ahead"
     if copies > 1:
         yield f"unrolled {copies} times; figures are per iteration of the source"
+
+
+def _kept(ahead: Collection[Ahead], prefetch: int) -> int:
+    """Return the iterations that data is kept beyond those that its load runs ahead."""
+    return max(each.least for each in ahead) - prefetch if prefetch else 0
 
 
 def _reads(trace: LoopTrace) -> dict[int, Transfer]:
@@ -337,8 +369,9 @@ def _traffic(
     return find_traffic(
         {n: (_place(trace.body[n]), read.bytes) for n, read in _reads(trace).items()},
         threads=threads,
-        copies=len(trace.starts),
+        copies=trace.factor or len(trace.starts),
         of_source=of_source,
+        certain=trace.factor is not None,
     )
 
 

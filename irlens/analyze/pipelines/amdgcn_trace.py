@@ -193,18 +193,26 @@ class LoopTrace:
         lanes: Of a wave.
         stores_apart: Whether stores have a counter of their own.
         filled: Whether LDS may hold data when the loop is entered.
+        factor: Iterations of the source, where that is certain.
 
     Attributes:
-        starts: Positions where the iterations of the source start.
+        starts: Positions where the iterations of the source start; only the first one where LLVM
+            has interleaved them.
     """
 
     def __init__(
-        self, body: Sequence[Instruction], lanes: int, stores_apart: bool, filled: bool
+        self,
+        body: Sequence[Instruction],
+        lanes: int,
+        stores_apart: bool,
+        filled: bool,
+        factor: int | None = None,
     ) -> None:
         self.body = body
         self.lanes = lanes
         self._accesses = [access(instruction, lanes) for instruction in body]
         self.filled = filled
+        self.factor = factor
         self._stores_apart = stores_apart
         self._lds_reads = [n for n, each in enumerate(body) if reads_lds(each)]
         kinds = [[classify(each) for each in instruction.operations] for instruction in body]
@@ -290,7 +298,8 @@ class LoopTrace:
         """
         loads = [n for n, each in enumerate(self.body) if transfer(each)]
         origins = [(self.body[n].mnemonic, self.body[n].locations) for n in loads]
-        for copies in range(min(len(loads), _MAX_COPIES), 1, -1):
+        possible = range(min(len(loads), _MAX_COPIES), 1, -1)
+        for copies in possible if self.factor is None else {self.factor} & {*possible}:
             size, rest = divmod(len(loads), copies)
             if rest:
                 continue

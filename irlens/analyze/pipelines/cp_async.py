@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from irlens.analyze.pipelines.commit_groups import GroupFlow
 from irlens.analyze.pipelines.distinct_bytes import Place, loads_of_loop, place_of, share, total
+from irlens.analyze.pipelines.products import states_behind
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable, first_use, read_loop
 from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel, with_groups
@@ -196,7 +197,11 @@ def _outcome(
     if steady is None:
         return Unreadable(PILE_UP)
     header = loops.forest.loops[index].header
-    return read_loop(steady, lambda wait: first_use(loops, header, body, wait))
+    return read_loop(
+        steady,
+        lambda wait: first_use(loops, header, body, wait),
+        states_behind(loops, flow, steady),
+    )
 
 
 def _describe(
@@ -208,7 +213,7 @@ def _describe(
         return replace(kernel.blank(index, kind, outcome.reason), verdict=verdict)
     record = kernel.blank(index, "cp.async")
     verdict, reason = _verdict(outcome, record.requested_stages)
-    return replace(
+    filled = replace(
         with_groups(record, outcome),
         copies_per_iteration=outcome.copies_per_iteration,
         bytes_per_copy=outcome.bytes_per_copy,
@@ -217,6 +222,7 @@ def _describe(
         verdict=verdict,
         reason=reason,
     )
+    return kernel.products.overlap(filled, index, outcome.behind)
 
 
 def _verdict(reading: GroupReading, requested: int | None) -> tuple[Verdict, str]:

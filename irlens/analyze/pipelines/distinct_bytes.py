@@ -115,6 +115,7 @@ def find_traffic(
     threads: int | None,
     copies: int,
     of_source: Mapping[Place, SourceLoad],
+    certain: bool = False,
 ) -> Traffic:
     """Return what each read of a loop brings to a CTA.
 
@@ -125,10 +126,13 @@ def find_traffic(
         threads: Of a CTA; ``None`` leaves the amounts open.
         copies: Source iterations per iteration of the loop.
         of_source: What one source iteration loads.
+        certain: Whether ``copies`` is exact, and not only a lower bound.
     """
     if threads is None:
         return Traffic(dict.fromkeys(reads), dict.fromkeys(reads))
-    sharing = share(reads.values(), threads=threads, copies=copies, of_source=of_source)
+    sharing = share(
+        reads.values(), threads=threads, copies=copies, of_source=of_source, certain=certain
+    )
     unknown = _unknown_places(reads.values())
     brought: dict[int, Fraction | None] = {}
     repeated: dict[int, Fraction | None] = {}

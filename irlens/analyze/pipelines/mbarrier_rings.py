@@ -6,14 +6,14 @@ the loop. Where the waits are outside the loop, often in other warps, the number
 way depends on run time; the ring bounds it, since each barrier has one phase under way at a time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 import msgspec
 
 from irlens.analyze.pipelines.mbarrier_trace import Issues, Touch, Tracer
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
-from irlens.analyze.pipelines.steady_state import Unreadable
+from irlens.analyze.pipelines.steady_state import InFlight, Unreadable
 from irlens.isa.ptx.copies import awaited_barrier, expected_bytes, expects_bytes
 from irlens.model.report import Pipeline
 from irlens.model.source import user_frame
@@ -39,6 +39,8 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
         bytes_in_flight: Bytes that the phases under way after the wait expect.
         ended: Which wait ends what, in all iterations that were followed: the instructions that
             began a phase or added to it, and the wait, as indices into ``Function.instructions``.
+        behind: What is under way behind each instruction of an iteration, by its offset in the
+            text.
     """
 
     prefetch: int
@@ -49,6 +51,7 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_iteration: int | None
     bytes_in_flight: int | None
     ended: frozenset[tuple[tuple[int, ...], int]]
+    behind: Mapping[int, InFlight]
 
     @property
     def during_compute(self) -> int:
@@ -96,11 +99,19 @@ class _Wait(msgspec.Struct, frozen=True):
 
 
 class _Iteration(msgspec.Struct, frozen=True):
-    """The phases an iteration began, their bytes, and its waits."""
+    """The phases an iteration began, their bytes, its waits, and what is under way behind each.
+
+    Attributes:
+        begun: Phases.
+        bytes: That they expect.
+        waits: In order.
+        behind: What is under way behind each instruction that touches a barrier, by its index.
+    """
 
     begun: int
     bytes: int | None
     waits: tuple[_Wait, ...]
+    behind: dict[int, InFlight]
 
 
 class Ring:
@@ -130,10 +141,11 @@ class Ring:
         awaited = {touch.address for touch in every if self._waits(touch)}
         if not awaited or (None not in issued | awaited and not issued & awaited):
             return self._awaited_outside(traced, issued)
-        for touch in every:
-            if touch.address is None:
-                line = self._instructions[touch.at].line
-                return Unreadable(f"the barrier of line {line} does not follow from constants")
+        unknown = next((touch for touch in every if touch.address is None), None)
+        if unknown is not None:
+            line = self._instructions[unknown.at].line
+            reason = f"the barrier of line {line} does not follow from constants"
+            return self._known_ring(traced, awaited) or Unreadable(reason)
 
         # Phases of barriers that this loop does not wait for are another loop's.
         def relevant(touches: list[Touch]) -> list[Touch]:
@@ -145,10 +157,47 @@ class Ring:
         entering = len(phases)
         steps = [self._replay(n, relevant(touches), phases) for n, touches in enumerate(traced)]
         separate = self._have_separate_rings(every)
-        return self._settle(steps, None if before is None else entering, separate)
+        return self._settle(loop, steps, None if before is None else entering, separate)
+
+    def busy(self, loop: int) -> frozenset[int]:
+        """Return behind which instructions of a loop work is under way, by their offsets.
+
+        Empty where the loop has no reading.
+        """
+        reading = self.read(loop)
+        if not isinstance(reading, RingReading):
+            return frozenset()
+        return frozenset(at for at, there in reading.behind.items() if there.groups)
+
+    def _behind(self, loop: int, iteration: _Iteration) -> dict[int, InFlight]:
+        """Return what is under way behind each instruction of the steady state."""
+        latest = list(iteration.behind.values())[-1]
+        everywhere = {}
+        for index in self._tracer.instructions(loop):
+            latest = iteration.behind.get(index, latest)
+            everywhere[self._instructions[index].start] = latest
+        return everywhere
 
     def _waits(self, touch: Touch) -> bool:
         return awaited_barrier(self._instructions[touch.at]) is not None
+
+    def _known_ring(
+        self, traced: list[list[Touch]], awaited: set[int | None]
+    ) -> AwaitedOutside | None:
+        """Look for work on barriers that are all known, beside work on others.
+
+        The products of a tile's last iteration signal a second ring, for example, whose index
+        depends on the number of tiles. What goes around the first one is still bounded by it.
+        """
+        every = [touch for touches in traced for touch in touches]
+        issuing = {touch.at for touch in every if not self._waits(touch)}
+        issuing -= {touch.at for touch in every if touch.address is None}
+        known = [[touch for touch in touches if touch.at in issuing] for touches in traced]
+        issued = {touch.address for touches in known for touch in touches}
+        if not issued or issued & awaited:
+            return None
+        outside = self._awaited_outside(known, issued)
+        return outside if outside.waits else None
 
     def _awaited_outside(
         self, traced: list[list[Touch]], issued: set[int | None]
@@ -182,27 +231,30 @@ class Ring:
         """Apply an iteration to the phases under way."""
         begun: list[_Phase] = []
         waits = []
+        behind = {}
         for touch in touches:
-            instruction, address = self._instructions[touch.at], touch.address
+            address = touch.address
             if address is None:
                 continue
-            if self._waits(touch):
-                ended = phases.pop(address, None)
-                if ended is not None:
-                    age, after = iteration - ended.iteration, len(phases)
-                    left = _total(phases.values())
-                    waits.append(_Wait(touch.at, age, after + 1, after, left, ended.touched))
-                continue
-            if address not in phases:
-                phases[address] = _Phase(iteration, 0)
-                begun.append(phases[address])
-            phase = phases[address]
-            phase.touched += (touch.at,)
-            if expects_bytes(instruction):
-                added = expected_bytes(instruction)
-                known = phase.bytes is not None and added is not None
-                phase.bytes = (phase.bytes or 0) + (added or 0) if known else None
-        return _Iteration(len(begun), _total(begun), tuple(waits))
+            if not self._waits(touch):
+                if address not in phases:
+                    phases[address] = _Phase(iteration, 0)
+                    begun.append(phases[address])
+                self._add(phases[address], touch.at)
+            elif (ended := phases.pop(address, None)) is not None:
+                age, after = iteration - ended.iteration, len(phases)
+                left = _total(phases.values())
+                waits.append(_Wait(touch.at, age, after + 1, after, left, ended.touched))
+            behind[touch.at] = InFlight(len(phases), _total(phases.values()))
+        return _Iteration(len(begun), _total(begun), tuple(waits), behind)
+
+    def _add(self, phase: _Phase, at: int) -> None:
+        """Add the work of an instruction to a phase."""
+        phase.touched += (at,)
+        if expects_bytes(self._instructions[at]):
+            added = expected_bytes(self._instructions[at])
+            known = phase.bytes is not None and added is not None
+            phase.bytes = (phase.bytes or 0) + (added or 0) if known else None
 
     def _have_separate_rings(self, touches: list[Touch]) -> bool:
         """Whether each wait has a ring of its own, so that no two are copies of one wait.
@@ -219,7 +271,7 @@ class Ring:
         )
 
     def _settle(
-        self, steps: list[_Iteration], entering: int | None, separate: bool
+        self, loop: int, steps: list[_Iteration], entering: int | None, separate: bool
     ) -> RingReading | Unreadable:
         """Read iterations of which the last ones must all be alike."""
         first = steps[-_AGREEING]
@@ -241,6 +293,7 @@ class Ring:
             bytes_per_iteration=first.bytes,
             bytes_in_flight=wait.bytes_after,
             ended=frozenset((each.touched, each.at) for step in steps for each in step.waits),
+            behind=self._behind(loop, first),
         )
 
 

@@ -137,6 +137,12 @@ class Tracer:
             latches = self._loops.forest.loops[loop].latches
             values = _common([self._leave(latch, header, behind[latch]) for latch in latches])
 
+    def instructions(self, loop: int) -> Iterator[int]:
+        """Yield the instructions of a loop in the order of the trace."""
+        for block in sorted(self._loops.forest.body(loop), key=self._position.__getitem__):
+            extent = self._loops.cfg.blocks[block]
+            yield from range(extent.start, extent.stop)
+
     def _runs_once(self, block: int, inside: set[int]) -> bool:
         """Whether a block runs once each time the given loops do; polling counts as once."""
         return inside.issuperset(self._loops.around(block)) or self._spins(block)

@@ -1,7 +1,9 @@
 """Pipelines through registers: loads whose value is first used in a later iteration.
 
 A load returns at once, and only the first use of its result waits, so that nothing else is needed
-to run ahead. The value travels around the loop in registers, which it occupies meanwhile.
+to run ahead. The value travels around the loop in registers, which it occupies meanwhile. Or it
+waits for the compute of its own iteration to read the last of shared memory, and is then stored
+there for the next one: CUDA's double buffer before there was ``cp.async``.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,12 +11,12 @@ from heapq import heappop, heappush
 
 import msgspec
 
+from irlens.analyze.global_accesses import access_bytes
 from irlens.analyze.graph import Successors, predecessors, reverse_postorder
 from irlens.analyze.pipelines.constant_propagation import depended_on
 from irlens.analyze.pipelines.distinct_bytes import find_traffic, loads_of_loop, place_of, total
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.verdicts import PtxKernel, judge
-from irlens.analyze.ptx_accesses import access_bytes
 from irlens.isa.ptx import Instruction, Register, Vector
 from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
 from irlens.isa.ptx.registers import access
@@ -25,6 +27,9 @@ MAYBE_UNROLLED = (
     "its bytes are unknown: LLVM may have unrolled the loop, or threads may load the same bytes"
 )
 _PAIRS = (("b64",), ("b128",))
+#: Opcodes of the work that a double buffer hides its loads behind.
+_COMPUTES = frozenset({"dp4a", "fma", "mad", "mma", "wmma"})
+_OTHER_SPACES = frozenset({"const", "global", "local", "param"})
 #: A value that is carried longer than this is no pipeline's.
 _MAX_DISTANCE = 16
 
@@ -32,8 +37,9 @@ _MAX_DISTANCE = 16
 def find(kernel: PtxKernel) -> list[Pipeline]:
     """Describe every innermost loop with a load that certainly runs ahead through registers.
 
-    The value of such a load is not used in its own iteration, its address does not depend on it,
-    and the first iteration finds a value in its place that was loaded before the loop.
+    The value of such a load is not used in its own iteration, or only stored to shared memory
+    behind the compute; its address does not depend on it, and the first iteration finds a value in
+    its place that was loaded before the loop.
     """
     return [
         _describe(kernel, index, ahead, loads)
@@ -150,6 +156,7 @@ class _CarriedValues:
         used = _union(uses.values())
         first = carried
         later = {}
+        staged = self._staged(uses, bits)
         for distance in range(1, _MAX_DISTANCE):
             carried = {name: left for name, loads in carried.items() if (left := loads & ~used)}
             if not carried:
@@ -160,12 +167,50 @@ class _CarriedValues:
                 if use is not None and not used & bit:
                     later[load] = _Ahead(distance, use)
             used |= _union(uses.values())
-        return {
+        return staged | {
             load: ahead
             for load, ahead in later.items()
             if load not in depended_on(self._loops.function, self._instructions[load].operands[1:])
             and self._loaded_before({name for name in first if first[name] & bits[load]})
         }
+
+    def _staged(self, uses: Mapping[int, int], bits: Mapping[int, int]) -> dict[int, _Ahead]:
+        """Return the loads whose values are only stored to shared memory, behind the compute.
+
+        Nothing reads shared memory behind these stores, so that the next iteration does.
+        """
+        body = sorted(self._body, key=lambda block: self._order[block])
+        path = {i: at for at, i in enumerate(i for b in body for i in _extent(self._loops, b))}
+        reads = [at for i, at in path.items() if _may_read_shared(self._instructions[i])]
+        works = [at for i, at in path.items() if self._instructions[i].opcode in _COMPUTES]
+        if not reads or not works or not self._stored_before():
+            return {}
+        own = {i for block in self._loop.own for i in _extent(self._loops, block)}
+        staged = {}
+        for load, bit in bits.items():
+            users = [i for i, values in uses.items() if values & bit]
+            stores = [i for i in users if i in own and _stores_shared(self._instructions[i])]
+            if not users or stores != users:
+                continue
+            first = min(path[i] for i in users)
+            behind = max(reads) < first and any(path[load] < at < first for at in works)
+            operands = self._instructions[load].operands[1:]
+            if behind and load not in depended_on(self._loops.function, operands):
+                staged[load] = _Ahead(1, min(users, key=path.__getitem__))
+        return staged
+
+    def _stored_before(self) -> bool:
+        """Whether shared memory may have been written when the loop is entered."""
+        pending = [b for b in self._before[self._loop.header] if b not in self._body]
+        seen = set(pending)
+        while pending:
+            block = pending.pop()
+            if any(_stores_shared(self._instructions[i]) for i in _extent(self._loops, block)):
+                return True
+            more = {*self._before[block]} - seen - {*self._body}
+            seen |= more
+            pending += more
+        return False
 
     def _iteration(
         self, holders: _Holders, bits: Mapping[int, int]
@@ -263,12 +308,33 @@ def _extent(loops: FunctionLoops, block: int) -> range:
     return range(loops.cfg.blocks[block].start, loops.cfg.blocks[block].stop)
 
 
-def _moves(instruction: Instruction) -> bool:
-    """Whether it only copies whole registers.
+def _spaces(instruction: Instruction) -> set[str]:
+    return {modifier.partition("::")[0] for modifier in instruction.modifiers}
 
-    Packing two of them into a pair is free; packing halves of one is work.
+
+def _stores_shared(instruction: Instruction) -> bool:
+    return instruction.opcode == "st" and "shared" in _spaces(instruction)
+
+
+def _may_read_shared(instruction: Instruction) -> bool:
+    """Whether it may read shared memory: a generic load can, and the tensor core does."""
+    if instruction.opcode in ("call", "tcgen05", "wgmma"):
+        return True
+    if instruction.opcode == "ld" and _spaces(instruction).isdisjoint(_OTHER_SPACES):
+        return True
+    return instruction.opcode != "st" and "shared" in _spaces(instruction)
+
+
+def _moves(instruction: Instruction) -> bool:
+    """Whether it only copies whole registers, or takes one apart.
+
+    Packing two of them into a pair is free; packing halves of one is work. ptxas reads halves in
+    place, or splits them off in front of the branch back, behind the compute.
     """
     if instruction.opcode != "mov" or instruction.predicate is not None:
         return False
+    match instruction.operands:
+        case (Vector(), Register()):
+            return True
     allowed = (Register, Vector) if instruction.modifiers[-1:] in _PAIRS else (Register,)
     return all(isinstance(operand, allowed) for operand in instruction.operands)

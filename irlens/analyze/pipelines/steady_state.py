@@ -6,7 +6,7 @@ wait, swap), the wait stands at the end, for the next iteration: the data it rel
 flight for one iteration more than commit and wait are apart. So the first use counts as well.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -21,6 +21,13 @@ from irlens.isa.ptx.registers import access
 _REPACKING = frozenset({"mov", "cvt", "prmt", "and", "or", "xor", "lop3", "shl", "shr", "shf"})
 
 
+class InFlight(msgspec.Struct, frozen=True):
+    """Groups of copies, or phases, under way at a point, and their bytes; ``None`` if unknown."""
+
+    groups: int | None
+    bytes: int | None
+
+
 class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of a loop, named as in ``irlens.model.report.Pipeline``; bytes as copies count.
 
@@ -30,6 +37,8 @@ class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
         read_ahead: Whether the wait stands at the end of an iteration, for the next one.
         unrolled: Iterations of the source per iteration of the loop; all figures are for one of
             the source's.
+        behind: What is outstanding behind each instruction, by its offset in the text; empty
+            where nobody asked.
     """
 
     prefetch: int
@@ -44,6 +53,7 @@ class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_iteration: int | None
     bytes_in_flight: int | None
     unrolled: int
+    behind: Mapping[int, InFlight] = {}
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -82,13 +92,16 @@ class _Step(msgspec.Struct, frozen=True):
 
 
 def read_loop(
-    steady: SteadyLoop, first_use: Callable[[int], Use | None]
+    steady: SteadyLoop,
+    first_use: Callable[[int], Use | None],
+    states: Iterable[tuple[int, State]] = (),
 ) -> GroupReading | Unreadable:
     """Read the steady state of a loop that commits groups.
 
     Args:
         steady: The loop.
         first_use: Returns the first use of the data that the wait at an offset releases.
+        states: The state behind each instruction, if the reading should have these.
     """
     per_iteration = steady.at_latch.committed.exact
     if per_iteration is None:
@@ -110,7 +123,8 @@ def read_loop(
             "the loop waits several times per iteration, for groups of different age, and no debug"
             " information shows whether it was unrolled"
         )
-    return _reading(steady, steps, sizes, unrolled, first_use)
+    reading = _reading(steady, steps, sizes, unrolled, first_use)
+    return msgspec.structs.replace(reading, behind={a: _in_flight(sizes, s) for a, s in states})
 
 
 def _reading(
@@ -165,6 +179,11 @@ def _state_at(steady: SteadyLoop, at: int) -> State:
     return state
 
 
+def _in_flight(sizes: Sequence[int], state: State) -> InFlight:
+    outstanding, committed = state.outstanding.exact, state.committed.exact
+    return InFlight(outstanding, _bytes_in_flight(sizes, outstanding, committed))
+
+
 def _bytes_in_flight(
     sizes: Sequence[int], outstanding: int | None, committed: int | None
 ) -> int | None:
@@ -176,7 +195,7 @@ def _bytes_in_flight(
 
 
 def _share(total: int, parts: int) -> int | None:
-    """Return one of equal parts of a bounded total."""
+    """Return a total per part; ``None`` if it is unbounded or not divisible."""
     return total // parts if total < UNBOUNDED and total % parts == 0 else None
 
 

@@ -6,9 +6,8 @@ whoever reads the result, or overwrites the operands, waits for it.
 
 from msgspec.structs import replace
 
-from irlens.analyze.pipelines.mbarrier_rings import Ring
 from irlens.analyze.pipelines.verdicts import PtxKernel, with_ring
-from irlens.isa.ptx.copies import is_tcgen05_mma, tcgen05_barrier
+from irlens.isa.ptx.copies import is_tcgen05_mma
 from irlens.model.report import Pipeline
 
 SERIAL = "each iteration waits for the matrix products that it issues"
@@ -23,14 +22,13 @@ def find(kernel: PtxKernel) -> list[Pipeline]:
     chosen = loops.innermost(is_tcgen05_mma)
     if not chosen:
         return []
-    ring = Ring(loops, tcgen05_barrier)
     return [
         replace(  # nothing announces bytes to these barriers
             with_ring(
                 kernel.blank(index, "tcgen05"),
-                loops,
+                kernel,
                 index,
-                ring,
+                kernel.products.barriers,
                 work="the matrix products",
                 serial=SERIAL,
             ),

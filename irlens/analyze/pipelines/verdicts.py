@@ -1,10 +1,10 @@
 """``Pipeline`` records: blank ones, the verdict, and figures read from groups or barriers."""
 
-from collections.abc import Callable
-from typing import TypeAlias
+from functools import cached_property
 
 import msgspec
 
+from irlens.analyze.mlir_loops import RequestedStages
 from irlens.analyze.pipelines.distinct_bytes import SourceBytes
 from irlens.analyze.pipelines.mbarrier_rings import (
     AwaitedOutside,
@@ -12,6 +12,7 @@ from irlens.analyze.pipelines.mbarrier_rings import (
     RingReading,
     awaited_outside,
 )
+from irlens.analyze.pipelines.products import Products
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable
 from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineKind, Verdict
@@ -19,11 +20,8 @@ from irlens.model.source import SourceLocation, user_frame
 
 IRREDUCIBLE = "control enters the loop at more than one place"
 
-#: Number of stages requested, given the source location of a loop, innermost frame first.
-RequestedStages: TypeAlias = Callable[[tuple[SourceLocation, ...]], int | None]
 
-
-class PtxKernel(msgspec.Struct, frozen=True, kw_only=True):
+class PtxKernel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A kernel in PTX, as the mechanisms of NVIDIA's GPUs take it.
 
     Attributes:
@@ -41,6 +39,11 @@ class PtxKernel(msgspec.Struct, frozen=True, kw_only=True):
     serialized: bool | None = None
     of_source: SourceBytes = {}
 
+    @cached_property
+    def products(self) -> Products:
+        """Its asynchronous matrix products."""
+        return Products(self.loops, self.serialized)
+
     def blank(self, index: int, kind: PipelineKind | None, reason: str = "") -> Pipeline:
         """Return the record of a loop whose figures are unknown."""
         loops = self.loops
@@ -53,7 +56,9 @@ class PtxKernel(msgspec.Struct, frozen=True, kw_only=True):
             source=user_frame(locations),
             kind=kind,
             # Nobody requests a number of stages of matrix products.
-            requested=None if kind in COMPUTE_KINDS else self.requested(locations),
+            requested=None
+            if kind in COMPUTE_KINDS
+            else self.requested(locations, loops.copy(index)),
             reason=reason,
         )
         return record if group is None else msgspec.structs.replace(record, warp_group=group.name)
@@ -108,36 +113,39 @@ def with_groups(record: Pipeline, reading: GroupReading | RingReading) -> Pipeli
 
 
 def with_ring(
-    record: Pipeline, loops: FunctionLoops, index: int, ring: Ring, *, work: str, serial: str
+    record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, *, work: str, serial: str
 ) -> Pipeline:
     """Fill in what the barriers of a loop say.
 
     Args:
         record: The blank record.
-        loops: The kernel.
+        kernel: The kernel.
         index: The loop.
         ring: Reads the kernel's barriers.
         work: What the loop issues on the barriers: "the copies".
         serial: The reason to give where nothing overlaps.
     """
-    if loops.forest.loops[index].irreducible:
+    if kernel.loops.forest.loops[index].irreducible:
         return msgspec.structs.replace(record, reason=IRREDUCIBLE)
     reading = ring.read(index)
     if isinstance(reading, AwaitedOutside):
-        return awaited_outside(loops, index, record, work, reading)
+        return awaited_outside(kernel.loops, index, record, work, reading)
     if isinstance(reading, Unreadable):
         return msgspec.structs.replace(record, reason=reading.reason)
     verdict, reason = judge(reading.prefetch, record.requested_stages, serial)
     reasons = [reason] if reason else []
     if reading.groups_before_loop is None:
         reasons.append("how much is issued before the loop depends on another loop")
-    return msgspec.structs.replace(
+    filled = msgspec.structs.replace(
         with_groups(record, reading),
         bytes_per_iteration=reading.bytes_per_iteration,
         bytes_in_flight=reading.bytes_in_flight,
         verdict=verdict,
         reason="; ".join(reasons),
     )
+    if record.kind in COMPUTE_KINDS:
+        return filled
+    return kernel.products.overlap(filled, index, reading.behind)
 
 
 def judge(prefetch: int, requested: int | None, serial: str) -> tuple[Verdict, str]:

@@ -7,6 +7,8 @@ group may take or give away registers with ``setmaxnreg`` (Triton,
 ``lib/Conversion/TritonGPUToLLVM/WarpSpecializeUtility.cpp``; PTX ISA, ``setmaxnreg``).
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from irlens.analyze.cfg import Cfg
@@ -27,7 +29,7 @@ _DISPATCHING = frozenset({"add", "and", "bra", "brx", "cvt", "mov", "setp", "sub
 
 NO_PTX = "the warps of the ttgir's partitions are read from ptx, which is not in this capture"
 NO_TTGIR = "the ttgir has the number of warps of each partition, and is not in this capture"
-SEVERAL = "the kernel specializes its warps in several places"
+SEVERAL = "the kernel specializes its warps in several places, each time for other partitions"
 OTHER_WARPS = "the warps of the ttgir's partitions do not add up to those of the ptx"
 NOT_FOUND = "the entry of a partition was not found in the ptx"
 
@@ -69,31 +71,27 @@ def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization |
     operations = [each for each in ttgir.named(_SPECIALIZE) if _partitions(each)]
     if not operations:
         return None
-    if len(operations) > 1:
-        return Specialization(reason=SEVERAL)
     own = int(ttgir.attributes.get("ttg.num-warps", "0").partition(" ")[0])
     partitions = _partitions(operations[0])
+    if any(_partitions(each) != partitions for each in operations):
+        return Specialization(reason=SEVERAL)
     extra = -(-sum(partitions) // _WARPS_PER_GROUP) * _WARPS_PER_GROUP
     if own < 1 or function.threads_per_cta != (own + extra) * WARP_SIZE:
         return Specialization(reason=OTHER_WARPS)
     dispatch = _Dispatch.find(function, cfg)
-    candidates = [dispatch.entry(number) for number in range(len(partitions))] if dispatch else []
-    entries = [entry for entry in candidates if entry is not None]
-    if dispatch is None or len(set(entries)) < len(partitions):
+    starts = _starts(dispatch, partitions, extra, len(operations)) if dispatch else None
+    if dispatch is None or starts is None:
         return Specialization(reason=NOT_FOUND)
-    starts = (0, *entries)
-    parts = [dispatch.reached(start) for start in starts]
+    parts = [[dispatch.reached(start) for start in group] for group in starts]
     groups = (
         WarpGroup(
             name=f"partition{number - 1}" if number else "default",
             num_warps=warps,
-            registers=dispatch.registers(start, part),
+            registers=_common(map(dispatch.registers, starts[number], parts[number])),
         )
-        for number, (start, warps, part) in enumerate(
-            zip(starts, (own, *partitions), parts, strict=True)
-        )
+        for number, warps in enumerate((own, *partitions))
     )
-    return Specialization(groups=tuple(groups), of_block=_alone(parts))
+    return Specialization(groups=tuple(groups), of_block=_alone([_union(each) for each in parts]))
 
 
 def _partitions(operation: Operation) -> list[int]:
@@ -104,6 +102,40 @@ def _partitions(operation: Operation) -> list[int]:
         for at, word in enumerate(words[:-2])
         if word.startswith("partition") and words[at + 1] == "num_warps" and words[at + 2].isdigit()
     ]
+
+
+def _starts(
+    dispatch: "_Dispatch", partitions: list[int], extra: int, places: int
+) -> list[list[int]] | None:
+    """Return the blocks in which the default warps and each partition begin, in every place.
+
+    Triton numbers the partitions of all places in a row, and fills each place up with idle ones:
+    one for each power of two in the number of warps left over (Triton,
+    ``lib/Conversion/TritonGPUToLLVM/AllocateWarpGroups.cpp``).
+
+    Args:
+        dispatch: The dispatch loop.
+        partitions: Warps of each partition.
+        extra: Warps beyond the default ones.
+        places: How many times the kernel specializes its warps.
+    """
+    step = len(partitions) + (extra - sum(partitions)).bit_count()
+    starts = []
+    for number in range(len(partitions)):
+        found = (dispatch.entry(place * step + number) for place in range(places))
+        starts.append([entry for entry in found if entry is not None])
+    entries = {entry for group in starts for entry in group}
+    return [[0], *starts] if len(entries) == len(partitions) * places else None
+
+
+def _common(counts: Iterable[int | None]) -> int | None:
+    """Return the number that all counts are equal to, ``None`` if they differ."""
+    different = set(counts)
+    return different.pop() if len(different) == 1 else None
+
+
+def _union(parts: Iterable[Iterable[int]]) -> list[int]:
+    return sorted({block for part in parts for block in part})
 
 
 def _alone(parts: list[list[int]]) -> dict[int, int]:

@@ -7,30 +7,31 @@ The PTX does not show it either, but the machine code does: behind every product
 all of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from msgspec.structs import replace
 
 from irlens.analyze import cfg
+from irlens.analyze.graph import Loop
 from irlens.analyze.pipelines.commit_groups import GroupFlow
-from irlens.analyze.pipelines.steady_state import Unreadable, read_loop
+from irlens.analyze.pipelines.products import UNSEEN
+from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable, read_loop
 from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel, judge, with_groups
 from irlens.isa.dialect import kernel_named
 from irlens.isa.events import Commit, Copy, Event, Wait
-from irlens.isa.ptx import Function, Instruction
+from irlens.isa.ptx import Function
 from irlens.isa.ptx.copies import is_wgmma, wgmma_events
 from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture
 from irlens.model.report import Pipeline
 
+PASSED_BY = (
+    "the wait on line {} is under a branch: figures are of the iterations that do not reach it"
+)
 SERIAL = "a wait leaves no matrix product of the iteration in flight"
 PILE_UP = "the loop waits for fewer matrix products than it issues"
 SERIALIZED = "ptxas serialized the matrix products: it waits for each before it issues the next"
-UNSEEN = (
-    "the ptx lets matrix products of several iterations overlap; this capture has no machine code"
-    " that shows whether ptxas serialized them"
-)
 
 
 def find(kernel: PtxKernel) -> list[Pipeline]:
@@ -39,38 +40,44 @@ def find(kernel: PtxKernel) -> list[Pipeline]:
     The stages achieved are the iterations whose products are under way at once, including the one
     that is issued; no number of them is requested.
     """
-    loops = kernel.loops
-    chosen = loops.innermost(is_wgmma)
-    if not chosen:
-        return []
-    events_of = _serialized_events if kernel.serialized else wgmma_events
-    events = {n: tuple(events_of(loops.block(n))) for n in range(len(loops.cfg.blocks))}
-    flow = GroupFlow(loops.cfg.successors, {b: some for b, some in events.items() if some})
-    return [_describe(kernel, index, flow) for index in chosen]
+    return [_describe(kernel, index) for index in kernel.loops.innermost(is_wgmma)]
 
 
-def _describe(kernel: PtxKernel, index: int, flow: GroupFlow) -> Pipeline:
+def _describe(kernel: PtxKernel, index: int) -> Pipeline:
     record = kernel.blank(index, "wgmma", IRREDUCIBLE)
-    loop = kernel.loops.forest.loops[index]
-    if loop.irreducible:
+    if kernel.loops.forest.loops[index].irreducible:
         return record
-    steady = flow.settle(loop, kernel.loops.forest.body(index))
-    outcome = Unreadable(PILE_UP) if steady is None else read_loop(steady, lambda _: None)
+    outcome, lines = _read(kernel, index)
     if isinstance(outcome, Unreadable):
         return replace(record, reason=outcome.reason)
     if kernel.serialized is None and outcome.prefetch:
         return replace(record, reason=UNSEEN)
     verdict, reason = judge(outcome.prefetch, None, SERIALIZED if kernel.serialized else SERIAL)
-    return replace(with_groups(record, outcome), verdict=verdict, reason=reason)
+    notes = [reason] if reason else []
+    notes += [PASSED_BY.format(line) for line in lines]
+    return replace(with_groups(record, outcome), verdict=verdict, reason="; ".join(notes))
 
 
-def _serialized_events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
-    """Yield the events that ptxas makes where it serializes: a group and a wait per product."""
-    for event in wgmma_events(instructions):
-        if isinstance(event, Copy):
-            yield event
-            yield Commit(event.line, certain=True, at=event.at)
-            yield Wait(event.line, limit=0, certain=True, at=event.at)
+def _read(kernel: PtxKernel, index: int) -> tuple[GroupReading | Unreadable, tuple[int, ...]]:
+    """Read a reducible loop; waits under a branch are passed by if nothing else can be read.
+
+    Returns:
+        The reading, and the lines of the waits that are passed by.
+    """
+    forest, flow = kernel.loops.forest, kernel.products.groups
+    loop, body = forest.loops[index], forest.body(index)
+    outcome = _read_flow(flow, loop, body)
+    if isinstance(outcome, Unreadable):
+        shorter, lines = flow.without_optional_waits(loop, body)
+        again = _read_flow(shorter, loop, body) if lines else outcome
+        if not isinstance(again, Unreadable):
+            return again, lines
+    return outcome, ()
+
+
+def _read_flow(flow: GroupFlow, loop: Loop, body: Collection[int]) -> GroupReading | Unreadable:
+    steady = flow.settle(loop, body)
+    return Unreadable(PILE_UP) if steady is None else read_loop(steady, lambda _: None)
 
 
 def find_serialized(capture: Capture, function: Function) -> bool | None:

@@ -80,6 +80,21 @@ def transfer(instruction: Instruction) -> Transfer | None:
     return None
 
 
+def global_access(instruction: Instruction) -> tuple[Literal["load", "store"], int] | None:
+    """Return the direction of a vector access to global memory, and its bytes per lane.
+
+    ``None`` for other instructions, spills among them, and where the mnemonic does not say.
+    """
+    read, mnemonic = transfer(instruction), instruction.operations[0].mnemonic
+    if read is not None:
+        return None if read.bytes is None else ("load", read.bytes)
+    kind = classify(instruction.operations[0])
+    if kind not in _STORES or kind == "scratch store" or is_spill(instruction):
+        return None
+    width = access_bytes(mnemonic)
+    return None if width is None else ("store", width)
+
+
 def is_scalar_load(instruction: Instruction) -> bool:
     """Whether it reads memory into scalar registers, the same for all lanes."""
     return classify(instruction.operations[0]) in _SCALAR_LOADS

@@ -227,7 +227,8 @@ class _DebugLocations:
 
 
 def _node(reference: str | None) -> int | None:
-    return int(reference[1:]) if reference is not None and reference.startswith("!") else None
+    number = (reference or "").removeprefix("!")
+    return int(number) if number != reference and number.isdecimal() else None
 
 
 def _number(value: str | None) -> int:

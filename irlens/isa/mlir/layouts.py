@@ -14,8 +14,8 @@ import msgspec
 from irlens.isa.mlir import Module
 from irlens.model.text import split_list
 
-# Names of MLIR's builtin types; the width is in them.
-_SCALAR = re.compile(r"(?:i|f|bf|tf)(\d+)(?:E\w+)?|index")
+# Names of MLIR's builtin types; the width is in them. No type of Triton's has more than 128 bits.
+_SCALAR = re.compile(r"(?:i|f|bf|tf)(\d{1,4})(?:E\w+)?|index")
 _SHAPED = re.compile(r"(?:!?[\w.]*)<((?:[0-9]{1,9}x)*)(.*)>", re.DOTALL)
 _PADDED = re.compile(r"#ttg\.padded_shared<\[([^\]]*)\]")
 _PADDING = re.compile(r"(\d+):\+(\d+)")

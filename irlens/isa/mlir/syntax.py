@@ -10,7 +10,7 @@ _NESTED = (
     rf"(?:[^()\"]|{STRING}|\((?:[^()\"]|{STRING}|\((?:[^()\"]|{STRING}|\([^()]*+\))*+\))*+\))*+"
 )
 #: Locations stand at the end of a line, and behind each argument of a function.
-_LOCATED = re.compile(rf"({STRING})|\s*+\bloc\({_NESTED}\)")
+_LOCATED = re.compile(rf"({STRING})|(?<!\s)\s*+\bloc\({_NESTED}\)")
 _ALIAS = re.compile(r"[#!][\w$-]+ = ")
 _LOCATION = re.compile(r"#loc\d*+ = ")
 _FUNCTION = re.compile(r'\s*+(?:tt|llvm|func)\.func\b[^@]*+@(?P<name>"[^"]*+"|[\w$.-]++)')

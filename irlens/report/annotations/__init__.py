@@ -5,7 +5,7 @@ from contextlib import suppress
 import msgspec
 
 from irlens.artifacts import tools
-from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Stage
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import ArtifactError, ToolError, UnknownNameError
 from irlens.model.listing import Listing, Occurrences, StageListing
 from irlens.model.report import Report
@@ -26,7 +26,7 @@ def list_stages(capture: Capture) -> tuple[str, ...]:
     These include "sass" if there is a cubin to disassemble, and "metadata" if Triton's is kept.
     """
     stages = [stage for stage in _SHOWN if _file_of(stage) in capture.stages]
-    return (*stages, *(["metadata"] if capture.metadata_path is not None else []))
+    return (*stages, *(["metadata"] if capture.metadata_stage is not None else []))
 
 
 def list_capture(capture: Capture, report: Report) -> Listing:
@@ -102,8 +102,8 @@ def read_stage(capture: Capture, stage: str) -> str:
         raise UnknownNameError("stage", stage, known)
     if stage == "sass":
         return tools.disassemble(capture.stages["cubin"].read())
-    if stage == "metadata":
-        return format_metadata(Stage("metadata", capture.metadata_path).text())
+    if stage == "metadata" and capture.metadata_stage is not None:
+        return format_metadata(capture.metadata_stage.text())
     return capture.stages[stage].text()
 
 
@@ -114,7 +114,7 @@ def format_metadata(text: str) -> str:
     """
     try:
         values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return text
     entries = (
         msgspec.json.encode(key) + b": " + msgspec.json.format(bytes(value), indent=0)

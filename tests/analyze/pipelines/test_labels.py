@@ -56,7 +56,7 @@ def find(text: str, requested: int) -> list[Pipeline]:
         PtxKernel(
             loops=analyze_loops(kernel, cfg.build(kernel)),
             threads_per_cta=kernel.threads_per_cta,
-            requested=lambda _: requested,
+            requested=lambda *_: requested,
             serialized=False,
         )
     )

@@ -29,7 +29,7 @@ def find(text: str, requested: int | None = None) -> list[Pipeline]:
         PtxKernel(
             loops=analyze_loops(kernel, cfg.build(kernel)),
             threads_per_cta=128,
-            requested=lambda _: requested,
+            requested=lambda *_: requested,
             serialized=False,
         )
     )
@@ -180,6 +180,23 @@ class TestRings:
         assert numbers(pipeline) == (0, 1, 1, 0, 1)
         assert pipeline.verdict == "not pipelined"
 
+    def test_a_ring_beside_barriers_that_depend_on_an_argument(self) -> None:
+        """The last product of a tile signals a barrier of its own, whose index is unknown."""
+        commit = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [{}]; "
+        product = "tcgen05.mma.cta_group::1.kind::f16 [%r90], %rd1, %rd2, %r91, %p5; "
+        each = address("%r61", "%r62") + product + commit.format("%r61") + walk("%r62", 3, "wrap")
+        last = f"@%p4 bra N; {commit.format('%r88')} {WAIT.format('%r89', 0)} N: "
+        loop = f"L: {each} {last} @%p2 bra L; "
+        start = f"{DECLARE} mov.b32 %r60, smem; mov.b32 %r62, 0; ld.param.b32 %r88, [n]; "
+        start += "ld.param.b32 %r89, [m]; "
+        behind = "M: add.s32 %r66, %r66, 1; " + WAIT.format("%r60", 1) + "@%p3 bra M; ret;"
+        (pipeline,) = find(start + loop + behind)
+        assert (pipeline.kind, pipeline.achieved_stages) == ("tcgen05", None)
+        assert pipeline.reason.endswith("within a ring of 3 barriers")
+        # Without a wait for the ring elsewhere, the one in the loop may be for it.
+        (pipeline,) = find(start + loop + "ret;")
+        assert pipeline.reason.endswith("does not follow from constants")
+
 
 class TestWgmma:
     @pytest.mark.parametrize(
@@ -196,6 +213,20 @@ class TestWgmma:
         assert (pipeline.kind, numbers(pipeline)) == ("wgmma", expected)
         assert (pipeline.verdict, pipeline.requested_stages) == (verdict, None)
         assert (pipeline.bytes_per_iteration, pipeline.copies_per_iteration) == (None, None)
+
+    def test_a_loop_that_drains_where_a_tile_ends(self) -> None:
+        body = f"{MMA} wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1; "
+        drain = "@%p2 bra M; wgmma.wait_group.sync.aligned 0; M: "
+        (pipeline,) = find(f"{DECLARE} L: {body} {drain} @%p1 bra L; ret;")
+        assert numbers(pipeline) == (0, 1, 2, 1, 2)
+        assert pipeline.verdict == "pipelined"
+        assert pipeline.reason.endswith("figures are of the iterations that do not reach it")
+
+    def test_a_loop_that_may_drain_on_every_path_is_not_guessed(self) -> None:
+        body = f"{MMA} wgmma.commit_group.sync.aligned; @%p2 bra M; "
+        body += "wgmma.wait_group.sync.aligned 0; bra N; M: wgmma.wait_group.sync.aligned 1; N: "
+        (pipeline,) = find(f"{DECLARE} L: {body} @%p1 bra L; ret;")
+        assert pipeline.verdict == "unknown"
 
     def test_a_wait_that_stands_behind_the_loop(self) -> None:
         body = f"{MMA} wgmma.commit_group.sync.aligned; "
@@ -235,6 +266,46 @@ class TestRegisters:
         use = "add.f32x2 %rd5, %rd5, %rd4; "
         found = self.only(f"{first} L: {load} {use} mov.b64 %rd4, {{%r1, %r2}};")
         assert (found.achieved_stages, found.bytes_per_copy) == (2, 8)
+
+    def test_halves_of_a_register_that_the_next_iteration_packs(self) -> None:
+        """Triton splits fp16 pairs at the load, and packs them in front of the store."""
+        split = "mov.b32 {%h1, %h2}, %r2; "
+        first = f".reg .b16 %h<5>; {self.FIRST} mov.b32 {{%h3, %h4}}, %r1; "
+        use = "mov.b32 %r4, {%h3, %h4}; add.s32 %r3, %r3, %r4; "
+        found = self.only(
+            f"{first} L: {self.NEXT} {split} {use} mov.b16 %h3, %h1; mov.b16 %h4, %h2;"
+        )
+        assert (found.kind, found.achieved_stages) == ("register", 2)
+
+    STORE = "st.shared.b32 [%r6], %r2; bar.sync 0; "
+    READ = "ld.shared.b32 %r7, [%r6]; fma.rn.f32 %r3, %r7, %r7, %r3; bar.sync 0; "
+
+    def test_a_value_that_is_stored_behind_the_compute(self) -> None:
+        """The double buffer of CUDA before ``cp.async``."""
+        first = f"{self.FIRST} st.shared.b32 [%r6], %r1; bar.sync 0; "
+        found = self.only(f"{first} L: {self.NEXT} {self.READ} {self.STORE}")
+        assert (found.kind, found.prefetch_iterations, found.achieved_stages) == ("register", 1, 2)
+        assert found.bytes_per_iteration == 4 * 128
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"{FIRST} st.shared.b32 [%r6], %r1; L: {NEXT} {STORE} {READ}",
+            f"{FIRST} st.shared.b32 [%r6], %r1; L: {READ} {NEXT} {STORE}",
+            f"L: {NEXT} {READ} {STORE}",
+            f"{FIRST} st.shared.b32 [%r6], %r1; L: {NEXT} {READ} {STORE} ld.b32 %r8, [%rd2];",
+            f"{FIRST} st.shared.b32 [%r6], %r1; L: {NEXT} add.s32 %r2, %r2, 1; {READ} {STORE}",
+        ],
+        ids=[
+            "read behind",
+            "compute before the load",
+            "nothing stored before",
+            "read by address",
+            "used at once",
+        ],
+    )
+    def test_stores_that_hide_nothing(self, text: str) -> None:
+        assert self.only(text).verdict == "not pipelined"
 
     def test_some_loads_and_not_others(self) -> None:
         other = "ld.global.b32 %r5, [%rd4]; add.s32 %r3, %r3, %r5; "

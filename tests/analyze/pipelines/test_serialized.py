@@ -11,9 +11,10 @@ import pytest
 
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import find_pipelines
+from irlens.analyze.pipelines.products import UNSEEN
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.pipelines.verdicts import PtxKernel
-from irlens.analyze.pipelines.wgmma import SERIALIZED, UNSEEN, find_serialized
+from irlens.analyze.pipelines.wgmma import SERIALIZED, find_serialized
 from irlens.artifacts import load, tools
 from irlens.isa import ptx
 from irlens.isa.events import Wait
@@ -188,7 +189,7 @@ def read(text: str, *, known: bool | None) -> Pipeline:
         PtxKernel(
             loops=analyze_loops(kernel, cfg.build(kernel)),
             threads_per_cta=128,
-            requested=lambda _: None,
+            requested=lambda *_: None,
             serialized=known,
         )
     )

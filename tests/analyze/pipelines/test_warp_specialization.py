@@ -165,3 +165,23 @@ def test_the_ptx_alone_does_not_tell_who_copies() -> None:
     assert report.unknown["warp_groups"] == warp_specialization.NO_TTGIR
     (pipeline,) = (each for each in report.pipelines if each.kind == "cp.async")
     assert (pipeline.achieved_stages, pipeline.bytes_per_iteration) == (3, None)
+
+
+def test_a_kernel_may_specialize_its_warps_twice() -> None:
+    """Both loops have the same partitions, which the same warps run one after the other."""
+    kernel = SPECIALIZED.parents[1] / "ptx" / "specialized_twice.py"
+    target = Target(vendor="nvidia", arch="sm_100", warp_size=32, product="b200")
+    (found,) = capture(Request(kernel=str(kernel), target=target))
+    report = inspect(found)
+    module = mlir.parse(found.stages["ttgir"].text())
+    if len([each for each in module.named("ttg.warp_specialize") if each.regions]) < 2:
+        pytest.skip("this Triton specializes one loop only")
+    llvm = registers_in_llvm(found.stages["llir"].text())
+    default, *partitions = report.warp_groups
+    assert (default.name, default.num_warps) == ("default", 8)
+    assert [each.name for each in partitions] == ["partition0", "partition1"]
+    assert {each.registers for each in partitions} <= set(llvm)
+    copies = [each for each in report.pipelines if each.kind == "tma"]
+    assert len({each.source for each in copies}) == 2
+    assert {each.stages_at_most for each in copies} == {3}
+    assert all(each.warp_group in ("partition0", "partition1") for each in copies)

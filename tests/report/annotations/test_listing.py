@@ -14,7 +14,7 @@ from irlens.analyze import sass_pressure
 from irlens.diff.code.statements import read_code
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture, Stage
-from irlens.model.errors import UnknownNameError
+from irlens.model.errors import ArtifactError, UnknownNameError
 from irlens.model.listing import StageListing
 from irlens.model.pressure import Pressure
 from irlens.model.report import Report
@@ -96,8 +96,8 @@ def test_stages_are_in_the_compilers_order() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_metadata_has_a_key_on_every_line_as_the_comparison_counts_them(name: str) -> None:
     capture, _ = sample(name)
-    assert capture.metadata_path is not None
-    text = capture.metadata_path.read_text()
+    assert capture.metadata_stage is not None
+    text = capture.metadata_stage.text()
     told = read_stage(capture, "metadata")
     assert json.loads(told) == json.loads(text)
     keys = [json.loads(line.strip(" {}").split(": ")[0]) for line in told.splitlines()]
@@ -237,12 +237,17 @@ def _with(capture: Capture, stage: str, text: str) -> Capture:
     stage=st.sampled_from(["ttir", "ttgir", "llir", "ptx"]),
     cut=st.integers(0, 20_000),
     drop=st.integers(0, 3_000),
-    put=st.sampled_from(["", "\r", "\x0b", "\u2028", "\n}\n", '"', "{", "/*", "label %1", "\x00"]),
+    put=st.sampled_from(["", "\r", "\x0b", "\u2028", "\n}\n", '"', "{", "/*", "label %1"]),
 )
 def test_no_text_makes_a_listing_fail(stage: str, cut: int, drop: int, put: str) -> None:
     text = CAPTURE.stages[stage].text()
     broken = text[:cut] + put + text[cut + drop :]
     is_sound(list_stage(_with(CAPTURE, stage, broken), stage, REPORT))
+
+
+def test_a_stage_with_a_nul_is_refused() -> None:
+    with pytest.raises(ArtifactError, match="line 1 of ttir holds a NUL"):
+        list_stage(_with(CAPTURE, "ttir", "\x00module {}"), "ttir", REPORT)
 
 
 CAPTURE, REPORT = sample("softmax-h100")

@@ -1,7 +1,8 @@
 """Widths of a thread's accesses to global memory, by their place in the source."""
 
 from collections import defaultdict
-from typing import Literal, TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from irlens.analyze import cfg
 from irlens.analyze.graph import find_loops
@@ -9,8 +10,14 @@ from irlens.isa.ptx import Function, Instruction
 from irlens.isa.ptx.copies import copy_size, is_cp_async
 from irlens.model.source import SourceLocation
 
+if TYPE_CHECKING:
+    from irlens.isa import amdgcn
+
 Direction: TypeAlias = Literal["load", "store"]
 Place: TypeAlias = tuple[Direction, tuple[SourceLocation, ...]]
+
+#: A kernel in the stage that has its accesses: PTX, or AMD's assembly.
+Assembly: TypeAlias = "Function | amdgcn.Function"
 
 _OPCODES: dict[str, Direction] = {"ld": "load", "ldu": "load", "st": "store"}
 _BITS = {
@@ -20,22 +27,20 @@ _BITS = {
 }  # fmt: skip
 
 
-def access_widths(function: Function) -> dict[Place, frozenset[int]]:
+def access_widths(function: Assembly) -> dict[Place, frozenset[int]]:
     """Return the bytes that one thread's instructions load or store at each place.
 
     Asynchronous copies to shared memory are loads of their cp-size. Instructions without debug
-    information and bulk copies are left out.
+    information, bulk copies and AMD's scalar loads are left out.
     """
     by_place: defaultdict[Place, set[int]] = defaultdict(set)
-    for instruction in function.instructions:
-        access = _access(instruction)
-        if access is not None and instruction.locations:
-            direction, width = access
-            by_place[direction, instruction.locations].add(width)
+    for index, (direction, width) in _accesses(function):
+        if locations := function.instructions[index].locations:
+            by_place[direction, locations].add(width)
     return {place: frozenset(widths) for place, widths in by_place.items()}
 
 
-def read_once(function: Function) -> frozenset[SourceLocation]:
+def read_once(function: Assembly) -> frozenset[SourceLocation]:
     """Return the places, of library code and its callers alike, whose loads are in no loop.
 
     LLVM removes a loop of the source that it unrolls completely, or that runs once.
@@ -43,12 +48,11 @@ def read_once(function: Function) -> frozenset[SourceLocation]:
     flow = cfg.build(function)
     forest = find_loops(flow.successors)
     outside, inside = set[SourceLocation](), set[SourceLocation]()
-    for number, block in enumerate(flow.blocks):
-        places = inside if forest.depth(number) else outside
-        for instruction in function.instructions[block.start : block.stop]:
-            access = _access(instruction)
-            if access is not None and access[0] == "load":
-                places.update(instruction.locations)
+    home = {index: n for n, block in enumerate(flow.ranges) for index in block}
+    for index, (direction, _) in _accesses(function):
+        if direction == "load":
+            places = inside if forest.depth(home[index]) else outside
+            places.update(function.instructions[index].locations)
     return frozenset(outside - inside)
 
 
@@ -58,6 +62,17 @@ def access_bytes(instruction: Instruction) -> int | None:
     bits = next((_BITS[name] for name in reversed(modifiers) if name in _BITS), None)
     elements = next((int(name[1:]) for name in modifiers if name in ("v2", "v4", "v8")), 1)
     return None if bits is None else bits * elements // 8
+
+
+def _accesses(function: Assembly) -> Iterator[tuple[int, tuple[Direction, int]]]:
+    """Yield the accesses to global memory, each with the index of its instruction."""
+    if isinstance(function, Function):
+        found = map(_access, function.instructions)
+    else:
+        from irlens.isa.amdgcn.memory import global_access
+
+        found = map(global_access, function.instructions)
+    yield from ((index, access) for index, access in enumerate(found) if access is not None)
 
 
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:

@@ -1,4 +1,4 @@
-from irlens.analyze.ptx_accesses import Place, access_widths, read_once
+from irlens.analyze.global_accesses import Place, access_widths, read_once
 from irlens.isa.ptx import parse
 from irlens.model.source import SourceLocation
 
