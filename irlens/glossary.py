@@ -29,6 +29,13 @@ class Term(msgspec.Struct, frozen=True):
         """The entry in Markdown, with its heading."""
         return f"# {self.name} (term)\n\n{self.text}"
 
+    @property
+    def explanation(self) -> str:
+        """The explanation as plain text, without aliases and source."""
+        paragraphs = self.text.strip().split("\n\n")
+        explained = " ".join(paragraphs[1 if self.aliases else 0 : -1])
+        return explained.replace("\n", " ").replace("`", "")
+
 
 @cache
 def terms() -> tuple[Term, ...]:
@@ -42,10 +49,13 @@ def terms() -> tuple[Term, ...]:
 
 def find(name: str) -> Term | None:
     """Return the term of a name or an alias, in any case, with spaces or hyphens."""
-    wanted = normalize(name)
-    by_name = {normalize(alias): term for term in terms() for alias in term.aliases}
-    by_name |= {normalize(term.name): term for term in terms()}
-    return by_name.get(wanted)
+    return _by_name().get(normalize(name))
+
+
+@cache
+def _by_name() -> dict[str, Term]:
+    names = {normalize(alias): term for term in terms() for alias in term.aliases}
+    return names | {normalize(term.name): term for term in terms()}
 
 
 def normalize(name: str) -> str:

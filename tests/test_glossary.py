@@ -22,8 +22,8 @@ def test_terms_are_sorted_and_unambiguous() -> None:
 def test_a_term_has_an_explanation_and_a_source(term: glossary.Term) -> None:
     paragraphs = term.text.strip().split("\n\n")
     assert paragraphs[-1].startswith("Source: ")
-    explanation = " ".join(paragraphs[1 if term.aliases else 0 : -1])
-    assert 1 <= explanation.count(". ") + 1 <= 6
+    assert 1 <= term.explanation.count(". ") + 1 <= 6
+    assert not term.explanation.startswith("Also:")
     assert all(len(line) <= 99 for line in term.text.splitlines())
 
 

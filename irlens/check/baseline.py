@@ -195,7 +195,7 @@ def read(path: Path) -> Baseline | None:
         baseline = msgspec.json.decode(content, type=Baseline)
     except msgspec.ValidationError as error:
         raise ArtifactError(f"{path}: not a baseline: {error}", hint=_RESTORE) from error
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(path, content, str(error)) from error
     _check_names(path, baseline)
     return baseline

@@ -82,6 +82,10 @@ def _verdict(
     values = {figure.budget_path: _value(figure, report, pipeline) for figure in figures}
     state, reason = _state(budget.condition, values, report, pipeline)
     source = next(filter(None, _sources(figures, report, pipeline)), None)
+    before = {
+        figure.budget_path: _before(figure, values[figure.budget_path], known, pipeline)
+        for figure in figures
+    }
     return BudgetVerdict(
         expression=budget.condition.text,
         place=budget.place,
@@ -91,14 +95,25 @@ def _verdict(
             BudgetFigure(
                 path=figure.budget_path,
                 value=values[figure.budget_path],
-                before=_before(figure, values[figure.budget_path], known, pipeline),
+                before=before[figure.budget_path],
             )
             for figure in figures
         ],
         pipeline=(pipeline.kind or "loop") if pipeline is not None else None,
         source=source,
         reason=reason,
+        broken_before=_is_broken(budget.condition, before) if state == "broken" else None,
     )
+
+
+def _is_broken(condition: Condition, values: dict[str, Value]) -> bool | None:
+    """Return whether figures break a condition; ``None`` where one is unknown."""
+    if None in values.values():
+        return None
+    try:
+        return not condition.holds(values)
+    except ZeroDivisionError:
+        return None
 
 
 def _state(

@@ -60,6 +60,6 @@ def _most_used_at(resource: str, report: Report) -> SourceLocation | None:
 
 
 def _peak_pressure(report: Report) -> Iterator[SourceLocation]:
-    for stage in (report.pressure.sass, report.pressure.ptx, report.pressure.amdgcn):
-        if stage is not None and stage.source is not None:
+    for _, stage in report.pressure.stages():
+        if stage.source is not None:
             yield stage.source

@@ -30,6 +30,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         short: The title where room is scarce, such as a column's heading; "" is the title.
         importance: How much a change matters, as ``Delta.weight``; ``None``: not compared.
         better: Which direction is better for the kernel; ``None``: neither.
+        worst_first: The values of a figure that is one of a few words, where some are better than
+            others; words that are not among them are neither.
         always_shown: Whether a comparison shows it even where it did not change.
         needs: The optional part of the report that it belongs to; figures of such a part are
             compared only where both reports have the part.
@@ -55,6 +57,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     short: str = ""
     importance: Weight | None = None
     better: Direction | None = None
+    worst_first: tuple[str, ...] = ()
     always_shown: bool = False
     needs: str = ""
     in_baseline: bool = False
@@ -199,6 +202,11 @@ def better_or_worse(figure: Figure, before: Value, after: Value) -> ChangeVerdic
         return "neutral"
     if before is None or after is None:
         return "unknown"
-    if figure.better is None or isinstance(before, str) or isinstance(after, str):
+    if isinstance(before, str) or isinstance(after, str):
+        ranks = figure.worst_first
+        if before not in ranks or after not in ranks:
+            return "neutral"
+        return "better" if ranks.index(after) > ranks.index(before) else "worse"
+    if figure.better is None:
         return "neutral"
     return "better" if (after > before) == (figure.better == "more") else "worse"

@@ -204,16 +204,18 @@ _WARP_GROUPS: Final = (
 
 def _pressure(stage: str, vendor: Vendor) -> tuple[Figure, Figure]:
     machine_code = stage == "sass"  # disassembled on request
-    counted = "virtual registers" if stage == "ptx" else "registers"
+    is_virtual = stage == "ptx"
+    counted = "virtual registers" if is_virtual else "registers"
     return (
         Figure(
-            path=f"pressure.{stage}.peak", title=f"live registers in {stage}", unit="count",
+            path=f"pressure.{stage}.peak", title=f"live {counted} in {stage}", unit="count",
             # Next to the registers allocated: do more of them hold a value?
             always_shown=machine_code,
-            importance="some", better="less", needs=f"pressure.{stage}", vendor=vendor,
-            consumes="registers",
+            importance="little" if is_virtual else "some", better="less",
+            needs=f"pressure.{stage}", vendor=vendor, consumes="registers",
             documentation=f"32-bit {counted} per thread that hold a value still needed, at the "
-            f"instruction of the {stage} with the most.",
+            f"instruction of the {stage} with the most"
+            f"{', before the allocation of registers' if is_virtual else ''}.",
         ),
         Figure(
             path=f"pressure.{stage}.predicates", title=f"live predicates in {stage}",
@@ -316,7 +318,7 @@ _PIPELINES: Final = (
     ),
     Figure(
         path="pipelines[].verdict", title="verdict", unit="word", importance="much",
-        in_baseline=True,
+        in_baseline=True, worst_first=("not pipelined", "shallower", "pipelined"),
         documentation="Whether the loop is pipelined as deeply as requested, shallower, or not.",
     ),
     Figure(
@@ -339,7 +341,7 @@ _PIPELINES: Final = (
         path="pipelines[].groups_during_compute", title="groups in flight", unit="count",
         importance="some", better="more", always_shown=True,
         documentation="Commit groups still in flight while the loop computes with the data that "
-        "arrived.",
+        "arrived; where the tensor core computes asynchronously, the most at once meanwhile.",
     ),
     Figure(
         path="pipelines[].bytes_in_flight", title="bytes in flight", unit="bytes",
@@ -366,6 +368,12 @@ _PIPELINES: Final = (
         path="pipelines[].prefetch_iterations", title="iterations ahead", unit="count",
         importance="some", better="more",
         documentation="Iterations between the commit of a group and the first use of its data.",
+    ),
+    Figure(
+        path="pipelines[].kept_iterations", title="iterations kept", unit="count",
+        importance="little", better="less", vendor="amd",
+        documentation="Iterations that loaded data is kept until its first use, beyond those it "
+        "was in flight: they occupy registers or LDS and hide nothing.",
     ),
     Figure(
         path="pipelines[].requested_stages", title="stages requested", unit="count",
@@ -418,6 +426,7 @@ _PIPELINES: Final = (
 _LOADS: Final = (
     Figure(
         path="loads[].state", title="state", unit="word", importance="much",
+        worst_first=("in place", "registers", "asynchronous"),
         documentation="How the load gets its data: asynchronous, ahead in registers, or in place.",
     ),
     Figure(
@@ -481,9 +490,10 @@ _SUMMARIES: Final = (
         documentation="Bytes in flight per SM during the compute, of the loop with the fewest.",
     ),
     Figure(
-        path="summary.live_registers", title="live registers", unit="count", better="less",
-        sweep="live_registers", compute=derived.live_registers,
-        documentation="Peak of live 32-bit registers per thread in ptx or amdgcn.",
+        path="summary.live_registers", title="live registers before allocation", unit="count",
+        better="less", sweep="live_registers", compute=derived.live_registers,
+        documentation="Peak of live 32-bit registers per thread in ptx, where they are virtual, or "
+        "in amdgcn.",
     ),
     Figure(
         path="summary.instructions", title="instructions", unit="count", sweep="instructions",

@@ -34,8 +34,6 @@ class ClusterPool:
             workers.
     """
 
-    breaks_together = False
-
     def __init__(self, address: str) -> None:
         try:
             import distributed
@@ -71,12 +69,14 @@ class ClusterPool:
         """Return whether a task killed several workers, one after the other."""
         return isinstance(error, self._killed)
 
-    def retry(self, handler: Handler, task: bytes, error: BaseException) -> bytes | Crash:
-        """Run a task again: it may only have waited on workers that other tasks killed."""
-        try:
-            return self._executor.submit(handler, task).result()
-        except self._killed as again:
-            return Crash("its workers died, one after the other", str(again).partition(".")[0])
+    def crash(self, future: Future[bytes]) -> Crash:
+        """Return Dask's word on the workers that a task killed."""
+        said = str(future.exception()).partition(".")[0]
+        return Crash("its workers died, one after the other", said)
+
+    def abandon(self, future: Future[bytes]) -> None:
+        """Drop a task that has not started; Dask stops no running one."""
+        future.cancel()
 
     def stop(self) -> None:
         """Leave the cluster, which drops the pending tasks."""

@@ -111,7 +111,7 @@ class Journal:
         for line in lines:
             try:
                 known.append(msgspec.json.decode(line, type=_Line))
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
         return known
 

@@ -17,8 +17,9 @@ from irlens.sweep.selection import needs_time, passes
 from irlens.sweep.tasks import Timed, decode_answer, encode_task, run_timing
 from irlens.sweep.workers import Crash, LocalPool, run_tasks
 
-#: Takes the number of completed configurations and their total.
-Progress: TypeAlias = Callable[[int, int], None]
+#: Takes the number of completed configurations, their total, and what is being worked on with the
+#: seconds that it has taken so far.
+Progress: TypeAlias = Callable[[int, int, Sequence[tuple[str, float]]], None]
 
 
 def require_device(requests: Sequence[Request]) -> Device:
@@ -121,12 +122,12 @@ def measure_trials(
         timed[index] = msgspec.structs.replace(trials[index], timing=known.times.get(index))
     left = [index for index in chosen if timed[index].timing is None]
     stopwatch = _Stopwatch(kernel, device)
-    progress(len(chosen) - len(left), len(chosen))
+    progress(len(chosen) - len(left), len(chosen), ())
     try:
         for done, index in enumerate(left, len(chosen) - len(left) + 1):
             timed[index] = stopwatch.time(trials[index])
             known.add(index, timed[index].timing)
-            progress(done, len(chosen))
+            progress(done, len(chosen), ())
     finally:
         stopwatch.stop()
     if all(trial.timing is None for trial in timed):

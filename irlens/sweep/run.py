@@ -1,6 +1,7 @@
 """Runs a sweep: compile a grid of configurations, select and sort the results, rank the figures."""
 
 import math
+import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import SWEEP_SCHEMA, Correlation, Sweep, Trial
+from irlens.model.sweep import SWEEP_SCHEMA, Correlation, Outcome, Sweep, Trial
 from irlens.sweep.journal import Journal
 from irlens.sweep.measuring import Progress
 from irlens.sweep.selection import (
@@ -39,7 +40,7 @@ from irlens.sweep.tasks import (
     run_compile,
     run_plan,
 )
-from irlens.sweep.workers import Crash, WorkerPool, run_tasks
+from irlens.sweep.workers import Crash, Running, WorkerPool, run_tasks
 
 
 class CompiledGrid(msgspec.Struct, frozen=True):
@@ -51,12 +52,14 @@ class CompiledGrid(msgspec.Struct, frozen=True):
         excluded: Number of configurations that ``where`` excludes.
         journal: The open journal, for times to be added. The caller closes it, and removes it
             once the sweep is complete.
+        notes: See ``Plan``.
     """
 
     kernel: str
     trials: list[Trial]
     excluded: int
     journal: Journal
+    notes: tuple[str, ...] = ()
 
 
 def compile_grid(
@@ -64,6 +67,8 @@ def compile_grid(
     pool: WorkerPool,
     selection: Selection,
     progress: Progress = lambda *_: None,
+    *,
+    timeout: float = math.inf,
 ) -> CompiledGrid:
     """Compile and inspect every configuration of the requests.
 
@@ -72,7 +77,8 @@ def compile_grid(
         pool: The workers.
         selection: ``where`` applies now; the names in the rest are checked now.
         progress: Receives the number of completed configurations, those of an interrupted run
-            included, and their total.
+            included, their total, and the ones being compiled.
+        timeout: Seconds after which the compilation of a configuration is abandoned.
 
     Raises:
         UnknownNameError: A kernel, constexpr, argument, figure or name in a constraint does not
@@ -94,13 +100,14 @@ def compile_grid(
         )
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(plan, variants))
-        results = _compile_variants(source, variants, pool, journal, progress)
+        results = _compile_variants(source, variants, pool, journal, progress, timeout)
         stack.pop_all()  # it stays open for the caller
     return CompiledGrid(
         kernel=plan.function,
         trials=_trials(variants, results),
         excluded=len(plan.variants) - len(variants),
         journal=journal,
+        notes=plan.notes,
     )
 
 
@@ -144,37 +151,44 @@ def _compile_variants(
     pool: WorkerPool,
     journal: Journal,
     progress: Progress,
+    timeout: float,
 ) -> dict[int, Result]:
     """Return the result of each variant by its index."""
     results = journal.results()
-    progress(len(results), len(variants))
     left = [number for number in range(len(variants)) if number not in results]
     tasks = [encode_task(source, [variants[number].request]) for number in left]
+    labels = [_place(each, label) for each, label in zip(variants, _labels(variants), strict=True)]
+
+    def watch(running: Sequence[Running]) -> None:
+        now = time.monotonic()
+        current = [(labels[left[task.index]], now - task.since) for task in running]
+        progress(len(results), len(variants), current)
+
+    watch([])
     failures: list[IrlensError] = []
-    for index, answer in run_tasks(pool, run_compile, tasks):
+    for index, answer in run_tasks(pool, run_compile, tasks, timeout=timeout, watch=watch):
         number = left[index]
         if isinstance(answer, Crash):
-            results[number] = Result(outcome="died", reason=answer.reason, hint=answer.last_line)
-        else:
-            try:
-                results[number] = decode_answer(answer, Compiled).result
-                journal.add_result(number, results[number])
-            except IrlensError as error:
-                failures.append(error)
-                results[number] = from_error(error)
-        progress(len(results), len(variants))
+            outcome: Outcome = "timed out" if answer.timed_out else "died"
+            results[number] = Result(outcome=outcome, reason=answer.reason, hint=answer.last_line)
+            continue
+        try:
+            results[number] = decode_answer(answer, Compiled).result
+            journal.add_result(number, results[number])
+        except IrlensError as error:
+            failures.append(error)
+            results[number] = from_error(error)
+    watch([])
     if len(failures) == len(variants):
         raise failures[0]  # a failure of every variant is not due to its configuration
     return results
 
 
 def _trials(variants: Sequence[PlannedVariant], results: dict[int, Result]) -> list[Trial]:
-    requests = [each.request for each in variants]
-    labels = setting_labels([{**request.settings, **request.args} for request in requests])
     tritons = _tritons(variants)
     return [
         Trial(
-            label=" ".join(filter(None, (triton and f"Triton {triton}", label))),
+            label=label,
             target=each.request.target,
             settings=each.request.settings,
             args=each.request.args,
@@ -182,8 +196,24 @@ def _trials(variants: Sequence[PlannedVariant], results: dict[int, Result]) -> l
             triton=triton,
             **msgspec.structs.asdict(results[number]),
         )
-        for number, (each, label, triton) in enumerate(zip(variants, labels, tritons, strict=True))
+        for number, (each, label, triton) in enumerate(
+            zip(variants, _labels(variants), tritons, strict=True)
+        )
     ]
+
+
+def _labels(variants: Sequence[PlannedVariant]) -> list[str]:
+    """Return what tells each variant apart from the others for the same target."""
+    requests = [each.request for each in variants]
+    labels = setting_labels([{**request.settings, **request.args} for request in requests])
+    return [
+        " ".join(filter(None, (triton and f"Triton {triton}", label)))
+        for triton, label in zip(_tritons(variants), labels, strict=True)
+    ]
+
+
+def _place(variant: PlannedVariant, label: str) -> str:
+    return " ".join(filter(None, (variant.request.target.name, label)))
 
 
 def setting_labels(values: Sequence[dict[str, ConstexprValue]]) -> list[str]:

@@ -4,9 +4,11 @@ Handlers return every error as an answer: an exception that cannot be unpickled 
 would break the whole pool.
 """
 
+import gc
 import hashlib
 import socket
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -141,7 +143,18 @@ def _run(encoded: bytes, work: Callable[[list[Request]], Answer]) -> bytes:
         answer = Failure(error.message, error.hint)
     except Exception as error:  # a bug of irlens in one configuration must not end the sweep
         answer = Failure(f"irlens failed: {type(error).__name__}: {error}", "please report it")
+    _freeze_imports()
     return msgspec.msgpack.encode(answer)
+
+
+@lru_cache(maxsize=1)
+def _freeze_imports() -> None:
+    """Exempt what the first task has imported from garbage collection.
+
+    Triton's and irlens's modules stay anyway, and traversing them takes 5 % of every task.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _check(task: Task) -> None:

@@ -1,5 +1,6 @@
 """Crash-tolerant worker pools: tasks in, answers out, whatever happens to a worker."""
 
+import math
 import multiprocessing
 import os
 import signal
@@ -7,7 +8,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -33,18 +34,33 @@ _LONGEST = 300  # characters of a worker's last line
 #: user's own code can have started them.
 _PATIENCE = 60.0
 _POLL_SECONDS = 0.02
+_TICK_SECONDS = 0.25
 
 
 class Crash(msgspec.Struct, frozen=True):
-    """A worker process that died during a task.
+    """The end of a worker process during a task.
 
     Attributes:
         reason: "worker died (signal 9, SIGKILL)".
         last_line: The last line it printed.
+        timed_out: Whether it was killed because the task exceeded its time.
     """
 
     reason: str
     last_line: str = ""
+    timed_out: bool = False
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A task that a worker is running.
+
+    Attributes:
+        index: The task's index.
+        since: When it was submitted, on the monotonic clock.
+    """
+
+    index: int
+    since: float
 
 
 class WorkerPool(Protocol):
@@ -52,11 +68,9 @@ class WorkerPool(Protocol):
 
     Attributes:
         width: Tasks that are submitted at a time.
-        breaks_together: Whether the crash of one worker loses all submitted tasks.
     """
 
     width: int
-    breaks_together: bool
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         """Submit a task."""
@@ -64,55 +78,72 @@ class WorkerPool(Protocol):
     def is_crash(self, error: BaseException) -> bool:
         """Return whether a future's error means that its worker crashed."""
 
-    def retry(self, handler: Handler, task: bytes, error: BaseException) -> bytes | Crash:
-        """Run a task that may have crashed its worker, while nothing else runs."""
+    def crash(self, future: Future[bytes]) -> Crash:
+        """Return how the worker of a task crashed."""
+
+    def abandon(self, future: Future[bytes]) -> None:
+        """Stop working on a task."""
 
     def stop(self) -> None:
         """Stop all workers at once, whatever they are doing."""
 
 
 def run_tasks(
-    pool: WorkerPool, handler: Handler, tasks: Sequence[bytes]
+    pool: WorkerPool,
+    handler: Handler,
+    tasks: Sequence[bytes],
+    *,
+    timeout: float = math.inf,
+    watch: Callable[[Sequence[Running]], None] = lambda _: None,
 ) -> Iterator[tuple[int, bytes | Crash]]:
     """Yield the index and answer of each task as they complete.
 
     At most ``pool.width`` tasks are submitted at a time, so that a crash loses little and an
-    interrupted sweep has little to wait for.
+    interrupted sweep has little to wait for. A task whose worker crashed is retried alone at the
+    end: tasks beside it may have taken all memory.
+
+    Args:
+        pool: The workers.
+        handler: Runs a task.
+        tasks: The tasks.
+        timeout: Seconds after which a task is abandoned.
+        watch: Receives the running tasks, several times a second.
 
     Raises:
         IrlensError: The workers cannot run tasks at all.
     """
-    waiting = deque(range(len(tasks)))
-    submitted: dict[Future[bytes], int] = {}
-    lost: list[tuple[int, BaseException]] = []
-    while waiting or submitted:
-        while waiting and len(submitted) < pool.width:
-            index = waiting.popleft()
-            submitted[pool.submit(handler, tasks[index])] = index
-        done, _ = wait(submitted, return_when=FIRST_COMPLETED)
-        if pool.breaks_together and any(_crashed(pool, future) for future in done):
-            done, _ = wait(submitted)
-        for future in sorted(done, key=lambda future: submitted[future]):
-            index, error = submitted.pop(future), _error(future)
+    waiting, lost, retried = deque(range(len(tasks))), deque[int](), set[int]()
+    running: dict[Future[bytes], Running] = {}
+
+    def submit(index: int) -> None:
+        running[pool.submit(handler, tasks[index])] = Running(index, time.monotonic())
+
+    while waiting or running or lost:
+        while waiting and len(running) < pool.width:
+            submit(waiting.popleft())
+        if not running:
+            retried.add(lost[0])
+            submit(lost.popleft())
+        done, _ = wait(running, timeout=_TICK_SECONDS, return_when=FIRST_COMPLETED)
+        for future in sorted(done, key=lambda future: running[future].index):
+            index, error = running.pop(future).index, _error(future)
             if error is None:
                 yield index, future.result()
-            elif pool.is_crash(error):
-                lost.append((index, error))
-            else:
+            elif not pool.is_crash(error):
                 raise IrlensError(
                     f"the workers cannot run the task: {type(error).__name__}: {error}",
                     hint="each needs the same irlens and Python, and has to stay reachable",
                 ) from error
-        # While other tasks run, they may still crash the worker of a retried one.
-        if pool.breaks_together or not (waiting or submitted):
-            for index, error in lost:
-                yield index, pool.retry(handler, tasks[index], error)
-            lost = []
-
-
-def _crashed(pool: WorkerPool, future: Future[bytes]) -> bool:
-    error = _error(future)
-    return error is not None and pool.is_crash(error)
+            elif index in retried:
+                yield index, pool.crash(future)
+            else:
+                lost.append(index)
+        latest = time.monotonic() - timeout
+        for future in [each for each, task in running.items() if task.since < latest]:
+            pool.abandon(future)
+            reason = f"not finished after {timeout:g} s"
+            yield running.pop(future).index, Crash(reason, timed_out=True)
+        watch(list(running.values()))
 
 
 def _error(future: Future[bytes]) -> BaseException | None:
@@ -123,67 +154,104 @@ def _error(future: Future[bytes]) -> BaseException | None:
 class LocalPool:
     """Worker processes of this machine; each imports Triton once.
 
-    A crash breaks the whole executor. The pool starts another one, and retries each task that was
-    submitted in a process of its own, which shows the task that crashes.
+    Each worker is an executor of its own, so that one that crashes or is killed loses its own
+    task alone.
 
     Args:
         jobs: Number of worker processes.
     """
 
-    breaks_together = True
-
     def __init__(self, jobs: int) -> None:
         self.width = jobs
-        self._context = _Context()
         self._logs = TemporaryDirectory(prefix="irlens-")
-        self._executor = self._start(jobs)
+        self._workers = [_Worker(self._logs.name) for _ in range(jobs)]
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
-        """Submit a task, to a new executor if the old one is broken."""
-        try:
-            return self._executor.submit(handler, task)
-        except BrokenExecutor:
-            self._executor.shutdown(wait=False)
-            self._executor = self._start(self.width)
-            return self._executor.submit(handler, task)
+        """Submit a task to an idle worker; at most ``width`` at a time."""
+        worker = next(each for each in self._workers if each.is_idle())
+        return worker.submit(handler, task)
 
     def is_crash(self, error: BaseException) -> bool:
-        """Return whether the executor broke."""
+        """Return whether the worker's executor broke."""
         return isinstance(error, BrokenExecutor)
 
-    def retry(self, handler: Handler, task: bytes, error: BaseException) -> bytes | Crash:
-        """Run a task in a process of its own."""
-        before = len(self._context.processes)
-        alone = self._start(1)
-        try:
-            return alone.submit(handler, task).result()
-        except BrokenExecutor:
-            # The exit code is known once the executor's own thread has joined the process.
-            alone.shutdown(wait=True)
-            return self._crash(self._context.processes[before])
-        finally:
-            alone.shutdown(wait=False)
-
-    def stop(self) -> None:
-        """Kill every worker."""
-        for process in self._context.processes:
-            if process.pid is not None:  # ctrl+c may come before it is started
-                process.kill()
-        self._executor.shutdown(wait=True, cancel_futures=True)
-        self._logs.cleanup()
-
-    def _start(self, jobs: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            jobs, mp_context=self._context, initializer=_start_worker, initargs=(self._logs.name,)
-        )
-
-    def _crash(self, process: SpawnProcess) -> Crash:
+    def crash(self, future: Future[bytes]) -> Crash:
+        """Return the worker's exit status and the last line that it printed."""
+        process = self._worker_of(future).ended()
         log = Path(self._logs.name, str(process.pid))
         return Crash(f"worker died ({_exit_status(process)})", _last_line(log)[:_LONGEST])
 
+    def abandon(self, future: Future[bytes]) -> None:
+        """Kill the worker of a task; a new one takes its place."""
+        self._worker_of(future).restart()
+
+    def stop(self) -> None:
+        """Kill every worker."""
+        for worker in self._workers:
+            worker.kill()
+        for worker in self._workers:
+            worker.join()
+        self._logs.cleanup()
+
+    def _worker_of(self, future: Future[bytes]) -> "_Worker":
+        return next(each for each in self._workers if each.future is future)
+
+
+class _Worker:
+    """One worker process, and its successor after a crash.
+
+    Args:
+        logs: The folder of the workers' logs.
+
+    Attributes:
+        future: Of its latest task.
+    """
+
+    def __init__(self, logs: str) -> None:
+        self._logs = logs
+        self.future: Future[bytes] | None = None
+        self._context = _Context()
+        self._executor = self._start()
+
+    def is_idle(self) -> bool:
+        return self.future is None or self.future.done()
+
+    def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
+        try:
+            self.future = self._executor.submit(handler, task)
+        except BrokenExecutor:
+            self._executor.shutdown(wait=False)
+            self._executor = self._start()
+            self.future = self._executor.submit(handler, task)
+        return self.future
+
+    def ended(self) -> SpawnProcess:
+        """Return the crashed process, once its exit code is known."""
+        self._executor.shutdown(wait=True)  # the executor's own thread joins the process
+        return self._context.processes[-1]
+
+    def restart(self) -> None:
+        self.kill()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self.future = None
+        self._executor = self._start()
+
+    def kill(self) -> None:
+        for process in self._context.processes:
+            if process.pid is not None:  # ctrl+c may come before it is started
+                process.kill()
+
+    def join(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def _start(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            1, mp_context=self._context, initializer=_start_worker, initargs=(self._logs,)
+        )
+
 
 class _Context(SpawnContext):
-    """Spawns interpreters and remembers them: an executor hides the exit codes of its workers."""
+    """Spawns interpreters and remembers them: an executor hides its workers' exit codes."""
 
     def __init__(self) -> None:
         self.processes: list[SpawnProcess] = []

@@ -117,6 +117,14 @@ def test_anything_else_is_an_error(tmp_path_factory: pytest.TempPathFactory, dat
         read(path)
 
 
+def test_a_name_that_is_not_utf_8_is_an_error(softmax: Report, tmp_path: Path) -> None:
+    path = tmp_path / "bytes.json"
+    content = written(Baseline(schema=1, entries=[entry(softmax, RECIPE)]))
+    path.write_bytes(content.replace(b"softmax_kernel", b"softmax\xc3(kernel"))
+    with pytest.raises(ArtifactError, match="not JSON"):
+        read(path)
+
+
 def test_deep_nesting_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "deep.json"
     path.write_text('{"schema": 1, "entries": ' + "[" * 100_000)

@@ -19,7 +19,7 @@ NOT_FIGURES = {
     r"schema": "version of the interface",
     r".*(line|column|offset|loop_depth)": "says where something is",
     r"target\.warp_size": "a property of the target",
-    r"config\.(constexprs|args|grid)\b.*": "what was requested, named by the kernel",
+    r"config\.(constexprs|args|grid|options)\b.*": "what was requested, named by the kernel",
     r"stages\{\}\..*": "size of an artifact: it changes with a comment",
     r"occupancy\.(next_step|refusals|curves)\[\].*": "a what-if, not a fact of the kernel",
     r"pressure\.\w+\.(chain|lines|innermost|live|curve)\[\].*": "a figure of one line",

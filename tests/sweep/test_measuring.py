@@ -74,7 +74,9 @@ def test_what_fits_on_the_gpu_and_passes_is_timed(
     told: list[tuple[int, int]] = []
     filters = ["registers < 100", "time_ms < 1"]
     known = measuring.JournalTimes(journal, device)
-    timed = measure_trials(trials, filters, "x", device, known, lambda *far: told.append(far))
+    timed = measure_trials(
+        trials, filters, "x", device, known, lambda done, total, _: told.append((done, total))
+    )
     assert medians(timed) == [64, None, None, None, None]
     assert timed[4].reason == "no time: bad luck"
     assert told == [(0, 2), (1, 2), (2, 2)]
@@ -101,7 +103,9 @@ def test_an_interrupted_measurement_goes_on(
     later = [trial(settings={"BLOCK": block}) for block in (640, 13, 1280, 5, 7)]
     told: list[tuple[int, int]] = []
     known = measuring.JournalTimes(journal, device)
-    timed = measure_trials(later, [], "x", device, known, lambda *far: told.append(far))
+    timed = measure_trials(
+        later, [], "x", device, known, lambda done, total, _: told.append((done, total))
+    )
     assert medians(timed) == [64, None, 128, 5, 7]
     assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
     assert (known.other_benches, known.resumable) == ([], True)

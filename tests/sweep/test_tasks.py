@@ -1,5 +1,7 @@
 """A sweep's figures are those of the reports of the samples."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -84,3 +86,19 @@ def test_what_is_not_known_is_no_fit() -> None:
 def test_an_error() -> None:
     made = from_error(CaptureError("x.py:3: no", hint="a\n^"))
     assert made == Result(outcome="failed", reason="x.py:3: no", hint="a\n^")
+
+
+def test_only_the_first_task_exempts_objects_from_garbage_collection() -> None:
+    program = """
+import gc
+from irlens.sweep.tasks import run_compile
+print(gc.get_freeze_count() > 0)
+run_compile(b"")
+first = gc.get_freeze_count()
+kept = [[] for _ in range(1000)]
+run_compile(b"")
+print(first > 1000, gc.get_freeze_count() <= first)
+"""
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert ran.stdout.split() == ["False", "True", "True"]

@@ -95,7 +95,6 @@ class LosesOne:
     """A pool like a cluster: a crash there may be another task's fault."""
 
     width = 2
-    breaks_together = False
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -103,7 +102,7 @@ class LosesOne:
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         future = Future[bytes]()
         self.told.append(f"submit {task.decode()}")
-        if task == b"1":
+        if task == b"1" and self.told.count("submit 1") == 1:
             future.set_exception(BrokenExecutor())
         else:
             future.set_result(task)
@@ -112,9 +111,11 @@ class LosesOne:
     def is_crash(self, error: BaseException) -> bool:
         return isinstance(error, BrokenExecutor)
 
-    def retry(self, handler: Handler, task: bytes, error: BaseException) -> bytes | Crash:
-        self.told.append(f"retry {task.decode()}")
-        return b"alone"
+    def crash(self, future: Future[bytes]) -> Crash:
+        raise NotImplementedError
+
+    def abandon(self, future: Future[bytes]) -> None:
+        raise NotImplementedError
 
     def stop(self) -> None: ...
 
@@ -122,5 +123,17 @@ class LosesOne:
 def test_tasks_lost_to_others_are_retried_after_all_else() -> None:
     pool = LosesOne()
     found = dict(run_tasks(pool, WORK, [b"0", b"1", b"2", b"3"]))
-    assert found == {0: b"0", 1: b"alone", 2: b"2", 3: b"3"}
-    assert pool.told == ["submit 0", "submit 1", "submit 2", "submit 3", "retry 1"]
+    assert found == {0: b"0", 1: b"1", 2: b"2", 3: b"3"}
+    assert pool.told == ["submit 0", "submit 1", "submit 2", "submit 3", "submit 1"]
+
+
+def test_a_task_that_takes_too_long_is_abandoned_and_the_rest_goes_on(pool: LocalPool) -> None:
+    endless = b"__import__('time').sleep(3600)"
+    tasks = [endless, b"b'a'", endless, b"b'b'", b"b'c'"]
+    seen: set[int] = set()
+    answers = run_tasks(
+        pool, WORK, tasks, timeout=5, watch=lambda tasks: seen.update(each.index for each in tasks)
+    )
+    abandoned = Crash("not finished after 5 s", timed_out=True)
+    assert dict(answers) == {0: abandoned, 1: b"a", 2: abandoned, 3: b"b", 4: b"c"}
+    assert {0, 2} <= seen, "what takes long is named meanwhile"

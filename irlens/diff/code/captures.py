@@ -33,9 +33,21 @@ def compare_across(
 
 
 def compare_sets(
-    before: Sequence[Capture], after: Sequence[Capture], stages: Sequence[str], *, context: int = 3
+    before: Sequence[Capture],
+    after: Sequence[Capture],
+    stages: Sequence[str],
+    *,
+    sides: tuple[str, str] | None = None,
+    context: int = 3,
 ) -> CodeComparisons:
     """Compare stages of two sets of captures, which are matched as reports are.
+
+    Args:
+        before: The first set.
+        after: The second set.
+        stages: Names of stages.
+        sides: Labels of the sets; by default, the settings that tell each pair apart.
+        context: Lines around a change.
 
     Raises:
         ArtifactError: No pair has any of the stages.
@@ -47,7 +59,7 @@ def compare_sets(
     settings = labels_among([side_of(one, "") for one, _ in pairs], kernel_and_target)
     labelled = []
     for pair, setting in zip(pairs, settings, strict=True):
-        one, two = labels([side_of(each, "") for each in pair])
+        one, two = sides or labels([side_of(each, "") for each in pair])
         labelled.append(_Pair(*pair, (one, two), setting))
     return _compare_pairs(labelled, stages, context, removed=_sides(removed), added=_sides(added))
 

@@ -99,10 +99,8 @@ def side_of(capture: Capture, label: str) -> Side:
 def _text(capture: Capture, stage: str) -> str:
     if stage == "sass" and "cubin" in capture.stages:
         return tools.disassemble(capture.stages["cubin"].read())
-    if stage == "metadata" and capture.directory is not None:
-        path = capture.directory / f"{capture.kernel}.json"
-        if path.is_file():
-            return path.read_text("utf-8", "replace")
+    if stage == "metadata" and capture.metadata_stage is not None:
+        return capture.metadata_stage.text()
     if stage not in capture.stages:
         raise ArtifactError(
             f"{capture.kernel}: no {stage} in this capture",

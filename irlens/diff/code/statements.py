@@ -276,7 +276,7 @@ def _read_metadata(text: str) -> Code:
     """Return Triton's metadata as one statement a key, sorted; lines count keys."""
     try:
         values = msgspec.json.decode(text, type=dict[str, object])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParseError(
             f"no JSON object: {error}", stage="metadata", line=1, column=1, text=text[:80]
         ) from error

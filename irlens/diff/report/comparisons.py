@@ -1,6 +1,6 @@
 """Compares many reports: set against set, or several against the first."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import msgspec
 
@@ -12,16 +12,34 @@ from irlens.model.report import Report
 
 
 def against_first(reports: Sequence[Report]) -> Comparisons:
-    """Compare the first report with each of the others, in their order."""
-    names = labels(reports)
-    first, *others = zip(reports, names, strict=True)
-    pairs = [compare(first[0], report, names=(first[1], name)) for report, name in others]
+    """Compare the first report of each group with each of the others, in their order."""
+    groups = first_sides(reports)
+    pairs = [pair for group in groups for pair in _with_first(group)]
     return Comparisons(
         schema=COMPARISON_SCHEMA,
         different=any(pair.different for pair in pairs),
-        against_first=len(pairs) > 1,
+        against_first=len(pairs) > len(groups),
         pairs=pairs,
     )
+
+
+def first_sides(reports: Sequence[Report]) -> list[list[Report]]:
+    """Return the reports that are compared with each other, the first with each of the others.
+
+    Where there are several targets with several reports each, each target has a first of its own:
+    what another GPU has says nothing about a setting.
+    """
+    targets: dict[Hashable, list[Report]] = {}
+    for report in reports:
+        targets.setdefault((report.kernel, report.target), []).append(report)
+    groups = list(targets.values())
+    return [list(reports)] if any(len(group) == 1 for group in groups) else groups
+
+
+def _with_first(reports: Sequence[Report]) -> Iterator[Comparison]:
+    first, *others = zip(reports, labels(reports), strict=True)
+    for report, name in others:
+        yield compare(first[0], report, names=(first[1], name))
 
 
 def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
@@ -35,15 +53,26 @@ def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
     return matching.concatenate([match(sets[0], other) for other in sets[1:]])
 
 
-def match(before: Sequence[Report], after: Sequence[Report]) -> Comparisons:
-    """Compare two sets of reports, paired as ``matching.match`` does, largest change first."""
-    if len(before) == len(after) == 1:
+def match(
+    before: Sequence[Report],
+    after: Sequence[Report],
+    *,
+    names: tuple[str, str] | None = None,
+) -> Comparisons:
+    """Compare two sets of reports, paired as ``matching.match`` does, largest change first.
+
+    Args:
+        before: The first set.
+        after: The second set.
+        names: Labels of the sides; by default, the settings that tell each pair apart.
+    """
+    if len(before) == len(after) == 1 and names is None:
         return against_first([before[0], after[0]])
     pairs, left, right = matching.match(before, after, _content)
     settings = labels_among([one for one, _ in pairs], matching.kernel_and_target)
     compared = sorted(
         (
-            msgspec.structs.replace(compare(*pair), setting=setting)
+            msgspec.structs.replace(compare(*pair, names=names), setting=setting)
             for pair, setting in zip(pairs, settings, strict=True)
         ),
         key=_largest_change_first,
