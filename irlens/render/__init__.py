@@ -105,13 +105,11 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
         case "reports":
             from irlens.render.view.report import reports_view
 
-            return reports_view(
-                subject, options.listings, with_figures="figures" in options.details
-            )
+            return reports_view(subject, options)
         case "comparisons":
             from irlens.render.view.comparison import comparisons_view
 
-            return comparisons_view(subject, options.code)
+            return comparisons_view(subject, options)
         case "code":
             from irlens.render.view.comparison import codes_view
 
@@ -123,4 +121,4 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
         case "sweep":
             from irlens.render.view.sweep import sweep_view
 
-            return sweep_view(subject, options.rows)
+            return sweep_view(subject, options)

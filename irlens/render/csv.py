@@ -91,9 +91,7 @@ def _report_row(report: Report) -> dict[str, Field]:
         f"{each.kind or 'none'} {deep}"
         for each in report.pipelines
         if (
-            deep := depth_in_short(
-                each.achieved_stages, each.stages_at_most, str(each.requested_stages or "")
-            )
+            deep := depth_in_short(each.achieved_stages, each.stages_at_most, each.requested_stages)
         )
     ]
     return {
@@ -123,6 +121,7 @@ def _configuration(report: Report) -> dict[str, Field]:
         "num_stages": config.num_stages,
         "num_ctas": config.num_ctas,
         "maxnreg": config.maxnreg,
+        **{f"option {name}": value for name, value in (config.options or {}).items()},
         **{f"arg {name}": value for name, value in config.args.items()},
         **{f"constexpr {name}": value for name, value in config.constexprs.items()},
     }

@@ -18,9 +18,31 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
     return to_json(subject)
 
 
+#: Maps in the order of the kernel's parameters, which the keys of a record do not have.
+_PARAMETERS = frozenset({"args", "constexprs"})
+
+
 def to_json(document: object) -> str:
-    """Return a record, or a list of them, as JSON: sorted keys, indented by two spaces."""
-    encoded = msgspec.json.encode(document, order="sorted")
+    """Return a record, or a list of them, as JSON, indented by two spaces.
+
+    Keys are sorted, but for a kernel's arguments and constexprs, which keep their order.
+    """
+    return _formatted(msgspec.json.encode(_ordered(msgspec.to_builtins(document))))
+
+
+def _ordered(value: Any) -> Any:
+    """Return JSON's builtins with sorted keys."""
+    if isinstance(value, dict):
+        return {
+            key: value[key] if key in _PARAMETERS else _ordered(value[key]) for key in sorted(value)
+        }
+    # The points of a curve hold no keys, and there may be a hundred thousand of them.
+    if isinstance(value, list | tuple) and value and isinstance(value[0], dict | list | tuple):
+        return [_ordered(each) for each in value]
+    return value
+
+
+def _formatted(encoded: bytes) -> str:
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
 
 
@@ -34,7 +56,7 @@ def schema(kind: Kind = "reports") -> str:
     for name, definition in described.get("$defs", {}).items():
         _describe(name, definition)
     described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    return to_json(described)
+    return _formatted(msgspec.json.encode(described, order="sorted"))
 
 
 def _describe(record: str, definition: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from irlens.render import Kind, Options, build_view
 from irlens.render.text import write as write_text
 from irlens.render.view import nodes
 from irlens.render.view.code import hunk_place, unified
+from irlens.render.view.nodes import SIGNS
 
 #: Columns of the folded text: comments are narrow, and scroll sideways.
 FOLDED_WIDTH = 100
@@ -50,7 +51,8 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
     if kind == "code":
         return document.text()
     folded = Options(width=FOLDED_WIDTH, details=options.details, rows=None)
-    for part in parts or [tree]:
+    rest = tuple(each for each in tree.children if not isinstance(each, nodes.NextSteps))
+    for part in parts or [replace(tree, children=rest)]:
         if kind != "comparisons" or subject.different or len(parts) > 0:
             document.folded(part.title or _FOLD, write_text(part, folded))
     return document.text()
@@ -65,8 +67,9 @@ def _top(document: "Document", tree: nodes.Section) -> None:
     headline = next((child for child in children if isinstance(child, nodes.Headline)), None)
     if headline is not None:
         children.remove(headline)
-        verdict = escape(", ".join(headline.phrases))
-        title = f"{title}: {verdict}" if title else f"**{verdict}**"
+        verdict = " · ".join(escape(phrase.text) for phrase in headline.phrases)
+        sign = f"{SIGNS[headline.tone]} " if headline.tone in SIGNS else ""
+        title = f"{title}: {sign}{verdict}" if title else f"{sign}**{verdict}**"
     document.paragraph(title)
     facts = [fact for child in children if isinstance(child, nodes.Facts) for fact in child.facts]
     rows = [_fact(fact) for fact in facts if not fact.stands_for]
@@ -105,6 +108,9 @@ def _node(document: "Document", node: nodes.Node) -> None:
             document.bullets(label + _runs(item) for item in node.items)
         case nodes.Table():
             _table(document, node)
+        case nodes.NextSteps():
+            commands = (code(command.line) for command in node.commands)
+            document.paragraph(f"Next: {', '.join(commands)}")
         case nodes.Findings():
             document.bullets(map(_finding, node.findings))
         case nodes.CodeDiff():
@@ -160,7 +166,8 @@ def _runs(content: nodes.Text) -> str:
 
 
 def _finding(finding: nodes.FindingItem) -> str:
-    state = f"{finding.state}: " if finding.state else ""
+    where = f"{escape(finding.where)}: " if finding.where else ""
+    state = f"{where}{finding.state}: " if finding.state else where
     place = ""
     if finding.place is not None and not finding.names_place:
         place = f"{code(str(finding.place))}: "

@@ -8,7 +8,7 @@ import msgspec
 if TYPE_CHECKING:  # most runs write one kind of thing
     from irlens.model.code import CodeComparison
     from irlens.model.listing import Listing
-    from irlens.model.report import Rule
+    from irlens.model.report import Report, Rule
 
 #: What can be written: reports of captures, comparisons of reports, comparisons of a stage's text,
 #: a check, a sweep.
@@ -37,6 +37,10 @@ class Options(msgspec.Struct, frozen=True):
             are reports, or none.
         side_by_side: Whether compared code stands beside each other, where a format can.
         code: The stages' text of a compared pair, for formats that show code.
+        sides: The reports of each compared pair, for formats that draw: as many as there are
+            pairs, or none.
+        subject: How the user named what is shown, with options: "softmax --num-stages 4"; empty
+            if that is unknown, ``None`` to suggest no commands.
         locate: For formats that code hosts read: the path of a Python file relative to the
             sources' root, given its base name and the known text of its lines; ``None`` if it is
             not found.
@@ -50,5 +54,7 @@ class Options(msgspec.Struct, frozen=True):
     listings: "tuple[Listing, ...]" = ()
     side_by_side: bool = False
     code: "tuple[CodeComparison, ...]" = ()
+    sides: "tuple[tuple[Report, Report], ...]" = ()
+    subject: str | None = ""
     locate: "Callable[[str, Mapping[int, str]], str | None]" = _not_located
     explain: "Callable[[str], Rule | None]" = _not_explained

@@ -14,7 +14,7 @@ from irlens.model.comparison import Delta
 from irlens.model.source import SourceLocation
 from irlens.render import Options, render
 from irlens.render.markdown import MOST_CHARACTERS, MOST_ROWS
-from irlens.render.view.check import budget_verdict
+from irlens.render.view.check_verdicts import budget_verdict
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 FAILED = msgspec.json.decode((SAMPLES / "checks" / "failed.json").read_bytes(), type=Check)
@@ -77,8 +77,10 @@ def test_markdown_fits_a_comment() -> None:
 def test_markdown_begins_with_the_verdict() -> None:
     lines = render("markdown", "check", FAILED, Options()).splitlines()
     assert lines[:3] == [
-        "<!-- irlens:check -->", "", "**check failed: 1 of 4 configurations failed**",
-    ]  # fmt: skip
+        "<!-- irlens:check -->",
+        "",
+        "✗ **check failed: 1 of 4 configurations failed · 2 by this change**",
+    ]
 
 
 def test_what_fails_comes_before_what_is_told() -> None:

@@ -13,13 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from irlens import glossary
 from irlens.diff.report.comparisons import match
 from irlens.model.listing import Listing
 from irlens.model.report import Report
 from irlens.model.text import printable
 from irlens.render import Options, render
+from irlens.render.html.glosses import Glosses
 from irlens.render.html.highlighting import MOST_COLOURED_LINES, coloured
 from irlens.render.html.markup import Markup, escape, join, tag
+from irlens.render.view.drawings import register_budget
 
 REPORTS = partial(render, "html", "reports")
 COMPARISONS = partial(render, "html", "comparisons")
@@ -43,6 +46,7 @@ class Page(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.explained: list[str | None] = []
         self.text: list[str] = []
         self.lines: dict[str, str] = {}
         self._open: list[tuple[str, str | None]] = []
@@ -53,7 +57,10 @@ class Page(HTMLParser):
     def handle_starttag(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
         assert len(attributes) == len(attrs), attrs
-        self.elements.append((name, attributes))
+        if name == "abbr":  # any text may hold a term of the glossary
+            self.explained.append(attributes["title"])
+        else:
+            self.elements.append((name, attributes))
         if name not in VOID:
             line = "data-n" in attributes
             self._open.append((name, attributes["id"] if line else None))
@@ -228,3 +235,40 @@ def test_a_finding_that_changed_says_which_is_which(samples: Samples) -> None:
     text = " ".join("".join(Page(COMPARISONS(found, Options())).text).split())
     was, now = (text.index(each.message) for each in (delta.before, delta.after))
     assert text.rindex("was", 0, was) < was < text.index("now", was) < now
+
+
+def test_the_register_budget_fills_the_bar_of_live_registers(samples: Samples) -> None:
+    report, listing = samples.find("matmul-a100")
+    budget = register_budget(report)
+    assert budget is not None
+    page = REPORTS([report], Options(listings=(listing,)))
+    assert f"a full bar is {budget.registers}: {budget.words}" in page
+    drawn = {
+        int(live): int(level) for level, live in re.findall(r"<i class=h(\d+) data-v=(\d+)", page)
+    }
+    for live, level in drawn.items():
+        assert level == round(min(live / budget.registers, 1) * 10)
+    # Its peak is not its budget.
+    assert max(drawn.values()) < 10 or max(drawn) >= budget.registers
+    unknown = replace(report, occupancy=None)
+    assert "a full bar is the stage&#x27;s peak" in REPORTS([unknown], Options(listings=(listing,)))
+
+
+def test_terms_are_explained_once_in_each_report(samples: Samples) -> None:
+    report, _ = samples.find("softmax-h100")
+    explained = glossary.find("occupancy")
+    assert explained is not None
+    alone = Page(REPORTS([report], Options()))
+    assert alone.explained.count(explained.explanation) == 1
+    # Of several, the comparison of all and each part explain it where they use it.
+    several = Page(REPORTS([report, report], Options()))
+    assert several.explained.count(explained.explanation) == 3
+
+
+def test_a_term_is_no_part_of_another_word() -> None:
+    explain = Glosses().explain
+    assert explain("sm_90, cp.async.bulk, <blocky>") == "sm_90, cp.async.bulk, &lt;blocky&gt;"
+    spill = glossary.find("spill")
+    assert spill is not None
+    explained = tag("abbr", "spills", title=spill.explanation)
+    assert explain("no spills, a spill") == f"no {explained}, a spill"

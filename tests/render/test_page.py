@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.render.text import Page
+from irlens.render.text_page import Page
 from irlens.render.view.nodes import Run, text
 
 

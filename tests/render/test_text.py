@@ -7,7 +7,7 @@ import pytest
 
 from irlens import figures
 from irlens.model.pressure import Pressure, StagePressure
-from irlens.model.report import Pipeline, Report
+from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.resources import WarpGroup
 from irlens.render import DETAILS, Options, render
 
@@ -45,7 +45,7 @@ def shown(report: Report) -> str:
 
 def test_loads_that_nothing_moves_ahead_have_no_mechanism() -> None:
     lines = shown(msgspec.structs.replace(SOFTMAX, pipelines=[IN_PLACE])).splitlines()
-    assert "Pipeline    1 stage ✗ · loads at amdgcn:7 · 0 iterations ahead" in lines
+    assert "Pipeline    1 stage · loads at amdgcn:7 · 0 iterations ahead" in lines
     assert max(map(len, lines)) <= 80
 
 
@@ -128,8 +128,51 @@ def test_a_new_column_of_a_list_has_a_value_for_each_of_its_records(
     lines = render(
         "text", "reports", [looped, looped], Options(width=200, color=False)
     ).splitlines()
-    heading = next(line for line in lines if "groups" in line)
-    values = lines[lines.index(heading) + 1]
-    assert heading.split()[-3:] == ["groups", "copies", "findings"]
-    assert "0 0" in values, values
-    assert " – " in values, values
+    values = {line.split("  ")[0]: line.split()[1:] for line in lines}
+    assert values["groups"] == ["0", "0"] * 2
+    assert values["copies"] == ["–", "–"]
+
+
+def test_configurations_are_columns_of_one_table() -> None:
+    """A column each, in as many tables as the width needs, and every finding once."""
+    configs = [
+        msgspec.structs.replace(
+            SOFTMAX.config, num_stages=stages, num_warps=warps, constexprs={"BLOCK_SIZE": 1024}
+        )
+        for stages in (2, 3, 4)
+        for warps in (4, 8)
+    ]
+    several = [msgspec.structs.replace(SOFTMAX, config=config) for config in configs]
+    wide = render("text", "reports", several, Options(width=120))
+    assert "softmax_kernel: 6 configurations   sm_90 (h100)   BLOCK_SIZE 1024" in wide
+    rows = {line.split("  ")[0]: line.split() for line in wide.splitlines()}
+    assert rows["num_stages"][1:] == ["2", "2", "3", "3", "4", "4"]
+    assert rows["num_warps"][1:] == ["4", "8"] * 3
+    assert rows["stages, cp.async"][2:] == ["4", "of", "4"] * 6
+    assert "Pipeline" not in wide
+    assert len(wide.splitlines()) < 40
+    narrow = render("text", "reports", several, Options(width=60))
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.count("num_stages") == 2
+    everything = Options(width=120, details=frozenset({"pipelines"}))
+    assert "Pipeline" in render("text", "reports", several, everything)
+
+
+def test_a_stage_that_nobody_asked_for_has_no_question_mark() -> None:
+    several = [SOFTMAX, msgspec.structs.replace(SOFTMAX, kernel="other", pipelines=[IN_PLACE])]
+    page = render("text", "reports", several, Options(width=120))
+    assert "?" not in page
+    assert "4/4" in page
+
+
+def test_prose_is_not_as_wide_as_the_terminal() -> None:
+    finding = Finding(
+        code="IRL202", severity="note", message="word " * 60, hint="", stage=None, line=None,
+        source=None,
+    )  # fmt: skip
+    page = render(
+        "text", "reports", [msgspec.structs.replace(SOFTMAX, findings=[finding])],
+        Options(width=250),
+    )  # fmt: skip
+    assert max(len(line) for line in page.splitlines() if "word" in line) <= 120
+    assert max(map(len, page.splitlines())) > 140

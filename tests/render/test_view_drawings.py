@@ -12,7 +12,6 @@ from irlens.render.view.characters import (
     draw_staircase,
     draw_strip,
     draw_timeline,
-    sparkline,
 )
 from irlens.render.view.drawings import memory_strip, staircase
 from irlens.render.view.nodes import Curve, plain
@@ -87,11 +86,33 @@ def test_products_are_issued_in_their_own_iteration(kind: str) -> None:
         {"prefetch_iterations": None},
         {"kind": None},
         {"prefetch_iterations": DEEPEST + 1},
-        {"kind": "register", "verdict": "shallower"},
     ],
 )
 def test_nothing_is_drawn_that_the_figures_do_not_determine(figures: dict[str, object]) -> None:
     assert timeline(changed(**figures)) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"), [("register", "kept in registers"), ("direct-to-lds", "kept in LDS")]
+)
+def test_loads_of_amd_are_drawn_until_they_arrive_and_until_they_are_used(
+    kind: str, kept: str
+) -> None:
+    loads = changed(
+        kind=kind, verdict="shallower", prefetch_iterations=1, kept_iterations=2,
+        outstanding_at_wait=1, groups_during_compute=1,
+    )  # fmt: skip
+    drawn = timeline(loads)
+    assert drawn is not None
+    assert drawn.kept == kept
+    # Issued three iterations ahead, arrived one iteration later, and kept for two.
+    assert [(t.issued, t.arrived, t.used) for t in drawn.tiles[3:5]] == [(0, 1, 3), (1, 2, 4)]
+    for tile in drawn.tiles[:3]:
+        assert tile.arrived is not None
+        assert tile.issued < tile.arrived <= tile.used
+    rows = [plain(row).rstrip() for row in draw_timeline(drawn, 60)]
+    assert rows[5] == "data 3              ●━━━━━┄┄┄┄┄┄┄┄┄┄┄┄■■■■"
+    assert rows[-1] == f"● load issued  ━ in flight  ┄ {kept}  ■ computed with"
 
 
 def test_a_timeline_in_characters() -> None:
@@ -134,7 +155,6 @@ def test_a_staircase_in_characters_marks_the_kernel() -> None:
 def test_a_curve_keeps_its_peak_when_it_is_thinned() -> None:
     curve = Curve("live", (1, 2, 9, 2, 1, 1), 9, None, "", "live", "instruction")
     assert curve.thinned(2) == [(2, 9), (3, 2)]
-    assert sparkline(curve, 6) == "▂▃█▃▂▂"
     rows = [plain(row) for row in draw_curve(curve, 20, 2)]
     assert rows[0].startswith("   9 ")
     assert rows[-1].index("▲") == 5 + 2

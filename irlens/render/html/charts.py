@@ -1,6 +1,6 @@
 """Drawings as SVG: timelines, staircases, curves, strips and scatter plots."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -17,6 +17,7 @@ _COLUMN, _ROW, _LEFT, _TOP = 46, 17, 62, 22
 #: Of a strip: width, height, height of the bar, pixels that a character of a label takes.
 _WIDTH, _HEIGHT, _BAR, _CHARACTER = 420, 42, 22, 6.4
 _MOST_COPIES = 16
+_NONE = Markup("<p class=note>none</p>")
 _PERCENTS = (0, 25, 50, 75, 100)
 
 
@@ -26,13 +27,37 @@ def draw(node: nodes.Drawing) -> Markup | None:
         case nodes.Timeline():
             return _timeline(node)
         case nodes.Staircase():
-            return _staircase(node)
+            return _staircases([node])
         case nodes.Curve():
-            return _curve(node)
+            return _curves([node])
         case nodes.Strip():
             return _strip(node) if node.drawn else None
         case nodes.Scatter():
             return _scatter(node)
+        case nodes.Overlay():
+            return _overlay(node)
+
+
+def _overlay(node: nodes.Overlay) -> Markup:
+    """Both sides in one frame; timelines, whose rows differ, beside each other."""
+    match node.before, node.after:
+        case nodes.Curve() as before, nodes.Curve() as after:
+            return tag("figure", _curves((before, after)), _keys(node.names))
+        case nodes.Staircase() as before, nodes.Staircase() as after:
+            title = tag("figcaption", after.title)
+            return tag("figure", title, _staircases((before, after)), _keys(node.names))
+    sides = (
+        tag("figure", tag("figcaption", tag("b", name)), draw(each) if each else _NONE)
+        for name, each in zip(node.names, (node.before, node.after), strict=True)
+    )
+    return tag("div", *sides, class_="side-by-side")
+
+
+def _keys(names: tuple[str, str]) -> Markup:
+    return tag(
+        "figcaption",
+        tag("span", names[0], class_="key first"), " ", tag("span", names[1], class_="key second"),
+    )  # fmt: skip
 
 
 def _timeline(timeline: nodes.Timeline) -> Markup:
@@ -56,11 +81,13 @@ def _timeline(timeline: nodes.Timeline) -> Markup:
         drawn.append(label(x(index + 0.5), 15, str(index), class_="column"))
     for row, tile in enumerate(timeline.tiles):
         y = _TOP + _ROW * row + 2
-        flight = x(tile.used) - x(tile.issued)
+        arrived = tile.used if tile.arrived is None else tile.arrived
+        flight, kept = x(arrived) - x(tile.issued), x(tile.used) - x(arrived)
         used = (x(tile.done) - x(tile.used)) or 1
         drawn += [
             label(_LEFT - 8, y + 10, tile.name, class_="end"),
             rectangle(x(tile.issued), y + 2, flight, _ROW - 8, class_="flight"),
+            rectangle(x(arrived), y + 2, kept, _ROW - 8, class_="kept") if kept else "",
             rectangle(x(tile.used) + 1, y, used, _ROW - 4, class_="compute"),
         ]
     if timeline.in_flight is not None:
@@ -72,65 +99,104 @@ def _timeline(timeline: nodes.Timeline) -> Markup:
         "figcaption",
         tag("span", f"in flight since the {timeline.issued.removesuffix(' issued')} was issued",
             class_="key flight"), " ",
+        *((tag("span", timeline.kept, class_="key kept"), " ") if timeline.kept else ()),
         tag("span", timeline.used, class_="key compute"),
     )  # fmt: skip
     return tag("figure", svg(width, bottom + 6, timeline.described, *drawn), keys)
 
 
-def _staircase(stairs: nodes.Staircase) -> Markup:
-    frame = Frame(right=stairs.last, top=stairs.top)
-    ticks = binary_ticks if stairs.binary else whole_ticks
-    corners: list[tuple[float, float]] = []
-    labels: list[Markup] = []
-    free = 0.0
-    for start, end, blocks in stairs.spans():
-        corners += [(frame.x(start), frame.y(blocks)), (frame.x(end), frame.y(blocks))]
-        near = frame.x(end) - frame.x(stairs.at) < _ROOM_OF_POINT
-        at_point = start <= stairs.at < end and near
-        if end != stairs.last and frame.x(end) >= free and not at_point:
-            text = f"{end - 1:,}"
-            labels.append(label(frame.x(end), frame.y(blocks) - 4, text, class_="step"))
-            free = frame.x(end) + _ROOM[stairs.binary]
-    x, y = frame.x(stairs.at), frame.y(stairs.blocks)
-    return frame.svg(
-        f"{stairs.title}; the kernel is at {stairs.here}",
-        frame.axes(ticks(stairs.last), whole_ticks(stairs.top), stairs.unit),
-        *_filled(corners, frame),
-        *labels,
-        line(x, frame.y(0), x, y, class_="drop"),
-        dot(x, y, class_="point"),
+def _staircases(sides: Sequence[nodes.Staircase]) -> Markup:
+    """One staircase, or those of both sides, with the points where the kernels are."""
+    last = sides[-1]
+    frame = Frame(right=max(each.last for each in sides), top=max(each.top for each in sides))
+    ticks = binary_ticks if last.binary else whole_ticks
+    shown: list[Content] = []
+    for index, stairs in enumerate(sides):
+        class_ = _side(index, len(sides))
+        if index == len(sides) - 1 or stairs.steps != last.steps:
+            corners = [
+                (frame.x(amount), frame.y(blocks))
+                for start, end, blocks in stairs.spans()
+                for amount in (start, end)
+            ]
+            shown += _filled(corners, frame, class_=class_)
+        x, y = frame.x(stairs.at), frame.y(stairs.blocks)
         # A staircase falls to the right: its upper right corner has the most room.
-        label(frame.x(frame.right), frame.y(frame.top) + 12, stairs.here, class_="point-label end"),
+        top = frame.y(frame.top) + 12 + 14 * index
+        shown += [
+            line(x, frame.y(0), x, y, class_=f"drop{class_}"),
+            dot(x, y, class_=f"point{class_}"),
+            label(frame.x(frame.right), top, stairs.here, class_=f"point-label end{class_}"),
+        ]
+    return frame.svg(
+        f"{last.title}; " + _kernels([each.here for each in sides]),
+        frame.axes(ticks(int(frame.right)), whole_ticks(int(frame.top)), last.unit),
+        *(_step_labels(last, frame) if len(sides) == 1 else ()),
+        *shown,
     )
 
 
-def _filled(points: Sequence[tuple[float, float]], frame: "Frame") -> list[Markup]:
+def _kernels(places: Sequence[str]) -> str:
+    return f"the kernel is at {', then at '.join(places)}"
+
+
+def _side(index: int, count: int) -> str:
+    """The style of what belongs to the first of two sides."""
+    return " first" if index < count - 1 else ""
+
+
+def _step_labels(stairs: nodes.Staircase, frame: "Frame") -> Iterator[Markup]:
+    """Yield the largest amount of each step, as far as there is room."""
+    free = 0.0
+    for start, end, blocks in stairs.spans():
+        near = frame.x(end) - frame.x(stairs.at) < _ROOM_OF_POINT
+        at_point = start <= stairs.at < end and near
+        if end != stairs.last and frame.x(end) >= free and not at_point:
+            yield label(frame.x(end), frame.y(blocks) - 4, f"{end - 1:,}", class_="step")
+            free = frame.x(end) + _ROOM[stairs.binary]
+
+
+def _filled(
+    points: Sequence[tuple[float, float]], frame: "Frame", class_: str = ""
+) -> list[Markup]:
     """A line through points, and the area under it."""
     area = [(points[0][0], frame.y(0)), *points, (points[-1][0], frame.y(0))]
-    return [path(area, class_="area", closed=True), path(points, class_="curve")]
+    return [
+        path(area, class_=f"area{class_}", closed=True),
+        path(points, class_=f"curve{class_}"),
+    ]
 
 
-def _curve(curve: nodes.Curve) -> Markup:
-    last = len(curve.values) - 1
-    top = max(curve.peak, curve.level or 0)
+def _curves(sides: Sequence[nodes.Curve]) -> Markup:
+    """One curve, or those of both sides in one frame."""
+    last = max(len(curve.values) for curve in sides) - 1
+    top = max(max(curve.peak, curve.level or 0) for curve in sides)
     frame = Frame(right=last, top=top)
+    shown = [
+        each
+        for index, curve in enumerate(sides)
+        for each in _one_curve(curve, frame, _side(index, len(sides)), above=index)
+    ]
+    axes = frame.axes(whole_ticks(last), whole_ticks(top), sides[-1].over)
+    return frame.svg("; then ".join(curve.described for curve in sides), axes, *shown)
+
+
+def _one_curve(curve: nodes.Curve, frame: "Frame", class_: str, *, above: int) -> Iterator[Markup]:
     points = [(frame.x(index), frame.y(value)) for index, value in curve.thinned(_MOST_POINTS)]
-    shown: list[Content] = list(_filled(points, frame))
+    yield from _filled(points, frame, class_)
     if curve.level is not None:
         level = frame.y(curve.level)
-        shown += [
-            line(frame.x(0), level, frame.x(frame.right), level, class_="level"),
-            label(frame.x(0) + 4, level - 4, curve.level_name, class_="start step"),
-        ]
-    late = curve.at > len(curve.values) * 0.6
+        # The second side's label stands at the other end, where it cannot cover the first's.
+        end = frame.x(frame.right) - 4 if above else frame.x(0) + 4
+        style = "end step" if above else "start step"
+        yield line(frame.x(0), level, frame.x(frame.right), level, class_=f"level{class_}")
+        yield label(end, level - 4, curve.level_name, class_=style)
+    late = frame.x(curve.at) > frame.x(frame.right * 0.6)
     x, y = frame.x(curve.at), frame.y(max(curve.values))
-    shown += [
-        dot(x, y, class_="point"),
-        label(x + (-9 if late else 9), max(y - 5, 12), f"{curve.peak:,} {curve.unit}",
-              class_="point-label end" if late else "point-label start"),
-    ]  # fmt: skip
-    return frame.svg(
-        curve.described, frame.axes(whole_ticks(last), whole_ticks(top), curve.over), *shown
+    style = f"point-label {'end' if late else 'start'}{class_}"
+    yield dot(x, y, class_=f"point{class_}")
+    yield label(
+        x + (-9 if late else 9), max(y - 5, 12), f"{curve.peak:,} {curve.unit}", class_=style
     )
 
 

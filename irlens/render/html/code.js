@@ -2,7 +2,7 @@
 // Links the panes of a section of code: a line of Python, and what became of it at every stage.
 // Lines of Python name their chains (data-k their own, data-o those that they call); a line of a
 // stage names the one chain that it belongs to (data-c).
-for (const section of document.querySelectorAll("section.code")) {
+function setUp(section) {
   const panes = [...section.querySelectorAll(".pane")];
   const status = section.querySelector(".selection");
   section.classList.add("live-code");
@@ -55,6 +55,12 @@ for (const section of document.querySelectorAll("section.code")) {
     if (inside.top < frame.top + 20 || inside.bottom > frame.bottom - 20) {
       box.scrollTop += inside.top - frame.top - frame.height / 3;
     }
+  }
+
+  // Scrolls a pane past what stands before the kernel.
+  function begin(line) {
+    const box = line.closest(".lines");
+    box.scrollTop += line.getBoundingClientRect().top - box.getBoundingClientRect().top - 40;
   }
 
   function reveal(pane, near) {
@@ -127,6 +133,7 @@ for (const section of document.querySelectorAll("section.code")) {
     const line = location.hash && document.getElementById(location.hash.slice(1));
     if (!line || !section.contains(line) || !line.matches(".l")) return;
     line.closest("details.pane").open = true;
+    if (section.querySelector("[data-packed]")) section.scrollIntoView();  // it was not there to scroll to
     choose(line);
   };
   addEventListener("hashchange", open);
@@ -134,7 +141,40 @@ for (const section of document.querySelectorAll("section.code")) {
   if (!chosen) {
     for (const pane of panes) {
       const first = pane.open && pane.querySelector(".l[data-k],.l[data-c]");
-      if (first) bring(first);
+      if (first) begin(first);
     }
   }
+}
+
+// Inserts the lines of packed stages; they lack ids, which differ where two reports share a stage.
+async function inflate(box) {
+  const packed = document.getElementById(box.dataset.packed).content.textContent;
+  const bytes = Uint8Array.from(atob(packed), (each) => each.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  box.innerHTML = await new Response(stream).text();
+  for (const line of box.querySelectorAll(".l")) line.id = box.dataset.prefix + line.dataset.n;
+}
+
+// A section in a fold is set up when the fold, or a link to one of its lines, is opened.
+for (const section of document.querySelectorAll("section.code")) {
+  const boxes = [...section.querySelectorAll(".lines[data-packed]")];
+  const folds = [];
+  for (let at = section.parentElement; at; at = at.parentElement) if (at.matches("details")) folds.push(at);
+  let started = false;
+  const start = async () => {
+    if (started) return;
+    started = true;
+    try { await Promise.all(boxes.map(inflate)); } finally { setUp(section); }
+  };
+  const visible = () => { if (folds.every((fold) => fold.open)) start(); };
+  const linked = () => {
+    if (!boxes.some((box) => location.hash.startsWith(`#${box.dataset.prefix}`))) return;
+    for (const fold of folds) fold.open = true;
+    start();
+  };
+  if (!boxes.length) { started = true; setUp(section); continue; }
+  for (const fold of folds) fold.addEventListener("toggle", visible);
+  addEventListener("hashchange", linked);
+  linked();
+  visible();
 }

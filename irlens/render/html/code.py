@@ -4,25 +4,36 @@ A stage may have a hundred thousand lines, so a line is one element and its numb
 Lines are in blocks, which a browser lays out only when they come into view.
 """
 
-from collections.abc import Iterator, Sequence
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from irlens.model.code import CodeHunk, Columns
 from irlens.model.listing import Listing, StageListing
 from irlens.model.report import Report
-from irlens.model.source import SourceLocation
+from irlens.model.source import SourceLocation, short_file
 from irlens.model.text import count, plural
-from irlens.render.html.highlighting import coloured, has_colours
+from irlens.render.html.highlighting import coloured, coloured_line, has_colours
 from irlens.render.html.markup import Markup, escape, join, tag
 from irlens.render.view import nodes
 from irlens.render.view.code import hunk_place, pieces
-from irlens.render.view.drawings import STAGES
+from irlens.render.view.drawings import full_heat, register_budget
 
 _BLOCK = 100
 _HEATS = 10
 _DEEPEST = 4
 #: A page opens with the Python and the first of these.
 _OPENED = ("ptx", "amdgcn", "sass", "llir", "ttgir", "ttir")
+
+#: Characters of code from which on a page is packed; its markup is about five times as large.
+_LARGE = 400_000
+_PACKED_NOTE = Markup(
+    "<p class=note>This page is large, so its code is compressed: a browser with scripts shows it, "
+    "and so does <code>irlens inspect KERNEL --stage NAME</code>.</p>"
+)
+_SIGNS = {"gone": "−", "new": "+"}
 
 Line = tuple[str, int]
 Chain = tuple[Line, ...]
@@ -106,31 +117,62 @@ class _Chains:
             chains.setdefault(line, []).append(number)
 
 
-def panes(node: nodes.Code, links: Links) -> Markup:
+class Packed:
+    """The stages of a page whose code is large: compressed, and equal ones once.
+
+    A script inflates a stage when its section is opened; without scripts the page has the reports
+    and the Python, and says what is missing.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[bytes, str] = {}
+
+    def add(self, blocks: Iterable[Markup]) -> str:
+        """Return the id of the element that will hold these blocks."""
+        stream = zlib.compressobj(9)
+        packed = b"".join(stream.compress(block.encode()) for block in blocks) + stream.flush()
+        return self._ids.setdefault(packed, f"z{len(self._ids)}")
+
+    def elements(self) -> Iterator[Markup]:
+        """Yield the elements, which browsers do not show."""
+        for packed, name in self._ids.items():
+            yield tag("template", b64encode(packed).decode(), id=name)
+
+
+def is_large(codes: Iterable[nodes.Code]) -> bool:
+    """Whether the code of a page is so large that it should be packed."""
+    texts = (len(stage.text) for node in codes for stage in node.listing.stages.values())
+    return sum(texts) > _LARGE
+
+
+def panes(node: nodes.Code, links: Links, packed: Packed | None) -> Markup:
     """Return a section with a pane for each Python file and each stage."""
     report, listing = node.report, node.listing
     chains = _Chains(listing)
     opened = next((name for name in _OPENED if name in listing.stages), None)
     python = [_python(name, report, listing, chains, links) for name in _files(listing)]
     stages = [
-        _stage(stage, chains, links, opened=name == opened)
+        _stage(stage, report, chains, links, packed, opened=name == opened)
         for name, stage in listing.stages.items()
     ]
     return tag(
         "section",
         tag("h2", "Code"),
-        _legend(),
+        _legend(report),
         tag("p", role="status", class_="selection", aria_live="polite"),
         tag("div", *python, *stages, class_="panes"),
         class_="code",
     )
 
 
-def _legend() -> Markup:
+def _legend(report: Report) -> Markup:
+    budget = register_budget(report)
+    full = f"{count(budget.registers)}: {budget.words}" if budget else "the stage's peak"
     return tag(
         "p",
-        tag("span", "12", class_="live h6"), " live 32-bit registers per thread, as a bar of the "
-        "stage's peak", tag("span", "copy", class_="mark"), " part of a software pipeline",
+        tag("span", "12", class_="live h6"),
+        f" live 32-bit registers per thread; a full bar is {full}",
+        tag("span", "copy", class_="mark"), " part of a software pipeline",
         tag("span", "", class_="loop d1"), " in a loop",
         class_="legend",
     )  # fmt: skip
@@ -144,6 +186,7 @@ def _python(name: str, report: Report, listing: Listing, chains: _Chains, links:
     else:
         lines = dict(enumerate(coloured(text, "python"), 1))
     live, peak = _pressure(report, name)
+    full = full_heat(peak, register_budget(report))
     marks = {
         each.source.line: each.kind or "loop"
         for each in report.pipelines
@@ -154,12 +197,13 @@ def _python(name: str, report: Report, listing: Listing, chains: _Chains, links:
         _row(
             prefix, number, line,
             links=_linked(chains, (name, number)),
-            live=live.get(number, -1), peak=peak, mark=marks.get(number, ""),
+            live=live.get(number, -1), full=full, mark=marks.get(number, ""),
         )
         for number, line in lines.items()
     )  # fmt: skip
     note = None if text is not None else "the capture does not hold this file"
-    return _pane(name, rows, plural(len(lines), "line"), note, kind="python", opened=True)
+    title = short_file(name)
+    return _pane(title, rows, plural(len(lines), "line"), note, kind="python", opened=True)
 
 
 def _linked(chains: _Chains, line: Line) -> str:
@@ -171,19 +215,27 @@ def _linked(chains: _Chains, line: Line) -> str:
 
 def _pressure(report: Report, name: str) -> tuple[dict[int, int], int]:
     """Peaks by line of a Python file, and the largest."""
-    for stage in STAGES:
-        pressure = getattr(report.pressure, stage)
-        if pressure is not None and pressure.peak:
+    for _, pressure in report.pressure.stages():
+        if pressure.peak:
             lines = {e.source.line: e.peak for e in pressure.lines if e.source.file == name}
             return lines, pressure.peak
     return {}, 0
 
 
-def _stage(stage: StageListing, chains: _Chains, links: Links, *, opened: bool) -> Markup:
+def _stage(
+    stage: StageListing,
+    report: Report,
+    chains: _Chains,
+    links: Links,
+    packed: Packed | None,
+    *,
+    opened: bool,
+) -> Markup:
     depths = _depths(stage)
     marks = {mark.line: mark for mark in stage.marks}
     numbers = [chains.number(chain) for chain in stage.chains]
     prefix = links.stage_id(stage.stage)
+    full = full_heat(stage.peak, register_budget(report))
 
     def rows() -> Iterator[str]:
         lines = coloured(stage.text, stage.stage)
@@ -191,10 +243,10 @@ def _stage(stage: StageListing, chains: _Chains, links: Links, *, opened: bool) 
             chain = stage.chain[number - 1] if number <= len(stage.chain) else -1
             mark = marks.get(number)
             yield _row(
-                prefix, number, line,
+                prefix if packed is None else None, number, line,
                 links=f" data-c={numbers[chain]}" if chain >= 0 else "",
                 live=stage.live[number - 1] if number <= len(stage.live) else -1,
-                peak=stage.peak or 0,
+                full=full,
                 mark=mark.role if mark else "",
                 partners=mark.partners if mark else (),
                 depth=depths[number - 1],
@@ -208,6 +260,9 @@ def _stage(stage: StageListing, chains: _Chains, links: Links, *, opened: bool) 
     # Without live registers and marks the gutter has only the number to hold.
     kind = "stage" if stage.live or stage.marks else "stage bare"
     note = "; ".join(filter(None, (stage.problem, stage.note))) or None
+    if packed is not None:
+        content = _Inflated(prefix, packed.add(_blocks(rows())))
+        return _pane(stage.stage, content, summary, note, kind=kind, opened=opened)
     return _pane(stage.stage, rows(), summary, note, kind=kind, opened=opened)
 
 
@@ -220,46 +275,68 @@ def _depths(stage: StageListing) -> list[int]:
     return depths
 
 
+class _Inflated(NamedTuple):
+    """Lines that a script inserts: what their ids begin with, and the element that has them."""
+
+    prefix: str
+    id: str
+
+
 def _row(
-    prefix: str,
+    prefix: str | None,
     number: int,
     line: Markup,
     *,
     links: str,
     live: int,
-    peak: int,
+    full: int,
     mark: str,
     partners: Sequence[int] = (),
     depth: int = 0,
 ) -> str:
-    """A line. Everything but its code is generated here and needs no escaping."""
+    """A line. Everything but its code is generated here and needs no escaping.
+
+    A packed line has no prefix: the script that inflates it knows its id.
+    """
     gutter = ""
     if live >= 0 or mark:
-        heat = f" class=h{round(live / max(peak, 1) * _HEATS)} data-v={live}" if live >= 0 else ""
+        level = round(min(live / full, 1.0) * _HEATS)
+        heat = f" class=h{level} data-v={live}" if live >= 0 else ""
         role = f' data-m="{escape(mark)}"' if mark else ""
         gutter = f"<i{heat}{role}></i>"
     if partners:
         links += f' data-p="{" ".join(map(str, partners))}"'
     loop = f" d{min(depth, _DEEPEST)}" if depth else ""
     style = f'"l{loop}"' if loop else "l"
-    return f"<div class={style} id={prefix}{number} data-n={number}{links}>{gutter}{line}</div>"
+    id_ = "" if prefix is None else f" id={prefix}{number}"
+    return f"<div class={style}{id_} data-n={number}{links}>{gutter}{line}</div>"
+
+
+def _blocks(rows: Iterator[str]) -> Iterator[Markup]:
+    for block in iter(lambda: list(islice(rows, _BLOCK)), []):
+        # The style sheet knows the height of full blocks alone before they are laid out.
+        style = "b" if len(block) == _BLOCK else "e"
+        yield Markup(f"<div class={style}>{''.join(block)}</div>")
 
 
 def _pane(
-    name: str, rows: Iterator[str], summary: str, note: str | None, *, kind: str, opened: bool
+    name: str,
+    rows: Iterator[str] | _Inflated,
+    summary: str,
+    note: str | None,
+    *,
+    kind: str,
+    opened: bool,
 ) -> Markup:
-    blocks = (
-        # The style sheet knows the height of full blocks alone before they are laid out.
-        Markup(f"<div class={'b' if len(block) == _BLOCK else 'e'}>{''.join(block)}</div>")
-        for block in iter(lambda: list(islice(rows, _BLOCK)), [])
-    )
+    later = rows if isinstance(rows, _Inflated) else None
+    content = _PACKED_NOTE if isinstance(rows, _Inflated) else join(_blocks(rows))
     return tag(
         "details",
         tag("summary", tag("b", name), " ", tag("small", summary)),
         tag("p", note, class_="note") if note else None,
         tag(
-            "div", join(blocks), class_="lines", tabindex=0, role="region", aria_label=name,
-            translate="no",
+            "div", content, class_="lines", tabindex=0, role="region", aria_label=name,
+            translate="no", data_packed=later and later.id, data_prefix=later and later.prefix,
         ),
         class_=f"pane {kind}", open=opened, data_name=name,
     )  # fmt: skip
@@ -281,13 +358,13 @@ def code_diff(node: nodes.CodeDiff) -> Markup:
         tag("th", comparison.after.label, colspan=2, scope="col"),
     )
     columns = tag("colgroup", *(tag("col", class_=name) for name in ("n", None, "n", None)))
-    hunks = (tag("tbody", *_rows(hunk)) for hunk in comparison.hunks)
+    hunks = (tag("tbody", *_rows(hunk, comparison.stage)) for hunk in comparison.hunks)
     whole = tag("table", columns, tag("thead", head), *hunks, class_="sides", translate="no")
     fold = tag("details", tag("summary", title), whole, open=not node.folded)
     return tag("div", fold, class_="code")
 
 
-def _rows(hunk: CodeHunk) -> Iterator[Markup]:
+def _rows(hunk: CodeHunk, stage: str) -> Iterator[Markup]:
     heading = " · ".join(filter(None, (hunk_place(hunk), hunk.heading)))
     yield tag("tr", tag("td", heading, colspan=4), class_="heading")
     for row in hunk.rows:
@@ -295,23 +372,20 @@ def _rows(hunk: CodeHunk) -> Iterator[Markup]:
         gone, new = row.before is not None and not same, row.after is not None and not same
         yield tag(
             "tr",
-            *_cells(row.before_line, row.before, row.before_words, "−" if gone else "", "gone"),
-            *_cells(row.after_line, row.after, row.after_words, "+" if new else "", "new"),
+            *_cells(row.before_line, row.before, row.before_words, stage, "gone" if gone else ""),
+            *_cells(row.after_line, row.after, row.after_words, stage, "new" if new else ""),
         )
 
 
 def _cells(
-    number: int | None, text: str | None, words: Sequence[Columns], sign: str, style: str
+    number: int | None, text: str | None, words: Sequence[Columns], stage: str, style: str
 ) -> Sequence[Markup]:
-    """Return the number of a line and its text; a line that is absent is empty."""
-    class_ = style if sign else None
-    line = "" if number is None else f"{sign} {number}".strip()
-    numbered = f"n {class_}" if class_ else "n"
-    return tag("td", line, class_=numbered), tag("td", _marked(text, words), class_=class_)
+    """Return the number of a line and its text; a line that is absent is empty.
 
-
-def _marked(text: str | None, words: Sequence[Columns]) -> Markup:
-    """Return the text with the words that differ marked."""
-    return join(
-        tag("mark", piece.text) if piece.changed else piece.text for piece in pieces(text, words)
-    )
+    The words that differ are marked, and all are coloured.
+    """
+    line = "" if number is None else f"{_SIGNS.get(style, '')} {number}".strip()
+    numbered = f"n {style}" if style else "n"
+    shown = [(piece.text, piece.changed) for piece in pieces(text, words)]
+    kind = style or (None if text is not None else "void")
+    return tag("td", line, class_=numbered), tag("td", coloured_line(shown, stage), class_=kind)

@@ -1,6 +1,6 @@
 """Syntax highlighting: the text of a stage as lines of markup with the style sheet's classes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from pygments.token import Comment, Keyword, Literal, Name, Number, String, Token, _TokenType
@@ -11,6 +11,7 @@ from irlens.render.html.markup import Markup, escape
 
 #: Longer texts stay plain: their markup would make the page too large for browsers.
 MOST_COLOURED_LINES = 40_000
+_LONGEST = 2000
 
 #: The style sheet's class of each token type; others take that of the nearest type above.
 _CLASSES: dict[_TokenType, str] = {
@@ -45,6 +46,39 @@ def coloured(text: str, stage: str) -> list[Markup]:
     found = [Markup("".join(line)) for line in _lines(words)]
     # A lexer drops a byte order mark, and nothing else.
     return found if text else []
+
+
+def coloured_line(parts: Sequence[tuple[str, bool]], stage: str) -> Markup:
+    """Return one line, coloured, of which some parts are marked.
+
+    Args:
+        parts: The line's parts, safe to show, and whether each is marked.
+        stage: What it is, as ``lexer_for`` has it.
+    """
+    line = "".join(part for part, _ in parts)
+    styles: list[str] = []
+    for kind, value in lexer_for(stage).get_tokens(line) if len(line) < _LONGEST else ():
+        styles += [_class(kind)] * len(value)
+    out, start = [], 0
+    for part, marked in parts:
+        shown = "".join(
+            _element(style, line[first:stop])
+            for style, first, stop in _stretches(styles, start, start + len(part))
+        )
+        out.append(f"<mark>{shown}</mark>" if marked else shown)
+        start += len(part)
+    return Markup("".join(out))
+
+
+def _stretches(styles: Sequence[str], start: int, stop: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the stretches of one style between two columns."""
+    first = start
+    for column in range(start, stop):
+        style = styles[column] if column < len(styles) else ""
+        following = styles[column + 1] if column + 1 < len(styles) else ""
+        if column + 1 == stop or following != style:
+            yield style, first, column + 1
+            first = column + 1
 
 
 def has_colours(text: str) -> bool:

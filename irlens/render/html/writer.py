@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from irlens.render.html.charts import bar, draw
-from irlens.render.html.code import Links, code_diff, panes
+from irlens.render.html.code import Links, Packed, code_diff, is_large, panes
+from irlens.render.html.glosses import Glosses
 from irlens.render.html.markup import Content, Markup, join, tag
 from irlens.render.view import nodes
 from irlens.render.view.nodes import SIGNS, Run, Text, Tone
@@ -12,7 +13,7 @@ from irlens.render.view.nodes import SIGNS, Run, Text, Tone
 #: The style sheet's class of each tone.
 _CLASSES: dict[Tone, str] = {
     "neutral": "plain", "strong": "strong", "dim": "dim", "accent": "plain", "code": "plain",
-    "good": "good", "better": "good", "warn": "warn", "worse": "warn", "unknown": "warn",
+    "good": "good", "better": "good", "warn": "warn", "worse": "bad", "unknown": "warn",
     "bad": "bad",
 }  # fmt: skip
 _DOT = "\N{NO-BREAK SPACE}· "
@@ -23,7 +24,19 @@ _UNBOXED = frozenset({"target", "code"})
 def write(tree: nodes.Section) -> Markup:
     """Return the content of the page."""
     many = any(isinstance(child, nodes.Section) and child.is_part for child in tree.children)
-    return tag("main", *_Writer(tree, "").document(tree), class_="many" if many else None)
+    packed = Packed() if is_large(_codes(tree)) else None
+    content = list(_Writer(tree, "", packed).document(tree))
+    if packed is not None:
+        content += packed.elements()
+    return tag("main", *content, class_="many" if many else None)
+
+
+def _codes(section: nodes.Section) -> Iterator[nodes.Code]:
+    for child in section.children:
+        if isinstance(child, nodes.Code):
+            yield child
+        elif isinstance(child, nodes.Section):
+            yield from _codes(child)
 
 
 class _Writer:
@@ -32,13 +45,15 @@ class _Writer:
     Args:
         tree: The report's section.
         prefix: What the ids of this report begin with; there may be several on a page.
+        packed: Takes the stages of a page whose code is large.
     """
 
-    def __init__(self, tree: nodes.Section, prefix: str) -> None:
+    def __init__(self, tree: nodes.Section, prefix: str, packed: Packed | None) -> None:
         code = next((child for child in tree.children if isinstance(child, nodes.Code)), None)
         self._links = Links(prefix, code.listing if code else None)
-        self._prefix = prefix
+        self._packed = packed
         self._shown = frozenset(_keys(tree))
+        self._explain = Glosses().explain
 
     def document(self, tree: nodes.Section) -> Iterator[Markup | None]:
         """Yield the title and everything below it; neighbouring cards share a grid."""
@@ -47,7 +62,9 @@ class _Writer:
         if tree.aside:
             yield tag("p", self._runs(tree.aside))
         for kind, group in groupby(tree.children, _kind):
-            written = [self.node(node) for node in (_packed(group) if kind == "cards" else group)]
+            written = [
+                self.node(node) for node in (_without_gaps(group) if kind == "cards" else group)
+            ]
             if kind is None or not any(written):
                 yield from written
             else:
@@ -70,9 +87,11 @@ class _Writer:
             case nodes.Findings():
                 return tag("ul", *map(self._finding, node.findings), class_="findings")
             case nodes.Code():
-                return panes(node, self._links)
+                return panes(node, self._links, self._packed)
             case nodes.CodeDiff():
                 return code_diff(node)
+            case nodes.NextSteps():
+                return self._next_steps(node)
             case nodes.Headline() | nodes.Settings() | nodes.Phrases() | nodes.Sentence():
                 return self._line(node)
             case _:
@@ -94,25 +113,36 @@ class _Writer:
     ) -> Markup | None:
         match node:
             case nodes.Headline():
-                verdict = _stated(node.tone, join(node.phrases, between=_DOT))
-                return tag("p", verdict, class_="verdict")
+                sign = _stated(node.tone, "") if node.tone in SIGNS else None
+                phrases = join(map(self._run, node.phrases), between=_DOT)
+                return tag("p", sign, phrases, class_=f"verdict {_CLASSES[node.tone]}")
             case nodes.Settings():
                 return _settings(node)
             case nodes.Sentence():
                 label = tag("b", f"{node.label}: ") if node.label else None
-                return tag("p", label, node.text, class_="note" if node.tone == "dim" else None)
+                style = "note" if node.tone == "dim" else None
+                return tag("p", label, self._explain(node.text), class_=style)
             case nodes.Phrases():
                 if node.stands_for in self._shown or not node.items:
                     return None
                 return tag("p", join(map(self._runs, node.items), between=_DOT))
 
+    def _next_steps(self, node: nodes.NextSteps) -> Markup:
+        """The commands, each with what it shows."""
+        rows = (
+            tag("li", tag("code", command.line), " ", tag("small", command.why))
+            for command in node.commands
+        )
+        return tag("section", tag("h3", "Next"), tag("ul", *rows), class_="card wide next")
+
     def _section(self, section: nodes.Section) -> Markup:
         if section.is_part and isinstance(part := section.children[0], nodes.Section):
             prefix = f"{section.key}-"
-            content = _Writer(part, prefix).document(part)
+            content = _Writer(part, prefix, self._packed).document(part)
             return _fold(tag("b", section.title), tag("article", *content, id=prefix))
+        name = self._explain(section.title)
         aside = tag("small", self._runs(section.aside)) if section.aside else None
-        title: list[Content] = [section.title, " " if aside else None, aside]
+        title: list[Content] = [name, " " if aside else None, aside]
         content = self._children(section)
         if section.key in _UNBOXED:
             style = section.key if section.key == "code" else None
@@ -137,6 +167,7 @@ class _Writer:
         return join(map(self._tile, facts)) if facts else None
 
     def _tile(self, fact: nodes.Fact) -> Markup:
+        title = self._explain(fact.title)
         value = join(
             run.text if run.tone != "neutral" else tag("small", run.text) for run in fact.value
         )
@@ -144,7 +175,7 @@ class _Writer:
         notes = [tag("span", self._runs(item)) for line in lines for item in line.items]
         return tag(
             "div",
-            tag("dt", fact.title),
+            tag("dt", title),
             tag("dd", tag("b", value), *notes),
             class_=f"tile {_CLASSES[fact.tone]}",
         )
@@ -204,11 +235,12 @@ class _Writer:
             return self._links.place(run.place, run.text)
         if run.tone == "code":
             return tag("code", run.text, class_="line")
+        explained = self._explain(run.text)
         if run.tone in ("neutral", "accent"):
-            return run.text
+            return explained
         if run.tone == "strong":
-            return tag("b", run.text)
-        return tag("span", run.text, class_=f"state {_CLASSES[run.tone]}")
+            return tag("b", explained)
+        return tag("span", explained, class_=f"state {_CLASSES[run.tone]}")
 
     def _finding(self, finding: nodes.FindingItem) -> Markup:
         place = finding.place
@@ -216,13 +248,14 @@ class _Writer:
         return tag(
             "li",
             tag(
-                "p", state, " " if state else None, _badge(finding.tone, finding.severity), " ",
+                "p", tag("b", f"{finding.where}: ") if finding.where else None,
+                state, " " if state else None, _badge(finding.tone, finding.severity), " ",
                 tag("code", finding.code, class_="rule"), " ",
                 self._links.place(place, str(place)) if place is not None else None, " ",
                 tag("code", finding.line, class_="line") if finding.line else None,
             ),
-            tag("p", finding.message),
-            tag("p", finding.hint, class_="hint") if finding.hint else None,
+            tag("p", self._explain(finding.message)),
+            tag("p", self._explain(finding.hint), class_="hint") if finding.hint else None,
             class_=_CLASSES[finding.tone],
         )  # fmt: skip
 
@@ -260,7 +293,7 @@ def _kind(node: nodes.Node) -> str | None:
     return "cards" if boxed else None
 
 
-def _packed(cards: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
+def _without_gaps(cards: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
     """Yield cards so that a wide one between narrow ones leaves no gap: behind them."""
     remaining = list(cards)
     while remaining and _is_wide(remaining[0]):

@@ -14,7 +14,12 @@ from irlens.model.sweep import Sweep
 from irlens.model.text import count
 from irlens.render.options import Kind, Options
 from irlens.render.view.changes import describe, finding_state, sides, title, verdict
-from irlens.render.view.check import Verdict, budget_verdict, movement_verdict, problem_severity
+from irlens.render.view.check_verdicts import (
+    Verdict,
+    budget_verdict,
+    movement_verdict,
+    problem_severity,
+)
 
 #: A finding against the other side of a comparison, in SARIF's words.
 State: TypeAlias = Literal["new", "absent", "updated"]
@@ -98,9 +103,8 @@ def _of_reports(reports: Sequence[Report]) -> Iterator[Annotation]:
 
 def _own_file(report: Report) -> str | None:
     """The file of the kernel itself: the outermost function's, by which pressure is listed."""
-    pressure = report.pressure
-    for stage in (pressure.ptx, pressure.amdgcn, pressure.sass):
-        if stage is not None and stage.lines:
+    for _, stage in report.pressure.stages():
+        if stage.lines:
             return stage.lines[0].source.file
     return None
 
@@ -123,7 +127,7 @@ def differences(comparisons: Comparisons) -> list[Annotation]:
         Annotation(
             rule="difference",
             level="note",
-            message=", ".join(verdict(pair)),
+            message=verdict(pair).words,
             kernel=pair.after.kernel,
             where=(", ".join(filter(None, (title(pair), sides(pair)))),),
         )
@@ -164,7 +168,7 @@ def _of_sweep(sweep: Sweep) -> Iterator[Annotation]:
     compiled = 0
     for trial in sweep.trials:
         where = " ".join(filter(None, (trial.target.arch, trial.label)))
-        if trial.outcome in ("failed", "died"):
+        if trial.outcome in ("failed", "died", "timed out"):
             yield Annotation(
                 rule="compile",
                 level="warning",

@@ -1,6 +1,5 @@
 """Changes in words and units: what every view of a comparison or a check shows."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,14 +18,19 @@ from irlens.model.comparison import (
 )
 from irlens.model.config import Vendor
 from irlens.model.text import count, plural
-from irlens.render.view.nodes import Tone
+from irlens.render.view.nodes import SIGNS, Headline, Run, Text, Tone, text
 
 _IN_VERDICT = 3
+_BLOCKS_PER_SM = "occupancy.blocks_per_sm"
 #: In the verdict even though they decide nothing by themselves.
 _FOREMOST = frozenset({"resources.registers", "resources.shared_dynamic_bytes"})
 _TONES: dict[figures.ChangeVerdict, Tone] = {
     "better": "better", "worse": "worse", "neutral": "neutral", "unknown": "unknown",
 }  # fmt: skip
+#: Registers and memories of two vendors are not the same things.
+_OF_A_VENDOR = ("resources.", "pressure.", "memory.")
+_JUDGED: frozenset[Tone] = frozenset({"better", "worse"})
+_STATE_TONES: dict[str, Tone] = {"new": "worse", "gone": "better"}
 
 
 class Change(NamedTuple):
@@ -75,7 +79,9 @@ def change_of(
         figures.format_value(value, delta.unit) if figure is None else figure.format(value, vendor)
         for value in (delta.before, delta.after)
     )
-    verdict = figure and figures.better_or_worse(figure, delta.before, delta.after)
+    vendors = {side.target.vendor for side in sides if side.target}
+    alike = len(vendors) <= 1 or not delta.path.startswith(_OF_A_VENDOR)
+    verdict = figure and alike and figures.better_or_worse(figure, delta.before, delta.after)
     return Change(
         path=delta.path,
         name=figure_title(delta.path, sides, scope) + suffix,
@@ -86,6 +92,19 @@ def change_of(
         changed=delta.moved,
         tone=_TONES[verdict or "neutral"],
     )
+
+
+def signed_change(change: Change) -> Text:
+    """How far a figure changed, with a mark that says whether that is good."""
+    sign = SIGNS[change.tone] if change.tone in ("better", "worse") else ""
+    return text(Run(f"{change.change} {sign}".strip(), change.tone))
+
+
+def row_tone(*, changed: bool, weight: Weight) -> Tone:
+    """Return the tone of a figure's row: what did not change is dim, what decides is strong."""
+    if not changed:
+        return "dim"
+    return "strong" if weight == "much" else "neutral"
 
 
 def figure_title(path: str, sides: Sequence[Side] = (), scope: Scope = "report") -> str:
@@ -113,7 +132,20 @@ def changes(comparison: Comparison) -> list[Change]:
         if loop.what == "pipeline" and loop.presence == "both"
         for delta in loop.deltas
     ]
-    return _weightiest_first([*of_loops, *(change_of(delta, both) for delta in comparison.figures)])
+    of_report = [change_of(delta, both) for delta in comparison.figures]
+    if _keeps_occupancy(comparison):
+        # Fewer CTAs that are larger, and hold as many warps, are not worse.
+        of_report = [
+            each._replace(tone="neutral") if each.path == _BLOCKS_PER_SM else each
+            for each in of_report
+        ]
+    return _weightiest_first([*of_loops, *of_report])
+
+
+def _keeps_occupancy(comparison: Comparison) -> bool:
+    return any(
+        each.path == "occupancy.theoretical" and not each.moved for each in comparison.figures
+    )
 
 
 def main_changes(comparison: Comparison) -> list[Change]:
@@ -155,10 +187,14 @@ def one_sided(comparison: Comparison) -> list[str]:
     return phrases
 
 
-def verdict(comparison: Comparison) -> list[str]:
-    """Return a comparison as phrases: "stages achieved 2 → 4", "occupancy unchanged"."""
+def verdict(comparison: Comparison) -> Headline:
+    """Return a comparison in a line: "worse: occupancy 50 % → 25 % · 1 finding new".
+
+    The figures of the greatest weight among those that changed decide on the whole; where some of
+    them are better and others worse, it is neither.
+    """
     if not comparison.different:
-        return ["no difference"]
+        return Headline((Run("no difference"),))
     changed = [each for each in main_changes(comparison) if each.changed]
     if not changed:
         changed = [
@@ -173,17 +209,50 @@ def verdict(comparison: Comparison) -> list[str]:
         if (each.weight == "much" or each.path in _FOREMOST)
         and figures.UNKNOWN not in (each.before, each.after)
     ]
-    phrases = [each.arrow for each in (foremost or changed)[:_IN_VERDICT]]
-    phrases += one_sided(comparison)[:_IN_VERDICT]
-    if any(each.path == "occupancy.theoretical" and not each.moved for each in comparison.figures):
-        phrases.append("occupancy unchanged")
-    states = Counter(finding_state(each) for each in comparison.findings)
-    phrases += [
-        f"{plural(states[state], 'finding')} {state}"
-        for state in ("new", "gone", "changed")
-        if states[state]
+    phrases = _grouped((foremost or changed)[:_IN_VERDICT])
+    phrases += map(Run, one_sided(comparison)[:_IN_VERDICT])
+    if _keeps_occupancy(comparison):
+        phrases.append(Run("occupancy unchanged"))
+    found = _finding_phrases(comparison)
+    if not changed and not found:
+        phrases.append(Run("only minor figures changed"))
+    decisive = [each.tone for each in changed if each.weight == "much"]
+    known = {"better", "worse"}
+    tones = known.intersection(decisive) or known.intersection(
+        [*(each.tone for each in changed), *(each.tone for each in found)]
+    )
+    tone: Tone = "neutral"
+    if len(tones) == 1:
+        tone = "better" if "better" in tones else "worse"
+    return Headline((*phrases, *found), tone)
+
+
+def _grouped(changed: Sequence[Change]) -> list[Run]:
+    """Return changes as phrases; those that are better, and those that are worse, say so."""
+    groups: dict[Tone, list[str]] = {}
+    for each in changed:
+        groups.setdefault(each.tone, []).append(each.arrow)
+    return [
+        Run(f"{tone}: {', '.join(arrows)}" if tone in _JUDGED else ", ".join(arrows), tone)
+        for tone, arrows in groups.items()
     ]
-    return phrases if changed or states else [*phrases, "only minor figures changed"]
+
+
+def _finding_phrases(comparison: Comparison) -> list[Run]:
+    """Return how many findings are new, gone or changed; a new note is not worse."""
+    phrases = []
+    for state in ("new", "gone", "changed"):
+        of_state = [each for each in comparison.findings if finding_state(each) == state]
+        severe = any(
+            finding.severity != "note"
+            for each in of_state
+            for finding in (each.before, each.after)
+            if finding is not None
+        )
+        if of_state:
+            tone = _STATE_TONES.get(state, "neutral") if severe else "neutral"
+            phrases.append(Run(f"{plural(len(of_state), 'finding')} {state}", tone))
+    return phrases
 
 
 def about_registers(comparison: Comparison) -> str:
@@ -194,8 +263,11 @@ def about_registers(comparison: Comparison) -> str:
         return ""
     if live is None or live.change is None or live.change > 0:
         return ""
-    more = change_of(allocated).change
-    return f"{more} allocated per thread, but no more are live at once: {change_of(live).after}"
+    more, peak = change_of(allocated).change, change_of(live)
+    stayed = (
+        f"stayed at {peak.after}" if live.change == 0 else f"fell: {peak.before} → {peak.after}"
+    )
+    return f"{more} allocated per thread, while the peak of live registers {stayed}"
 
 
 def finding_state(finding: FindingDelta) -> str:
@@ -235,15 +307,19 @@ def _arch(side: Side) -> str:
     return side.target.arch if side.target else "an unknown target"
 
 
-def summary(comparisons: Comparisons) -> str:
-    """Return many comparisons in a line: "2 of 7 differ, 1 added"."""
-    different = sum(pair.different for pair in comparisons.pairs)
-    phrases = [f"{count(different)} of {count(len(comparisons.pairs))} differ"]
+def summary(comparisons: Comparisons) -> Headline:
+    """Return many comparisons in a line: "2 of 7 differ · 1 worse · 1 added"."""
+    verdicts = [verdict(pair).tone for pair in comparisons.pairs if pair.different]
+    phrases = [Run(f"{count(len(verdicts))} of {count(len(comparisons.pairs))} differ")]
+    for tone in ("better", "worse"):
+        if number := verdicts.count(tone):
+            phrases.append(Run(f"{count(number)} {tone}", tone))
     partly = sum(bool(pair.not_compared) and not pair.different for pair in comparisons.pairs)
     if partly:
-        phrases.append(f"{count(partly)} compared in part")
-    phrases += [f"{count(len(alone))} {what}" for what, alone in unpaired(comparisons)]
-    return ", ".join(phrases)
+        phrases.append(Run(f"{count(partly)} compared in part"))
+    phrases += [Run(f"{count(len(alone))} {what}") for what, alone in unpaired(comparisons)]
+    tones = _JUDGED.intersection(verdicts)
+    return Headline(tuple(phrases), next(iter(tones)) if len(tones) == 1 else "neutral")
 
 
 def unpaired(comparisons: Comparisons) -> list[tuple[str, Sequence[Side]]]:

@@ -36,12 +36,6 @@ def columns(eighths: Sequence[int], height: int) -> list[str]:
     ]
 
 
-def sparkline(curve: Curve, width: int) -> str:
-    """Return a curve in one line, the highest of each stretch."""
-    top = max(curve.peak, 1)
-    return "".join(HEIGHTS[1 + round(value / top * 7)] for _, value in curve.thinned(width))
-
-
 def draw_timeline(timeline: Timeline, width: int) -> list[Text]:
     """Return a timeline; nothing where ``width`` has no room for it."""
     before = _LABEL if timeline.start < 0 else 0
@@ -72,11 +66,13 @@ def draw_timeline(timeline: Timeline, width: int) -> list[Text]:
         if timeline.start <= tile.issued < 0:
             issued = min(issued, before - 1)
         used = max(used, issued + 1)
+        arrived = used if tile.arrived is None else min(max(at(tile.arrived), issued + 1), used)
         rows.append(
             text(
                 Run(tile.name.ljust(_LABEL), "dim"),
                 " " * issued,
-                Run("●" + "━" * (used - issued - 1), "accent"),
+                Run("●" + "━" * (arrived - issued - 1), "accent"),
+                Run("┄" * (used - arrived), "dim"),
                 Run("■" * max(at(tile.done) - used, 1), "good"),
             )
         )
@@ -89,7 +85,9 @@ def draw_timeline(timeline: Timeline, width: int) -> list[Text]:
                 Run(" groups", "dim"),
             )
         )
-    return [*rows, text(Run(f"● {timeline.issued}  ━ in flight  ■ {timeline.used}", "dim"))]
+    kept = f"  ┄ {timeline.kept}" if timeline.kept else ""
+    legend = f"● {timeline.issued}  ━ in flight{kept}  ■ {timeline.used}"
+    return [*rows, text(Run(legend, "dim"))]
 
 
 def _phase(name: str, width: int, *, rule: bool) -> str:

@@ -1,32 +1,33 @@
 """Checks as nodes: the verdict, what fails first in each kernel, problems, and what passed."""
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
 
-from irlens import figures
 from irlens.model.check import (
-    BudgetFigure,
-    BudgetVerdict,
     Check,
     CheckedKernel,
-    Movement,
     Outcome,
-    Problem,
     Update,
 )
-from irlens.model.comparison import Side
-from irlens.model.report import Finding, Severity
 from irlens.model.text import count, plural
-from irlens.render.view.changes import change_of, describe, figure_title
-from irlens.render.view.drawings import place_of
+from irlens.render.view.changes import describe
+from irlens.render.view.check_verdicts import (
+    LEVELS,
+    Level,
+    Since,
+    Verdict,
+    problem_severity,
+    verdicts,
+)
 from irlens.render.view.nodes import (
     Cells,
     Column,
+    Command,
     FindingItem,
     Findings,
     Headline,
     Items,
+    NextSteps,
     Node,
     Place,
     Row,
@@ -40,8 +41,6 @@ from irlens.render.view.nodes import (
     text,
 )
 
-Level: TypeAlias = Literal["error", "warning", "note", "good"]
-_LEVELS: tuple[Level, ...] = ("error", "warning", "good", "note")
 #: What stands before a row, so that colour is never the only sign.
 _MARKS: dict[Level, str] = {"error": "✗", "warning": "!", "note": "·", "good": "+"}
 _LEVEL_TONES: dict[Level, Tone] = {
@@ -51,49 +50,21 @@ _OUTCOME_TONES: dict[Outcome, Tone] = {"failed": "bad", "warned": "warn", "passe
 _BUDGET_TONES: dict[str, Tone] = {
     "broken": "bad", "unknown": "unknown", "held": "good", "does not apply": "dim",
 }  # fmt: skip
+_BROKEN: dict[Since, str] = {
+    "this change": "by this change", "before": "broken before", "unknown": "since when is unknown",
+}  # fmt: skip
+_SINCE_WORDS: dict[Since, str] = {
+    "this change": "differs from the baseline",
+    "before": "the baseline's figures break it, too",
+    "unknown": "the baseline does not say",
+}
+_MARK_WORDS: dict[Level, str] = {
+    "error": "fails the check", "warning": "worse, fails nothing", "good": "better",
+    "note": "changed, neither better nor worse",
+}  # fmt: skip
 _PASSED_SHOWN = 20
-
-
-class Verdict(NamedTuple):
-    """One result of a check, in words and units.
-
-    Attributes:
-        level: "error" fails the check, "good" is an improvement.
-        name: The figure, the budget's condition, or the finding's code.
-        of: The mechanism of the pipeline it is about; empty where it is about the kernel.
-        before: The baseline's value; empty where there is none.
-        after: Today's.
-        change: With sign and unit; may be empty.
-        place: The line of Python to look at; ``None`` if unknown.
-        why: What else is known; may be empty.
-        is_budget: Whether the name is a budget's condition.
-    """
-
-    level: Level
-    name: str
-    of: str
-    before: str
-    after: str
-    change: str
-    place: Place | None
-    why: str
-    is_budget: bool = False
-
-    @property
-    def full_name(self) -> str:
-        """The name with its pipeline: "stages achieved of cp.async"."""
-        return f"{self.name} of {self.of}" if self.of else self.name
-
-    @property
-    def sentence(self) -> str:
-        """The whole: "occupancy 50 % → 25 % (−25 points): limited by registers".
-
-        Of a budget "occupancy >= 0.5: 50 % → 25 %: ...", as its condition may end in a number.
-        """
-        values = " → ".join(filter(None, (self.before, self.after)))
-        head = f"{self.full_name}{':' if self.is_budget and values else ''} {values}".strip()
-        change = f" ({self.change})" if self.change else ""
-        return f"{head}{change}" + (f": {self.why}" if self.why else "")
+#: Findings that the next steps explain at most.
+_EXPLAINED = 2
 
 
 def check_view(check: Check) -> Section:
@@ -102,14 +73,16 @@ def check_view(check: Check) -> Section:
 
 
 def _check(check: Check) -> Iterator[Node]:
-    yield Headline((check_verdict(check),), _OUTCOME_TONES[check.outcome])
+    found = [(kernel, verdicts(kernel)) for kernel in check.kernels]
+    tone = _OUTCOME_TONES[check.outcome]
+    every = [each for _, all_of_it in found for each in all_of_it]
+    yield Headline((Run(check_verdict(check), tone), *_causes(every)), tone)
     if check.update is not None:
         yield Sentence(f"wrote {check.baseline}: {_updated(check.update)}")
-    if advice := _advice(check):
-        yield Sentence(advice, "dim")
-    found = [(kernel, verdicts(kernel)) for kernel in check.kernels]
     yield _overview([(kernel, each) for kernel, all_of_it in found for each in all_of_it])
     yield from (_kernel(kernel, all_of_it) for kernel, all_of_it in found if all_of_it)
+    if every:
+        yield Sentence(_legend(every), "dim", "Legend")
     quiet = [kernel for kernel, all_of_it in found if not all_of_it]
     if check.problems:
         yield _problems(check)
@@ -128,13 +101,15 @@ def _check(check: Check) -> Iterator[Node]:
         sides = Items(tuple(text(describe(side)) for side in check.unchecked))
         yield Section("In the baseline, not requested", (sides,), key="unchecked",
                       detail="unchecked", folded=True)  # fmt: skip
+    if steps := _next_steps(check):
+        yield NextSteps(steps)
 
 
 def _overview(found: list[tuple[CheckedKernel, Verdict]]) -> Table:
     """What fails in any kernel, then the rest: for media without a section for each kernel."""
     columns = (
         Column(), Column("kernel"), Column("what"), Column("baseline", numbers=True),
-        Column("now", numbers=True), Column(numbers=True), Column("where"),
+        Column("now", numbers=True), Column(numbers=True), Column("since"), Column("where"),
     )  # fmt: skip
     rows = []
     for kernel, verdict in sorted(found, key=lambda each: each[1].level != "error"):
@@ -147,7 +122,7 @@ def _overview(found: list[tuple[CheckedKernel, Verdict]]) -> Table:
 def _kernel(kernel: CheckedKernel, found: list[Verdict]) -> Section:
     columns = (
         Column(), Column(), Column("baseline", numbers=True), Column("now", numbers=True),
-        Column(numbers=True), Column("where"), Column(code=True),
+        Column(numbers=True), Column("since"), Column("where"), Column(code=True),
     )  # fmt: skip
     seen: set[Place | None] = set()
     rows = []
@@ -177,6 +152,7 @@ def _cells(verdict: Verdict) -> list[Text]:
         text(verdict.before),
         text(Run(verdict.after, tone)),
         text(Run(verdict.change, tone)),
+        text(verdict.since),
         text(Run(str(verdict.place or ""), place=verdict.place)),
     ]
 
@@ -212,85 +188,25 @@ def _problems(check: Check) -> Findings:
     return Findings(tuple(items), text(plural(len(items), "problem")), title="Problems")
 
 
-def problem_severity(problem: Problem) -> Severity:
-    """Return how bad a problem is."""
-    if problem.fails:
-        return "error"
-    return "note" if problem.kind == "other compiler" else "warning"
+def _causes(found: Sequence[Verdict]) -> Iterator[Run]:
+    """Yield how many failures this change brought, and how many were there before.
+
+    Yields nothing where no baseline says.
+    """
+    numbers = Counter(each.since for each in found if each.level == "error")
+    if numbers.keys() <= {"unknown"}:
+        return
+    for since, words in _BROKEN.items():
+        if number := numbers[since]:
+            yield Run(f"{count(number)} {words}", "warn" if since == "before" else "bad")
 
 
-def verdicts(kernel: CheckedKernel) -> list[Verdict]:
-    """Return a kernel's results, what matters most first; budgets that hold are left out."""
-    found = [movement_verdict(one, kernel.side) for one in kernel.movements]
-    found += [budget_verdict(one) for one in kernel.budgets if one.state in ("broken", "unknown")]
-    found += [_finding_verdict(one) for one in kernel.findings]
-    found.sort(key=lambda each: _LEVELS.index(each.level))
-    reasons: set[str] = set()
-    once = []
-    for each in found:
-        once.append(each._replace(why="") if each.why in reasons else each)
-        reasons.add(each.why)
-    return once
-
-
-def movement_verdict(one: Movement, side: Side) -> Verdict:
-    """Return the verdict on a figure that is not the baseline's."""
-    worse = one.judgement in ("lost", "unknown", "worse")
-    level: Level = "warning" if worse else "good" if one.judgement == "better" else "note"
-    change = change_of(one.delta, [side], "report" if one.pipeline is None else "pipeline")
-    return Verdict(
-        level="error" if one.fails else level,
-        name=change.name,
-        of=one.pipeline or "",
-        before=change.before,
-        after=change.after,
-        change=change.change,
-        place=place_of(one.source),
-        why=f"unknown, because {one.reason}" if one.judgement == "unknown" else one.reason,
-    )
-
-
-def budget_verdict(one: BudgetVerdict) -> Verdict:
-    """Return the verdict on a budget."""
-    known = [figure for figure in one.figures if figure.before is not None]
-    several = len(one.figures) > 1
-    # The reason of a pipeline has its figures in words.
-    listed = several and not (one.pipeline and one.reason)
-    named = ", ".join(f"{_title(each)} {_value(each)}" for each in one.figures) if listed else ""
-    because = f"unknown, because {one.reason}" if one.state == "unknown" else one.reason
-    before = ""
-    if known and not several:
-        before = figures.format_value(known[0].before, _figure_unit(known[0]))
-    return Verdict(
-        level="error" if one.fails else "warning",
-        name=one.expression,
-        of=one.pipeline or "",
-        before=before,
-        after=_value(one.figures[0]) if len(one.figures) == 1 else "",
-        change="",
-        place=place_of(one.source),
-        why="; ".join(filter(None, (named, because))),
-        is_budget=True,
-    )
-
-
-def _finding_verdict(one: Finding) -> Verdict:
-    level: Level = "note" if one.severity == "note" else "warning"
-    place = place_of(one.source)
-    return Verdict(level, f"finding {one.code}", "", "", "", "", place, one.message)
-
-
-def _title(figure: BudgetFigure) -> str:
-    return figure_title(figure.path)
-
-
-def _value(figure: BudgetFigure) -> str:
-    return figures.format_value(figure.value, _figure_unit(figure))
-
-
-def _figure_unit(figure: BudgetFigure) -> Literal["count", "bytes", "ratio", "factor", "word"]:
-    row = figures.get(figure.path)
-    return "count" if row is None else row.unit
+def _legend(found: Sequence[Verdict]) -> str:
+    """Return what the marks and the words of the table mean, those that it has."""
+    levels, since = {each.level for each in found}, {each.since for each in found}
+    marks = [f"{_MARKS[each]} {_MARK_WORDS[each]}" for each in LEVELS if each in levels]
+    words = [f"{each}: {meaning}" for each, meaning in _SINCE_WORDS.items() if each in since]
+    return "; ".join([*marks, *(f"since {each}" for each in words)])
 
 
 def check_verdict(check: Check) -> str:
@@ -337,16 +253,18 @@ def _passed(kernel: CheckedKernel, check: Check) -> str:
     return ", ".join(filter(None, (known, _budgets_counted(kernel)))) or "no baseline or budget"
 
 
-def _advice(check: Check) -> str:
-    """Return what to do next about the baseline; "" for nothing."""
-    if check.update is not None:
-        return ""
+def _next_steps(check: Check) -> tuple[Command, ...]:
+    """Return what to do next, first about the baseline."""
+    steps = []
     movements = [one for kernel in check.kernels for one in kernel.movements]
-    if any(one.fails for one in movements):
-        return "if this is intended: irlens check --update"
-    if any(one.judgement == "better" for one in movements):
-        return "to keep the improvements: irlens check --update"
-    return ""
+    if check.update is None and any(one.fails for one in movements):
+        steps.append(Command("irlens check --update", "if the change is intended"))
+    elif check.update is None and any(one.judgement == "better" for one in movements):
+        steps.append(Command("irlens check --update", "to keep the improvements"))
+    found = [finding for kernel in check.kernels for finding in kernel.findings]
+    for code in list(dict.fromkeys(finding.code for finding in found))[:_EXPLAINED]:
+        steps.append(Command(f"irlens explain {code}", "what the finding means, and what to do"))
+    return tuple(steps)
 
 
 def _updated(update: Update) -> str:

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
-from irlens import figures
+from msgspec.structs import replace
+
 from irlens.model.code import CodeComparison, CodeComparisons
 from irlens.model.comparison import (
     Comparison,
     Comparisons,
-    Delta,
-    FindingDelta,
     LineDelta,
     MixDelta,
 )
+from irlens.model.pressure import PRESSURE_STAGES
 from irlens.model.text import count, plural
+from irlens.render.options import Options
 from irlens.render.view.changes import (
     Change,
     about_registers,
@@ -23,7 +24,9 @@ from irlens.render.view.changes import (
     main_changes,
     minor_changes,
     one_sided,
+    row_tone,
     sides,
+    signed_change,
     summary,
     title,
     unpaired,
@@ -31,17 +34,20 @@ from irlens.render.view.changes import (
 )
 from irlens.render.view.code import code_summary
 from irlens.render.view.drawings import place_of
+from irlens.render.view.findings import delta_items
 from irlens.render.view.nodes import (
+    SIGNS,
     Cell,
     Cells,
     CodeDiff,
     Column,
+    Command,
     Fact,
     Facts,
-    FindingItem,
     Findings,
     Headline,
     Items,
+    NextSteps,
     Node,
     Row,
     Run,
@@ -49,60 +55,68 @@ from irlens.render.view.nodes import (
     Sentence,
     Table,
     Text,
-    Tone,
     cell,
     phrases,
     table,
     text,
 )
-from irlens.render.view.report import finding_item
+from irlens.render.view.overlays import overlays
+from irlens.render.view.sides import sides_tables
 
 _CLASSES_SHOWN, _LINES_SHOWN = 8, 12
-_STATE_TONES: dict[str, Tone] = {"new": "warn", "gone": "good", "was": "dim", "now": "warn"}
-_ROW_TONES: dict[tuple[bool, bool], Tone] = {
-    (True, True): "strong", (True, False): "neutral", (False, True): "dim", (False, False): "dim",
-}  # fmt: skip
 
 
-def comparisons_view(comparisons: Comparisons, code: Sequence[CodeComparison] = ()) -> Section:
+def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
     """Return one comparison, or several with a table of them first.
 
     Args:
         comparisons: What changed.
-        code: The stages of a single pair, for media that show them.
+        options: The code of a single pair, and how the user named the sides.
     """
     pairs = comparisons.pairs
     alone = unpaired(comparisons)
     if len(pairs) == 1 and not alone:
-        return pair_view(pairs[0], code)
+        return pair_view(pairs[0], options)
     against_first = comparisons.against_first and bool(pairs)
-    children: list[Node] = [Headline((summary(comparisons),))]
+    children: list[Node] = [summary(comparisons)]
     if pairs:
-        children.append(_against_first(pairs) if against_first else _overview(pairs))
+        children += sides_tables(pairs) if against_first else [_overview(pairs)]
     children += [
         Items(tuple(text(describe(side)) for side in missing), label=what)
         for what, missing in alone
     ]
+    inner = replace(options, subject=None, code=())
     children += [
-        Section(_name(pair), (pair_view(pair),), key=f"p{index}", folded=True)
+        Section(
+            _name(pair),
+            (pair_view(pair, replace(inner, sides=options.sides[index : index + 1])),),
+            key=f"p{index}",
+            folded=True,
+            detail="each" if against_first else "",
+        )
         for index, pair in enumerate(pairs)
         if pair.different or len(pairs) == 1
     ]
-    return Section(title(pairs[0]) if against_first else "", tuple(children), key="comparisons")
+    children += _next_steps(pairs, options)
+    kernel = ""
+    if against_first:
+        one_target = len({pair.before.target for pair in pairs}) == 1
+        kernel = title(pairs[0]) if one_target else pairs[0].before.kernel
+    return Section(kernel, tuple(children), key="comparisons")
 
 
 def _name(pair: Comparison) -> str:
     return ", ".join(filter(None, (title(pair), sides(pair))))
 
 
-def pair_view(pair: Comparison, code: Sequence[CodeComparison] = ()) -> Section:
+def pair_view(pair: Comparison, options: Options) -> Section:
     """Return one comparison: of the changes only the decisive ones are unfolded."""
     between = text(Run(sides(pair), "strong"))
-    return Section(title(pair), tuple(_pair(pair, code)), key="comparison", aside=between)
+    return Section(title(pair), tuple(_pair(pair, options)), key="comparison", aside=between)
 
 
-def _pair(pair: Comparison, code: Sequence[CodeComparison]) -> Iterator[Node]:
-    yield Headline(tuple(verdict(pair)))
+def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
+    yield verdict(pair)
     if pair.different:
         yield changes_table(pair)
         if alone := one_sided(pair):
@@ -116,13 +130,41 @@ def _pair(pair: Comparison, code: Sequence[CodeComparison]) -> Iterator[Node]:
         if pair.findings:
             yield _findings(pair)
         yield from _mixes(pair)
+        if options.sides:
+            yield from overlays(*options.sides[0], (pair.before.label, pair.after.label))
         if pair.lines:
             yield Section("Lines of Python", (_lines(pair),), key="lines", full=True, wide=True)
-    if code:
-        diffs = tuple(CodeDiff(each.stage, code_summary(each), each) for each in code)
+    if options.code:
+        first = next((each for each in options.code if each.different), None)
+        diffs = tuple(
+            CodeDiff(each.stage, code_summary(each), each, folded=each is not first)
+            for each in options.code
+        )
         yield Section("Code", diffs, key="code", detail="code")
     if pair.not_compared:
         yield Sentence(f"only one side has {', '.join(pair.not_compared)}", "dim", "Left out")
+    yield from _next_steps([pair], options)
+
+
+def _next_steps(pairs: Sequence[Comparison], options: Options) -> Iterator[NextSteps]:
+    """Yield what explains the changes: the code, and what a new finding means."""
+    if options.subject is None or not any(pair.different for pair in pairs):
+        return
+    named = options.subject or "BEFORE AFTER"
+    arch = {
+        side.target.vendor for pair in pairs for side in (pair.before, pair.after) if side.target
+    }
+    assembly = "amdgcn" if arch == {"amd"} else "ptx"
+    commands = [
+        Command(f"irlens diff {named} --stage ttgir,{assembly}", "what changed in the code")
+    ]
+    new = [each.after for pair in pairs for each in pair.findings if finding_state(each) == "new"]
+    codes = dict.fromkeys(finding.code for finding in new if finding is not None)
+    commands += [
+        Command(f"irlens explain {code}", "what the new finding means, and what to do")
+        for code in list(codes)[:1]
+    ]
+    yield NextSteps(tuple(commands))
 
 
 def changes_table(pair: Comparison) -> Table:
@@ -135,18 +177,17 @@ def changes_table(pair: Comparison) -> Table:
     )
     rows = tuple(
         Row(
-            (text(each.name), text(each.before), text(each.after), _change(each)),
-            tone=_ROW_TONES[each.changed, each.weight == "much"],
+            (
+                text(each.name),
+                text(each.before),
+                text(Run(each.after, each.tone)),
+                signed_change(each),
+            ),
+            tone=row_tone(changed=each.changed, weight=each.weight),
         )
         for each in main_changes(pair)
     )
     return Table(columns, rows, name="what changed")
-
-
-def _change(change: Change) -> Text:
-    """How far a figure changed, with a mark that says whether that is good."""
-    sign = {"better": " ✓", "worse": " !"}.get(change.tone, "") if change.change else ""
-    return text(Run(change.change + sign, change.tone))
 
 
 def _minor(pair: Comparison) -> Iterator[Node]:
@@ -156,7 +197,9 @@ def _minor(pair: Comparison) -> Iterator[Node]:
         return
     arrows = [Run(each.arrow, "dim") for each in minor]
     yield Facts((Fact("Also", text(arrows[0]), (phrases(*arrows[1:]),), stands_for="minor"),))
-    rows: list[Cells] = [[each.name, each.before, each.after, _change(each)] for each in minor]
+    rows: list[Cells] = [
+        [each.name, each.before, each.after, signed_change(each)] for each in minor
+    ]
     columns = (Column(), Column("before", numbers=True), Column("after", numbers=True),
                Column(numbers=True))  # fmt: skip
     yield Section(f"{plural(len(minor), 'minor figure')}", (table(columns, rows, "minor figures"),),
@@ -164,7 +207,7 @@ def _minor(pair: Comparison) -> Iterator[Node]:
 
 
 def _loads(pair: Comparison) -> Iterator[Node]:
-    loads = [(place, [each.arrow for each in of_load]) for place, of_load in load_changes(pair)]
+    loads = [(place, [_arrow(each) for each in of_load]) for place, of_load in load_changes(pair)]
     if not loads:
         return
     yield Facts(
@@ -173,26 +216,27 @@ def _loads(pair: Comparison) -> Iterator[Node]:
             for index, (place, arrows) in enumerate(loads)
         )
     )
-    rows: list[Cells] = [[Run(place, "code"), ", ".join(arrows)] for place, arrows in loads]
+    rows: list[Cells] = [
+        [Run(place, "code"), text(*(run for arrow in arrows for run in (arrow, Run("  "))))]
+        for place, arrows in loads
+    ]
     moved = table((Column(), Column()), rows, "loads")
     yield Section("Loads", (moved,), key="loads", detail="loads")
 
 
+def _arrow(change: Change) -> Run:
+    """A figure on both sides, with a mark that says whether the change is good."""
+    sign = SIGNS[change.tone] if change.tone in ("better", "worse") else ""
+    return Run(f"{change.arrow} {sign}".strip(), change.tone)
+
+
 def _findings(pair: Comparison) -> Findings:
-    items = [item for each in pair.findings for item in _finding(each, pair.code)]
+    items = [item for each in pair.findings for item in delta_items(each, pair.code)]
     states = [finding_state(each) for each in pair.findings]
     counted = ", ".join(
         f"{states.count(state)} {state}" for state in ("new", "gone", "changed") if state in states
     )
     return Findings(tuple(items), text(counted))
-
-
-def _finding(delta: FindingDelta, code: dict[str, str]) -> Iterator[FindingItem]:
-    state = finding_state(delta)
-    names = ("was", "now") if state == "changed" else (state, state)
-    for name, finding in zip(names, (delta.before, delta.after), strict=True):
-        if finding is not None:
-            yield finding_item(finding, code, name, _STATE_TONES[name])
 
 
 def _mixes(pair: Comparison) -> Iterator[Node]:
@@ -231,7 +275,11 @@ def _lines(pair: Comparison) -> Table:
         Column("line"), Column("in"), Column("instructions", numbers=True), Column(numbers=True),
         Column("live", numbers=True), Column(numbers=True), Column(code=True),
     )  # fmt: skip
-    rows = tuple(Row(tuple(_line(each, pair.code))) for each in pair.lines)
+    # One stage speaks: the nearest to the machine.
+    stages = {each.stage for each in pair.lines}
+    speaking = next((stage for stage in PRESSURE_STAGES if stage in stages), "")
+    shown = [each for each in pair.lines if each.stage == speaking]
+    rows = tuple(Row(tuple(_line(each, pair.code))) for each in shown)
     return Table(columns, rows, "lines of Python that changed", shown=_LINES_SHOWN, noun="line")
 
 
@@ -246,7 +294,7 @@ def _line(line: LineDelta, code: dict[str, str]) -> Iterator[Cell]:
 def _overview(pairs: Sequence[Comparison]) -> Table:
     rows = tuple(
         Row(
-            (text(_name(pair)), text(", ".join(verdict(pair)))),
+            (text(_name(pair)), _in_a_line(verdict(pair))),
             tone="neutral" if pair.different else "dim",
             anchor=f"p{index}" if pair.different else "",
         )
@@ -255,48 +303,13 @@ def _overview(pairs: Sequence[Comparison]) -> Table:
     return Table((Column("kernel"), Column("what changed")), rows, name="comparisons")
 
 
-def _against_first(pairs: Sequence[Comparison]) -> Table:
-    """One row per side: the figures one always wants to see, and how far they changed."""
-    known = [_column_deltas(pair) for pair in pairs]
-    titles = list(dict.fromkeys(name for each in known for name in each))
-    first = [next(each[name] for each in known if name in each) for name in titles]
-    rows = [Row((text(pairs[0].before.label), *(cell(_value(each)) for each in first)))]
-    rows += [
-        Row(
-            (text(pair.after.label), *(_after(each.get(name)) for name in titles)),
-            anchor=f"p{index}",
-        )
-        for index, (pair, each) in enumerate(zip(pairs, known, strict=True))
-    ]
-    columns = (Column(), *(Column(name) for name in titles))
-    return Table(columns, tuple(rows), name="sides")
-
-
-def _column_deltas(pair: Comparison) -> dict[str, Delta]:
-    """The figures that are columns, by heading; numbered where several loops have them."""
-    loops = [d for loop in pair.loops if loop.presence == "both" for d in loop.deltas]
-    columns: dict[str, Delta] = {}
-    for figure in figures.COLUMNS:
-        source = loops if figure.scope == "pipeline" else pair.figures
-        same = [each for each in source if each.path == figure.field]
-        name = figure.short or figure.title
-        for number, each in enumerate(same, 1):
-            columns[name if len(same) == 1 else f"{name} {number}"] = each
-    return columns
-
-
-def _value(delta: Delta) -> str:
-    return figures.format_value(delta.before, delta.unit)
-
-
-def _after(delta: Delta | None) -> Cell:
-    if delta is None:
-        return text(figures.UNKNOWN)
-    change = change_of(delta, scope="report")
-    if not change.changed:
-        return text(f"{change.after} ", Run(change.change, "dim"))
-    tone = change_of(delta, scope="pipeline" if "." not in delta.path else "report").tone
-    return text(f"{change.after} ", Run(change.change.removesuffix(" B"), tone))
+def _in_a_line(verdict: Headline) -> Text:
+    """A verdict in a cell, with its sign."""
+    sign = SIGNS.get(verdict.tone, "")
+    runs = [Run(f"{sign} ", verdict.tone)] if sign else []
+    for phrase in verdict.phrases:
+        runs += [Run(" · "), phrase] if len(runs) > bool(sign) else [phrase]
+    return text(*runs)
 
 
 def _code_title(comparison: CodeComparison) -> str:
@@ -312,7 +325,7 @@ def codes_view(comparisons: CodeComparisons) -> Section:
     differing = sum(pair.different for pair in pairs)
     headline = f"{count(differing)} of {count(len(pairs))} differ"
     children: list[Node] = [
-        Headline((code_summary(pairs[0]) if len(pairs) == 1 else headline,)),
+        Headline((Run(code_summary(pairs[0]) if len(pairs) == 1 else headline),)),
         *(
             CodeDiff(
                 pair.stage if one else f"{_code_title(pair)}: {pair.stage}",

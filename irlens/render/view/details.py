@@ -5,22 +5,21 @@ from collections.abc import Iterator
 from typing import get_args
 
 from irlens.model.capture import stage_rank
-from irlens.model.memory import LoopLoad, SharedMemory
+from irlens.model.memory import SharedMemory
 from irlens.model.pressure import StagePressure
-from irlens.model.report import InstructionMix, LimitName, Occupancy, Pipeline, Report
+from irlens.model.report import (
+    InstructionMix,
+    LimitName,
+    Occupancy,
+    Report,
+)
 from irlens.model.resources import SpillSite
 from irlens.model.terms import (
     Terms,
-    describe_cover,
-    describe_depth,
-    describe_prefetch,
-    describe_tile,
     describe_waves,
-    describe_way,
 )
 from irlens.model.text import count, percent, plural, size
 from irlens.render.view.drawings import (
-    STAGES,
     memory_strip,
     nearest,
     place_of,
@@ -44,7 +43,7 @@ from irlens.render.view.nodes import (
     table,
     text,
 )
-from irlens.render.view.timeline import timeline
+from irlens.render.view.pipelines import loads_section, pipeline_section
 
 _NUMBER = Column(numbers=True)
 
@@ -55,13 +54,11 @@ def details(report: Report) -> Iterator[Section]:
     if report.occupancy is not None:
         yield _occupancy(report.occupancy, terms)
     for pipeline in report.pipelines:
-        yield _pipeline(pipeline, report, terms)
+        yield pipeline_section(pipeline, report, terms)
     if report.loads:
-        yield _loads(report)
-    for stage in STAGES:
-        pressure = getattr(report.pressure, stage)
-        if pressure is not None:
-            yield _pressure(stage, pressure, report)
+        yield loads_section(report)
+    for stage, pressure in report.pressure.stages():
+        yield _pressure(stage, pressure, report)
     if report.spills:
         yield _spills(report.spills)
     if (memory := _memory(report, terms)) is not None:
@@ -80,13 +77,15 @@ def limits(occupancy: Occupancy, terms: Terms) -> list[tuple[LimitName, int]]:
 def _occupancy(occupancy: Occupancy, terms: Terms) -> Section:
     """What limits it, what would change it, and how many CTAs fit with more or less."""
     allowed = limits(occupancy, terms)
-    most = max([1, *(limit for _, limit in allowed)])
+    least = min((limit for _, limit in allowed), default=0)
     rows: list[Cells] = []
     for name, limit in allowed:
         limiting = name in occupancy.limited_by
         tone: Tone = "warn" if limiting else "neutral"
         note = Run("limits", tone) if limiting else ""
-        rows.append([terms.resource(name), count(limit), Bar(limit / most, tone), note])
+        # How much of what it allows is taken: all of it where it limits.
+        taken = least / limit if limit else 1.0
+        rows.append([terms.resource(name), count(limit), Bar(taken, tone), note])
     columns = (Column("allowed by"), Column(f"{terms.block}s", numbers=True), Column(), Column())
     children: list[Node] = [table(columns, rows, "limits of occupancy")]
     if occupancy.next_step:
@@ -107,104 +106,15 @@ def _occupancy(occupancy: Occupancy, terms: Terms) -> Section:
     )
 
 
-def pipeline_tone(pipeline: Pipeline) -> Tone:
-    """Return the verdict on a pipeline; one stage that was asked for is no failure."""
-    if pipeline.verdict == "not pipelined" and pipeline.requested_stages == 1:
-        return "neutral"
-    if pipeline.verdict == "unknown":
-        return "unknown"
-    return "good" if pipeline.verdict == "pipelined" else "warn"
-
-
-def pipeline_depth(pipeline: Pipeline) -> Run:
-    """Return "4 of 4 stages ✓", or the verdict where the depth is unknown."""
-    depth, tone = describe_depth(pipeline), pipeline_tone(pipeline)
-    if depth is None:
-        return Run(pipeline.verdict, tone)
-    sign = {"good": " ✓", "warn": " ✗"}.get(tone, "")
-    return Run(f"{depth}{sign}", tone)
-
-
-def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Section:
-    """A pipeline with its timeline and every figure of it."""
-    place = nearest(pipeline.source, pipeline.stage, pipeline.line)
-    notes = [*describe_prefetch(pipeline), *terms.traffic(pipeline), describe_cover(pipeline)]
-    children: list[Node | None] = [
-        phrases(
-            text(f"{pipeline.kind or 'loads'} ", pipeline_depth(pipeline)),
-            Run(report.code.get(pipeline.place, ""), "code"),
-        ),
-        timeline(pipeline),
-        phrases(*(Run(each, "dim") for each in notes)) if any(notes) else None,
-        Sentence(pipeline.reason, "dim") if pipeline.reason else None,
-        Section("all figures", (_figures(pipeline),), key="figures", folded=True),
-    ]
-    return Section(
-        title="Pipeline",
-        children=tuple(child for child in children if child is not None),
-        key="pipelines",
-        aside=text(Run(str(place), place=place)),
-        detail="pipelines",
-    )
-
-
-#: Said above the figures; the others are absent unless warps are specialized.
-_NOT_FIGURES = frozenset({"stage", "line", "loop", "source", "kind", "verdict", "reason"})
-_OF_WARP_GROUPS = frozenset({"warp_group", "stages_at_most"})
-
-
-def _figures(pipeline: Pipeline) -> Table:
-    place = Place(pipeline.stage, pipeline.line, in_stage=True)
-    rows: list[Cells] = [["read in", Run(str(place), place=place)]]
-    for name in pipeline.__struct_fields__:
-        value = getattr(pipeline, name)
-        if name in _NOT_FIGURES or (value is None and name in _OF_WARP_GROUPS):
-            continue
-        shown = count(value) if isinstance(value, int) else str(value)
-        known = shown if value is not None else Run("unknown", "unknown")
-        rows.append([name.replace("_", " "), known])
-    return table((Column(), _NUMBER), rows, "figures of the pipeline")
-
-
-def _loads(report: Report) -> Section:
-    columns = (
-        Column("load"), Column("tile"), Column(), Column("per iteration", numbers=True), Column(),
-    )  # fmt: skip
-    return Section(
-        title="Loads in loops",
-        children=(table(columns, map(_load, report.loads), "loads in loops"),),
-        key="loads",
-        aside=text("as the ttgir has them"),
-        detail="pipelines",
-        wide=True,
-    )
-
-
-def _load(load: LoopLoad) -> Cells:
-    place = nearest(load.source, "ttgir", load.line)
-    amount, access, copies = (
-        load.bytes_per_iteration, load.widest_access_bytes, load.buffer_copies,
-    )  # fmt: skip
-    more = (
-        "" if access is None else f"at most {access} B per access",
-        load.reason if copies is None else f"into {plural(copies, 'buffer')}",
-    )
-    return [
-        Run(str(place), place=place),
-        Run(describe_tile(load), "code"),
-        Run(describe_way(load), "warn" if load.state == "in place" else "good"),
-        Run("unknown", "unknown") if amount is None else size(amount),
-        ", ".join(filter(None, more)),
-    ]
-
-
 def _pressure(stage: str, pressure: StagePressure, report: Report) -> Section:
-    virtual = ", virtual" if stage == "ptx" else ""
+    counted = f"live 32-bit registers per {Terms(report).thread}"
+    if stage == "ptx":
+        counted = "virtual registers, before ptxas allocates: not comparable with those above"
     return Section(
         title=f"Register pressure in {stage}",
         children=tuple(_pressure_parts(stage, pressure, report)),
         key="pressure",
-        aside=text(f"live 32-bit registers per thread{virtual}"),
+        aside=text(counted),
         detail="pressure",
     )
 
@@ -337,9 +247,20 @@ def _mix(mix: InstructionMix) -> Section:
         title=f"Instructions in {mix.stage}",
         children=(table(columns, rows, f"instruction mix of {mix.stage}"),),
         key="mix",
-        aside=text(f"{plural(mix.total, 'instruction')}, each counted once"),
+        aside=text(
+            f"{plural(mix.total, 'instruction')}, each counted once",
+            f", {left_out}" if (left_out := bodies_left_out(mix)) else "",
+        ),
         detail="mix",
     )
+
+
+def bodies_left_out(mix: InstructionMix) -> str:
+    """Return what is not counted: "without the bodies of 2 functions (.func)"; "" for nothing."""
+    if not mix.functions_left_out:
+        return ""
+    bodies = "the body" if mix.functions_left_out == 1 else "the bodies"
+    return f"without {bodies} of {plural(mix.functions_left_out, 'function')} (.func)"
 
 
 def by_class(mix: InstructionMix) -> list[tuple[str, int, bool]]:

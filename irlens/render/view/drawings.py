@@ -1,5 +1,7 @@
 """Occupancy staircases, pressure curves and the map of shared memory, from their records."""
 
+from typing import NamedTuple
+
 from irlens.model.memory import SharedBuffer, SharedMemory
 from irlens.model.pressure import StagePressure
 from irlens.model.report import OccupancyCurve, Report
@@ -19,9 +21,6 @@ from irlens.render.view.nodes import (
     text,
 )
 
-#: The nearest to the machine first: its registers are real.
-STAGES = ("sass", "amdgcn", "ptx")
-
 
 def place_of(source: SourceLocation | None) -> Place | None:
     """Return a place in Python; ``None`` for none."""
@@ -33,23 +32,14 @@ def nearest(source: SourceLocation | None, stage: str, line: int) -> Place:
     return place_of(source) or Place(stage, line, in_stage=True)
 
 
-def pressure_stage(report: Report) -> tuple[str, StagePressure] | None:
-    """Return the stage whose register pressure speaks for the kernel: nearest to the machine."""
-    for stage in STAGES:
-        pressure: StagePressure | None = getattr(report.pressure, stage)
-        if pressure is not None and pressure.peak is not None:
-            return stage, pressure
-    return None
-
-
 def pressure_curve(stage: str, pressure: StagePressure, report: Report) -> Curve | None:
     """Return live registers over a stage's instructions; ``None`` where there is no curve.
 
-    The registers allocated are a level to compare with, PTX's virtual ones too.
+    The registers allocated are a level to compare with, but not for PTX's virtual ones.
     """
     if not pressure.curve or not pressure.peak:
         return None
-    allocated = report.resources.registers
+    allocated = report.resources.registers if stage != "ptx" else None
     return Curve(
         described=f"live registers over the {plural(len(pressure.curve), 'instruction')} of "
         f"{stage}, at most {pressure.peak}",
@@ -60,6 +50,39 @@ def pressure_curve(stage: str, pressure: StagePressure, report: Report) -> Curve
         unit="live",
         over="instruction",
     )
+
+
+class RegisterBudget(NamedTuple):
+    """The most registers a thread can take without lowering the occupancy.
+
+    Attributes:
+        registers: Their number.
+        words: What it means: "occupancy falls beyond 32 allocated".
+    """
+
+    registers: int
+    words: str
+
+
+def register_budget(report: Report) -> RegisterBudget | None:
+    """Return a kernel's register budget; ``None`` where its occupancy is unknown.
+
+    For a kernel that cannot launch it is what one CTA can have.
+    """
+    curves = report.occupancy.curves if report.occupancy is not None else ()
+    curve = next((each for each in curves if each.resource == "registers"), None)
+    if curve is None:
+        return None
+    falls = [start for start, blocks in curve.steps if start > curve.at or not blocks]
+    if falls and falls[0] > curve.steps[0][0]:
+        most = falls[0] - 1
+        return RegisterBudget(most, f"occupancy falls beyond {count(most)} allocated")
+    return RegisterBudget(curve.last, f"at most {count(curve.last)} can be allocated")
+
+
+def full_heat(peak: int | None, budget: RegisterBudget | None) -> int:
+    """Return the live registers that fill a bar: the budget, or the peak where it is unknown."""
+    return (budget.registers if budget is not None else peak) or 1
 
 
 def staircase(

@@ -1,60 +1,55 @@
 """Reports as nodes: the verdict, the facts one asks for first, findings, then each part in full."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.capture import stage_rank
-from irlens.model.label import labels
-from irlens.model.report import SEVERITIES, Finding, InstructionMix, Pipeline, Report
+from irlens.model.pressure import StagePressure
+from irlens.model.report import InstructionMix, Pipeline, Report
 from irlens.model.resources import Resources
 from irlens.model.terms import (
     Terms,
-    depth_in_short,
     describe_buffer,
     describe_cover,
-    describe_depth,
     describe_prefetch,
     describe_run,
     describe_waves,
 )
 from irlens.model.text import count, percent, plural, size
+from irlens.render.options import Options
+from irlens.render.view.configurations import names, overview, title
 from irlens.render.view.details import (
     all_figures,
     at,
+    bodies_left_out,
     by_class,
     details,
     limits,
-    pipeline_depth,
-    pipeline_tone,
     sources,
 )
-from irlens.render.view.drawings import nearest, place_of, pressure_stage
+from irlens.render.view.drawings import nearest, place_of
+from irlens.render.view.findings import findings
 from irlens.render.view.nodes import (
-    SEVERITY_TONES,
     Code,
-    Column,
     Fact,
     Facts,
-    FindingItem,
-    Findings,
-    Headline,
+    NextSteps,
     Node,
     Phrases,
-    Place,
-    Row,
     Run,
     Section,
     Setting,
     Settings,
-    Table,
     Text,
     Tone,
-    cell,
     phrases,
     text,
 )
+from irlens.render.view.pipelines import pipeline_depth, pipeline_tone
+from irlens.render.view.verdict import next_steps, verdict, verdicts
 
 if TYPE_CHECKING:  # text shows no code
     from irlens.model.listing import Listing
@@ -63,55 +58,60 @@ _CLASSES_SHOWN = 6
 _UNKNOWN = Run("unknown", "unknown")
 
 
-def reports_view(
-    reports: Sequence[Report], listings: "Sequence[Listing]" = (), *, with_figures: bool = False
-) -> Section:
+def reports_view(reports: Sequence[Report], options: Options) -> Section:
     """Return one report, or several with a table of them first.
 
     Args:
         reports: At least one.
-        listings: The code of each, where a medium shows it; none at all otherwise.
-        with_figures: Whether to list every figure of the registry.
+        options: The code to show, the details and how the user named the reports.
     """
-    code: Sequence[Listing | None] = listings or [None] * len(reports)
+    code: Sequence[Listing | None] = options.listings or [None] * len(reports)
     if len(reports) == 1:
-        return report_view(reports[0], code[0], with_figures=with_figures)
-    kernels = {report.kernel for report in reports}
-    title = plural(len(reports), "report")
-    names = labels_or_kernels(reports)
-    parts = [
-        Section(
-            name,
-            (report_view(report, listing, with_figures=with_figures),),
-            key=f"r{index}",
-            folded=True,
+        return report_view(reports[0], options, code[0])
+    inner = replace(options, subject=None)
+    parts = tuple(
+        Section(name, (report_view(report, inner, listing),), key=f"r{index}", folded=True,
+                detail="each")
+        for index, (report, listing, name) in enumerate(
+            zip(reports, code, names(reports), strict=True)
         )
-        for index, (report, listing, name) in enumerate(zip(reports, code, names, strict=True))
-    ]
-    return Section(
-        title=f"{reports[0].kernel}: {title}" if len(kernels) == 1 else title,
-        children=(_overview(reports, names), *parts),
-        key="reports",
-    )
+    )  # fmt: skip
+    shared = tuple(_shared_settings(reports))
+    together = (verdicts(reports), *overview(reports), *parts, *_next_steps(reports, options))
+    return Section(title(reports), (*shared, *together), key="reports")
 
 
-def report_view(
-    report: Report, listing: "Listing | None" = None, *, with_figures: bool = False
-) -> Section:
-    """Return one report; the arguments are those of ``reports_view``."""
+def _shared_settings(reports: Sequence[Report]) -> Iterator[Settings]:
+    """Yield the settings and the arguments that all reports of one kernel share."""
+    if len({report.kernel for report in reports}) > 1:
+        return
+    for list_settings in (_settings, _arguments):
+        first, *others = map(list_settings, reports)
+        if first is None or None in others:
+            continue
+        shared = tuple(
+            each for each in first.settings if all(o and each in o.settings for o in others)
+        )
+        if shared:
+            yield replace(first, settings=shared)
+
+
+def report_view(report: Report, options: Options, listing: "Listing | None" = None) -> Section:
+    """Return one report; ``listing`` is its code, where a medium shows it."""
     children: list[Node | None] = [
         _settings(report),
+        verdict(report),
         _arguments(report),
-        Headline(tuple(glance(report)), tone=tone(report)),
         facts(report),
         pipeline_facts(report),
         findings(report),
         _run(report),
         *details(report),
-        all_figures(report) if with_figures else None,
+        all_figures(report) if "figures" in options.details else None,
         Code(report, listing) if listing is not None else None,
         _origins(report),
         sources(report),
+        *_next_steps([report], options),
     ]
     return Section(
         title=report.kernel,
@@ -120,85 +120,10 @@ def report_view(
     )
 
 
-def report_name(report: Report) -> str:
-    """Return the kernel and the GPU: "softmax_kernel on sm_90"."""
-    target = report.target
-    return f"{report.kernel} on {target.arch}" if target else report.kernel
-
-
-def glance(report: Report) -> Iterator[str]:
-    """Yield what matters most, as phrases: "occupancy 100 %", "cp.async 4 of 4 stages"."""
-    occupancy = report.occupancy
-    if occupancy is not None:
-        share = f"occupancy {percent(occupancy.theoretical)}"
-        yield share if occupancy.launchable else "cannot launch"
-    for each in report.pipelines:
-        if (depth := describe_depth(each)) is not None:
-            yield f"{each.kind or 'loads'} {depth}"
-    if report.resources.local_bytes:
-        yield f"{size(report.resources.local_bytes)} local memory"
-    yield finding_counts(report.findings) or "no findings"
-
-
-def finding_counts(found: Iterable[Finding]) -> str:
-    """Return the findings by number: "1 warning, 2 notes"; "" if there are none."""
-    numbers = Counter(finding.severity for finding in found)
-    return ", ".join(plural(numbers[each], each) for each in SEVERITIES if numbers[each])
-
-
-def tone(report: Report) -> Tone:
-    """Return the verdict on a report as a whole."""
-    severities = {finding.severity for finding in report.findings}
-    if "error" in severities or (report.occupancy and not report.occupancy.launchable):
-        return "bad"
-    return "warn" if "warning" in severities else "good"
-
-
-def labels_or_kernels(reports: Sequence[Report]) -> list[str]:
-    """Return what sets each report apart, or its kernel's name if nothing does."""
-    named = zip(labels(reports), reports, strict=True)
-    return [label or report.kernel for label, report in named]
-
-
-def _overview(reports: Sequence[Report], names: Sequence[str]) -> Table:
-    """The figures one compares first, a row for each report."""
-    columns = (
-        Column(),
-        *(Column(figure.heading, numbers=True) for figure in figures.COLUMNS),
-        Column("findings"),
-    )
-    rows = tuple(
-        Row(
-            (
-                text(name),
-                *(cell(_overview_figure(figure, report)) for figure in figures.COLUMNS),
-                text(Run(finding_counts(report.findings) or "none", tone(report))),
-            ),
-            anchor=f"r{index}",
-        )
-        for index, (report, name) in enumerate(zip(reports, names, strict=True))
-    )
-    return Table(columns, rows, name="reports", noun="report")
-
-
-def _overview_figure(figure: figures.Figure, report: Report) -> str | Run:
-    if figure.path == "pipelines[].achieved_stages":
-        depths = (
-            depth_in_short(
-                each.achieved_stages, each.stages_at_most, str(each.requested_stages or "?")
-            )
-            for each in report.pipelines
-        )
-        return " ".join(filter(None, depths)) or figures.UNKNOWN
-    occupancy = report.occupancy
-    if figure.path.startswith("occupancy.") and occupancy and not occupancy.launchable:
-        return Run("cannot launch", "bad")
-    values = figure.read_each(report)
-    if not values:
-        return figures.UNKNOWN
-    if all(value is None for value in values):
-        return _UNKNOWN
-    return Run(" ".join(map(figure.cell, values)))
+def _next_steps(reports: Sequence[Report], options: Options) -> list[NextSteps]:
+    if options.subject is None:
+        return []
+    return [next_steps(reports, options.subject, options.details)]
 
 
 def _settings(report: Report) -> Settings:
@@ -206,11 +131,12 @@ def _settings(report: Report) -> Settings:
     config, target = report.config, report.target
     chosen: list[tuple[str, object]] = []
     if target is not None:
-        chosen.append(("", f"{target.arch} ({target.product})" if target.product else target.arch))
+        chosen.append(("", target.full_name))
     for name in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
         value = getattr(config, name)
         if value is not None and (name != "num_ctas" or value > 1):
             chosen.append((name, value))
+    chosen += sorted((config.options or {}).items())
     # Kernels often take num_stages as a constexpr too.
     chosen += [
         (name, value)
@@ -234,7 +160,12 @@ def _arguments(report: Report) -> Settings | None:
 def facts(report: Report) -> Facts:
     """Return what the kernel takes and what that leaves room for."""
     terms = Terms(report)
-    own = (_occupancy(report, terms), _registers(report, terms), _shared(report, terms))
+    own = (
+        replace(_occupancy(report, terms), key="occupancy"),
+        _registers(report, terms),
+        *_virtual(report),
+        replace(_shared(report, terms), key="memory"),
+    )
     return Facts((*own, *_listed(report)))
 
 
@@ -306,16 +237,26 @@ def _spilled(held: Resources) -> Iterator[tuple[int, str]]:
 
 
 def _live(report: Report) -> Phrases | None:
-    """The most registers that hold a value at once, in the stage nearest to the machine."""
-    known = pressure_stage(report)
-    if known is None or known[1].peak is None:
-        return None
-    stage, pressure = known
+    """The most registers that hold a value at once in the machine code, or why that is unknown."""
+    known = report.pressure.live
+    if known is None:
+        reason = report.unknown.get("pressure.sass") or report.unknown.get("pressure.sass.peak")
+        return phrases(Run(f"live registers unknown: {reason}", "dim")) if reason else None
+    return _peak(known[1], report, f"at most {count(known[1].peak or 0)} live")
+
+
+def _peak(pressure: StagePressure, report: Report, words: str) -> Phrases:
     code = report.code.get(str(pressure.source), "") if pressure.source else ""
-    place = at(place_of(pressure.source))
-    return phrases(
-        text(f"at most {count(pressure.peak or 0)} live in {stage}", *place), Run(code, "code")
-    )
+    return phrases(text(words, *at(place_of(pressure.source))), Run(code, "code"))
+
+
+def _virtual(report: Report) -> Iterator[Fact]:
+    """Yield PTX's virtual registers where a capture has nothing nearer to the machine."""
+    ptx = report.pressure.ptx
+    if ptx is None or ptx.peak is None or report.resources.registers is not None:
+        return
+    value = text(Run(count(ptx.peak), "strong"), " virtual registers")
+    yield Fact("In PTX", value, (_peak(ptx, report, "live at once"),))
 
 
 def _shared(report: Report, terms: Terms) -> Fact:
@@ -379,42 +320,6 @@ def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Fact:
     )
 
 
-def findings(report: Report) -> Findings | None:
-    """Return the findings; ``None`` where there are none."""
-    if not report.findings:
-        return None
-    numbers = Counter(finding.severity for finding in report.findings)
-    summary: list[Run] = []
-    for severity in SEVERITIES:
-        if numbers[severity]:
-            summary.append(Run(", " if summary else ""))
-            summary.append(Run(plural(numbers[severity], severity), SEVERITY_TONES[severity]))
-    return Findings(
-        tuple(finding_item(each, report.code) for each in report.findings),
-        text(*summary),
-        explain=f"see irlens explain {report.findings[0].code}",
-    )
-
-
-def finding_item(
-    finding: Finding, code: dict[str, str], state: str = "", state_tone: Tone = "neutral"
-) -> FindingItem:
-    """Return a finding; its line of code is looked up in ``code`` by "file:line"."""
-    place = place_of(finding.source)
-    if place is None and finding.stage and finding.line:
-        place = Place(finding.stage, finding.line, in_stage=True)
-    return FindingItem(
-        severity=finding.severity,
-        code=finding.code,
-        place=place,
-        line=code.get(str(finding.source), "") if finding.source else "",
-        message=finding.message,
-        hint=finding.hint,
-        state=state,
-        state_tone=state_tone,
-    )
-
-
 def _run(report: Report) -> Facts | None:
     """Whether a launch gave the right result, and what the driver says."""
     run = report.run
@@ -463,6 +368,8 @@ def _mix(mix: InstructionMix) -> Fact:
         shares.append(Run(f"others {count(rest)}"))
     if mix.unknown:
         shares.append(Run(f"unknown {count(sum(mix.unknown.values()))}", "warn"))
+    if left_out := bodies_left_out(mix):
+        shares.append(Run(left_out, "warn"))
     value = text(f"{mix.stage} {plural(mix.total, 'instruction')}")
     return Fact("Mix", value, (phrases(*shares),) if shares else (), stands_for="mix")
 

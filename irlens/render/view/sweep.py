@@ -1,5 +1,6 @@
 """Sweeps as nodes: how many configurations fit, a table for each target, and what is not in it."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -8,13 +9,17 @@ from irlens.model.config import ConstexprValue, Target
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
 from irlens.model.terms import depth_in_short, limit_term
 from irlens.model.text import count, percent, plural
+from irlens.render.options import Options
 from irlens.render.view.nodes import (
     Column,
+    Command,
     Headline,
     Items,
+    NextSteps,
     Node,
     Point,
     Row,
+    Run,
     Scatter,
     Section,
     Sentence,
@@ -26,31 +31,45 @@ from irlens.render.view.nodes import (
 )
 
 #: Outcomes that are no row of the table.
-_APART = {"does not fit": "Too big", "failed": "Failed", "died": "Died"}
+_APART = {
+    "does not fit": "Too big", "failed": "Failed", "died": "Died", "timed out": "Timed out",
+}  # fmt: skip
 _COUNTED = {
     "unknown": "with unknown occupancy",
     "does not fit": "too big",
     "failed": "failed",
     "died": "died with their worker",
+    "timed out": "timed out",
 }
 _TRITON = "Triton"
 _MORE = "; --all shows them"
 
 
-def sweep_view(sweep: Sweep, rows: int | None = None) -> Section:
-    """Return a sweep.
+def sweep_view(sweep: Sweep, options: Options) -> Section:
+    """Return a sweep; ``options`` limit the rows of its tables and name its kernel."""
+    children = (*_sweep(sweep, options.rows), *_next_steps(sweep, options.subject))
+    return Section(sweep.kernel, children, key="sweep")
 
-    Args:
-        sweep: The sweep.
-        rows: Most configurations of each table and list in a medium with little room.
-    """
-    return Section(sweep.kernel, tuple(_sweep(sweep, rows)), key="sweep")
+
+def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
+    """Yield how to look at the first configuration, if it fits."""
+    first = sweep.trials[0] if sweep.trials else None
+    if subject is None or first is None or first.outcome != "fits":
+        return
+    chosen = [("--target", first.target.product or first.target.arch)]
+    chosen += [("--triton", first.triton)] if first.triton else []
+    chosen += [("--set", f"{name}={value}") for name, value in first.settings.items()]
+    chosen += [("--arg", f"{name}={value}") for name, value in first.args.items()]
+    given = shlex.join(word for each in chosen for word in each)
+    line = f"irlens inspect {subject or 'KERNEL'} {given}"
+    yield NextSteps((Command(line, "the first configuration in full"),))
 
 
 def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
     if shared := _common(sweep):
         yield Settings(tuple(Setting(name, str(value)) for name, value in shared.items()))
-    yield Headline((sweep_verdict(sweep.trials), *_left_out(sweep), *_remark(sweep)))
+    phrases = (sweep_verdict(sweep.trials), *_left_out(sweep), *_remark(sweep))
+    yield Headline(tuple(map(Run, phrases)))
     if sweep.device is not None:
         correlations = tuple(map(text, _correlations(sweep)))
         children = (Sentence(_measured(sweep)), Items(correlations))
@@ -71,7 +90,7 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
         apart = [trial for trial in trials if trial.outcome == outcome]
         if apart:
             children.append(_apart(title, apart, sweep, rows))
-    name = f"{target.arch} ({target.product})" if target.product else target.arch
+    name = target.full_name
     return Section(
         name, tuple(children), key="target", aside=text(sweep_verdict(trials)), wide=True
     )
@@ -113,12 +132,9 @@ def _figure(figure: figures.Figure, trial: Trial) -> Text:
     values = trial.figures or {}
     if figure.sweep != "stages_achieved":
         return text(figure.cell(values.get(figure.sweep)))
-    achieved, at_most = (
-        None if value is None else int(value)
-        for value in (values.get(figure.sweep), values.get("stages_at_most"))
-    )
-    requested = figure.cell(values.get("stages_requested"))
-    return text(depth_in_short(achieved, at_most, requested) or figures.UNKNOWN)
+    known = (values.get(name) for name in (figure.sweep, "stages_at_most", "stages_requested"))
+    depth = depth_in_short(*(None if value is None else int(value) for value in known))
+    return text(depth or figures.UNKNOWN)
 
 
 def _time(trial: Trial) -> str:

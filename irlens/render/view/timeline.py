@@ -12,6 +12,9 @@ from irlens.render.view.nodes import Phase, Tile, Timeline
 DEEPEST = 8
 STEADY = 3
 
+#: Where data is kept that has arrived and is not used yet.
+_KEPT = {"register": "kept in registers", "direct-to-lds": "kept in LDS"}
+
 # Positions within an iteration.
 _LATE, _UNKNOWN_ISSUE, _OWN_USE, _DONE, _PRODUCT = 0.8, 0.5, 0.5, 0.75, 0.5
 
@@ -19,45 +22,48 @@ _LATE, _UNKNOWN_ISSUE, _OWN_USE, _DONE, _PRODUCT = 0.8, 0.5, 0.5, 0.75, 0.5
 def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
     """Return a pipeline's timeline; ``None`` where the figures do not determine it.
 
-    They do not where the mechanism or the prefetch distance is unknown, nor for loads to
-    registers that are waited for in another iteration than the one that uses them.
+    They do not where the mechanism or the prefetch distance is unknown.
 
     Args:
         pipeline: The pipeline.
         steady: Iterations of the steady state.
     """
-    ahead = pipeline.prefetch_iterations
-    if ahead is None or ahead > DEEPEST or pipeline.kind is None:
-        return None
-    if pipeline.kind == "register" and pipeline.verdict != "pipelined":
+    ahead, kept = pipeline.prefetch_iterations, pipeline.kept_iterations or 0
+    if ahead is None or ahead + kept > DEEPEST or pipeline.kind is None:
         return None
     product = pipeline.kind in COMPUTE_KINDS
+    loads = pipeline.kind in ("register", "direct-to-lds")
+    early = ahead + kept
     phases = [Phase("steady state", 0, steady)]
     if ahead and not product:
         phases.insert(0, Phase("prologue", -1, 0))
     if ahead:
-        phases.append(Phase("epilogue", steady, steady + ahead))
+        phases.append(Phase("epilogue", steady, steady + early))
     return Timeline(
-        described=_described(ahead, product),
+        described=_described(early, product, "load" if loads else "copy"),
         phases=tuple(phases),
-        iterations=steady + ahead,
+        iterations=steady + early,
         steady=steady,
         tiles=tuple(
-            _product(number, ahead) if product else _copy(number, ahead, _issue(pipeline))
-            for number in range(steady if product else steady + ahead)
+            _product(number, ahead) if product else _copy(number, ahead, kept, _issue(pipeline))
+            for number in range(steady if product else steady + early)
         ),
         in_flight=pipeline.groups_during_compute,
-        issued="product issued" if product else "copy issued",
+        issued="product issued" if product else "load issued" if loads else "copy issued",
         used="waited for" if product else "computed with",
+        kept=_KEPT.get(pipeline.kind, "kept") if kept else "",
     )
 
 
-def _copy(number: int, ahead: int, issue: float) -> Tile:
-    issued = number - ahead + issue
-    if number < ahead:  # the prologue issues them one after the other
-        issued = (number + 0.5) / (ahead + 0.5) - 1
-    used = number + (0.0 if ahead else _OWN_USE)
-    return Tile(f"data {number}", issued, used, number + _DONE)
+def _copy(number: int, ahead: int, kept: int, issue: float) -> Tile:
+    early = ahead + kept
+    issued = number - early + issue
+    if number < early:  # the prologue issues them one after the other
+        issued = (number + 0.5) / (early + 0.5) - 1
+    used = number + (0.0 if early else _OWN_USE)
+    # It has arrived where the iteration of the wait ends: at the latest where the loop begins.
+    arrived = max(number - kept, issued / 2 if issued < 0 else 0.0) if kept else None
+    return Tile(f"data {number}", issued, used, number + _DONE, arrived)
 
 
 def _product(number: int, ahead: int) -> Tile:
@@ -81,7 +87,7 @@ def _issue(pipeline: Pipeline) -> float:
     return 0 if early else _LATE
 
 
-def _described(ahead: int, product: bool) -> str:
+def _described(ahead: int, product: bool, copy: str) -> str:
     if product:
         return (
             f"timeline: the product of iteration i is waited for {plural(ahead, 'iteration')} later"
@@ -89,8 +95,8 @@ def _described(ahead: int, product: bool) -> str:
             else "timeline: each iteration waits for its own product"
         )
     if not ahead:
-        return "timeline: each iteration waits for its own copy"
+        return f"timeline: each iteration waits for its own {copy}"
     return (
-        f"timeline: {plural(ahead, 'tile')} copied before the loop; iteration i computes with "
-        f"tile i and issues the copy of tile i + {ahead}"
+        f"timeline: {plural(ahead, 'tile')} {'copied' if copy == 'copy' else 'loaded'} before the"
+        f" loop; iteration i computes with tile i and issues the {copy} of tile i + {ahead}"
     )

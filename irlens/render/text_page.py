@@ -1,0 +1,133 @@
+"""A page of text: lines of runs, wrapped at a width and painted."""
+
+from collections.abc import Iterator, Sequence
+
+from irlens.model.text import printable_line
+from irlens.render.view import nodes
+from irlens.render.view.nodes import Run, Text, Tone, text
+
+_ANSI: dict[Tone, str] = {
+    "strong": "1", "dim": "2", "accent": "36", "code": "36", "good": "32", "better": "32",
+    "warn": "33", "worse": "31", "unknown": "33", "bad": "1;31",
+}  # fmt: skip
+_NARROWEST, _WIDEST_PROSE = 40, 120
+#: Code that is cut keeps at least so much.
+LEAST_CODE = 20
+_ELLIPSIS = "…"
+
+
+class Page:
+    """Collects lines of runs; ``text`` is the finished page.
+
+    Args:
+        width: Columns to fit in. Only a word that is wider than a line exceeds them.
+        color: Whether to use ANSI colours. They only repeat what the words say.
+    """
+
+    def __init__(self, *, width: int, color: bool) -> None:
+        self.width = max(width, _NARROWEST)
+        self.color = color
+        self._lines: list[str] = []
+
+    def blank(self) -> None:
+        """Add an empty line, unless there is one already or the page is empty."""
+        if self._lines and self._lines[-1]:
+            self._lines.append("")
+
+    def raw(self, line: str) -> None:
+        """Add a line that is safe to show and painted already."""
+        self._lines.append(line.rstrip())
+
+    def row(self, content: Sequence[Run], indent: int = 0) -> None:
+        """Add a line as it is, whatever its width."""
+        self.raw(" " * indent + "".join(map(self._paint, content)))
+
+    def flow(
+        self,
+        items: Sequence[Text],
+        *,
+        first: Text = (),
+        indent: int = 0,
+        hang: int | None = None,
+        gap: str = "   ",
+        prose: bool = False,
+    ) -> None:
+        """Add items one after the other, in a column of their own.
+
+        A line ends between two items, and within one only where it is wider than the column.
+
+        Args:
+            items: What to lay out.
+            first: What stands at the left margin of the first line.
+            indent: Where the column begins; ``first`` is padded to it.
+            hang: Where the lines that follow begin; ``indent`` if not given.
+            gap: What stands between two items on a line.
+            prose: Whether the items are sentences, which very long lines would make hard to read.
+        """
+        width = min(self.width, _WIDEST_PROSE) if prose else self.width
+        hang = max(indent, len(nodes.plain(first))) if hang is None else hang
+        first = tuple(printable_run(run) for run in first)
+        lead = nodes.plain(first)
+        line = [*first, Run(" " * (indent - len(lead)))]
+        column = start = max(len(lead), indent)
+        for item in items:
+            safe = tuple(printable_run(run) for run in item)
+            wide = len(nodes.plain(safe))
+            room = width - column - (len(gap) if column > start else 0)
+            if safe and all(run.tone == "code" for run in safe):
+                if room < min(wide, LEAST_CODE) and column > start:
+                    self.row(line)
+                    line, column, start = [Run(" " * hang)], hang, hang
+                    room = width - column
+                safe = text(Run(_shortened(nodes.plain(safe), max(room, LEAST_CODE)), "code"))
+                wide = len(nodes.plain(safe))
+            if column > start and wide > room:
+                self.row(line)
+                line, column, start = [Run(" " * hang)], hang, hang
+            if column > start:
+                line.append(Run(gap, "neutral"))
+                column += len(gap)
+            if column + wide <= width:
+                line += safe
+                column += wide
+                continue
+            for number, word in enumerate(_words(safe)):
+                space = " " if number else ""
+                if column > start and column + len(space) + len(nodes.plain(word)) > width:
+                    self.row(line)
+                    line, column, start, space = [Run(" " * hang)], hang, hang, ""
+                line += [Run(space), *word]
+                column += len(space) + len(nodes.plain(word))
+        self.row(line)
+
+    def text(self) -> str:
+        """Return the page, ending in one newline."""
+        return "\n".join(self._lines).rstrip("\n") + "\n"
+
+    def _paint(self, run: Run) -> str:
+        code = _ANSI.get(run.tone)
+        if not self.color or code is None or not run.text.strip():
+            return run.text
+        return f"\x1b[{code}m{run.text}\x1b[0m"
+
+
+def printable_run(run: Run) -> Run:
+    """Return a run that is safe to show."""
+    shown = printable_line(run.text)
+    return run if shown == run.text else Run(shown, run.tone)
+
+
+def _words(content: Text) -> Iterator[Text]:
+    """Cut a text at its spaces; a word may have several runs."""
+    word: list[Run] = []
+    for run in content:
+        head, *rest = run.text.split(" ")
+        word.append(Run(head, run.tone))
+        for part in rest:
+            yield text(*word)
+            word = [Run(part, run.tone)]
+    yield text(*word)
+
+
+def _shortened(line: str, room: int) -> str:
+    return line if len(line) <= room else line[: room - 1].rstrip() + _ELLIPSIS

@@ -1,0 +1,148 @@
+"""Tables as text: columns aligned, and split or stacked where they are too wide."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from irlens.model.text import plural, printable_line
+from irlens.render.text_page import LEAST_CODE, Page, printable_run
+from irlens.render.view import nodes
+from irlens.render.view.characters import bar
+from irlens.render.view.nodes import Run, Text, Tone, text
+
+#: Bars are always this wide.
+_BAR_WIDTH = 12
+GAP = "  "
+#: A last column with less room than this goes on a line of its own.
+_LEAST_ENDING = 40
+
+
+def write_table(page: Page, table: nodes.Table, indent: int) -> None:
+    """Print a table; where its columns are things of a kind, the rest of them below the first."""
+    for number, part in enumerate(_split(table, page.width - indent)):
+        if number:
+            page.blank()
+        _Table(page, part, indent).write()
+
+
+def _split(table: nodes.Table, width: int) -> Iterator[nodes.Table]:
+    """Yield a table; where its columns are too wide together, as several, the first in each."""
+    cells = [[_cell(cell) for cell in row.cells] for row in table.rows]
+    first, *widths = (
+        max([len(column.title), *(len(nodes.plain(row[index])) for row in cells)]) + len(GAP)
+        for index, column in enumerate(table.columns)
+    )
+    if not table.splits or first + sum(widths) - len(GAP) <= width:
+        yield table
+        return
+    start = 1
+    while start <= len(widths):
+        end, room = start, width + len(GAP) - first
+        while end <= len(widths) and (end == start or widths[end - 1] <= room):
+            room -= widths[end - 1]
+            end += 1
+        kept = (0, *range(start, end))
+        rows = (replace(row, cells=tuple(row.cells[i] for i in kept)) for row in table.rows)
+        columns = tuple(table.columns[index] for index in kept)
+        yield replace(table, columns=columns, rows=tuple(rows))
+        start = end
+
+
+class _Table:
+    """A table whose columns are aligned; what is too long goes on below its column."""
+
+    def __init__(self, page: Page, table: nodes.Table, indent: int) -> None:
+        self._page = page
+        self._indent = indent
+        self._left = 0 if table.shown is None else max(len(table.rows) - table.shown, 0)
+        self._more = f"… and {plural(self._left, f'more {table.noun}')}{table.more}"
+        self._rows = table.rows[: table.shown]
+        cells = [[_cell(cell) for cell in row.cells] for row in self._rows]
+        kept = [
+            index
+            for index, column in enumerate(table.columns)
+            if column.title or any(row[index] for row in cells)
+        ]
+        if any(row.anchor for row in self._rows) and self._is_wide(cells) and self._is_named(cells):
+            kept.append(kept.pop(0))  # at the end a name may be wrapped
+        self._columns = [table.columns[index] for index in kept]
+        self._cells = [[row[index] for index in kept] for row in cells]
+
+    def _is_named(self, cells: Sequence[Sequence[Text]]) -> bool:
+        """Whether the first column is the widest: then the last, which may wrap, is its place."""
+        first, *_, last = (
+            max(len(nodes.plain(cell)) for cell in each) for each in zip(*cells, strict=True)
+        )
+        return first > last
+
+    def _is_wide(self, cells: Sequence[Sequence[Text]]) -> bool:
+        widths = [max(len(nodes.plain(cell)) for cell in each) for each in zip(*cells, strict=True)]
+        return sum(widths) + len(GAP) * len(widths) > self._page.width
+
+    def write(self) -> None:
+        """Print titles and rows."""
+        if not self._cells:
+            return
+        *padded, last = self._columns
+        titles = [[column.title] for column in padded]
+        widths = self._widths(titles)
+        ending = max(len(last.title), *(len(nodes.plain(row[-1])) for row in self._cells))
+        needed = self._indent + sum(widths) + len(GAP) * len(padded)
+        if needed + (LEAST_CODE if last.code else ending) > self._page.width:
+            titles = [_stacked(column.title) for column in padded]
+            widths = self._widths(titles)
+            needed = self._indent + sum(widths) + len(GAP) * len(padded)
+        below = not last.numbers and self._page.width - needed < min(ending, _LEAST_ENDING)
+        if any(column.title for column in self._columns):
+            self._titles(titles, widths, last.title.rjust(ending) if last.numbers else last.title)
+        for row, cells in zip(self._rows, self._cells, strict=True):
+            line = [Run(" " * self._indent)]
+            for column, content, width in zip(padded, cells, widths, strict=False):
+                pad = Run(" " * (width - len(nodes.plain(content))))
+                line += [pad, *content] if column.numbers else [*content, pad]
+                line.append(Run(GAP))
+            if last.numbers:
+                line.append(Run(" " * (ending - len(nodes.plain(cells[-1])))))
+            first = tuple(_toned(run, row.tone) for run in line)
+            end = tuple(_toned(run, row.tone) for run in cells[-1])
+            if end and below:
+                self._page.row(first)
+                self._page.flow([end], indent=self._indent + 4)
+            else:
+                self._page.flow([end] if end else [], first=first)
+            if row.note:
+                self._page.flow([text(Run(row.note, "dim"))], indent=self._indent + 4)
+        if self._left:
+            self._page.flow([text(Run(self._more, "dim"))], indent=self._indent)
+
+    def _widths(self, titles: Sequence[Sequence[str]]) -> list[int]:
+        """Widths of all columns but the last."""
+        return [
+            max(*map(len, title), *(len(nodes.plain(row[index])) for row in self._cells))
+            for index, title in enumerate(titles)
+        ]
+
+    def _titles(self, titles: Sequence[Sequence[str]], widths: Sequence[int], last: str) -> None:
+        height = max([1, *map(len, titles)])
+        for level in range(height):
+            line = ""
+            for column, title, width in zip(self._columns, titles, widths, strict=False):
+                piece = title[level - height] if len(title) >= height - level else ""
+                line += (piece.rjust(width) if column.numbers else piece.ljust(width)) + GAP
+            line += last if level == height - 1 else ""
+            self._page.row([Run(printable_line(line.rstrip()), "dim")], self._indent)
+
+
+def _toned(run: Run, tone: Tone) -> Run:
+    return Run(run.text, tone) if run.tone == "neutral" else run
+
+
+def _cell(content: nodes.Cell) -> Text:
+    if isinstance(content, nodes.Bar):
+        tone: Tone = "accent" if content.tone == "neutral" else content.tone
+        return (Run(bar(content.share, _BAR_WIDTH), tone),)
+    return tuple(printable_run(run) for run in content)
+
+
+def _stacked(title: str) -> list[str]:
+    return title.replace("_", "_ ").split() or [""]

@@ -1,0 +1,126 @@
+"""Findings as nodes: of one report, and merged over several."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from irlens.model.comparison import FindingDelta
+from irlens.model.report import SEVERITIES, Finding, Report, Severity
+from irlens.model.text import count, plural
+from irlens.render.view.changes import finding_state
+from irlens.render.view.drawings import place_of
+from irlens.render.view.nodes import (
+    SEVERITY_TONES,
+    FindingItem,
+    Findings,
+    Place,
+    Run,
+    Text,
+    Tone,
+    text,
+)
+
+#: Reports that a merged finding names.
+_NAMED = 4
+_STATE_TONES: dict[str, Tone] = {"new": "warn", "gone": "good", "was": "dim", "now": "warn"}
+
+
+def findings(report: Report) -> Findings | None:
+    """Return the findings; ``None`` where there are none."""
+    if not report.findings:
+        return None
+    return Findings(
+        tuple(finding_item(each, report.code) for each in report.findings),
+        severities_in_words(report),
+    )
+
+
+def severities_in_words(report: Report) -> Text:
+    """Return how many findings there are: "1 warning, 2 notes", or "none"."""
+    return _counted(severities(report.findings)) or text(Run("none", "good"))
+
+
+def _counted(numbers: Mapping[Severity, int]) -> Text:
+    runs: list[Run] = []
+    for severity, number in numbers.items():
+        if number:
+            runs += [
+                Run(", " if runs else ""),
+                Run(plural(number, severity), SEVERITY_TONES[severity]),
+            ]
+    return text(*runs)
+
+
+def finding_item(
+    finding: Finding, code: dict[str, str], state: str = "", state_tone: Tone = "neutral"
+) -> FindingItem:
+    """Return a finding; its line of code is looked up in ``code`` by "file:line"."""
+    place = place_of(finding.source)
+    if place is None and finding.stage and finding.line:
+        place = Place(finding.stage, finding.line, in_stage=True)
+    return FindingItem(
+        severity=finding.severity,
+        code=finding.code,
+        place=place,
+        line=code.get(str(finding.source), "") if finding.source else "",
+        message=finding.message,
+        hint=finding.hint,
+        state=state,
+        state_tone=state_tone,
+    )
+
+
+def severities(found: Iterable[Finding]) -> dict[Severity, int]:
+    """Return the findings by severity, the most severe first; severities without any are absent."""
+    numbers = Counter(finding.severity for finding in found)
+    return {each: numbers[each] for each in SEVERITIES if numbers[each]}
+
+
+def merged(reports: Sequence[Report], names: Sequence[str]) -> Findings | None:
+    """Return the findings of several reports, each code and place once; ``None`` without any.
+
+    The words and figures are those of the first report that has the finding.
+
+    Args:
+        reports: The reports.
+        names: What to call each.
+    """
+    found = [
+        (name, finding_item(finding, report.code), (report.kernel, finding.code, finding.source))
+        for name, report in zip(names, reports, strict=True)
+        for finding in report.findings
+    ]
+    items = merge(found)
+    numbers = Counter(item.severity for item in items)
+    counted = _counted({each: numbers[each] for each in SEVERITIES})
+    return Findings(tuple(items), counted) if items else None
+
+
+def merge(found: Iterable[tuple[str, FindingItem, Hashable]]) -> list[FindingItem]:
+    """Merge findings of the same key, the most severe first, and say where each is.
+
+    Args:
+        found: Where each is, the finding, and what tells it from the others.
+    """
+    alike: dict[Hashable, tuple[FindingItem, list[str]]] = {}
+    for name, item, key in found:
+        alike.setdefault(key, (item, []))[1].append(name)
+    items = [replace(item, where=_listed(names)) for item, names in alike.values()]
+    return sorted(items, key=lambda item: SEVERITIES.index(item.severity))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return "A, C", with as many names as are short to read."""
+    once = list(dict.fromkeys(names))
+    more = f" and {count(len(once) - _NAMED)} more" if len(once) > _NAMED else ""
+    return f"{', '.join(once[:_NAMED])}{more}"
+
+
+def delta_items(delta: FindingDelta, code: dict[str, str]) -> Iterator[FindingItem]:
+    """Yield a finding that is new, gone or changed: of the last what it was and what it is."""
+    state = finding_state(delta)
+    names = ("was", "now") if state == "changed" else (state, state)
+    for name, finding in zip(names, (delta.before, delta.after), strict=True):
+        if finding is not None:
+            yield finding_item(finding, code, name, _STATE_TONES[name])

@@ -1,0 +1,89 @@
+"""Tables: columns, rows, and cells of text or bars."""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.render.view.nodes.prose import Run, Text, Tone, text
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A bar in a table's cell: ``share`` (0..1) of the column's width."""
+
+    share: float
+    tone: Tone = "neutral"
+
+
+Cell: TypeAlias = Text | Bar
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a table.
+
+    Attributes:
+        title: May be empty.
+        numbers: Whether it holds numbers, which are aligned to the right.
+        code: Whether it holds lines of code, which are shortened where there is no room.
+    """
+
+    title: str = ""
+    numbers: bool = False
+    code: bool = False
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A row of a table.
+
+    Attributes:
+        cells: As many as the table has columns.
+        tone: "strong" for a row that matters most, "dim" for one that did not change.
+        note: A sentence about the row as a whole; may be empty.
+        anchor: Key of the section that the row's first cell leads to; may be empty.
+    """
+
+    cells: tuple[Cell, ...]
+    tone: Tone = "neutral"
+    note: str = ""
+    anchor: str = ""
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A table.
+
+    Attributes:
+        columns: Its columns.
+        rows: Its rows, the most important first.
+        name: What it holds, for readers who do not see it.
+        shown: How many rows a medium with little room shows; ``None`` for all.
+        sortable: Whether an interactive medium should let the reader sort and filter it.
+        noun: What to call a row: "configuration".
+        more: Appended where rows are left out: "; --all shows them".
+        stands_for: As of ``Phrases``.
+        splits: Whether its columns are things of a kind, so that a medium without room for all
+            may show some of them below the others.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    name: str = ""
+    shown: int | None = None
+    sortable: bool = False
+    noun: str = "row"
+    more: str = ""
+    stands_for: str = ""
+    splits: bool = False
+
+
+#: The cells of a row before they are texts.
+Cells: TypeAlias = list[str | Run | Cell]
+
+
+def table(columns: Iterable[Column], rows: Iterable[Cells], name: str = "") -> Table:
+    """Return a table of plain rows."""
+    return Table(tuple(columns), tuple(Row(tuple(map(cell, row))) for row in rows), name)
+
+
+def cell(content: str | Run | Cell) -> Cell:
+    """Return a cell of a table."""
+    return text(content) if isinstance(content, str | Run) else content

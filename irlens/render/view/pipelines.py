@@ -1,0 +1,127 @@
+"""Pipelines and the loads of loops as nodes: verdict, depth, timeline, and every figure."""
+
+from irlens.model.memory import LoopLoad
+from irlens.model.report import COMPUTE_KINDS, Pipeline, Report
+from irlens.model.terms import (
+    Terms,
+    describe_cover,
+    describe_depth,
+    describe_prefetch,
+    describe_tile,
+    describe_way,
+)
+from irlens.model.text import count, plural, size
+from irlens.render.view.drawings import nearest
+from irlens.render.view.nodes import (
+    Cells,
+    Column,
+    Node,
+    Place,
+    Run,
+    Section,
+    Sentence,
+    Table,
+    Tone,
+    phrases,
+    table,
+    text,
+)
+from irlens.render.view.timeline import timeline
+
+
+def pipeline_tone(pipeline: Pipeline) -> Tone:
+    """Return the verdict on a pipeline; it is no failure where nobody asked for stages."""
+    if pipeline.verdict == "not pipelined" and pipeline.kind not in COMPUTE_KINDS:
+        return "warn" if (pipeline.requested_stages or 1) > 1 else "neutral"
+    if pipeline.verdict == "unknown":
+        return "unknown"
+    return "good" if pipeline.verdict == "pipelined" and not is_drained(pipeline) else "warn"
+
+
+def is_drained(pipeline: Pipeline) -> bool:
+    """Whether a pipeline copies ahead and yet waits for everything before it computes."""
+    ahead, flying = pipeline.prefetch_iterations, pipeline.groups_during_compute
+    return bool(ahead) and flying == 0 and pipeline.kind not in COMPUTE_KINDS
+
+
+def pipeline_depth(pipeline: Pipeline) -> Run:
+    """Return "4 of 4 stages ✓", or the verdict where the depth is unknown."""
+    depth, tone = describe_depth(pipeline), pipeline_tone(pipeline)
+    if depth is None:
+        return Run(pipeline.verdict, tone)
+    sign = {"good": " ✓", "warn": " !" if is_drained(pipeline) else " ✗"}.get(tone, "")
+    return Run(f"{depth}{sign}", tone)
+
+
+def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Section:
+    """Return a pipeline with its timeline and every figure of it."""
+    place = nearest(pipeline.source, pipeline.stage, pipeline.line)
+    notes = [*describe_prefetch(pipeline), *terms.traffic(pipeline), describe_cover(pipeline)]
+    children: list[Node | None] = [
+        phrases(
+            text(f"{pipeline.kind or 'loads'} ", pipeline_depth(pipeline)),
+            Run(report.code.get(pipeline.place, ""), "code"),
+        ),
+        timeline(pipeline),
+        phrases(*(Run(each, "dim") for each in notes)) if any(notes) else None,
+        Sentence(pipeline.reason, "dim") if pipeline.reason else None,
+        Section("all figures", (_figures(pipeline),), key="figures", folded=True),
+    ]
+    return Section(
+        title="Pipeline",
+        children=tuple(child for child in children if child is not None),
+        key="pipelines",
+        aside=text(Run(str(place), place=place)),
+        detail="pipelines",
+    )
+
+
+#: Said above the figures; the others are absent unless warps are specialized.
+_NOT_FIGURES = frozenset({"stage", "line", "loop", "source", "kind", "verdict", "reason"})
+_OF_WARP_GROUPS = frozenset({"warp_group", "stages_at_most"})
+
+
+def _figures(pipeline: Pipeline) -> Table:
+    place = Place(pipeline.stage, pipeline.line, in_stage=True)
+    rows: list[Cells] = [["read in", Run(str(place), place=place)]]
+    for name in pipeline.__struct_fields__:
+        value = getattr(pipeline, name)
+        if name in _NOT_FIGURES or (value is None and name in _OF_WARP_GROUPS):
+            continue
+        shown = count(value) if isinstance(value, int) else str(value)
+        known = shown if value is not None else Run("unknown", "unknown")
+        rows.append([name.replace("_", " "), known])
+    return table((Column(), Column(numbers=True)), rows, "figures of the pipeline")
+
+
+def loads_section(report: Report) -> Section:
+    """Return how each load in a loop gets its data."""
+    columns = (
+        Column("load"), Column("tile"), Column(), Column("per iteration", numbers=True), Column(),
+    )  # fmt: skip
+    return Section(
+        title="Loads in loops",
+        children=(table(columns, map(_load, report.loads), "loads in loops"),),
+        key="loads",
+        aside=text("as the ttgir has them"),
+        detail="pipelines",
+        wide=True,
+    )
+
+
+def _load(load: LoopLoad) -> Cells:
+    place = nearest(load.source, "ttgir", load.line)
+    amount, access, copies = (
+        load.bytes_per_iteration, load.widest_access_bytes, load.buffer_copies,
+    )  # fmt: skip
+    more = (
+        "" if access is None else f"at most {access} B per access",
+        load.reason if copies is None else f"into {plural(copies, 'buffer')}",
+    )
+    return [
+        Run(str(place), place=place),
+        Run(describe_tile(load), "code"),
+        Run(describe_way(load), "warn" if load.state == "in place" else "good"),
+        Run("unknown", "unknown") if amount is None else size(amount),
+        ", ".join(filter(None, more)),
+    ]

@@ -1,0 +1,117 @@
+"""Several sides against the first of them: a table with a column for each."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from irlens import figures
+from irlens.model.comparison import WEIGHTS, Comparison
+from irlens.model.text import plural
+from irlens.render.view.changes import (
+    Change,
+    changes,
+    figure_title,
+    main_changes,
+    row_tone,
+    signed_change,
+    verdict,
+)
+from irlens.render.view.findings import delta_items, merge
+from irlens.render.view.nodes import (
+    SIGNS,
+    Column,
+    Findings,
+    Headline,
+    Node,
+    Row,
+    Run,
+    Section,
+    Table,
+    Text,
+    text,
+)
+
+
+def sides_tables(pairs: Sequence[Comparison]) -> Iterator[Node]:
+    """Yield a table of the sides that share their first: a column each, and the new findings."""
+    groups: dict[str, list[Comparison]] = {}
+    for pair in pairs:
+        groups.setdefault(_arch(pair), []).append(pair)
+    for name, group in groups.items():
+        together = Table(
+            columns=(
+                Column(),
+                Column(group[0].before.label, numbers=True),
+                *(Column(pair.after.label, numbers=True) for pair in group),
+            ),
+            rows=tuple(_sides(group)),
+            name="sides",
+            splits=True,
+        )
+        found = _changed_findings(group)
+        if len(groups) == 1:
+            yield together
+            yield from found
+        else:
+            yield Section(name, (together, *found), key="target", wide=True)
+
+
+def _arch(pair: Comparison) -> str:
+    target = pair.before.target
+    return "" if target is None else target.arch
+
+
+def _sides(pairs: Sequence[Comparison]) -> Iterator[Row]:
+    """Yield a row for each figure: its first value, then the others and how far they changed."""
+    known = [{change.name: change for change in changes(pair)} for pair in pairs]
+    main = [change for pair in pairs for change in main_changes(pair)]
+    order = sorted(main, key=lambda each: (not each.changed, WEIGHTS.index(each.weight)))
+    firsts = {change.name: change for change in reversed(order)}
+    yield Row((text("overall"), (), *(_sign(verdict(pair)) for pair in pairs)))
+    for name in dict.fromkeys(change.name for change in order):
+        cells = (
+            _after(each[name]) if name in each else _absent(firsts[name], pair, each)
+            for pair, each in zip(pairs, known, strict=True)
+        )
+        changed = any(name in each and each[name].changed for each in known)
+        tone = row_tone(changed=changed, weight=firsts[name].weight)
+        yield Row((text(name), text(firsts[name].before), *cells), tone=tone)
+
+
+def _absent(change: Change, pair: Comparison, known: Collection[str]) -> Text:
+    """A figure that a comparison leaves out: it did not change, or was not compared there."""
+    is_of_loop = "." not in change.path
+    if is_of_loop:
+        # Each loop of both sides has its stages.
+        stages = figure_title("achieved_stages", (pair.before, pair.after), "pipeline")
+        of_loop = change.name.removeprefix(
+            figure_title(change.path, (pair.before, pair.after), "pipeline")
+        )
+        compared = stages + of_loop in known
+    else:
+        figure = figures.get(change.path)
+        compared = figure is None or figure.needs not in pair.not_compared
+    return text(Run(figures.UNCHANGED if compared else figures.UNKNOWN, "dim"))
+
+
+def _sign(verdict: Headline) -> Text:
+    word = verdict.tone if verdict.tone in ("better", "worse") else "mixed"
+    sign = SIGNS.get(verdict.tone, "·")
+    return text(Run(f"{word} {sign}", verdict.tone))
+
+
+def _after(change: Change) -> Text:
+    """A figure of another side, and how far it changed."""
+    if not change.changed:
+        return text(Run(figures.UNCHANGED, "dim"))
+    changed = signed_change(change._replace(change=change.change.removesuffix(" B")))
+    return text(Run(f"{change.after} ", change.tone), *changed)
+
+
+def _changed_findings(pairs: Sequence[Comparison]) -> list[Findings]:
+    items = merge(
+        (pair.after.label, item, (item.state, item.code, item.place, item.message))
+        for pair in pairs
+        for each in pair.findings
+        for item in delta_items(each, pair.code)
+        if item.state != "was"
+    )
+    return [Findings(tuple(items), text(plural(len(items), "change")))] if items else []

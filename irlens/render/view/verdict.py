@@ -1,0 +1,181 @@
+"""The verdict on a report in one line, and what is worth doing next.
+
+The verdict names what decides whether and how fast a kernel runs, each phrase toned by whether it
+is good: launching, pipelining, occupancy, spills, findings. The next steps follow from what is not
+good. ``changes`` has the verdict on a comparison, ``check`` and ``sweep`` have their own.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from irlens.model.report import COMPUTE_KINDS, SEVERITIES, Pipeline, Report
+from irlens.model.terms import Terms, describe_depth, describe_run
+from irlens.model.text import count, percent, plural, size
+from irlens.render.view.findings import severities
+from irlens.render.view.nodes import SEVERITY_TONES, Command, Headline, NextSteps, Run, Tone
+from irlens.render.view.pipelines import is_drained
+
+#: From this occupancy on it is good, and what limits it is left to the facts.
+_ENOUGH_OCCUPANCY = 0.5
+#: The tone of the whole is the first of these that a phrase has.
+_RANKS: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
+_COUNTED: dict[Tone, str] = {
+    "good": "fine", "warn": "with warnings", "bad": "with errors", "unknown": "in part unknown",
+    "neutral": "neither good nor bad",
+}  # fmt: skip
+#: Commands that are suggested at most, and terms that are named as examples.
+_MOST_STEPS, _MOST_TERMS = 3, 3
+#: The mechanisms of pipelines that the glossary has under their name.
+_MECHANISMS = frozenset({"cp.async", "tma", "wgmma", "tcgen05", "direct-to-lds"})
+
+
+def verdict(report: Report) -> Headline:
+    """Return the verdict: "✓ pipelined 4 of 4 stages · 100 % occupancy · no spills"."""
+    phrases = tuple(_phrases(report))
+    tones = {phrase.tone for phrase in phrases}
+    return Headline(phrases, next((tone for tone in _RANKS if tone in tones), "neutral"))
+
+
+def verdicts(reports: Sequence[Report]) -> Headline:
+    """Return the verdict on several reports: "4 fine · 1 with warnings"."""
+    tones = Counter(verdict(report).tone for report in reports)
+    phrases = [
+        Run(f"{count(tones[tone])} {words}", tone)
+        for tone, words in _COUNTED.items()
+        if tones[tone]
+    ]
+    return Headline(tuple(phrases), next((tone for tone in _RANKS if tones[tone]), "neutral"))
+
+
+def _phrases(report: Report) -> Iterator[Run]:
+    run, occupancy = report.run, report.occupancy
+    if run is not None and run.matches_reference is not None:
+        yield Run(describe_run(run), "good" if run.matches_reference else "bad")
+    if occupancy is not None and not occupancy.launchable:
+        refused = [Terms(report).refusal(each) for each in occupancy.refusals[:1]]
+        yield Run(": ".join(["cannot launch", *refused]), "bad")
+    else:
+        yield from _pipelining(report.pipelines)
+        yield _occupancy(report)
+        yield from _spills(report)
+    numbers = severities(report.findings)
+    yield from (Run(plural(numbers[each], each), SEVERITY_TONES[each]) for each in numbers)
+
+
+def _pipelining(pipelines: Sequence[Pipeline]) -> Iterator[Run]:
+    """Yield how deep the loops that load data are pipelined; nothing where no loop does."""
+    alike: dict[tuple[str, Tone], int] = {}
+    for pipeline in pipelines:
+        if pipeline.kind not in COMPUTE_KINDS:
+            key = _depth(pipeline)
+            alike[key] = alike.get(key, 0) + 1
+    loops = sum(alike.values())
+    for (phrase, tone), number in alike.items():
+        several = f"{count(number)} of {plural(loops, 'loop')} " if len(alike) > 1 else ""
+        yield Run(several + phrase, tone)
+
+
+def _depth(pipeline: Pipeline) -> tuple[str, Tone]:
+    depth = describe_depth(pipeline) or ""
+    match pipeline.verdict:
+        case "pipelined" if is_drained(pipeline):
+            return f"pipelined {depth}, nothing in flight during the compute", "warn"
+        case "pipelined":
+            return f"pipelined {depth}".rstrip(), "good"
+        case "shallower":
+            return f"pipelined only {depth}", "warn"
+        case "not pipelined":
+            asked = pipeline.requested_stages
+            if asked is None or asked <= 1:
+                return "no pipelining requested", "neutral"
+            return f"not pipelined, {plural(asked, 'stage')} requested", "warn"
+        case _:
+            return "pipelining unknown", "unknown"
+
+
+def _occupancy(report: Report) -> Run:
+    occupancy = report.occupancy
+    if occupancy is None:
+        return Run("occupancy unknown", "unknown")
+    share = f"{percent(occupancy.theoretical)} occupancy"
+    if occupancy.theoretical >= _ENOUGH_OCCUPANCY:
+        return Run(share, "good")
+    # Few warps suit some kernels, those of the tensor cores for one: this alone is no failure.
+    return Run(f"{share}, limited by {Terms(report).limiters(occupancy)}")
+
+
+def _spills(report: Report) -> Iterator[Run]:
+    held = report.resources
+    spilled = [
+        Run(f"{count(number)} {kind}", "warn")
+        for number, kind in ((held.vgpr_spills, "VGPR spills"), (held.sgpr_spills, "SGPR spills"))
+        if number
+    ]
+    if held.local_bytes:
+        terms = Terms(report)
+        spilled.append(Run(f"{size(held.local_bytes)} of {terms.local} per {terms.thread}", "warn"))
+    if spilled:
+        yield from spilled
+    elif held.local_bytes == 0:
+        yield Run("no spills", "good")
+
+
+def next_steps(
+    reports: Sequence[Report], subject: str = "", shown: Collection[str] = ()
+) -> NextSteps:
+    """Return the commands that are worth running next, the most useful first.
+
+    Args:
+        reports: What is shown now.
+        subject: How the user named it, with options: "softmax --num-stages 4".
+        shown: Details that are shown already.
+    """
+    named = subject or "KERNEL"
+    commands: dict[str, str] = {}
+    for report in reports:
+        for detail, why in _details(report):
+            if detail not in shown:
+                commands.setdefault(f"irlens inspect {named} --{detail}", why)
+    worst = min(
+        (finding for report in reports for finding in report.findings),
+        key=lambda finding: SEVERITIES.index(finding.severity),
+        default=None,
+    )
+    if worst is not None:
+        commands[f"irlens explain {worst.code}"] = "what the finding means, and what to do"
+    if len(reports) > 1:
+        commands[f"irlens diff {named}"] = "each against the first"
+    browse = (f"irlens tui {named}", "every stage, line by line")
+    kept = [*list(commands.items())[: _MOST_STEPS - 1], browse]
+    if terms := list(dict.fromkeys(term for report in reports for term in _terms(report))):
+        kept.append(("irlens explain TERM", f"such as {', '.join(terms[:_MOST_TERMS])}"))
+    return NextSteps(tuple(Command(command, why) for command, why in kept))
+
+
+def _terms(report: Report) -> Iterator[str]:
+    """Yield the terms of the glossary that a report uses, the least known first."""
+    kinds = [each.kind for each in report.pipelines]
+    if any(each.groups_during_compute is not None for each in report.pipelines):
+        yield "groups-in-flight"
+    yield from (kind for kind in dict.fromkeys(kinds) if kind in _MECHANISMS)
+    if report.resources.local_bytes:
+        yield "spill"
+    if report.occupancy is not None and report.occupancy.tail is not None:
+        yield "tail-wave"
+    if report.occupancy is not None:
+        yield "occupancy"
+
+
+def _details(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the details of ``irlens inspect`` that show where what is not good comes from."""
+    held, occupancy = report.resources, report.occupancy
+    limited = occupancy.limited_by if occupancy is not None else []
+    enough = occupancy is not None and occupancy.theoretical >= _ENOUGH_OCCUPANCY
+    if held.local_bytes or held.vgpr_spills:
+        yield "pressure", "which lines hold the registers, and where they are spilled"
+    if any(_depth(each)[1] in ("warn", "unknown") for each in report.pipelines):
+        yield "pipelines", "the timeline of each loop, and why it is no deeper"
+    if "shared_memory" in limited and not enough:
+        yield "memory", f"what {Terms(report).shared_memory} is used for"
+    if "registers" in limited and not enough:
+        yield "pressure", "which lines hold the registers"

@@ -1,0 +1,245 @@
+"""The verdict first and the next step last, in every format; comparisons say better or worse."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from irlens.artifacts.load import load_bytes
+from irlens.diff.report import compare
+from irlens.diff.report.comparisons import against_first, match
+from irlens.model.report import Finding, Occupancy, Pipeline, Refusal, Report
+from irlens.render import Options, render
+from irlens.render.view.changes import changes
+from irlens.render.view.changes import verdict as verdict_on_change
+from irlens.render.view.nodes import Run
+from irlens.render.view.verdict import next_steps, verdict, verdicts
+from irlens.report import inspect
+from irlens.session.explain import explain
+
+REPORTS = Path(__file__).parents[2] / "samples" / "reports"
+replace = msgspec.structs.replace
+
+
+def report(name: str) -> Report:
+    return msgspec.json.decode((REPORTS / f"{name}.json").read_bytes(), type=Report)
+
+
+SOFTMAX = report("softmax-h100")
+assert SOFTMAX.occupancy is not None
+OCCUPANCY: Occupancy = SOFTMAX.occupancy
+WARNING = Finding(
+    code="IRL202", severity="warning", message="m", hint="h", stage=None, line=None, source=None
+)
+
+
+def pipeline(**changes: Any) -> Pipeline:
+    return replace(SOFTMAX.pipelines[0], **changes)
+
+
+def occupancy(**changes: Any) -> Report:
+    return replace(SOFTMAX, occupancy=replace(OCCUPANCY, **changes))
+
+
+def resources(**changes: Any) -> Report:
+    return replace(SOFTMAX, resources=replace(SOFTMAX.resources, **changes))
+
+
+@pytest.mark.parametrize(
+    ("subject", "tone", "words"),
+    [
+        (SOFTMAX, "good", "pipelined 4 of 4 stages · 100 % occupancy · no spills"),
+        (report("softmax-t4"), "warn", "not pipelined, 4 stages requested · 100 % occupancy"),
+        (report("softmax-mi300x"), "warn", "pipelined only 2 of 4 stages · 100 % occupancy"),
+        (report("spill-h100"), "warn", "25 % occupancy, limited by registers · 304 B of local"),
+        (replace(SOFTMAX, pipelines=[]), "good", "100 % occupancy · no spills"),
+        (replace(SOFTMAX, occupancy=None), "unknown", "stages · occupancy unknown · no spills"),
+        (replace(SOFTMAX, findings=[WARNING]), "warn", "no spills · 1 warning"),
+        (occupancy(theoretical=0.125, limited_by=["registers"]), "good",
+         "12.5 % occupancy, limited by registers"),
+        (resources(local_bytes=None), "good", "4 of 4 stages · 100 % occupancy"),
+        (resources(vgpr_spills=3), "warn", "100 % occupancy · 3 VGPR spills"),
+    ],
+)  # fmt: skip
+def test_the_verdict(subject: Report, tone: str, words: str) -> None:
+    found = verdict(subject)
+    assert words in found.words
+    assert found.tone == tone
+
+
+@pytest.mark.parametrize(
+    ("asked", "phrase"),
+    [(None, "no pipelining requested"), (1, "no pipelining requested"),
+     (3, "not pipelined, 3 stages requested")],
+)  # fmt: skip
+def test_a_loop_that_nobody_asked_to_pipeline_is_no_failure(asked: int | None, phrase: str) -> None:
+    loop = pipeline(verdict="not pipelined", requested_stages=asked, achieved_stages=1)
+    found = verdict(replace(SOFTMAX, pipelines=[loop]))
+    assert found.phrases[0] == Run(phrase, "warn" if asked == 3 else "neutral")
+    assert (found.tone == "warn") == (asked == 3)
+
+
+def test_loops_that_differ_are_counted_apart() -> None:
+    flat = pipeline(verdict="not pipelined", achieved_stages=1)
+    words = verdict(replace(SOFTMAX, pipelines=[*SOFTMAX.pipelines, flat, flat])).words
+    assert words.startswith(
+        "1 of 3 loops pipelined 4 of 4 stages · 2 of 3 loops not pipelined, 4 stages requested"
+    )
+
+
+def test_a_pipeline_that_is_drained_is_no_success() -> None:
+    drained = pipeline(groups_during_compute=0)
+    found = verdict(replace(SOFTMAX, pipelines=[drained]))
+    assert found.tone == "warn"
+    assert "4 of 4 stages, nothing in flight during the compute" in found.words
+
+
+def test_a_kernel_that_cannot_launch_has_no_other_verdict() -> None:
+    refusal = Refusal(resource="shared_memory", requested=300_000, limit=232_448, unit="bytes/CTA")
+    found = verdict(occupancy(launchable=False, theoretical=0.0, refusals=[refusal]))
+    assert found.tone == "bad"
+    assert [phrase.text for phrase in found.phrases] == [
+        "cannot launch: shared memory: 300,000 bytes/CTA requested, 67,552 over the limit of "
+        "232,448"
+    ]
+
+
+def test_several_reports_have_a_verdict_together() -> None:
+    found = verdicts([SOFTMAX, report("spill-h100"), SOFTMAX])
+    assert found.words == "2 fine · 1 with warnings"
+    assert found.tone == "warn"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_the_verdict_comes_before_and_the_next_step_after_everything(form: str) -> None:
+    page = render(form, "reports", [report("spill-h100")], Options(subject="spill -t h100"))
+    first, last = page.index("25 % "), page.index("irlens tui spill -t h100")
+    details = page.index("128 registers per thread limit occupancy")
+    assert first < details
+    if form == "text":
+        assert details < last
+        assert "irlens explain TERM" in page[last:]
+    assert "!" in page[max(first - 60, 0) : first]
+
+
+def commands(*reports: Report, shown: frozenset[str] = frozenset()) -> list[str]:
+    lines = [each.line for each in next_steps(reports, "k", shown).commands]
+    assert lines.pop() == "irlens explain TERM"
+    return lines
+
+
+def test_the_next_step_follows_from_what_is_not_good() -> None:
+    assert commands(SOFTMAX) == ["irlens tui k"]
+    spill = report("spill-h100")
+    assert commands(spill) == [
+        "irlens inspect k --pressure", "irlens explain IRL105", "irlens tui k",
+    ]  # fmt: skip
+    assert commands(spill, shown=frozenset({"pressure"})) == [
+        "irlens explain IRL105", "irlens tui k",
+    ]  # fmt: skip
+    drained = replace(SOFTMAX, pipelines=[pipeline(groups_during_compute=0)], findings=[WARNING])
+    assert commands(drained) == [
+        "irlens inspect k --pipelines", "irlens explain IRL202", "irlens tui k",
+    ]  # fmt: skip
+    shared = occupancy(theoretical=0.25, limited_by=["shared_memory"])
+    assert commands(shared)[0] == "irlens inspect k --memory"
+
+
+def test_fewer_larger_ctas_of_equal_occupancy_are_not_worse() -> None:
+    def both(before: Report, after: Report) -> Run | None:
+        shown = changes(compare(before, after))
+        tones = {each.path: Run(each.name, each.tone) for each in shown if each.changed}
+        return tones.get("occupancy.blocks_per_sm")
+
+    fewer = occupancy(blocks_per_sm=4)
+    assert both(SOFTMAX, fewer) == Run("blocks per SM", "neutral")
+    assert both(SOFTMAX, occupancy(blocks_per_sm=4, theoretical=0.5)) == Run(
+        "blocks per SM", "worse"
+    )
+
+
+OLD, NEW = report("layer_norm-b200-3.6"), report("layer_norm-b200-3.7")
+
+
+@pytest.mark.parametrize(("before", "after", "tone", "other"), [
+    (OLD, NEW, "worse", "better"), (NEW, OLD, "better", "worse"),
+])  # fmt: skip
+def test_a_comparison_says_in_words_colour_and_sign_what_it_is(
+    before: Report, after: Report, tone: Any, other: str
+) -> None:
+    comparisons = match([before], [after])
+    found = verdict_on_change(comparisons.pairs[0])
+    assert found.tone == tone
+    assert found.phrases[0].tone == tone
+    assert found.phrases[0].text.startswith(f"{tone}: occupancy ")
+    assert other not in found.words
+    ansi = render("text", "comparisons", comparisons, Options(color=True))
+    colour = {"worse": "31", "better": "32"}[tone]
+    assert f"\x1b[{colour}m{found.phrases[0].text}\x1b[0m" in ansi
+    points = "−25 points !" if tone == "worse" else "+25 points ✓"
+    assert f"\x1b[{colour}m{points}\x1b[0m" in ansi
+    page = render("html", "comparisons", comparisons, Options())
+    style = {"worse": "bad", "better": "good"}[tone]
+    assert f'<span class="state {style}">{points}</span>' in page
+    markdown = render("markdown", "comparisons", comparisons, Options())
+    assert f": {points[-1]} {tone}: occupancy" in markdown
+
+
+def test_a_change_for_the_better_and_one_for_the_worse_are_neither() -> None:
+    occupied = replace(OCCUPANCY, theoretical=0.5)
+    shallow = pipeline(achieved_stages=3, verdict="shallower")
+    before = replace(SOFTMAX, occupancy=occupied)
+    after = replace(SOFTMAX, pipelines=[shallow])
+    found = verdict_on_change(match([before], [after]).pairs[0])
+    assert found.tone == "neutral"
+    assert "better: occupancy 50 % → 100 %" in found.words
+    assert "worse: stages achieved 4 → 3" in found.words
+
+
+def test_registers_of_two_vendors_are_neither_better_nor_worse() -> None:
+    pair = against_first([SOFTMAX, report("softmax-mi300x")]).pairs[0]
+    assert "registers 30 → 34" in verdict_on_change(pair).words
+    assert "worse: stages achieved 4 → 2" in verdict_on_change(pair).words
+    tones = {each.path: each.tone for each in changes(pair)}
+    assert tones["resources.registers"] == "neutral"
+    assert tones["occupancy.blocks_per_sm"] == "neutral", "as many waves as the CU holds"
+
+
+def test_words_have_a_direction_too() -> None:
+    loop = pipeline(verdict="not pipelined", achieved_stages=None)
+    pair = match([SOFTMAX], [replace(SOFTMAX, pipelines=[loop])]).pairs[0]
+    assert verdict_on_change(pair).words.startswith("worse: verdict pipelined → not pipelined")
+
+
+def test_the_terms_of_a_report_are_explained() -> None:
+    every = [report(path.stem) for path in REPORTS.glob("*.json")]
+    named = {
+        term
+        for each in every
+        for command in next_steps([each]).commands
+        if command.line == "irlens explain TERM"
+        for term in command.why.removeprefix("such as ").split(", ")
+    }
+    assert {"groups-in-flight", "spill"} <= named
+    for term in named:
+        assert explain(term)
+
+
+def test_bodies_that_are_not_counted_are_said() -> None:
+    (mix,) = SOFTMAX.mix
+    subject = replace(SOFTMAX, mix=[replace(mix, functions_left_out=2)])
+    for options in (Options(), Options(details=frozenset({"mix"}))):
+        page = render("text", "reports", [subject], options)
+        assert "without the bodies of 2 functions (.func)" in " ".join(page.split())
+    assert ".func" not in render("text", "reports", [SOFTMAX], Options())
+
+
+def test_functions_of_the_ptx_are_counted() -> None:
+    body = ".func helper()\n{\n ret;\n}\n"
+    entry = ".visible .entry kernel()\n{\n ret;\n}\n"
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    for bodies in (0, 1, 2):
+        text = head + "".join(body.replace("helper", f"helper{n}") for n in range(bodies)) + entry
+        (capture,) = load_bytes(text.encode(), name="stdin")
+        assert inspect(capture).mix[0].functions_left_out == bodies
