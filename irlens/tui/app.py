@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.events import Event, Key
 from textual.screen import Screen
 
@@ -18,7 +19,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable, printable_line
 from irlens.render.view.characters import cut
 from irlens.session.workbench import Entry, Setting, Workbench
-from irlens.tui.help import KeyBindingCommands, help_text
+from irlens.tui.help import Commands, help_text
 from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, EntryScreen
 from irlens.tui.services import preferences
 from irlens.tui.services.compilations import Compilations, DeferredResults
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from irlens.tui.screens.browser import BrowserScreen
 
 #: Columns and lines from which a screen has a CSS class.
-_WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (180, "-wide")]
+_WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")]
 _HEIGHTS = [(0, "-flat"), (MIN_HEIGHT, "-short"), (32, "-tall")]
 #: Cells of copied text quoted in the notification.
 _COPIED_WIDTH = 60
@@ -59,7 +60,7 @@ class IrlensApp(App[None]):
         Binding("q", "quit", "Quit", id="quit"),
         Binding("T", "next_theme", "Next theme", id="theme", show=False),
     ]
-    COMMANDS = App.COMMANDS | {KeyBindingCommands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
 
     def __init__(
         self,

@@ -3,14 +3,13 @@
 A style is the name of a theme colour ("$warning"), so that drawings follow the theme.
 """
 
-import textwrap
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
 
 from irlens.model.report import Occupancy, Severity
-from irlens.model.text import printable_line
+from irlens.model.text import plural, printable_line
 from irlens.render.view.nodes import Text, Tone
 
 DIM = "$dim"
@@ -38,13 +37,16 @@ STYLES: dict[Tone, str] = {
     "bad": BAD,
     "unknown": WARN,
     "better": GOOD,
-    "worse": WARN,
+    "worse": BAD,
 }
 
 #: Cells of the labels before a column of values, the space after them included.
 LABEL_WIDTH = 11
 #: The least cells for text.
 _MIN_WIDTH = 8
+#: Stands for the space between a number and its per cent sign while text is wrapped: a private
+#: character, since wrapping takes a no-break space for a space.
+_GLUE = "\ue000"
 
 
 def content_of(text: Text) -> Content:
@@ -67,6 +69,36 @@ def occupancy_style(occupancy: Occupancy) -> str:
 def lines(rows: Sequence[Content]) -> Content:
     """Join rows."""
     return Content("\n").join(rows)
+
+
+def beside(left: Sequence[Content], right: Sequence[Content], width: int) -> list[Content]:
+    """Return rows next to each other, the left ones in a column of ``width`` cells."""
+    rule = Content.styled(" │ ", DIM)
+    blank = Content("")
+    rows = []
+    for at in range(max(len(left), len(right))):
+        first = left[at] if at < len(left) else blank
+        second = right[at] if at < len(right) else blank
+        rows.append(first + Content(" " * (width - first.cell_length)) + rule + second)
+    return rows
+
+
+def shortened(rows: Sequence[Content], most: int, width: int, more: str = "") -> list[Content]:
+    """Return at most ``most`` rows; the last one says so where some are left out.
+
+    Args:
+        rows: The rows, none wider than ``width``.
+        most: At least 1.
+        width: Cells.
+        more: How to see the others.
+    """
+    if len(rows) <= most:
+        return list(rows)
+    if more:
+        left = Content.styled(f"… {plural(len(rows) - most + 1, 'more line')}{more}", DIM)
+        return [*rows[: most - 1], left.truncate(width, ellipsis=True)]
+    last = rows[most - 1].rstrip()
+    return [*rows[: most - 1], Content.assemble(last.truncate(width - 2), (" …", DIM))]
 
 
 def label_width(labels: Iterable[str]) -> int:
@@ -111,15 +143,11 @@ def _folded(item: Content, width: int) -> list[Content]:
     """Wrap an item that does not fit."""
     if item.cell_length <= width:
         return [item]
-    return [part.rstrip() for part in item.wrap(max(width, _MIN_WIDTH))]
+    glued = _with_text(item, item.plain.replace(" %", f"{_GLUE}%"))
+    parts = glued.wrap(max(width, _MIN_WIDTH))
+    return [_with_text(part, part.plain.replace(_GLUE, " ")).rstrip() for part in parts]
 
 
-def hanging(first: Content, text: str, style: str, width: int) -> Content:
-    """Return text wrapped in a column beside ``first``."""
-    indent = first.cell_length
-    # Keep a number and its per cent sign together: textwrap does not break at a no-break space.
-    wrapped = textwrap.wrap(text.replace(" %", "\xa0%"), max(width - indent, _MIN_WIDTH)) or [""]
-    wrapped = [row.replace("\xa0%", " %") for row in wrapped]
-    rows = [first + Content.styled(wrapped[0], style)]
-    rows += [Content.assemble(" " * indent, (row, style)) for row in wrapped[1:]]
-    return lines(rows)
+def _with_text(item: Content, text: str) -> Content:
+    """Return another text of the same length in the same styles."""
+    return Content(text, spans=list(item.spans))

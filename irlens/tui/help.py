@@ -1,14 +1,24 @@
 """Help of a screen and the command palette: both list the bindings that are active."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Protocol, runtime_checkable
 
+import msgspec
+from textual.actions import parse
 from textual.app import App
 from textual.binding import ActiveBinding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
+
+#: Score of a command whose description matches, and not its title.
+_IN_DESCRIPTION = 0.1
+#: How the documentation of an action names the direction of a negative step.
+_DIRECTIONS = re.compile(r"(\S+) \((?:-1|negative): ([^)]+)\)")
 
 
 def help_text(screen: Screen[object]) -> str:
@@ -28,42 +38,90 @@ def help_text(screen: Screen[object]) -> str:
     return "\n".join(parts)
 
 
-class KeyBindingCommands(Provider):
-    """Every action that has a key at the moment."""
+class Command(msgspec.Struct, frozen=True):
+    """An entry of the palette.
+
+    Attributes:
+        title: "Next finding".
+        description: What it does, and its key.
+        run: Does it.
+    """
+
+    title: str
+    description: str
+    run: Callable[[], object]
+
+
+class Commands(Provider):
+    """Every action: those of the screen first, then irlens's others, Textual's own last."""
 
     async def discover(self) -> Hits:
         """Yield all of them."""
-        for title, active in self._actions():
-            yield DiscoveryHit(title, partial(self._run, active), help=self._key(active))
+        for command in self._commands():
+            yield DiscoveryHit(command.title, command.run, help=command.description)
 
     async def search(self, query: str) -> Hits:
-        """Yield those that match a query."""
+        """Yield those whose title, or else whose description, matches a query."""
         matcher = self.matcher(query)
-        for title, active in self._actions():
-            score = matcher.match(title)
+        for command in self._commands():
+            score, title = matcher.match(command.title), matcher.highlight(command.title)
+            if not score and query.lower() in command.description.lower():
+                score, title = _IN_DESCRIPTION, Content(command.title)
             if score > 0:
-                highlighted = matcher.highlight(title)
-                yield Hit(score, highlighted, partial(self._run, active), help=self._key(active))
+                yield Hit(score, title, command.run, command.title, command.description)
 
-    def _actions(self) -> Iterator[tuple[str, ActiveBinding]]:
+    def _commands(self) -> Iterator[Command]:
+        parts: list[Command] = []
+        for active in self._active_bindings():
+            is_part = _is_part(active.node)
+            where = f"{_title(active.node)}: " if is_part else ""
+            key = self.app.get_key_display(active.binding)
+            command = Command(
+                f"{where}{active.binding.description}",
+                f"{_describe(active)} · key {key}",
+                partial(self.app.run_action, active.binding.action, active.node),
+            )
+            if is_part:
+                parts.append(command)
+            else:
+                yield command
+        if isinstance(self.screen, HasCommands):
+            yield from self.screen.commands()
+        # Bindings of a widget only move about in it.
+        yield from parts
+        for title, description, run, _ in self.app.get_system_commands(self.screen):
+            yield Command(title, description, run)
+
+    def _active_bindings(self) -> Iterator[ActiveBinding]:
         seen: set[str] = set()
-        # Bindings of a widget only move about in it: they come last.
-        for active in sorted(
-            self.screen.active_bindings.values(), key=lambda active: _is_part(active.node)
-        ):
+        for active in self.screen.active_bindings.values():
             binding = active.binding
-            if not binding.description or binding.id is None or not active.enabled:
-                continue
-            if binding.action not in seen:
+            if binding.description and binding.id and active.enabled and binding.action not in seen:
                 seen.add(binding.action)
-                where = f"{_title(active.node)}: " if _is_part(active.node) else ""
-                yield f"{where}{binding.description}", active
+                yield active
 
-    def _key(self, active: ActiveBinding) -> str:
-        return f"key: {self.app.get_key_display(active.binding)}"
 
-    async def _run(self, active: ActiveBinding) -> None:
-        await self.app.run_action(active.binding.action, active.node)
+@runtime_checkable
+class HasCommands(Protocol):
+    """A screen with actions in the palette that have no key there."""
+
+    def commands(self) -> Iterator[Command]:
+        """Yield them."""
+
+
+def _describe(active: ActiveBinding) -> str:
+    """Return what a binding does: its tooltip, or what the documentation of its action says.
+
+    "Go to the next (-1: previous) match." documents both directions.
+    """
+    binding = active.binding
+    if binding.tooltip:
+        return binding.tooltip
+    target, name, parameters = parse(binding.action)
+    node = {"app": active.node.app, "screen": active.node.screen}.get(target, active.node)
+    lines = (getattr(node, f"action_{name}", None).__doc__ or binding.description).splitlines()
+    is_back = any(isinstance(each, int | float) and each < 0 for each in parameters)
+    return _DIRECTIONS.sub(r"\2" if is_back else r"\1", lines[0]).rstrip(".")
 
 
 def _is_part(node: DOMNode) -> bool:

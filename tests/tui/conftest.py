@@ -1,13 +1,16 @@
 """A workbench over the samples: the same answers on every machine, without delay."""
 
 import threading
-from collections import deque
+import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from textual.notifications import Notification
 from textual.pilot import Pilot
 
@@ -28,6 +31,8 @@ from tests.tui.waiting import rest
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
+
+HOUR, DAY = 3600, 86400
 
 #: The samples in the snapshots; others may be added and removed.
 NAMES = (
@@ -68,6 +73,13 @@ class FakeWorkbench:
         self.broken = [
             Entry(key="broken", kernel="add_kernel", problem="add_kernel.json is broken", place="x")
         ]
+        now = time.time()
+        #: When entries were captured, in seconds since the epoch; the others a day and a half ago.
+        #: What is older than a month shows its date, which must not move with the calendar.
+        self.captured = defaultdict(
+            lambda: now - 1.5 * DAY,
+            {"softmax-h100": now - 2.5 * HOUR, "softmax-t4": datetime(2026, 3, 14, 12).timestamp()},
+        )
         #: Keys of deleted entries.
         self.deleted: set[str] = set()
         #: Recompilations that were requested; they end when ``compiled`` is set.
@@ -84,7 +96,8 @@ class FakeWorkbench:
 
     def entries(self) -> Iterator[Entry]:
         for key, report in self.reports.items():
-            yield entry_of_report(key, report, f"captures/{key}")
+            entry = entry_of_report(key, report, f"captures/{key}")
+            yield replace(entry, modified=self.captured[key])
         yield from self.broken
 
     def entry(self, key: str) -> Entry:

@@ -15,7 +15,7 @@ from irlens.model.errors import IrlensError
 from irlens.session.workbench import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.entries.table import EntryTable
-from irlens.tui.help import KeyBindingCommands
+from irlens.tui.help import Commands
 from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, TooSmall
 from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.dialogs import TextDialog
@@ -61,10 +61,28 @@ async def test_the_palette_lists_screen_actions_before_movement(
     bench: Workbench,
 ) -> None:
     async with opened(bench) as (app, _):
-        told = [str(hit.text) async for hit in KeyBindingCommands(app.screen).discover()]
-        moving = [name.startswith("Here: ") for name in told]
+        told = [str(hit.text) async for hit in Commands(app.screen).discover()]
+        moving = [name.startswith("Here: ") for name in told[: told.index("Theme")]]
         assert moving == sorted(moving)
         assert told.index("Compare") < told.index("Here: Down")
+
+
+async def test_the_palette_starts_with_irlens_s_own_actions_and_describes_each(
+    bench: Workbench,
+) -> None:
+    async with opened(bench) as (app, pilot):
+        hits = [hit async for hit in Commands(app.screen).discover()]
+        titles = [str(hit.text) for hit in hits]
+        own = [number for number, hit in enumerate(hits) if " · key" in (hit.help or "")]
+        assert own == list(range(len(own))), "Textual's own come last"
+        assert titles[len(own) :] == ["Theme", "Maximize", "Screenshot"]
+        assert all(len(hit.help or "") > len(" · key x") for hit in hits)
+        app.show_view("inspector", "softmax-h100")
+        await settle(pilot)
+        described = {str(hit.text): str(hit.help) async for hit in Commands(app.screen).discover()}
+        assert described["Previous stage"] == "Show the previous stage in the pane · key S"
+        assert described["Finding"] == "Go to the next finding in this text · key f"
+        assert not [each for each in described.values() if "(-1" in each or "negative" in each]
 
 
 async def test_a_failure_is_wrapped_to_the_dialog(bench: Workbench) -> None:

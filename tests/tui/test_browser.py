@@ -1,5 +1,7 @@
 """The browser, key by key."""
 
+import time
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +11,7 @@ from textual.widgets import Markdown, Static
 from irlens.model.config import Config
 from irlens.session.workbench import Entry, Workbench
 from irlens.tui.app import IrlensApp
+from irlens.tui.entries.cells import age
 from irlens.tui.entries.columns import BROWSER_COLUMNS
 from irlens.tui.entries.rows import EntryRows
 from irlens.tui.entries.summary import EntrySummary
@@ -20,7 +23,7 @@ from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.screens.overview import OverviewScreen as View
 from irlens.tui.screens.recompile_form import RecompileForm
 from irlens.tui.widgets.compile_status import CompileStatus
-from tests.tui.conftest import FakeWorkbench
+from tests.tui.conftest import DAY, FakeWorkbench
 from tests.tui.opening import messages, opened
 from tests.tui.waiting import settle, until
 
@@ -53,6 +56,42 @@ async def test_lists_everything_with_its_figures(bench: Workbench) -> None:
         assert rows(app, "local")[spill] == "304"
         assert rows(app, "findings")[spill] == "1▲ 2• "
         assert "is broken" in rows(app, "settings")[0]
+
+
+async def test_says_when_entries_were_captured(bench: FakeWorkbench) -> None:
+    now = time.time()
+    bench.captured["softmax-t4"] = now - 3.5 * DAY
+    async with opened(bench, size=(200, 40)) as (app, pilot):
+        assert set(rows(app, "captured")) == {"–", "1 d ago", "2 h ago", "3 d ago"}
+        assert "captured" in drawn(app, 0)
+        await pilot.press("o", "c")
+        assert current(app) == "softmax-h100", "the newest first"
+        table = app.screen.query_one(EntryTable)
+        table.rows.update_times(now + DAY)
+        assert rows(app, "captured")[0] == "1 d ago"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-5, "just now"), (59, "just now"), (60, "1 min ago"), (3599, "59 min ago"), (3600, "1 h ago"),
+     (DAY - 1, "23 h ago"), (29.5 * DAY, "29 d ago"), (31 * DAY, "2026-05-20")],
+)  # fmt: skip
+def test_ages_are_relative_for_a_month(seconds: float, words: str) -> None:
+    then = time.mktime((2026, 5, 20, 12, 0, 0, 0, 0, -1))
+    assert age(seconds, then) == words
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_findings_are_in_sight(bench: Workbench, size: tuple[int, int]) -> None:
+    async with opened(bench, size=size) as (app, _):
+        assert "findings" in drawn(app, 0)
+        counts = Counter[str]()
+        for cell in rows(app, "findings"):
+            counts.update(
+                {piece[-1]: int(piece[:-1]) for piece in cell.split() if piece[-1] in "✗▲•"}
+            )
+        heading = str(app.screen.query_one(".-right", Static).content)
+        assert {f"{number}{sign}" for sign, number in counts.items()} <= set(heading.split())
 
 
 @pytest.mark.parametrize(
@@ -141,7 +180,7 @@ async def test_the_summary_follows_the_cursor(bench: Workbench) -> None:
         await settle(pilot)
         told = str(app.screen.query_one(EntrySummary).content)
         assert "spill_kernel" in told
-        assert "304 B per thread" in told
+        assert "304 B of local memory" in told, "the verdict"
         assert "IRL105" in told
         await pilot.press("s")
         await pilot.pause()

@@ -95,39 +95,39 @@ async def test_keys_move_by_lines(keys: str, line: int) -> None:
 async def test_keys_move_within_a_line(keys: str, column: int, word: str) -> None:
     async with showing(document()) as (pane, pilot):
         await pilot.press(*keys.split())
-        assert (pane.column, pane.word) == (column, word)
+        assert (pane.cursor.column, pane.cursor.word) == (column, word)
 
 
 async def test_the_column_is_kept_over_shorter_lines() -> None:
     async with showing(document("a long line\nb\nanother long line\n")) as (pane, pilot):
         await pilot.press("end", "j")
-        assert pane.column == 0
+        assert pane.cursor.column == 0
         await pilot.press("j")
-        assert pane.column == 10
+        assert pane.cursor.column == 10
 
 
 async def test_lines_are_selected_and_copied_as_the_file_has_them() -> None:
     async with showing(document("\ta\n\tb\x1b\n\tc\n")) as (pane, pilot):
         assert pane.copied == "\ta"
         await pilot.press("J", "shift+down", "K")
-        assert pane.selected == (1, 2)
+        assert pane.cursor.selected == (1, 2)
         assert pane.copied == "\ta\n\tb\x1b"
         await pilot.press("escape")
-        assert pane.selected is None
+        assert pane.cursor.selected is None
         await pilot.press("J", "j")
-        assert pane.selected is None
+        assert pane.cursor.selected is None
 
 
 async def test_the_mouse_puts_the_cursor_and_selects() -> None:
     async with showing(document()) as (pane, pilot):
         await pilot.click(CodePane, offset=(pane.gutter_width + 13, 5))
-        assert (pane.line, pane.word) == (5, "%r5")
+        assert (pane.line, pane.cursor.word) == (5, "%r5")
         await pilot.mouse_down(CodePane, offset=(20, 3))
         await pilot.hover(CodePane, offset=(20, 6))
         await pilot.mouse_up(CodePane, offset=(20, 6))
-        assert pane.selected == (3, 6)
+        assert pane.cursor.selected == (3, 6)
         await pilot.hover(CodePane, offset=(20, 9))
-        assert pane.selected == (3, 6)
+        assert pane.cursor.selected == (3, 6)
 
 
 async def test_a_click_below_the_text_is_one_on_its_last_line() -> None:
@@ -246,7 +246,7 @@ async def test_every_key_is_safe_where_there_is_nothing(act: Callable[[CodePane]
         pane.search.start(query_for("x"))
         pane.link([1, 2], follow=True)
         assert "\x1b" not in drawn(pane, 0)
-        assert pane.word == ""
+        assert pane.cursor.word == ""
         assert pane.copied in {"", "\n"}
 
 

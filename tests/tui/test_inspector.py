@@ -15,6 +15,7 @@ from irlens.tui.app import IrlensApp
 from irlens.tui.code.search import Hit, Query
 from irlens.tui.screens.inspector import InspectorScreen as View
 from irlens.tui.widgets.code_pane import CodePane
+from irlens.tui.widgets.line_facts import LineFacts
 from irlens.tui.widgets.prompt import Prompt
 from tests.tui.conftest import FakeWorkbench, load_report
 from tests.tui.opening import SIZE, inspecting, messages
@@ -58,7 +59,9 @@ async def go_to_load(view: View, pilot: Pilot[None]) -> int:
     [
         ((80, 24), "softmax-h100", ["softmax.py", "ptx"]),
         ((120, 40), "softmax-mi300x", ["softmax.py", "amdgcn"]),
-        ((250, 60), "softmax-h100", ["softmax.py", "ttgir", "ptx"]),
+        ((200, 60), "softmax-h100", ["softmax.py", "ttgir", "ptx"]),
+        ((250, 60), "softmax-h100", ["softmax.py", "ttgir", "llir", "ptx"]),
+        ((250, 60), "softmax-mi300x", ["softmax.py", "ttgir", "llir", "amdgcn"]),
     ],
 )
 async def test_opens_python_beside_the_lowest_stage(
@@ -66,7 +69,7 @@ async def test_opens_python_beside_the_lowest_stage(
 ) -> None:
     async with inspecting(bench, key, size) as (view, _):
         assert shown(view) == panes
-        assert "def softmax_kernel(" in active(view).line_text
+        assert "def softmax_kernel(" in active(view).cursor.text
         assert all(pane.document is not None for pane in view.panes.panes)
 
 
@@ -77,14 +80,18 @@ async def test_opens_where_the_kernel_begins(
 ) -> None:
     async with inspecting(bench, key, size) as (view, pilot):
         python, *stages = view.panes.panes
-        assert python.line_text.startswith(f"def {bench.kernel(key)}(")
+        assert python.cursor.text.startswith(f"def {bench.kernel(key)}(")
         for pane in view.panes.panes:
             assert pane.document is not None
             seen = pane.visible_lines
-            assert pane.document.begin in (seen if seen[-1] == pane.rows[-1] else seen[:3])
+            assert pane.document.begin in (seen if seen[-1] == pane.cursor.rows[-1] else seen[:3])
         for pane in stages:
             assert pane.linked
-            assert pane.line in pane.linked
+            if pane.showing == "llir":  # only the kernel's end belongs to the line of its definition
+                assert pane.document is not None
+                assert pane.line == pane.document.begin
+            else:
+                assert pane.line in pane.linked
         await press(pilot, "tab")
         for stage in bench.stages(key)[:-1]:
             pane = active(view)
@@ -108,12 +115,12 @@ async def test_a_line_of_python_brings_every_stage_to_its_lines(bench: Workbench
 
 
 async def test_a_line_of_a_stage_brings_python_and_the_other_stages_to_it(bench: Workbench) -> None:
-    async with inspecting(bench, size=(250, 60)) as (view, pilot):
+    async with inspecting(bench, size=(200, 60)) as (view, pilot):
         python, ttgir, ptx = view.panes.panes
         await press(pilot, "tab tab right_parenthesis")
         assert active(view) is ptx
-        assert "cp.async" in ptx.line_text
-        assert LOAD in python.line_text
+        assert "cp.async" in ptx.cursor.text
+        assert LOAD in python.cursor.text
         assert ttgir.linked
         assert ttgir.line in ttgir.linked
 
@@ -121,11 +128,11 @@ async def test_a_line_of_a_stage_brings_python_and_the_other_stages_to_it(bench:
 async def test_the_chain_of_inlined_functions_is_shown(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab slash s h f l enter")
-        assert "shfl.sync" in active(view).line_text
+        assert "shfl.sync" in active(view).cursor.text
         chain = facts(view).splitlines()[0].split(" ▸ ")
         assert chain[0].startswith("softmax.py:")
         assert chain[1].startswith("standard.py:")
-        assert "tl." in view.panes.panes[0].line_text
+        assert "tl." in view.panes.panes[0].cursor.text
 
 
 async def test_the_panes_keep_their_height_while_the_cursor_moves(bench: Workbench) -> None:
@@ -146,6 +153,8 @@ async def test_the_panes_keep_their_height_while_the_cursor_moves(bench: Workben
         await press(pilot, "right_parenthesis m")
         await pilot.resize_terminal(60, 30)
         await settle(pilot)
+        height = view.panes.size.height
+        assert height < before
         await press(pilot, "g")
         assert view.panes.size.height == height
 
@@ -169,10 +178,10 @@ async def test_a_commit_leads_to_its_wait_and_back(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab slash c o m m i t enter")
         commit = active(view).line
-        assert "cp.async.commit_group" in active(view).line_text
+        assert "cp.async.commit_group" in active(view).cursor.text
         assert "● commit, waited for at " in facts(view)
         await press(pilot, "m")
-        assert "cp.async.wait_group" in active(view).line_text
+        assert "cp.async.wait_group" in active(view).cursor.text
         assert "○ wait for what is committed at " in facts(view)
         await press(pilot, "ctrl+o")
         assert active(view).line == commit
@@ -214,7 +223,7 @@ async def test_an_impossible_action_is_reported(bench: Workbench, keys: str, tol
     ("key", "keys", "sign"),
     [
         ("softmax-t4", "f", "▲ IRL203 "),
-        ("softmax-h100", "tab p", " live registers, peak "),
+        ("softmax-h100", "tab p", " live virtual registers, peak "),
         ("softmax-h100", "tab right_curly_bracket", "loop "),
         ("softmax-h100", "tab right_parenthesis", "↓ copy, its group is committed at "),
     ],
@@ -274,14 +283,14 @@ async def test_a_name_leads_to_its_definition_and_its_uses(bench: Workbench) -> 
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab slash s e t p . g e enter w w w")
         pane = active(view)
-        name, used = pane.word, pane.line
+        name, used = pane.cursor.word, pane.line
         await press(pilot, "w d")
         assert pane.line < used
-        name = pane.word
+        name = pane.cursor.word
         assert name.startswith("%r")
         defined = pane.line
         await press(pilot, "u")
-        assert pane.word == name
+        assert pane.cursor.word == name
         assert pane.line > defined
         await press(pilot, "U")
         await press(pilot, "ctrl+o ctrl+o")
@@ -327,7 +336,7 @@ async def test_search_is_incremental_and_cancelling_returns(
     async with inspecting(bench) as (view, pilot):
         await press(pilot, "tab g slash m a x")
         pane = active(view)
-        assert "max" in pane.line_text
+        assert "max" in pane.cursor.text
         found = pane.position
         await press(pilot, "escape")
         assert pane.has_focus
@@ -378,7 +387,7 @@ async def test_no_key_waits_for_a_search_and_escape_ends_it(
         assert "searching" in str(pane.border_subtitle)
         await pilot.press("escape")
         await settle(pilot)
-        assert stopped == [True, True]
+        assert stopped == [True] * 4, "two queries in two panes"
         assert (pane.search.query, pane.line) == (None, 50)
         await pilot.press("slash", "x", "enter", "j", "n")
         assert pane.line == 51, "what is not found yet is not gone to"
@@ -386,6 +395,87 @@ async def test_no_key_waits_for_a_search_and_escape_ends_it(
         await pilot.press("escape")
         await settle(pilot)
         assert (pane.search.query, pane.line) == (None, 51)
+
+
+async def test_a_search_covers_all_panes(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        python, ptx = view.panes.panes
+        begun = python.line
+        await press(pilot, "slash")
+        assert view.query_one(Prompt).placeholder.endswith(" in softmax.py and ptx")
+        await press(pilot, "s h f l")
+        assert "shfl" in ptx.cursor.text, "it leads to the pane that has a match"
+        assert python.line == begun
+        await press(pilot, "enter")
+        assert active(view) is ptx
+        assert ptx.has_focus
+        assert "shfl" in ptx.cursor.text
+        assert "no match" in str(python.border_subtitle)
+        await press(pilot, "ctrl+o")
+        assert (active(view), python.line) == (python, begun)
+        await press(pilot, "escape")
+        assert [pane.search.query for pane in view.panes.panes] == [None, None]
+
+
+async def test_matches_are_gone_through_from_pane_to_pane(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        python, ptx = view.panes.panes
+        await press(pilot, "g slash m a x enter")
+        found = [len(pane.search.hits) for pane in (python, ptx)]
+        assert min(found) > 0
+        visited = []
+        for _ in range(sum(found)):
+            visited.append((active(view), active(view).position))
+            await press(pilot, "n")
+        assert len(set(visited)) == sum(found), "every match of every pane once"
+        assert (active(view), active(view).position) == visited[0]
+        await press(pilot, "N")
+        assert (active(view), active(view).position) == visited[-1]
+
+
+@pytest.mark.parametrize("key", ["softmax-h100", "softmax-mi300x", "spill-h100", "matmul-b200"])
+async def test_the_peak_is_found_from_python_in_the_stage_too(bench: Workbench, key: str) -> None:
+    async with inspecting(bench, key) as (view, pilot):
+        python, stage = view.panes.panes
+        await press(pilot, "p")
+        assert active(view) is python
+        assert python.document is not None
+        assert stage.document is not None
+        assert python.document.live(python.line) == python.document.listing.peak
+        assert stage.document.live(stage.line) == stage.document.listing.peak
+        assert stage.line in stage.visible_lines
+        if python.document.listing.peak == stage.document.listing.peak:
+            assert stage.line in stage.linked, "where the line of Python has it"
+
+
+async def test_lines_that_go_on_are_marked(bench: Workbench) -> None:
+    async with inspecting(bench, size=(80, 24)) as (view, pilot):
+        await press(pilot, "tab p")
+        for pane in view.panes.panes:
+            assert pane.document is not None
+            room = pane.scrollable_content_region.width - pane.gutter_width
+            for y, line in enumerate(pane.visible_lines):
+                text = pane.document.text.shown[line - 1]
+                left = round(pane.scroll_x)
+                drawn = pane.render_line(y).text
+                assert drawn.endswith("›") == (len(text) > left + room), (text, drawn)
+                assert (drawn[pane.gutter_width] == "‹") == bool(text[:left].strip())
+        await press(pilot, "dollar_sign")
+        assert active(view).scroll_x > 0
+        pane = active(view)
+        assert "‹" in pane.render_line(list(pane.visible_lines).index(pane.line)).text
+
+
+async def test_facts_that_do_not_fit_are_marked(bench: FakeWorkbench) -> None:
+    async with inspecting(bench, "softmax-mi300x", size=(60, 24)) as (view, pilot):
+        await press(pilot, "tab right_parenthesis m")
+        widget = view.query_one(LineFacts)
+        many = [f"fact {number} of many" for number in range(40)]
+        widget.show("where", many)
+        shown_rows = str(widget.content).splitlines()
+        assert len(shown_rows) == 4
+        assert shown_rows[-1].endswith(" …")
+        assert all(len(row) <= widget.content_size.width for row in shown_rows)
 
 
 async def test_n_without_a_search_asks_for_one(bench: Workbench) -> None:
@@ -495,9 +585,9 @@ async def test_lines_without_code_come_and_go(bench: Workbench) -> None:
         await press(pilot, "tab")
         pane = active(view)
         assert "hidden" in str(pane.border_subtitle)
-        rows = len(pane.rows)
+        rows = len(pane.cursor.rows)
         await press(pilot, "i")
-        assert len(pane.rows) > rows
+        assert len(pane.cursor.rows) > rows
         assert "hidden" not in str(pane.border_subtitle)
 
 

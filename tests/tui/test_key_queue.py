@@ -60,7 +60,7 @@ async def test_keys_go_through_screens_that_are_not_there_yet(bench: Workbench) 
         assert isinstance(app.screen, Inspector)
         python, ptx = app.screen.panes.panes
         assert python.document is not None
-        assert "cp.async.wait_group" in ptx.line_text
+        assert "cp.async.wait_group" in ptx.cursor.text
         assert "wait_group" in app.clipboard
         press_at_once(pilot, "1", "c", "slash", *"t4", "enter", "enter", "G", "k", "2")
         await settle(pilot)
@@ -86,11 +86,11 @@ async def test_keys_wait_for_the_first_text(bench: Workbench, late: Hold) -> Non
         listing.go.set()
         await settle(pilot)
         ptx = view.panes.panes[1]
-        assert "max" in ptx.line_text
+        assert "max" in ptx.cursor.text
         assert app.clipboard == ptx.copied
         await pilot.press("ctrl+o")
         assert ptx.document is not None
-        assert ptx.line == ptx.rows[-1]
+        assert ptx.line == ptx.cursor.rows[-1]
 
 
 async def test_only_keys_whose_content_is_loading_are_deferred(
@@ -108,7 +108,7 @@ async def test_only_keys_whose_content_is_loading_are_deferred(
         await settle(pilot)
         assert ptx.document is not None
         copies = sorted(ptx.document.marks)
-        assert ptx.rows[ptx.row_of(ptx.line) - 1] in copies
+        assert ptx.cursor.rows[ptx.cursor.row_of(ptx.line) - 1] in copies
 
 
 async def test_enter_may_come_from_before_the_app_had_the_terminal(bench: Workbench) -> None:

@@ -46,11 +46,11 @@ async def test_the_cursor_stays_where_the_kernel_begins_if_it_was_put_there(
     analysed = late("listing", is_annotated)
     async with reading(bench) as (_, ptx, pilot):
         await pilot.press("tab", "G", "g", "l")
-        assert (ptx.line, ptx.column) == (1, 1)
+        assert (ptx.line, ptx.cursor.column) == (1, 1)
         analysed.go.set()
         await settle(pilot)
         assert ptx.complete
-        assert (ptx.line, ptx.column) == (1, 1)
+        assert (ptx.line, ptx.cursor.column) == (1, 1)
 
 
 async def test_the_scroll_position_stays(bench: Workbench, late: Hold) -> None:
@@ -118,7 +118,7 @@ async def test_a_definition_is_found_while_the_text_is_analysed(
     analysed, found = late("listing", is_annotated), late("occurrences")
     async with reading(bench) as (_, ptx, pilot):
         await pilot.press("tab", "slash", *"setp", "full_stop", *"ge", "enter")
-        await until(pilot, lambda: "setp.ge" in ptx.line_text)
+        await until(pilot, lambda: "setp.ge" in ptx.cursor.text)
         line = ptx.line
         await pilot.press("w", "w", "w", "w", "d")
         await until(pilot, found.asked.is_set)

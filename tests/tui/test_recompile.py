@@ -425,7 +425,7 @@ async def test_the_inspector_adopts_the_layout(bench: "FakeWorkbench") -> None:
         await settle(pilot)
         assert ptx.has_focus
         line, width = python.line, python.weight
-        assert "tl.exp" in python.line_text
+        assert "tl.exp" in python.cursor.text
         app.context.compilations.start("softmax-h100", {"num_stages": "2"})
         await settle(pilot)
         for keys, key in (([], "softmax-t4"), (["comma"], "softmax-h100")):

@@ -113,7 +113,7 @@ def test_browses_opens_and_quits(start: Callable[..., Terminal]) -> None:
     terminal.press("Enter")
     terminal.wait_for("q Quit")
     terminal.press("Enter")
-    terminal.wait_for("live in", "IRL105", "spill_kernel  sm_90 (h100)")
+    terminal.wait_for("live 32-bit registers", "IRL105", "spill_kernel  sm_90 (h100)")
     terminal.press("q")
     assert terminal.wait_for_end() == 0
 
@@ -175,7 +175,7 @@ def test_an_editor_and_a_pager_get_the_terminal(
     terminal.press("Enter")
     terminal.wait_for("Pipelines")
     terminal.press("2")
-    terminal.wait_for("up to 3 live registers")
+    terminal.wait_for("up to 3 live virtual registers")
     terminal.press("e")
     terminal.wait_for("opened +33 kernel.py")
     terminal.wait_for("Row-wise softmax")

@@ -14,6 +14,7 @@ from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, ro
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.source import SourceLocation
+from irlens.render.view.drawings import RegisterBudget, register_budget
 from irlens.tui.code.text import CodeText
 
 _COMPILED = re.compile(
@@ -35,6 +36,7 @@ class Document:
         live_in: The stage whose live registers are counted.
         begin: The line where the kernel begins.
         pipelines: The pipelines of the marks.
+        budget: The kernel's register budget; ``None`` where it is unknown.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Document:
         live_in: str,
         begin: int = 1,
         pipelines: Sequence[Pipeline] = (),
+        budget: RegisterBudget | None = None,
     ) -> None:
         self.name = name
         self.listing = listing
@@ -53,6 +56,7 @@ class Document:
         self.live_in = live_in
         self.begin = begin
         self.pipelines = pipelines
+        self.budget = budget
 
     def __len__(self) -> int:
         return len(self.text)
@@ -127,6 +131,13 @@ class Document:
         peak = self.listing.peak
         return [line for line, live in enumerate(self.listing.live, 1) if peak and live == peak]
 
+    def peak_of(self, place: Place) -> int | None:
+        """Return the line of the peak that comes from a line of Python, or else the first peak."""
+        own = (
+            line for line in self.peaks if place in {(at.file, at.line) for at in self.chain(line)}
+        )
+        return next(own, next(iter(self.peaks), None))
+
     @cached_property
     def _instructions(self) -> list[int]:
         """The number of lines with a source up to and including each; entry 0 is 0."""
@@ -158,7 +169,8 @@ def stage_document(listing: StageListing, report: Report | None) -> Document:
     # Lines before the first one with a Python source are declarations.
     begin = next((line for line, number in enumerate(listing.chain, 1) if number >= 0), 1)
     pipelines = report.pipelines if report else ()
-    return Document(listing.stage, listing, findings, listing.stage, begin, pipelines)
+    budget = register_budget(report) if report else None
+    return Document(listing.stage, listing, findings, listing.stage, begin, pipelines, budget)
 
 
 def python_document(file: str, text: str, kernel: str, report: Report | None) -> Document:
@@ -179,7 +191,8 @@ def python_document(file: str, text: str, kernel: str, report: Report | None) ->
         loops=[],
         marks=[],
     )
-    return Document(file, listing, findings, stage, _definition(text, kernel))
+    budget = register_budget(report) if report else None
+    return Document(file, listing, findings, stage, _definition(text, kernel), budget=budget)
 
 
 def _definition(text: str, kernel: str) -> int:

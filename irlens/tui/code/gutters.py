@@ -16,6 +16,7 @@ from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import SEVERITIES
 from irlens.model.text import plural
 from irlens.render.view.characters import EIGHTHS, HEIGHTS
+from irlens.render.view.drawings import full_heat
 from irlens.tui.code.document import Document
 from irlens.tui.drawing import SEVERITY_SIGN
 
@@ -77,13 +78,14 @@ class NumberGutter:
 class HeatGutter:
     """Live registers: a bar, with the number where there is room.
 
-    Only the peak fills its bar.
+    The kernel's register budget fills the bar; where that is unknown, the peak does.
     """
 
     def __init__(self, document: Document, room: int) -> None:
         self._document = document
-        self._peak = document.listing.peak or 1
-        self._digits = len(str(self._peak)) + 1 if room >= _NARROW else 0
+        peak = document.listing.peak or 1
+        self._full = full_heat(peak, document.budget)
+        self._digits = len(str(peak)) + 1 if room >= _NARROW else 0
         self._bar = _BAR if room >= _WIDE else 1
         self.width = self._digits + self._bar + 1
 
@@ -92,7 +94,7 @@ class HeatGutter:
         live = self._document.live(line)
         if live is None:
             return [(" " * self.width, "")]
-        share = live / self._peak
+        share = min(live / self._full, 1.0)
         style = "hot" if share >= 0.9 else "warm" if share >= 0.6 else "cool"
         number = f"{live:>{self._digits - 1}} " if self._digits else ""
         return [(f"{number}{self._drawn(share)} ", style)]
@@ -269,7 +271,11 @@ def describe_line(document: Document, line: int) -> list[str]:
         bound, where = (
             ("up to ", f" in {document.live_in}") if document.stage == "python" else ("", "")
         )
-        facts.append(f"{bound}{plural(live, 'live register')}{where}, peak {document.listing.peak}")
+        peak, budget = f"peak {document.listing.peak}", document.budget
+        # PTX's registers are virtual: ptxas allocates fewer, or more.
+        kind = "live virtual register" if document.live_in == "ptx" else "live register"
+        more = f", {budget.words}" if budget else ""
+        facts.append(f"{bound}{plural(live, kind)}{where}, {peak}{more}")
     loop = document.loop(line)
     if loop is not None:
         of = f" of {loop.source}" if loop.source else ""

@@ -2,12 +2,14 @@
 
 import math
 import re
+import time
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from irlens.figures import Figure
 from irlens.model.comparison import Side
 from irlens.model.config import Config, Target
-from irlens.model.report import SEVERITIES, Occupancy
+from irlens.model.report import SEVERITIES, Occupancy, Severity
 from irlens.model.text import printable_line
 from irlens.render.view.characters import bar
 from irlens.session.workbench import Entry
@@ -19,7 +21,7 @@ from irlens.tui.drawing import (
     WARN,
     occupancy_style,
 )
-from irlens.tui.entries.columns import BROWSER_COLUMNS, SETTINGS, STAGES
+from irlens.tui.entries.columns import BROWSER_COLUMNS, SETTINGS, STAGES, TIME
 
 #: Orders texts by the numbers in them.
 Natural: TypeAlias = tuple[tuple[int, int, str], ...]
@@ -36,6 +38,9 @@ MARKS = {
 }
 _MARK_STYLES = {"✗": BAD, "!": WARN, "○": DIM}
 _BAR_WIDTH = 4
+#: Seconds.
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_MONTH = 30 * _DAY
 #: The most pipelines to list; a kernel may have dozens of loops.
 _MAX_PIPELINES = 4
 _UNKNOWN = [("–", DIM)]
@@ -57,6 +62,7 @@ def cells(entry: Entry, distinction: str = "") -> dict[str, Cell]:
         "target": _word(entry.target.arch if entry.target is not None else ""),
         "bar": _occupancy_bar(entry.occupancy),
         "findings": _findings(entry),
+        TIME: time_cell(entry, time.time()),
         SETTINGS: _settings(entry, distinction),
     }
     return drawn | {
@@ -64,6 +70,37 @@ def cells(entry: Entry, distinction: str = "") -> dict[str, Cell]:
         for name, column in BROWSER_COLUMNS.items()
         if column.figure is not None
     }
+
+
+def time_cell(entry: Entry, now: float) -> Cell:
+    """Return the cell that says when an entry was captured, as seen at ``now``."""
+    if entry.modified is None:
+        return _UNKNOWN, None
+    return [(age(now - entry.modified, entry.modified), DIM)], (entry.modified,)
+
+
+def age(seconds: float, then: float) -> str:
+    """Return how long ago something was: "just now", "5 min ago", "3 d ago", "2026-05-31".
+
+    Args:
+        seconds: How long ago.
+        then: When, in seconds since the epoch; its date is used from a month on.
+    """
+    if seconds < _MINUTE:
+        return "just now"
+    for unit, name, until in ((_MINUTE, "min", _HOUR), (_HOUR, "h", _DAY), (_DAY, "d", _MONTH)):
+        if seconds < until:
+            return f"{int(seconds / unit)} {name} ago"
+    return time.strftime("%Y-%m-%d", time.localtime(then))
+
+
+def finding_pieces(findings: Mapping[Severity, int]) -> list[tuple[str, str]]:
+    """Return the number of findings by severity: "1✗ 2▲ 3•"; empty if there are none."""
+    return [
+        (f"{findings[severity]}{SEVERITY_SIGN[severity]} ", SEVERITY_STYLE[severity])
+        for severity in SEVERITIES
+        if findings.get(severity)
+    ]
 
 
 def side_of(entry: Entry, target: Target | None) -> Side | None:
@@ -91,8 +128,9 @@ def settings(config: Config) -> dict[str, str]:
         "num_stages": config.num_stages,
         "num_ctas": config.num_ctas if config.num_ctas != 1 else None,
         "maxnreg": config.maxnreg,
+        **{printable_line(name): value for name, value in (config.options or {}).items()},
     }
-    known = {name: str(value) for name, value in options.items() if value is not None}
+    known = {n: printable_line(str(value)) for n, value in options.items() if value is not None}
     return known | {
         printable_line(name): printable_line(str(value))
         for name, value in config.constexprs.items()
@@ -195,13 +233,8 @@ def _stages(entry: Entry) -> Cell:
 def _findings(entry: Entry) -> Cell:
     if entry.findings is None:
         return _not_analysed(entry), None
-    counts = [(severity, entry.findings.get(severity, 0)) for severity in SEVERITIES]
-    pieces = [
-        (f"{number}{SEVERITY_SIGN[severity]} ", SEVERITY_STYLE[severity])
-        for severity, number in counts
-        if number
-    ]
-    return pieces or [("none", DIM)], tuple(float(number) for _, number in counts)
+    numbers = tuple(float(entry.findings.get(severity, 0)) for severity in SEVERITIES)
+    return finding_pieces(entry.findings) or [("none", DIM)], numbers
 
 
 def _not_analysed(entry: Entry) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from irlens.figures import COLUMNS, Figure
 from irlens.session.workbench import is_early
 
 SETTINGS = "settings"
+TIME = "captured"
 #: The figure that the cell draws as "2/3": stages achieved of those requested.
 STAGES = "pipelines[].achieved_stages"
 
@@ -68,19 +69,20 @@ def browser_columns(rows: Sequence[Figure]) -> dict[str, BrowserColumn]:
     kernel = _column("kernel", "kernel", "name", "n", kept=(5, 0))
     target = _column("target", "target", "target", "t", kept=(2, -2))
     bar = _column("bar", kept=(0, 1))
-    findings = _column("findings", "findings", "findings", "f", kept=(0, 2))
+    findings = _column("findings", "findings", "findings", "f", kept=(2, 1))
+    time = _column(TIME, TIME, "time captured", "c", kept=(0, 2))
     settings = _column(SETTINGS, SETTINGS, SETTINGS, "s", kept=(6, 0))
 
     figures: list[BrowserColumn] = []
     for row in rows:
-        others = [mark, kernel, target, bar, findings, settings, *figures]
+        others = [mark, kernel, target, bar, findings, time, settings, *figures]
         figures.append(_of_figure(row, others))
     groups: dict[str, list[BrowserColumn]] = {"demand": [], "occupancy": [], "analysed": []}
     for row, column in zip(rows, figures, strict=True):
         fits = row.path.startswith("occupancy.")
         groups["occupancy" if fits else "demand" if is_early(row) else "analysed"].append(column)
     early = [*groups["demand"], *groups["occupancy"]]
-    order = [mark, kernel, target, *early, bar, findings, *groups["analysed"], settings]
+    order = [mark, kernel, target, *early, bar, findings, *groups["analysed"], time, settings]
     return {column.name: column for column in order}
 
 

@@ -24,7 +24,7 @@ _PADDING = 2
 _FIXED = ("mark", "kernel")
 #: The least cells of settings that are worth showing; and the most for which a column of figures
 #: makes room, so that entries stay distinguishable.
-_MIN_SETTINGS, _MAX_DISTINCTION = 12, 26
+_MIN_SETTINGS, _MAX_DISTINCTION = 12, 18
 
 
 class ColumnNeeds(msgspec.Struct, frozen=True):
@@ -95,7 +95,7 @@ def _fitting(needs: ColumnNeeds, room: int) -> list[str]:
     """Return the columns of figures that leave room for what distinguishes the entries."""
     kept = [name for name in BROWSER_COLUMNS if name != SETTINGS]
     distinction = min(max(needs.distinction, _MIN_SETTINGS), _MAX_DISTINCTION)
-    reserved = min(distinction, needs.widths[SETTINGS]) + _PADDING if needs.distinction else 0
+    reserved = min(distinction, needs.widths[SETTINGS]) + _PADDING
     dispensable = [name for name in LEAST_USEFUL if name in needs.uniform]
     dispensable += [
         name for name in LEAST_USEFUL if name not in (*needs.uniform, *_FIXED, needs.sorted_by)

@@ -22,8 +22,9 @@ from irlens.tui.entries.cells import (
     natural,
     search_text,
     side_of,
+    time_cell,
 )
-from irlens.tui.entries.columns import BROWSER_COLUMNS
+from irlens.tui.entries.columns import BROWSER_COLUMNS, TIME
 from irlens.tui.entries.layout import ColumnNeeds
 
 #: Cells for "▾" after the title of the sort column.
@@ -120,6 +121,11 @@ class EntryRows:
         unknown = [key for sort_key, key in keyed if sort_key is None]
         self.shown = [key for _, key in known] + unknown
 
+    def update_times(self, now: float) -> None:
+        """Say again how long ago the entries were captured."""
+        for key, entry in self.entries.items():
+            self._set_cell(key, TIME, time_cell(entry, now))
+
     def cells_of(self, key: str) -> dict[str, Cell]:
         """Return the cells of an entry's row."""
         return self._cells[key]
@@ -146,19 +152,24 @@ class EntryRows:
         return changed
 
     def _compute_cells(self, key: str) -> None:
-        for name, (pieces, _) in self._cells.get(key, {}).items():
-            text = _text(pieces)
-            self._texts[name][text] -= 1
-            if not self._texts[name][text]:
-                del self._texts[name][text]
         entry, distinction = self.entries[key], self._distinctions.get(key, "")
-        self._cells[key] = cells(entry, distinction)
-        for name, (pieces, _) in self._cells[key].items():
-            text = _text(pieces)
-            self._texts[name][text] += 1
-            self._widths[name] = max(self._widths[name], cell_len(text))
+        for name, cell in cells(entry, distinction).items():
+            self._set_cell(key, name, cell)
         arch = entry.target.arch if entry.target is not None else ""
         self._name_keys[key] = (entry.kernel, natural(arch), natural(distinction), entry.place)
+
+    def _set_cell(self, key: str, column: str, cell: Cell) -> None:
+        """Replace a cell, and count its text."""
+        own, texts = self._cells.setdefault(key, {}), self._texts[column]
+        if column in own:
+            before = _text(own[column][0])
+            texts[before] -= 1
+            if not texts[before]:
+                del texts[before]
+        own[column] = cell
+        text = _text(cell[0])
+        texts[text] += 1
+        self._widths[column] = max(self._widths[column], cell_len(text))
 
     def _matches(self, entry: Entry) -> bool:
         if not self.words:

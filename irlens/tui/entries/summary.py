@@ -1,33 +1,32 @@
 """The browser's texts about entries: the one under the cursor, and all of them together."""
 
+import time
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
-from irlens.model.report import Report
-from irlens.model.terms import Terms
-from irlens.model.text import count, percent, plural, printable_line, size
-from irlens.render.view.characters import bar
+from irlens.model.report import Report, Severity
+from irlens.model.text import count, plural, printable_line
 from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
     BAD,
     DIM,
-    GOOD,
-    SEVERITY_SIGN,
-    SEVERITY_STYLE,
     WARN,
     flowing,
-    labelled,
     lines,
-    occupancy_style,
+    shortened,
 )
-from irlens.tui.entries.cells import mark, settings
+from irlens.tui.entries.cells import age, finding_pieces, mark, settings
 from irlens.tui.entries.layout import elided
 
 _BAR_WIDTH = 8
 #: The least cells of a summary.
 _MIN_WIDTH = 27
+#: The least lines, and the cells from which its parts stand side by side.
+_MIN_HEIGHT, _WIDE = 4, 74
 
 
 def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
@@ -55,6 +54,11 @@ def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
         for many, problem, style in problems
         if many
     ]
+    findings = Counter[Severity]()
+    for entry in entries:
+        findings.update(entry.findings or {})
+    if pieces := finding_pieces(findings):
+        parts.append(Content.assemble(*pieces).rstrip())
     return Content(" · ").join(parts)
 
 
@@ -65,7 +69,7 @@ class EntrySummary(Static):
         super().__init__(markup=False)
         self._entry: Entry | None = None
         self._report: Report | None = None
-        self._drawn_width = 0
+        self._drawn_room = (0, 0)
 
     def show(self, entry: Entry | None, report: Report | None) -> None:
         """Show an entry; ``None`` shows nothing."""
@@ -73,90 +77,67 @@ class EntrySummary(Static):
         self._draw()
 
     def on_resize(self) -> None:
-        """Draw for another width."""
-        if self.size.width != self._drawn_width:
+        """Draw for another size."""
+        if self._room != self._drawn_room:
             self._draw()
 
+    @property
+    def _room(self) -> tuple[int, int]:
+        """Cells and lines; the summary itself is as tall as its text."""
+        height = self.parent.size.height if isinstance(self.parent, Widget) else 0
+        return self.size.width, height
+
     def _draw(self) -> None:
-        self._drawn_width = self.size.width
-        width = max(self._drawn_width, _MIN_WIDTH)
+        self._drawn_room = self._room
+        width, height = self._room
+        width = max(width, _MIN_WIDTH)
         rows = _rows(self._entry, self._report, width) if self._entry is not None else ()
-        self.update(lines(list(rows)))
+        wrapped = [part for row in rows for line in row.split() for part in line.wrap(width)]
+        self.update(lines(shortened(wrapped, max(height, _MIN_HEIGHT), width, ", ⏎ opens all")))
 
 
 def _rows(entry: Entry, report: Report | None, width: int) -> Iterator[Content]:
-    yield Content.styled(printable_line(entry.kernel), "bold")
-    yield Content.styled(" · ".join(_compiled_for(entry)), DIM)
+    about = [Content.styled(part, DIM) for part in _compiled_for(entry)]
     if entry.place:
-        yield Content.styled(elided(printable_line(entry.place), width), DIM)
+        about.append(Content.styled(elided(printable_line(entry.place), width), DIM))
+    name = Content.styled(printable_line(entry.kernel), "bold")
+    if width < _WIDE:
+        yield name
+        yield flowing(Content(""), about, " · ", width)
+    else:
+        yield flowing(name + Content("  "), about, " · ", width)
     if entry.problem:
         yield Content("")
         yield Content.styled(printable_line(entry.problem), BAD)
         return
     if entry.config is not None:
-        yield Content(
-            "  ".join(f"{name} {value}" for name, value in settings(entry.config).items())
-        )
+        pairs = [Content(f"{name} {value}") for name, value in settings(entry.config).items()]
+        yield flowing(Content(""), pairs, "  ", width)
     if report is not None:
-        yield from _figures(report, width)
-        yield from _pipelines(report)
-        yield from _findings(report)
+        yield from _about(report, width)
 
 
 def _compiled_for(entry: Entry) -> Iterator[str]:
     if entry.target is not None:
-        product = entry.target.product
-        yield entry.target.arch + (f" ({product})" if product else "")
+        yield entry.target.full_name
     if entry.triton_version:
         yield f"Triton {printable_line(entry.triton_version)}"
+    if entry.modified is not None:
+        yield age(time.time() - entry.modified, entry.modified)
 
 
-def _figures(report: Report, width: int) -> Iterator[Content]:
-    from irlens.tui.panels import figure_facts  # not needed for the first frame
+def _about(report: Report, width: int) -> Iterator[Content]:
+    """Yield the verdict, the findings, and what the kernel takes."""
+    # Not needed for the first frame.
+    from irlens.render.view.findings import findings
+    from irlens.render.view.report import facts, pipeline_facts
+    from irlens.render.view.verdict import verdict
+    from irlens.tui import nodes
 
-    terms, resources, occupancy = Terms(report), report.resources, report.occupancy
-    yield Content("")
-    if occupancy is None:
-        yield labelled("Occupancy", ("unknown", WARN))
-    elif not occupancy.launchable:
-        yield labelled("Occupancy", ("cannot launch", BAD))
-        for refusal in occupancy.refusals:
-            yield Content.styled(terms.refusal(refusal), BAD)
-    else:
-        share = (bar(occupancy.theoretical, _BAR_WIDTH), occupancy_style(occupancy))
-        yield labelled("Occupancy", share, f" {percent(occupancy.theoretical)}")
-        yield labelled("", f"{plural(occupancy.blocks_per_sm, terms.block)}/{terms.sm}")
-        limits = ", ".join(terms.resource(name) for name in occupancy.limited_by)
-        yield labelled("limited by", limits)
-    registers = resources.registers
-    yield labelled("Registers", "unknown" if registers is None else f"{registers}")
-    if resources.local_bytes:
-        yield labelled("Local", (f"{size(resources.local_bytes)} per {terms.thread}", WARN))
-    shared = resources.shared_dynamic_bytes
-    yield labelled(terms.shared, "unknown" if shared is None else f"{size(shared)}")
-    for label, items in figure_facts(report):
-        yield flowing(labelled(label), items, " · ", width)
-
-
-def _pipelines(report: Report) -> Iterator[Content]:
-    from irlens.tui.panels import kind_and_depth
-
-    for number, pipeline in enumerate(report.pipelines):
-        if number == 0:
-            yield Content("")
-        label = "" if number else "Pipelines"
-        yield labelled(label, f"{pipeline.place}  ", kind_and_depth(pipeline))
-
-
-def _findings(report: Report) -> Iterator[Content]:
-    yield Content("")
-    if not report.findings:
-        yield labelled("Findings", ("none", GOOD))
-        return
-    yield labelled("Findings", count(len(report.findings)))
-    for finding in report.findings:
-        sign = SEVERITY_SIGN[finding.severity]
-        yield Content.assemble(
-            (f"{sign} {finding.code} ", SEVERITY_STYLE[finding.severity]),
-            printable_line(finding.message),
-        )
+    yield from nodes.headline(verdict(report), width)
+    if (found := findings(report)) is not None:
+        yield from nodes.findings(found.findings, width)
+    known = list(facts(report).facts)
+    if (loops := pipeline_facts(report)) is not None:
+        known += loops.facts
+    yield from nodes.facts(known, width, brief=True)

@@ -1,5 +1,6 @@
 """The browser's table: a row for each kernel and configuration, drawn on demand."""
 
+import time
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -142,6 +143,11 @@ class EntryTable(ScrollView, can_focus=True):
         self.rows.filter(words)
         self._styles_of.clear()
         self._changed()
+
+    def update_times(self) -> None:
+        """Say again how long ago the entries were captured."""
+        self.rows.update_times(time.time())
+        self.refresh()
 
     def move_to(self, row: int) -> None:
         """Move the cursor to a row, from 0, or to the nearest one."""

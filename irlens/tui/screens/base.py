@@ -152,8 +152,22 @@ class EntryScreen(IrlensScreen):
 
     VIEW: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "view('overview')", "Overview", id="view.overview", show=False),
-        Binding("2", "view('inspector')", "Inspector", id="view.inspector", show=False),
+        Binding(
+            "1",
+            "view('overview')",
+            "Overview",
+            id="view.overview",
+            show=False,
+            tooltip="Show the figures of this entry",
+        ),
+        Binding(
+            "2",
+            "view('inspector')",
+            "Inspector",
+            id="view.inspector",
+            show=False,
+            tooltip="Show the code of this entry, stage by stage",
+        ),
         Binding("c", "compare", "Compare", id="view.compare"),
         Binding("r", "recompile", "Recompile", id="view.recompile"),
         Binding("A", "follow", "Recompile on save: on/off", id="view.follow", show=False),

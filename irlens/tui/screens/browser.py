@@ -1,13 +1,12 @@
 """The browser: all kernels and configurations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ClassVar
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
@@ -21,8 +20,9 @@ from irlens.tui.drawing import DIM
 from irlens.tui.entries.cells import MARKS
 from irlens.tui.entries.summary import EntrySummary, tally
 from irlens.tui.entries.table import EntryTable
+from irlens.tui.help import Command
 from irlens.tui.screens.base import IrlensScreen
-from irlens.tui.screens.sort_dialog import SortCommands, SortDialog
+from irlens.tui.screens.sort_dialog import SORT_COLUMNS, SortDialog
 from irlens.tui.services.context import Context
 from irlens.tui.services.workers import stream_from_thread
 from irlens.tui.widgets.heading import Heading
@@ -31,6 +31,8 @@ from irlens.tui.widgets.prompt import Prompt
 
 #: Seconds for which the cursor rests on an entry before its report is loaded.
 _REST = 0.12
+#: Seconds after which the times of the entries are drawn again.
+_MINUTE = 60
 #: Columns from which the summary is beside the table instead of below it.
 _WIDE = 110
 #: Bindings that act on the entry under the cursor.
@@ -49,7 +51,8 @@ class BrowserScreen(IrlensScreen):
             "once, stages and findings a little later.",
             "",
             *(f"* `{sign}` {meaning}" for sign, meaning in MARKS.items()),
-            "* `3/4▾` three of four requested pipeline stages achieved",
+            "* `3/4▾` three of four requested pipeline stages achieved; `2/?` two of an",
+            "  unknown number",
             "* `1✗ 2▲ 3•` findings: errors, warnings, notes",
             "",
             "`/` filters: an entry must contain every word. `spills`, `cannot launch`, `error` and",
@@ -69,14 +72,26 @@ class BrowserScreen(IrlensScreen):
         Binding("o", "sort", "Sort", id="browser.sort"),
         Binding("r", "recompile", "Recompile", id="browser.recompile"),
         Binding("c", "compare", "Compare", id="browser.compare"),
-        Binding("1", "view('overview')", "Overview", id="browser.overview", show=False),
-        Binding("2", "view('inspector')", "Inspector", id="browser.inspector", show=False),
+        Binding(
+            "1",
+            "view('overview')",
+            "Overview",
+            tooltip="Show the figures of the entry",
+            id="browser.overview",
+            show=False,
+        ),
+        Binding(
+            "2",
+            "view('inspector')",
+            "Inspector",
+            tooltip="Show the code of the entry",
+            id="browser.inspector",
+            show=False,
+        ),
         Binding("s", "toggle_summary", "Summary", id="browser.summary", show=False),
         Binding("y", "copy", "Copy the path", id="browser.copy", show=False),
         Binding("R", "reload", "Reload", id="browser.reload", show=False),
-    ]
-
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {SortCommands}
+    ]  # fmt: skip
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -101,6 +116,7 @@ class BrowserScreen(IrlensScreen):
         table.focus()
         self.set_class(preferences.layout.get("browser.summary") == "off", "-no-summary")
         self._update()
+        self.set_interval(_MINUTE, self.table.update_times)
         # Draw first: a thread that reads holds the interpreter's lock.
         self.call_after_refresh(self.action_reload)
 
@@ -157,6 +173,18 @@ class BrowserScreen(IrlensScreen):
         self.table.sort_by(column)
         self.context.preferences.sort = self.table.rows.sorted_by
         self.context.preferences.descending = self.table.rows.descending
+
+    def commands(self) -> Iterator[Command]:
+        """Yield a command that sorts for each column."""
+        for name, column in SORT_COLUMNS.items():
+            keys = f"keys {self._key('browser.sort')} {column.letter}"
+            description = f"Sort the entries by {column.label}; again in reverse · {keys}"
+            yield Command(f"Sort by {column.label}", description, partial(self.sort_by, name))
+
+    def _key(self, binding: str) -> str:
+        active = (each.binding for each in self.active_bindings.values())
+        keys = (self.app.get_key_display(each) for each in active if each.id == binding)
+        return next(keys, "")
 
     def action_reload(self) -> None:
         """List all entries again."""

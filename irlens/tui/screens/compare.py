@@ -17,7 +17,7 @@ from irlens.model.source import Span
 from irlens.model.text import count, printable_line
 from irlens.tui import changes
 from irlens.tui.code.difference import Difference
-from irlens.tui.drawing import DIM
+from irlens.tui.drawing import DIM, lines, shortened
 from irlens.tui.screens.base import IrlensScreen
 from irlens.tui.screens.stage_comparison import StageComparison
 from irlens.tui.services.context import Context
@@ -34,6 +34,8 @@ _FIRST_STAGES = ("ptx", "amdgcn", "ttgir")
 #: Columns from which the sides are shown side by side, and lines from which all differences are
 #: listed, unless the user has chosen.
 _WIDE, _TALL = 150, 32
+#: Lines of figures where not all differences are listed: the verdict and a few rows of the table.
+_BRIEF = 6
 _YES_OR_NO = {True: "yes", False: "no"}
 #: Bindings that need the code, bindings that choose a stage, and bindings that lead elsewhere.
 _NEEDS_CODE = frozenset(
@@ -90,10 +92,24 @@ source locations and addresses are not compared.
         Binding("y", "copy", "Copy the change", show=False, id="compare.copy"),
         Binding("e", "external('editor')", "Open in $EDITOR", show=False, id="compare.editor"),
         Binding("v", "external('pager')", "Open in $PAGER", show=False, id="compare.pager"),
-        Binding("1", "view('overview')", "Overview", show=False, id="compare.overview"),
-        Binding("2", "view('inspector')", "Inspector", show=False, id="compare.inspector"),
+        Binding(
+            "1",
+            "view('overview')",
+            "Overview",
+            tooltip="Show the figures of the entry",
+            show=False,
+            id="compare.overview",
+        ),
+        Binding(
+            "2",
+            "view('inspector')",
+            "Inspector",
+            tooltip="Show the code of the entry",
+            show=False,
+            id="compare.inspector",
+        ),
         Binding("escape,b", "back", "Back", id="compare.back"),
-    ]
+    ]  # fmt: skip
 
     def __init__(self, context: Context, before: str, after: str) -> None:
         super().__init__(context)
@@ -124,7 +140,7 @@ source locations and addresses are not compared.
 
     def defers(self, binding: str) -> bool:
         """Return whether a binding needs the code, or the stages, which are still loading."""
-        if binding in _NEEDS_CODE - self.PROMPT_BINDINGS and self._prompt.is_pending(self.diff):
+        if binding in _NEEDS_CODE - self.PROMPT_BINDINGS and self._prompt.is_pending([self.diff]):
             return True
         if binding in _STAGE_BINDINGS:
             return not self.stages and not self.is_settled
@@ -167,7 +183,7 @@ source locations and addresses are not compared.
         )
 
     def _show_figures(self, comparison: Comparison) -> None:
-        self.query_one(Panel).show(partial(changes.draw, comparison))
+        self.query_one(Panel).show(lambda width: self._draw_changes(comparison, width))
         kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
         title = Content.assemble(
             (printable_line(" → ".join(kernels)), "bold"), "  ", changes.sides(comparison)
@@ -176,6 +192,12 @@ source locations and addresses are not compared.
         # Targets that differ are part of the title.
         target = after.arch if after is not None and after == before else ""
         self.query_one(Heading).show(title, Content(target))
+
+    def _draw_changes(self, comparison: Comparison, width: int) -> Content:
+        rows = changes.draw(comparison, width).split()
+        if self.has_class("-brief"):
+            rows = shortened(rows, _BRIEF, width, more=", d shows them")
+        return lines(rows)
 
     def _on_error(self, error: IrlensError) -> None:
         self.query_one(Heading).show(Content("these entries cannot be compared"))
@@ -288,6 +310,7 @@ source locations and addresses are not compared.
 
     def _set_detailed(self, detailed: bool) -> None:
         self.set_class(not detailed, "-brief")
+        self.query_one(Panel).redraw()
         if not detailed:
             self.query_one("#deltas", VerticalScroll).scroll_home(animate=False, immediate=True)
 
@@ -335,11 +358,11 @@ source locations and addresses are not compared.
 
     def action_search(self) -> None:
         """Ask for text to search for."""
-        self._prompt.search(self.diff, self._search_name)
+        self._prompt.search([self.diff], self._search_name)
 
     def action_find(self, step: int) -> None:
         """Go to the next (-1: previous) match."""
-        self._prompt.find(self.diff, self._search_name, step)
+        self._prompt.find([self.diff], self._search_name, step)
 
     @on(CodeView.Searched)
     def _on_searched(self, event: CodeView.Searched) -> None:

@@ -11,13 +11,12 @@ from textual.binding import Binding, BindingType
 from irlens.model.errors import IrlensError
 from irlens.model.listing import Occurrences
 from irlens.model.report import Report
-from irlens.model.source import SourceLocation
+from irlens.model.source import SourceLocation, short_file
 from irlens.model.text import printable_line
-from irlens.tui.code.document import LANDMARKS, Document, following, other_line, partner_line
+from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import describe_chain, describe_line
-from irlens.tui.code.text import spans_of
 from irlens.tui.screens.base import EntryScreen
-from irlens.tui.screens.jump_history import JumpHistory, Position, position_of
+from irlens.tui.screens.jumps import Jumps, Position, position_of
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.code_view import CodeView
@@ -51,11 +50,13 @@ class InspectorScreen(EntryScreen):
     VIEW = "inspector"
     HELP_TEXT = """\
 Every pane marks the lines that belong to the cursor's line of Python with `▌` and scrolls to them.
-`[` and `]` go to the previous and the next of those places within a pane.
+`[` and `]` go to the previous and the next of those places within a pane. `/` searches all panes on
+show, and `n` goes on from pane to pane; `p` finds the register peak, from Python in the stage too.
 
 The gutter shows, from the left: findings (`✗` error, `▲` warning, `•` note), line numbers, live
-registers as a bar (only the peak fills it), pipelined copies, loads and matrix products `↓`,
-commits `●` and waits `○` with a bracket around each group, and a rail along every loop.
+registers as a bar (full where one more would lower the occupancy), pipelined copies, loads and
+matrix products `↓`, commits `●` and waits `○` with a bracket around each group, and a rail along
+every loop.
 
 Lines of assembly that hold only debug information are hidden; `i` shows them.
 """
@@ -72,18 +73,23 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         Binding("less_than_sign", "widen(-1)", "Narrower", show=False, id="inspector.narrower"),
         Binding("z", "zoom", "Zoom", show=False, id="inspector.zoom"),
         Binding("i", "all_lines", "Lines without code", show=False, id="inspector.all_lines"),
-        Binding("f", "jump('finding', 1)", "Finding", id="inspector.next_finding"),
+        Binding("f", "jump('finding', 1)", "Finding", id="inspector.next_finding",
+                tooltip="Go to the next finding in this text"),
         Binding("F", "jump('finding', -1)", "Previous finding", show=False,
+                tooltip="Go to the previous finding in this text",
                 id="inspector.previous_finding"),
-        Binding("p", "jump('peak', 1)", "Peak", id="inspector.peak"),
+        Binding("p", "jump('peak', 1)", "Peak", tooltip="Go to where the most registers are live",
+                id="inspector.peak"),
         Binding("right_curly_bracket", "jump('loop', 1)", "Next loop", show=False,
-                id="inspector.next_loop"),
+                tooltip="Go to the next loop", id="inspector.next_loop"),
         Binding("left_curly_bracket", "jump('loop', -1)", "Previous loop", show=False,
-                id="inspector.previous_loop"),
+                tooltip="Go to the previous loop", id="inspector.previous_loop"),
         Binding("right_parenthesis", "jump('mark', 1)", "Next copy, commit or wait", show=False,
+                tooltip="Go to the next copy, commit or wait of a pipeline",
                 id="inspector.next_mark"),
         Binding("left_parenthesis", "jump('mark', -1)", "Previous copy, commit or wait",
-                show=False, id="inspector.previous_mark"),
+                show=False, tooltip="Go to the previous copy, commit or wait of a pipeline",
+                id="inspector.previous_mark"),
         Binding("m", "partner", "Match", id="inspector.partner"),
         Binding("right_square_bracket", "place(1)", "Next place of the line", show=False,
                 id="inspector.next_place"),
@@ -110,7 +116,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         super().__init__(context, key, at)
         # Created here, since another entry's layout may be adopted before the screen is composed.
         self.panes = EntryPanes(context, key)
-        self._history = JumpHistory()
+        self._jumps = Jumps(self.panes, self._warn)
         self._is_laid_out = False
 
     def compose(self) -> ComposeResult:
@@ -149,7 +155,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         # ``active`` is updated a little later than the focus.
         pane = self.focused if isinstance(self.focused, CodePane) else self.panes.active
         needs_line = binding in (_NEEDS_TEXT | _NEEDS_ANNOTATIONS) - self.PROMPT_BINDINGS
-        if needs_line and self._prompt.is_pending(self._active_view):
+        if needs_line and self._prompt.is_pending(self._searched):
             return True
         if pane is None or pane.complete:
             return False
@@ -244,57 +250,39 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             pane.fold(not pane.folded)
             pane.describe()
 
-    # Jumps; the jump history records where they start.
+    # Jumps; their history records where they start.
 
     def action_jump(self, landmark: str, step: int) -> None:
         """Go to the next (-1: previous) landmark."""
-        for pane, document in self._active():
-            mark = LANDMARKS[landmark]
-            line = following(mark.lines(document), pane.line, step)
-            self._jump(pane, line, f"{pane.showing} has no {mark.name}")
+        self._jumps.to_landmark(landmark, step)
 
     def action_partner(self) -> None:
         """Go from a commit to the wait that retires its group, and back."""
-        for pane, document in self._active():
-            problem = "this line belongs to no pipelined group: press ) for the next one"
-            if mark := document.mark(pane.line):
-                problem = f"the other end of this {document.role(mark)} is unknown"
-            self._jump(pane, partner_line(document, pane.line), problem)
+        self._jumps.to_partner()
 
     def action_place(self, step: int) -> None:
         """Go to the next (-1: previous) run of lines that belong to the same line of Python."""
-        for pane, _ in self._active():
-            problem = f"no other place of this line of Python in {pane.showing}"
-            self._jump(pane, other_line(pane.places, pane.line, step), problem)
+        self._jumps.to_place(step)
 
     def action_definition(self) -> None:
         """Go to the definition of the name under the cursor."""
-        self._look_up("definition", lambda occurrences: occurrences.definitions, -1)
+        self._look_up(self._jumps.to_definition)
 
     def action_use(self, step: int) -> None:
         """Go to the next (-1: previous) use of the name under the cursor."""
-        self._look_up("use", lambda occurrences: occurrences.uses, step)
+        self._look_up(partial(self._jumps.to_use, step))
 
     def action_back_in_jumps(self) -> None:
         """Return to where the last jump started."""
-        self._revisit(self._history.back, "no jump to go back from")
+        self._jumps.back()
 
     def action_forward_in_jumps(self) -> None:
         """Return to where the last step back started."""
-        self._revisit(self._history.forward, "no jump to go forward to")
+        self._jumps.forward()
 
-    def _revisit(self, step: Callable[[Position], Position | None], problem: str) -> None:
-        for pane, _ in self._active():
-            position = step(position_of(pane))
-            if position is None:
-                self._warn(problem)
-            else:
-                self.panes.show(position.pane, position.showing, position.at)
-                self.panes.activate(position.pane)
-
-    def _look_up(self, kind: str, lines: Callable[[Occurrences], Sequence[int]], step: int) -> None:
+    def _look_up(self, then: Callable[[Position, Occurrences], None]) -> None:
         for pane, document in self._active():
-            word = pane.word
+            word = pane.cursor.word
             if not word:
                 self._warn("no name under the cursor")
             elif document.stage == "python":
@@ -302,40 +290,9 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             else:
                 self.run_in_thread(
                     partial(self.bench.occurrences, self.key, pane.showing, word, pane.line),
-                    partial(self._on_occurrences, position_of(pane), kind, lines, step),
+                    partial(then, position_of(pane)),
                     group="occurrences",
                 )
-
-    def _on_occurrences(
-        self,
-        start: Position,
-        kind: str,
-        lines: Callable[[Occurrences], Sequence[int]],
-        step: int,
-        occurrences: Occurrences,
-    ) -> None:
-        pane, document = start.pane, start.pane.document
-        if document is None or pane is not self.panes.active or position_of(pane) != start:
-            return  # the user has moved on
-        name = occurrences.name
-        line = other_line(sorted(lines(occurrences)), pane.line, step)
-        spans = spans_of(name, document.text.shown[line - 1], document.stage) if line else []
-        is_known = occurrences.definitions or occurrences.uses
-        problem = (
-            f"no other {kind} of {name}"
-            if is_known
-            else f"{name} is not a register, value or label"
-        )
-        self._jump(pane, line, problem, spans[0][0] if spans else None)
-
-    def _jump(
-        self, pane: CodePane, line: int | None, problem: str, column: int | None = None
-    ) -> None:
-        if line is None:
-            self._warn(problem)
-            return
-        self._history.push(position_of(pane))
-        pane.go_to(line, column)
 
     def _warn(self, message: str) -> None:
         # One at a time: notifications cover the line facts.
@@ -343,10 +300,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         self.notify(printable_line(message), severity="warning", timeout=3, markup=False)
 
     def _active(self) -> Iterator[tuple[CodePane, Document]]:
-        """Yield the active pane, if it shows a document."""
-        pane = self.panes.active
-        if pane is not None and pane.document is not None:
-            yield pane, pane.document
+        yield from self.panes.active_document()
 
     # The prompt.
 
@@ -355,18 +309,31 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         return self.query_one(SearchPrompt)
 
     @property
-    def _active_view(self) -> CodePane | None:
-        return next((pane for pane, _ in self._active()), None)
+    def _searched(self) -> list[CodePane]:
+        """The visible panes, from the active one to the right and around."""
+        panes = [pane for pane in self.panes.panes if pane.display]
+        at = panes.index(self.panes.active) if self.panes.active in panes else 0
+        return [*panes[at:], *panes[:at]]
+
+    @property
+    def _searched_names(self) -> str:
+        names = [short_file(pane.showing) for pane in self.panes.panes if pane.display]
+        return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
     def action_search(self) -> None:
-        """Ask for text to search for."""
-        for pane, _ in self._active():
-            self._prompt.search(pane, pane.showing)
+        """Ask for text to search for in all visible panes."""
+        if any(self._active()):
+            self._prompt.search(self._searched, self._searched_names)
 
     def action_find(self, step: int) -> None:
-        """Go to the next (-1: previous) match."""
-        for pane, _ in self._active():
-            self._prompt.find(pane, pane.showing, step)
+        """Go to the next (-1: previous) match, from pane to pane."""
+        if any(self._active()):
+            self._prompt.find(self._searched, self._searched_names, step)
+
+    @on(CodePane.Unselected)
+    def _on_unselected(self) -> None:
+        for pane in self.panes.panes:
+            pane.search.start(None)
 
     @on(CodeView.Searched)
     def _on_searched(self, event: CodeView.Searched) -> None:
@@ -376,7 +343,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     @on(SearchPrompt.Jumped)
     def _on_search_jumped(self, event: SearchPrompt.Jumped) -> None:
         if isinstance(event.view, CodePane):
-            self._history.push(Position(event.view, event.view.showing, event.start))
+            self._jumps.history.push(Position(event.view, event.view.showing, event.start))
 
     def action_line(self) -> None:
         """Ask for a line to go to."""
@@ -386,17 +353,14 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     @on(Prompt.Submitted)
     def _on_line_submitted(self, event: Prompt.Submitted) -> None:
         self._prompt.close()
-        for pane, _ in self._active():
-            self._go_to_line(pane, event.value.strip())
-
-    def _go_to_line(self, pane: CodePane, answer: str) -> None:
+        answer = event.value.strip()
         file, _, number = answer.rpartition(":")
         if not number.isdecimal() or (file and file not in self.panes.contents.names):
             self._warn(f"'{answer}' is not a line number or file.py:line")
         elif file:
             self.go_to(SourceLocation(file, int(number)))
         else:
-            self._jump(pane, int(number), "")
+            self._jumps.to_line(int(number))
 
     # Copying and external programs.
 
@@ -408,7 +372,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     def action_copy_name(self) -> None:
         """Copy the name under the cursor."""
         for pane, _ in self._active():
-            if word := pane.word:
+            if word := pane.cursor.word:
                 self.context.navigator.copy(word)
             else:
                 self._warn("no name under the cursor")

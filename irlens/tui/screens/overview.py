@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import takewhile
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,26 +16,25 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import Span
 from irlens.model.text import printable, printable_line
-from irlens.tui import panels
+from irlens.render.view.verdict import verdict
 from irlens.tui.drawing import DIM
+from irlens.tui.panels import Panels
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.findings import Findings
-from irlens.tui.widgets.heading import Heading, report_title, view_tabs
+from irlens.tui.widgets.heading import Heading, Verdict, report_title, view_tabs
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
 
-#: Draws a report at a width.
-_Drawing: TypeAlias = Callable[[Report, int], Content]
-
-_PANELS: dict[str, _Drawing] = {
-    "pipelines": panels.pipelines,
-    "pressure": panels.pressure,
-    "memory": panels.memory,
-    "mix": panels.mix,
-    "mix-left": panels.mix,
-    "facts": panels.facts,
+#: What draws each panel.
+_PANELS: dict[str, Callable[[Panels, int], Content]] = {
+    "pipelines": Panels.pipelines,
+    "pressure": Panels.pressure,
+    "memory": Panels.memory,
+    "mix": Panels.mix,
+    "mix-left": Panels.mix,
+    "facts": Panels.kernel,
 }
 #: CSS class of the screen while the instruction mix is in the left of two columns.
 _MIX_LEFT = "-mix-left"
@@ -48,9 +47,9 @@ class OverviewScreen(EntryScreen):
     HELP_TEXT = """
 One kernel in one configuration. `tab` goes from panel to panel.
 
-* **Occupancy**: `◀` marks the limiting resources. In this panel the arrow keys change registers,
-  shared memory and warps, and the figures follow; `[` and `]` go to the next cliff. Warps that the
-  compiler adds to the requested ones stay.
+* **Occupancy**: `limits` marks the limiting resources. In this panel the arrow keys change
+  registers, shared memory and warps, and the figures follow; `[` and `]` go to the next cliff.
+  Warps that the compiler adds to the requested ones stay.
 * **Pipelines**: when data is copied and when it is used, over a short loop.
 * **Live registers**: over the instructions, and the lines of Python with the most.
 * **Findings**: `Enter` explains one, `i` shows its code.
@@ -86,6 +85,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
     def compose(self) -> ComposeResult:
         """Lay out the panels in as many columns as fit."""
         yield Heading()
+        yield Verdict(id="verdict")
         yield Static(id="problem", markup=False)
         with VerticalScroll(id="overview", can_focus=False), Container(id="columns"):
             with Vertical(classes="-column", id="left"):
@@ -198,9 +198,11 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
         self.query_one(WhatIf).show_report(report, partial(self.bench.what_if, self.key))
         self.query_one(Findings).show_findings(report.findings)
-        self.query_one("#memory", Panel).border_title = panels.memory_title(report)
+        self.query_one("#verdict", Verdict).show(verdict(report))
+        panels = Panels(report)
+        self.query_one("#memory", Panel).border_title = panels.memory_title
         for name, draw in _PANELS.items():
-            self.query_one(f"#{name}", Panel).show(partial(draw, report))
+            self.query_one(f"#{name}", Panel).show(partial(draw, panels))
 
     def _on_loaded(self) -> None:
         self._is_loaded = True
@@ -208,7 +210,16 @@ the changes are summarized on top, and `,` and `.` go through the versions.
             panel, top = self._adopted
             self.query_one(f"#{panel}").focus(scroll_visible=False)
             self._scroll.scroll_to(y=top, animate=False, immediate=True)
+            self.call_after_refresh(self._show_focused)
         self.context.keys.resume()
+
+    def _show_focused(self) -> None:
+        """Scroll to the focused panel if none of it is visible: panels differ in height."""
+        shown = self._scroll.scroll_y
+        for panel, (top, bottom) in self._find_extents():
+            is_visible = top < shown + self._scroll.size.height and bottom > shown
+            if panel.has_focus and not is_visible:
+                self._scroll.scroll_to(y=top, animate=False, immediate=True)
 
     def _on_error(self, error: IrlensError) -> None:
         self._scroll.display = False

@@ -1,13 +1,10 @@
 """The dialog that sorts the browser: a letter for each column."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList
@@ -18,7 +15,7 @@ from irlens.tui.screens.dialogs import Choices, Dialog
 from irlens.tui.widgets.key_bar import KeyBar
 
 #: The columns to sort by.
-_COLUMNS = {name: column for name, column in BROWSER_COLUMNS.items() if column.label}
+SORT_COLUMNS = {name: column for name, column in BROWSER_COLUMNS.items() if column.label}
 
 
 class SortDialog(Dialog[str | None]):
@@ -42,7 +39,7 @@ Unknown values come last in either order.
                 id=f"browser.sort.{name}",
                 show=False,
             )
-            for name, column in _COLUMNS.items()
+            for name, column in SORT_COLUMNS.items()
         ),
         Binding("escape,q", "dismiss", "Cancel", id="sorting.cancel"),
     ]
@@ -55,14 +52,14 @@ Unknown values come last in either order.
     def compose(self) -> ComposeResult:
         """Lay out the columns in the middle of the screen."""
         with Vertical():
-            yield Choices(*(self._option(column) for column in _COLUMNS), markup=False)
+            yield Choices(*(self._option(column) for column in SORT_COLUMNS), markup=False)
         yield KeyBar()
 
     def on_mount(self) -> None:
         """Highlight the current sort column."""
         self.query_one(Vertical).border_title = "Sort by"
-        if self._column in _COLUMNS:
-            self.query_one(Choices).highlighted = list(_COLUMNS).index(self._column)
+        if self._column in SORT_COLUMNS:
+            self.query_one(Choices).highlighted = list(SORT_COLUMNS).index(self._column)
 
     def action_choose(self, column: str) -> None:
         """Return a column."""
@@ -79,34 +76,5 @@ Unknown values come last in either order.
             if active.binding.id == f"browser.sort.{column}"
         ]
         arrow = (" ▾" if self._descending else " ▴") if column == self._column else ""
-        label = _COLUMNS[column].label
+        label = SORT_COLUMNS[column].label
         return Option(Content.assemble((f"{' '.join(keys):<3}", "bold"), label, arrow), id=column)
-
-
-@runtime_checkable
-class Sortable(Protocol):
-    """A screen that can be sorted."""
-
-    def sort_by(self, column: str) -> None:
-        """Sort by a column; by the current one again, in reverse."""
-
-
-class SortCommands(Provider):
-    """Sorting by each column, for the command palette."""
-
-    async def discover(self) -> Hits:
-        """Yield all columns."""
-        for name, column in _COLUMNS.items():
-            yield DiscoveryHit(f"Sort by {column.label}", self._sort(name))
-
-    async def search(self, query: str) -> Hits:
-        """Yield the columns that match a query."""
-        matcher = self.matcher(query)
-        for name, column in _COLUMNS.items():
-            title = f"Sort by {column.label}"
-            if (score := matcher.match(title)) > 0:
-                yield Hit(score, matcher.highlight(title), self._sort(name))
-
-    def _sort(self, column: str) -> Callable[[], None]:
-        assert isinstance(self.screen, Sortable)
-        return partial(self.screen.sort_by, column)

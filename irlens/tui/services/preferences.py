@@ -38,7 +38,7 @@ def load(path: Path | None) -> Preferences:
     """Return the preferences in a file; the defaults if it is missing or invalid."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Preferences) if path else Preferences()
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return Preferences()
 
 

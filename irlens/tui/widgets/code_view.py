@@ -116,6 +116,22 @@ class CodeView(ScrollView, can_focus=True):
         note = [Segment(f" {self._note}", plain)] if y == 0 else []
         return Strip(note).crop_extend(0, self.scrollable_content_region.width, plain)
 
+    def cut(self, code: Strip, left: int, room: int, palette: Palette) -> Strip:
+        """Return the part of a line that is in view, with a sign at an end where it goes on.
+
+        Args:
+            code: The whole line.
+            left: The first cell in view.
+            room: Cells of the view.
+            palette: The styles on the line.
+        """
+        shown = code.crop_extend(left, left + room, palette[""])
+        if left and code.crop(0, left).text.strip() and room > 1:
+            shown = Strip([Segment("‹", palette["line-number"]), *shown.crop(1)])
+        if code.cell_length > left + room > left:
+            shown = Strip([*shown.crop(0, room - 1), Segment("›", palette["line-number"])])
+        return shown
+
     def palette(self, kind: str) -> Palette:
         """Return the styles on a kind of line: "" for an ordinary one, others as in ``LINES``."""
         if not self._palettes:

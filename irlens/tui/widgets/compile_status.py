@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from irlens.tui.drawing import DIM, WARN, hanging, lines
+from irlens.tui.drawing import DIM, WARN, lines
 from irlens.tui.services.compilations import Compilations
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -98,6 +98,5 @@ class ChangesSince(Static):
         # A changed size may change every argument: too long for one line.
         if not origin.has_changes or sides.cell_length > width // 2:
             sides = Content(origin.label)
-        phrases = changes.summary(origin.comparison)
-        summary = hanging(sides + "  ", phrases, "bold", width - 4)
-        self.update(lines([summary, Content.styled(f"c shows all changes · {position}", DIM)]))
+        summary = changes.headline(origin.comparison, sides + "  ", width - 4)
+        self.update(lines([*summary, Content.styled(f"c shows all changes · {position}", DIM)]))

@@ -249,7 +249,7 @@ class DiffView(CodeView):
         if self._painter is None:
             return []
         code = Strip(self._painter.code(half.at + 1, palette, self._highlights(half, moved)))
-        return code.crop_extend(left, left + max(room, 0), palette[""])
+        return self.cut(code, left, max(room, 0), palette)
 
     def _highlights(self, half: Half, moved: str) -> Iterator[Highlight]:
         plain = self.palette("")

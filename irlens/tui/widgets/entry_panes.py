@@ -18,8 +18,8 @@ from irlens.tui.widgets.linked_panes import LinkedPanes
 _FIRST_STAGES = ("ptx", "amdgcn")
 #: The stages for new panes, the most wanted first.
 _NEXT_STAGES = ("ttgir", *_FIRST_STAGES, "llir", "ttir")
-#: Columns from which three panes are shown at first.
-_THREE_PANES = 160
+#: Columns from which another pane is shown at first, and the stages in it, the first that there is.
+_MORE_PANES = ((160, ("ttgir",)), (240, ("sass", "llir")))
 #: Panes that are shown even if they are narrower than useful.
 _MIN_PANES = 2
 _LAYOUT = "inspector.panes"
@@ -211,12 +211,11 @@ class EntryPanes(LinkedPanes):
         shown = [name for name in remembered if name in stages]
         if not shown:
             shown = [name for name in _FIRST_STAGES if name in stages] or list(stages[-1:])
-            if (
-                self.screen.size.width >= _THREE_PANES
-                and "ttgir" in stages
-                and "ttgir" not in shown
-            ):
-                shown.insert(0, "ttgir")
+            for width, wanted in _MORE_PANES:
+                more = next((name for name in wanted if name in stages), None)
+                if self.screen.size.width >= width and more is not None and more not in shown:
+                    shown.append(more)
+            shown.sort(key=list(stages).index)
         return [*list(self.contents.python)[:1], *shown]
 
     def _fetch(self, name: str, annotated: bool) -> Document:

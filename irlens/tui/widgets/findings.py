@@ -8,7 +8,8 @@ from textual.message import Message
 
 from irlens.model.report import Finding
 from irlens.model.text import printable_line
-from irlens.tui.drawing import DIM, GOOD, SEVERITY_SIGN, SEVERITY_STYLE, hanging, lines
+from irlens.render.view.findings import finding_item
+from irlens.tui.drawing import DIM, GOOD, SEVERITY_SIGN, SEVERITY_STYLE, flowing, lines
 from irlens.tui.widgets.panel import Panel
 
 
@@ -79,7 +80,8 @@ class Findings(Panel):
         rows = []
         for number, finding in enumerate(self._findings):
             here = number == self._cursor and self.has_focus
-            place = f"  {finding.source}" if finding.source is not None else ""
+            item = finding_item(finding, {})
+            place = printable_line(f"  {item.place}") if item.place is not None else ""
             rows.append(
                 Content.assemble(
                     ("▸" if here else " ", "bold"),
@@ -89,5 +91,6 @@ class Findings(Panel):
                 )
             )
             for text, style in ((finding.message, ""), (finding.hint, DIM)):
-                rows.append(hanging(Content("   "), printable_line(text), style, width))
+                told = Content.styled(printable_line(text), style)
+                rows.append(flowing(Content("   "), [told], "", width))
         return lines(rows)

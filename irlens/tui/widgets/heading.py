@@ -10,7 +10,9 @@ from textual.widgets import Static
 
 from irlens.model.report import Report
 from irlens.model.text import printable_line
-from irlens.tui.drawing import DIM
+from irlens.render.view.nodes import Headline
+from irlens.tui import nodes
+from irlens.tui.drawing import DIM, lines
 from irlens.tui.services.context import VIEWS
 
 #: Style metadata that names the view a part of the text leads to.
@@ -52,13 +54,39 @@ class Heading(Horizontal):
             await self.screen.run_action(f"view({name!r})")
 
 
+class Verdict(Static):
+    """The verdict on what a screen shows, below its heading."""
+
+    DEFAULT_CSS = """
+    Verdict { height: auto; padding: 0 1; display: none; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, markup=False)
+        self._headline: Headline | None = None
+
+    def show(self, headline: Headline) -> None:
+        """Show a verdict."""
+        self._headline = headline
+        self.display = True
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Draw for another width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._headline is not None:
+            width = self.content_size.width or self.screen.size.width - 2
+            self.update(lines(nodes.headline(self._headline, width)))
+
+
 def report_title(report: Report) -> Content:
     """Return the kernel's name, its target and the compiler's version."""
     target = report.target
-    product = f" ({target.product})" if target is not None and target.product else ""
     return Content.assemble(
         (printable_line(report.kernel), "bold"),
-        printable_line(f"  {target.arch}{product}") if target is not None else "",
+        printable_line(f"  {target.full_name}") if target is not None else "",
         (printable_line(f"  Triton {report.triton_version}") if report.triton_version else "", DIM),
     )
 

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from irlens.model.text import printable_line
-from irlens.tui.drawing import flowing, lines
+from irlens.tui.drawing import flowing, lines, shortened
 
 _MIN_HEIGHT, _MAX_HEIGHT = 2, 4
 
@@ -50,8 +50,9 @@ class LineFacts(Static):
         if self._facts:
             facts = [Content(printable_line(fact)) for fact in self._facts]
             rows.append(flowing(Content(""), facts, "   ", self._width or self.screen.size.width))
-        self.update(lines(rows))
+        width = self._width or self.screen.size.width
+        wrapped = [part for row in rows for line in row.split() for part in line.wrap(width)]
+        self.update(lines(shortened(wrapped, _MAX_HEIGHT, width)))
         if self._width:
-            needed = self.get_content_height(self.size, self.screen.size, self._width)
-            self._height = min(max(needed, self._height), _MAX_HEIGHT)
+            self._height = min(max(len(wrapped), self._height), _MAX_HEIGHT)
             self.styles.min_height = self._height

@@ -1,12 +1,12 @@
 """Panes side by side whose cursors and marked lines follow the active pane."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from textual import events, on
 from textual.containers import Horizontal
 
 from irlens.model.source import SourceLocation
-from irlens.tui.code.document import Place
+from irlens.tui.code.document import Document, Place
 from irlens.tui.widgets.code_pane import CodePane
 
 #: Cells below which a pane is of no use.
@@ -37,6 +37,12 @@ class LinkedPanes(Horizontal):
         panes = self.panes
         return self._active if self._active in panes else next(iter(panes), None)
 
+    def active_document(self) -> Iterator[tuple[CodePane, Document]]:
+        """Yield the active pane with its document, if it shows one."""
+        pane = self.active
+        if pane is not None and pane.document is not None:
+            yield pane, pane.document
+
     @property
     def has_room(self) -> bool:
         """Whether another pane fits."""
@@ -53,6 +59,19 @@ class LinkedPanes(Horizontal):
         return next(
             (pane for pane in self.panes if pane.display and pane.showing not in excluding), None
         )
+
+    def pane_with_peak(self, stage: str) -> CodePane | None:
+        """Return a visible pane whose stage has a register peak: the one named, or any."""
+        panes = [
+            pane
+            for pane in self.panes
+            if pane.display
+            and pane.document is not None
+            and pane.document.stage != "python"
+            and pane.document.peaks
+        ]
+        named = (pane for pane in panes if pane.showing == stage)
+        return next(named, next(iter(panes), None))
 
     async def add(self) -> CodePane:
         """Add a pane on the right."""
@@ -100,21 +119,26 @@ class LinkedPanes(Horizontal):
         """Open all panes at a line of Python as their documents arrive."""
         self._chain, self._place = (place,), (place.file, place.line)
 
-    def link(self, source: CodePane) -> None:
-        """Mark in all panes what belongs to the cursor of one, and move the others there."""
+    def link(self, source: CodePane, *, is_opening: bool = False) -> None:
+        """Mark in all panes what belongs to the cursor of one, and move the others there.
+
+        Args:
+            source: The pane.
+            is_opening: Whether it has just opened where its kernel begins, as the others do.
+        """
         if source.document is not None:
             self._chain = source.document.chain(source.line)
             self._place = self._place_of(self._chain)
+            follow = not (is_opening and self._is_at_definition)
             for pane in self.panes:
-                self._update(pane, follow=pane is not source)
+                self._update(pane, follow=follow and pane is not source)
 
     @on(CodePane.Opened)
     def _on_opened(self, event: CodePane.Opened) -> None:
         """Move a new document to where the others are, or the others to the requested line."""
         if event.pane is self.active and (event.at is not None or not self._chain):
-            self.link(event.pane)
+            self.link(event.pane, is_opening=event.at is None)
         else:
-            # A kernel's definition may belong to nothing but its end, far from where it begins.
             self._update(event.pane, follow=not self._is_at_definition)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -125,12 +149,16 @@ class LinkedPanes(Horizontal):
 
     def _follow(self, pane: CodePane) -> None:
         if pane is not self._active:
+            is_first = self._active is None
             self._active = pane
-            self.link(pane)
+            self.link(pane, is_opening=is_first)
 
     @property
     def _is_at_definition(self) -> bool:
-        """Whether the panes are at the line of Python that defines the kernel."""
+        """Whether the panes are at the line of Python that defines the kernel.
+
+        That line may belong to nothing but the kernel's end, far from where a stage begins.
+        """
         return any(
             pane.document is not None and self._place == (pane.showing, pane.document.begin)
             for pane in self.panes

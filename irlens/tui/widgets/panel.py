@@ -30,7 +30,7 @@ class Panel(Static, can_focus=True):
         border-subtitle-color: $dim;
         padding: 0 1;
         text-wrap: nowrap;
-        text-overflow: clip;
+        text-overflow: ellipsis;
         &:focus {
             border: round $primary;
             border-title-color: $primary;

@@ -1,5 +1,6 @@
 """A line at the bottom of the screen to type into: words to filter by, a line, a search."""
 
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -67,14 +68,15 @@ class Prompt(Input, can_focus=False):
 
 
 class SearchPrompt(Prompt):
-    """A prompt that searches a view while the user types.
+    """A prompt that searches views while the user types.
 
-    For other questions it is opened with ``open``; only the answers to those bubble up as
-    ``Submitted``.
+    The views are searched as one: matches of the first come first, from its cursor on, then those
+    of the next view. For other questions it is opened with ``open``; only the answers to those
+    bubble up as ``Submitted``.
     """
 
     class Jumped(Message):
-        """A search has moved the cursor of a view away from ``start``."""
+        """A search that began in a view at ``start`` has moved a cursor."""
 
         def __init__(self, view: CodeView, start: Hit) -> None:
             super().__init__()
@@ -84,9 +86,13 @@ class SearchPrompt(Prompt):
     def __init__(self) -> None:
         super().__init__()
         self._is_search = False
-        #: The view that is searched, its cursor before, and what to call it.
-        self._target: tuple[CodeView, Hit] | None = None
+        #: The views that are searched, and the cursor of the first one before; empty between
+        #: searches.
+        self._views: Sequence[CodeView] = ()
+        self._start: Hit = (0, 0)
+        #: The name of the searched panes, for messages; and the view with the latest match.
         self._name = ""
+        self._found: CodeView | None = None
         #: The cursor when the query was submitted, while the search still runs.
         self._submitted_at: Hit | None = None
 
@@ -95,40 +101,50 @@ class SearchPrompt(Prompt):
         self._is_search = False
         super().open(hint)
 
-    def search(self, view: CodeView, name: str) -> None:
-        """Ask for text to search for, and go to the first match while it is typed."""
-        self._target, self._name = (view, view.position), name
-        super().open("text or regular expression")
+    def search(self, views: Sequence[CodeView], name: str) -> None:
+        """Ask for text to search for, and go to the first match while it is typed.
+
+        Args:
+            views: The views, at least one; the search begins at the first one's cursor.
+            name: What to call them.
+        """
+        self._views, self._start, self._name = views, views[0].position, name
+        super().open(f"text or regular expression in {name}")
         self._is_search = True
 
-    def find(self, view: CodeView, name: str, step: int) -> None:
-        """Go to the next (-1: previous) match of a view."""
-        if view.search.query is None:
-            self.search(view, name)
-        elif not view.search.is_running and not view.search.find(step):
-            self._name = name
-            self._report_no_match(view)
+    def find(self, views: Sequence[CodeView], name: str, step: int) -> None:
+        """Go to the next (-1: previous) match, from view to view."""
+        if views[0].search.query is None:
+            self.search(views, name)
+        elif not _is_running(views):
+            found = _find(views, step)
+            if found is None:
+                self._name = name
+                self._report_no_match(views[0])
+            elif found is not views[0]:
+                found.focus()
 
-    def is_pending(self, view: CodeView | None) -> bool:
+    def is_pending(self, views: Sequence[CodeView]) -> bool:
         """Return whether it is still open where a submitted search leads."""
-        is_submitted = self._target is not None and not self._is_asking
-        return is_submitted or (view is not None and view.search.is_running)
+        is_submitted = bool(self._views) and not self._is_asking
+        return is_submitted or _is_running(views)
 
     def on_searched(self, view: CodeView) -> None:
         """Go to the first match, unless the user has moved the cursor meanwhile."""
-        if self._target is not None and view is self._target[0]:
-            if self._is_asking or view.position == self._submitted_at:
+        if view in self._views and self._is_decided:
+            if self._is_asking or self._views[0].position == self._submitted_at:
                 self._show_first_match()
             if not self._is_asking:
                 self._conclude()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search for what has been typed."""
-        if self._target is not None and self._is_asking:
-            view, start = self._target
-            view.search.start(query_for(event.value))
+        if self._views and self._is_asking:
+            query = query_for(event.value)
+            for view in self._views:
+                view.search.start(query)
             if not event.value:
-                view.go_to_position(start)
+                self._views[0].go_to_position(self._start)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """End a search; leave other answers to the screen."""
@@ -136,39 +152,50 @@ class SearchPrompt(Prompt):
             return
         event.stop()
         self.close()
-        if self._target is not None:
-            view, _ = self._target
-            self._submitted_at = view.position
-            if not view.search.is_running:
+        if self._views:
+            self._submitted_at = self._views[0].position
+            if self._is_decided:
                 self._show_first_match()  # it may have ended without ``on_searched`` so far
                 self._conclude()
 
     def action_cancel(self) -> None:
         """Close without an answer; a search returns to where it began."""
         super().action_cancel()
-        if self._target is not None and self._is_search:
-            (view, start), self._target = self._target, None
-            view.search.start(None)
-            view.go_to_position(start)
+        if self._views and self._is_search:
+            views, self._views = self._views, ()
+            for view in views:
+                view.search.start(None)
+            views[0].go_to_position(self._start)
 
     @property
     def _is_asking(self) -> bool:
         return self.is_open and self._is_search
 
+    @property
+    def _is_decided(self) -> bool:
+        """Whether the first match is known."""
+        first = self._views[0].search
+        return not first.is_running and (bool(first.hits) or not _is_running(self._views))
+
     def _show_first_match(self) -> None:
         """Go to the first match after the position where the search began."""
-        if self._target is not None:
-            view, (line, column) = self._target
-            if not view.search.find(1, (line, column - 1)):
-                view.go_to_position((line, column))
+        first, *others = self._views
+        line, column = self._start
+        if first.search.find(1, (line, column - 1)):
+            self._found = first
+            return
+        if first.position != self._start:
+            first.go_to_position(self._start)
+        self._found = next((view for view in others if view.search.find_end(1)), None)
 
     def _conclude(self) -> None:
-        if self._target is not None:
-            (view, start), self._target = self._target, None
-            if view.search.hits:
-                self.post_message(self.Jumped(view, start))
-            elif view.search.query is not None:
-                self._report_no_match(view)
+        views, self._views = self._views, ()
+        if self._found is not None:
+            self.post_message(self.Jumped(views[0], self._start))
+            if self._found is not views[0]:
+                self._found.focus()
+        elif views[0].search.query is not None:
+            self._report_no_match(views[0])
 
     def _report_no_match(self, view: CodeView) -> None:
         if query := view.search.query:
@@ -176,3 +203,16 @@ class SearchPrompt(Prompt):
             if query.problem:
                 message += f" (not a regular expression: {query.problem})"
             self.notify(printable_line(message), severity="warning", markup=False)
+
+
+def _is_running(views: Iterable[CodeView]) -> bool:
+    return any(view.search.is_running for view in views)
+
+
+def _find(views: Sequence[CodeView], step: int) -> CodeView | None:
+    """Go to the next (-1: previous) match, and return its view."""
+    first, *others = views
+    if first.search.find(step, wrap=False):
+        return first
+    others = others if step > 0 else others[::-1]
+    return next((view for view in (*others, first) if view.search.find_end(step)), None)

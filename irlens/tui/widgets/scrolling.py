@@ -1,6 +1,15 @@
 """Scrolling that views of drawn lines share."""
 
+from typing import Literal, TypeAlias
+
 from textual.scroll_view import ScrollView
+
+#: How a row comes into sight: with as little scrolling as possible, in the centre of the view, or
+#: at its top even if it was visible.
+Reveal: TypeAlias = Literal["near", "centre", "top"]
+
+#: Lines that stay visible above and below the cursor.
+_CONTEXT = 2
 
 
 class VisibleRows:
@@ -24,6 +33,24 @@ class VisibleRows:
         before, self._count = self._count, count
         top = round(self._view.scroll_y)
         return not before or top <= row < top + before
+
+
+def revealing(row: int, top: int, height: int, how: Reveal) -> int:
+    """Return the first row to show so that a row is visible with some others around it.
+
+    Args:
+        row: The row, from 0.
+        top: The first row that is shown now.
+        height: Rows of the view, at least 1.
+        how: How it comes into sight.
+    """
+    margin = min(_CONTEXT, (height - 1) // 2)
+    first, last = top + margin, top + height - 1 - margin
+    if how == "top":
+        return row - margin
+    if how == "centre" and not first <= row <= last:
+        return row - height // 2
+    return top + min(row - first, 0) + max(row - last, 0)
 
 
 def place_scrollbar(view: ScrollView, shown: bool) -> None:

@@ -1,5 +1,6 @@
 """Incremental search in a view's text; it runs in a thread, so that keys keep working."""
 
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,6 +13,10 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.tui.code.search import MOST_HITS, Hit, Query
 from irlens.tui.services.workers import run_in_thread
+
+#: A position before, and one after any match.
+_BEFORE: Hit = (-1, 0)
+_AFTER: Hit = (sys.maxsize, 0)
 
 
 class SearchableText(Protocol):
@@ -69,23 +74,28 @@ class TextSearch:
         """Search again: the text has changed."""
         self.start(self.query)
 
-    def find(self, step: int, start: Hit | None = None) -> bool:
-        """Go to the next (-1: previous) match, wrapping around.
+    def find(self, step: int, start: Hit | None = None, *, wrap: bool = True) -> bool:
+        """Go to the next (-1: previous) match.
 
         Args:
             step: The direction.
             start: The position to start from; by default the cursor's.
+            wrap: Whether to go on at the other end of the text.
 
         Returns:
             Whether there is a match.
         """
-        if not self.hits:
-            return False
         start = self._text.position if start is None else start
         index = bisect_right(self.hits, start) if step > 0 else bisect_left(self.hits, start) - 1
+        if not self.hits or not (wrap or 0 <= index < len(self.hits)):
+            return False
         self._text.go_to_position(self.hits[index % len(self.hits)])
         self._on_change(False)
         return True
+
+    def find_end(self, step: int) -> bool:
+        """Go to the first (-1: last) match, and return whether there is one."""
+        return self.find(step, _BEFORE if step > 0 else _AFTER)
 
     @property
     def status(self) -> str:

@@ -74,12 +74,12 @@ def test_what_is_said_of_a_line() -> None:
     assert describe_chain(document(), 5) == "kernel.py:7 ▸ standard.py:90"
     assert describe_line(document(), 5) == [
         "▲ IRL203 it is slow",
-        "9 live registers, peak 9",
+        "9 live virtual registers, peak 9",
         "loop 5–7, depth 2",
     ]
     assert describe_line(document(), 8) == [
         "● commit, waited for at 9",
-        "3 live registers, peak 9",
+        "3 live virtual registers, peak 9",
         "loop 3–9 of kernel.py:7, depth 1",
     ]
     assert describe_line(document(), 7)[0] == "↓ copy, its group is committed at 8"

@@ -1,15 +1,18 @@
 """Gutters: every cell of them, whatever the width of the pane."""
 
 import pytest
+from msgspec import structs
 from rich.cells import cell_len
 
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.report import Finding
+from irlens.render.view.drawings import RegisterBudget, register_budget
 from irlens.tui.code.document import Document
-from irlens.tui.code.gutters import STYLES, HeatGutter, LoopGutter, gutters_for
+from irlens.tui.code.gutters import STYLES, HeatGutter, LoopGutter, describe_line, gutters_for
+from tests.tui.conftest import load_report
 
 
-def document() -> Document:
+def document(budget: RegisterBudget | None = None) -> Document:
     listing = StageListing(
         stage="ptx",
         text="".join(f"line {line}\n" for line in range(1, 13)),
@@ -32,7 +35,7 @@ def document() -> Document:
     finding = Finding(
         code="IRL000", severity="warning", message="", hint="", stage="ptx", line=4, source=None
     )
-    return Document("ptx", listing, {4: [finding]}, "ptx")
+    return Document("ptx", listing, {4: [finding]}, "ptx", budget=budget)
 
 
 def drawn(gutter: object, line: int, cursor: int = 1) -> str:
@@ -56,6 +59,44 @@ def test_only_the_peak_fills_the_bar() -> None:
     assert [line for line in range(1, 13) if "████" in drawn(wide, line)] == [7]
     assert drawn(wide, 5) == "20 ██   "
     assert drawn(wide, 1).isspace()
+
+
+def test_the_register_budget_fills_the_bar() -> None:
+    budget = RegisterBudget(80, "occupancy falls beyond 80 allocated")
+    with_budget = document(budget)
+    narrow, wide = HeatGutter(with_budget, 40), HeatGutter(with_budget, 100)
+    assert drawn(narrow, 7) == "▄ ", "the peak is half of the budget"
+    assert wide.cells(7, 1) == [("40 ██   ", "cool")]
+    tight = HeatGutter(document(RegisterBudget(20, "")), 100)
+    assert [line for line in range(1, 13) if "████" in drawn(tight, line)] == [5, 6, 7, 8]
+    told = describe_line(with_budget, 7)
+    assert "40 live virtual registers, peak 40, occupancy falls beyond 80 allocated" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "registers", "words"),
+    [
+        ("softmax-h100", 32, "occupancy falls beyond"),  # 33 would be allocated as 40
+        ("softmax-mi300x", 64, "occupancy falls beyond"),
+        ("specialized-h100-4", 255, "at most 255 can be allocated"),
+    ],
+)
+def test_the_budget_is_what_keeps_the_occupancy(name: str, registers: int, words: str) -> None:
+    report = load_report(name)
+    budget = register_budget(report)
+    assert budget is not None
+    assert budget.registers == registers
+    assert budget.words.startswith(words)
+    occupancy = report.occupancy
+    assert occupancy is not None
+    curve = next(each for each in occupancy.curves if each.resource == "registers")
+    fits = [max(step for step in curve.steps if step[0] <= at)[1] for at in (registers, curve.at)]
+    assert fits == [occupancy.blocks_per_sm] * 2
+
+
+def test_no_budget_without_an_occupancy() -> None:
+    report = structs.replace(load_report("softmax-h100"), occupancy=None)
+    assert register_budget(report) is None
 
 
 def test_rails_stand_for_loops_and_a_number_for_what_has_no_rail() -> None:
