@@ -62,7 +62,12 @@ def _run() -> Exit:
     try:
         return Exit(root.main(arguments, standalone_mode=False, prog_name="irlens") or Exit.OK)
     except click.ClickException as error:
-        error.show()
+        from irlens.cli.output import show_error, usage_error
+
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # not an error: the help
+        else:
+            show_error(usage_error(error))
         return Exit.TROUBLE
     except click.Abort:
         click.echo("irlens: interrupted", err=True)

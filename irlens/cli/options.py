@@ -1,7 +1,8 @@
 """Options that select configurations of a kernel, and shell completion of their values."""
 
 import re
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypedDict, TypeVar
 
 import click
@@ -133,6 +134,8 @@ _CONFIG_OPTIONS = (
                  help="Set a constexpr or a compile option: 64, or 16..256..x2."),
     click.option("-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True,
                  callback=_axes, help="Set an argument or a size: 781, fp16[1024,1024]."),
+    click.option("--grid", metavar="X[,Y[,Z]]", callback=_values, default=None,
+                 help="Set the CTAs of the launch: 108, or 'cdiv(n, BLOCK),2'."),
     click.option("--triton", "tritons", metavar="VERSION,...", multiple=True, callback=_either,
                  help="Compile with these versions, each in its own environment."),
     click.option("--python", "tritons", metavar="PATH,...", multiple=True, callback=_either,
@@ -143,6 +146,13 @@ _RUN_OPTION = click.option(
     "run",
     default=None,
     help="Launch the kernel and check its results; the default if its GPU is present.",
+)
+
+sass_option = click.option(
+    "--sass/--no-sass",
+    "sass",
+    default=None,
+    help="Disassemble the machine code, for its live registers; the default for a few captures.",
 )
 
 
@@ -156,6 +166,7 @@ class ConfigOptions(TypedDict):
     maxnreg: tuple[str, ...]
     constexprs: tuple[Axis, ...]
     arguments: tuple[Axis, ...]
+    grid: tuple[str, ...]
     tritons: tuple[str, ...]
 
 
@@ -192,6 +203,7 @@ def selected_configs(options: ConfigOptions) -> Configurations:
             *options["constexprs"],
         ),
         args=options["arguments"],
+        grid=options["grid"],
         tritons=options["tritons"],
         run=False,
     )
@@ -200,3 +212,19 @@ def selected_configs(options: ConfigOptions) -> Configurations:
 def selected(options: KernelOptions) -> Configurations:
     """Return the configurations that the options of one command line select."""
     return msgspec.structs.replace(selected_configs(options), run=options["run"])
+
+
+def as_typed(subjects: Sequence[str], options: ConfigOptions) -> str:
+    """Return subjects and options as arguments of another command, quoted for a shell."""
+    named = {
+        "--target": options["target"],
+        "--num-warps": options["num_warps"],
+        "--num-stages": options["num_stages"],
+        "--num-ctas": options["num_ctas"],
+        "--maxnreg": options["maxnreg"],
+        "--triton": options["tritons"],  # takes an interpreter's path, too
+    }
+    given = [(option, ",".join(values)) for option, values in named.items() if values]
+    for option, axes in (("--set", options["constexprs"]), ("--arg", options["arguments"])):
+        given += [(option, f"{name}={','.join(values)}") for name, values in axes]
+    return shlex.join([*subjects, *(word for each in given for word in each)])

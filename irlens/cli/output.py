@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TextIO, TypeAlias, TypeVar
 
 import click
 
-from irlens.model.errors import IrlensError
+from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.text import printable, printable_line
 
 if TYPE_CHECKING:  # click has no public name for it
@@ -20,21 +20,29 @@ F = TypeVar("F", bound=Callable[..., object])
 #: The value of ``format_option``.
 ListFormat: TypeAlias = Literal["text", "json"]
 
-_MAX_WIDTH = 120
+_MAX_WIDTH = 250
 _PIPE_WIDTH = 80
 
 
-def use_color() -> bool:
-    """Whether stdout is a terminal with colours enabled (``NO_COLOR``, ``FORCE_COLOR``)."""
+def use_color(stream: TextIO | None = None) -> bool:
+    """Whether a stream is a terminal with colours enabled (``NO_COLOR``, ``FORCE_COLOR``).
+
+    Args:
+        stream: stdout by default.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return _is_capable_terminal(stream or sys.stdout)
+
+
+def _is_capable_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def width() -> int:
-    """Return the line width of reports: the terminal's up to 120 columns, 80 without one."""
+    """Return the line width of reports: the terminal's up to 250 columns, 80 without one."""
     return min(columns(), _MAX_WIDTH) if sys.stdout.isatty() else _PIPE_WIDTH
 
 
@@ -46,15 +54,36 @@ def columns() -> int:
 def note(message: str, *, transient: bool = False) -> None:
     """Write a message to stderr, a ``transient`` one only to a terminal."""
     if not transient or sys.stderr.isatty():
-        click.echo(click.style(printable(f"irlens: {message}"), dim=True), err=True)
+        talk(printable_line(f"irlens: {message}"), dim=True)
+
+
+def talk(line: str, **styles: bool | str) -> None:
+    """Write a line to stderr, in a style of ``click.style`` if stderr has colours."""
+    color = use_color(sys.stderr)
+    click.echo(click.style(line, **styles) if color else line, err=True, color=color)  # type: ignore[arg-type]
 
 
 def show_error(error: IrlensError) -> None:
     """Write an error and its hint to stderr."""
-    label = click.style("error:", fg="red", bold=True)
-    click.echo(f"irlens: {label} {printable(error.message)}", err=True)
+    is_colored = use_color(sys.stderr)
+    label = click.style("error:", fg="red", bold=True) if is_colored else "error:"
+    click.echo(f"irlens: {label} {printable_line(error.message)}", err=True, color=is_colored)
     for line in printable(error.hint or "").splitlines():
         click.echo(f"  {line}", err=True)
+
+
+def usage_error(error: click.ClickException) -> IrlensError:
+    """Return click's error about a command line in the form of irlens's own."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        parameters = context.command.get_params(context)
+        options = [name for each in parameters for name in (*each.opts, *each.secondary_opts)]
+        name = error.option_name
+        return UnknownNameError("option", name, [o for o in options if o.startswith("--")])
+    message = error.format_message().rstrip(".")
+    message = message[:1].lower() + message[1:]
+    hint = f"see {context.command_path} --help" if context is not None else None
+    return IrlensError(message, hint=hint)
 
 
 def format_option(help_text: str) -> Callable[[F], F]:
@@ -125,9 +154,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: set[in
 
 
 class Progress(Protocol):
-    """Receives the number of finished items and the total."""
+    """Receives the number of finished items, the total, and the item that is being worked on."""
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: int, total: int, current: str = "") -> None:
         """Update the progress bar."""
 
 
@@ -135,18 +164,44 @@ class Progress(Protocol):
 def progress(label: str) -> Iterator[Progress]:
     """Show a progress bar on stderr from the first update on, if that is a terminal."""
     with ExitStack() as stack:
-        bar: ProgressBar[int] | None = None
+        bar: ProgressBar[str | None] | None = None
 
-        def update(done: int, total: int) -> None:
+        def update(done: int, total: int, current: str = "") -> None:
             nonlocal bar
-            if bar is None and sys.stderr.isatty():
+            if bar is None and _is_capable_terminal(sys.stderr):
                 bar = stack.enter_context(
-                    click.progressbar(length=total, label=label, file=sys.stderr, show_pos=True)
-                )
+                    click.progressbar(
+                        length=total, label=label, file=sys.stderr, show_pos=True, show_eta=True,
+                        item_show_func=lambda item: item and printable(item),
+                    )
+                )  # fmt: skip
             if bar is not None:
+                bar.current_item = current
                 bar.update(done - bar.pos)
+                bar.render_progress()  # the item changes without a step
 
         yield update
+
+
+@contextmanager
+def status() -> Iterator[Callable[[str], None]]:
+    """Show a line on stderr that each update replaces, if that is a terminal; clear it at the end.
+
+    The cursor stays at its start, so that other output of a program covers it.
+    """
+    is_shown = False
+
+    def update(text: str) -> None:
+        nonlocal is_shown
+        if _is_capable_terminal(sys.stderr):
+            is_shown = True
+            click.echo(f"\r\033[K{text}\r", nl=False, err=True)
+
+    try:
+        yield update
+    finally:
+        if is_shown:
+            click.echo("\r\033[K", nl=False, err=True)
 
 
 def abandon_stdout() -> None:

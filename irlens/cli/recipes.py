@@ -8,12 +8,12 @@ import msgspec
 
 from irlens.check.baseline import Baseline, Entry, Recipe
 from irlens.check.pairing import RecipeResult
-from irlens.compiler.sources.description import KernelSource, find_kernel
+from irlens.compiler.sources.description import KernelSource, find_kernel, find_kernels
 from irlens.compiler.sources.lookup import known_files
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.session.reports import Session
-from irlens.session.subject import Configurations, is_compiled, refuse_options
+from irlens.session.subject import Configurations, is_compiled
 
 
 class KernelNames:
@@ -90,12 +90,27 @@ def recipes(kernel: str, configurations: Configurations, names: KernelNames) -> 
     if kernel == "-":
         raise IrlensError("a check of stdin cannot be repeated", hint="name a file")
     portable = names.canonical(from_root(kernel, names.root))
-    if is_compiled(kernel):
-        refuse_options(kernel, configurations)
+    if configurations.grid:
+        raise IrlensError("a baseline keeps no grid: give it in the kernel's description")
+    compiled = is_compiled(kernel)
+    if compiled and configurations.is_empty:
         yield Recipe(kernel=portable)
+        return
+    functions = [] if compiled else _described(kernel)
+    if len(functions) > 1:
+        for function in functions:
+            yield from recipes(f"{kernel}:{function}", configurations, names)
         return
     for target, settings, args in configurations.as_written():
         yield Recipe(kernel=portable, target=_report_name(target), settings=settings, args=args)
+
+
+def _described(kernel: str) -> list[str]:
+    """Return the described functions of KERNEL; none where making it reports an error."""
+    try:
+        return [each.function for each in find_kernels(kernel) if each.description is not None]
+    except IrlensError:
+        return []
 
 
 def make(
@@ -115,7 +130,7 @@ def make(
     kernel = to_cwd(recipe.kernel, names.root)
     compiled = is_compiled(kernel)
     configurations = Configurations()
-    if not compiled:
+    if not compiled or recipe.target or recipe.settings or recipe.args:
         configurations = Configurations(
             targets=(recipe.target,) if recipe.target else (),
             settings=tuple((name, (value,)) for name, value in recipe.settings.items()),

@@ -1,25 +1,53 @@
 """The ``irlens`` command; its subcommands are the modules of ``irlens.cli.commands``."""
 
 import importlib
-import pkgutil
 
 import click
 
-from irlens.cli import commands
+from irlens.model.errors import UnknownNameError
 from irlens.version import VERSION
+
+#: Each module of ``irlens.cli.commands``, with its line in the help, which imports none of them.
+COMMANDS = {
+    "cache": "Show or remove what irlens keeps on disk.",
+    "check": "Fail on regressions and broken budgets.",
+    "completion": "Print a shell's completion script.",
+    "diff": "Show what changed between two captures.",
+    "explain": "Explain a finding, a figure or a term.",
+    "inspect": "Show what the compiler made of a kernel.",
+    "kernels": "List the kernels that can be named without a path.",
+    "mcp": "Serve irlens's tools to a coding agent.",
+    "record": "Run a program and capture the kernels it compiles.",
+    "schema": "Print the JSON Schema of --format json.",
+    "sweep": "Compile a grid of configurations and show which fit.",
+    "targets": "List the GPUs to compile for, with their limits.",
+    "tui": "Browse a kernel interactively.",
+}
 
 
 class _Commands(click.Group):
     """A group whose commands are the modules of a package, imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        names = self.list_commands(ctx)
+        if not args[0].startswith("-") and args[0] not in names and not ctx.resilient_parsing:
+            raise UnknownNameError("command", args[0], names)
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"{commands.__name__}.{cmd_name}")
-        command: click.Command = module.command
+        command: click.Command = importlib.import_module(f"irlens.cli.commands.{cmd_name}").command
+        command.short_help = COMMANDS[cmd_name]
         return command
 
 

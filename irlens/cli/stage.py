@@ -1,49 +1,14 @@
 """``--stage NAME``: one artifact, plain, interleaved with Python, or annotated in a gutter."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from irlens.cli import output
-from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
-from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
-from irlens.model.report import Pipeline, Report
+from irlens.model.capture import BINARY_STAGES, Capture
+from irlens.model.errors import IrlensError
 from irlens.model.text import printable
-
-#: Marks instructions whose order the assembler serialised; the listing's note explains it.
-_SERIALIZED = "*"
-_MAX_PARTNERS = 2
-_MAX_DEPTH = 4
-_BINARY_HINTS = {"cubin": "read it with --stage sass"}
-
-
-def _metadata(capture: Capture) -> bytes:
-    """Return Triton's own metadata file."""
-    path = capture.metadata_path
-    if path is None:
-        raise IrlensError(f"{capture.kernel}: this capture holds no metadata")
-    return path.read_bytes()
-
-
-def _sass(capture: Capture) -> bytes:
-    """Return the machine code of the cubin, disassembled by the vendor's tool."""
-    from irlens.artifacts.tools import disassemble
-
-    if "cubin" not in capture.stages:
-        raise IrlensError(f"{capture.kernel}: no cubin in this capture, so there is no SASS")
-    return disassemble(capture.stages["cubin"].read()).encode()
-
-
-#: Stages that are not a file of the capture's stages.
-_DERIVED: dict[str, Callable[[Capture], bytes]] = {"metadata": _metadata, "sass": _sass}
-NAMES = (*STAGE_ORDER, *_DERIVED)
-
-
-def check_name(name: str) -> None:
-    """Raise ``UnknownNameError`` unless a stage has this name."""
-    if name not in NAMES:
-        raise UnknownNameError("stage", name, NAMES)
+from irlens.session.stages import annotated, binary_hint, read_stage
 
 
 def show(
@@ -57,8 +22,8 @@ def show(
 ) -> None:
     """Write one stage of each capture.
 
-    The bytes are written unchanged, except to a terminal: there text is coloured, and control
-    characters are escaped.
+    A file gets the bytes unchanged. On stdout, which may end in a log, control characters are
+    escaped, and a terminal gets colours.
 
     Args:
         captures: The captures.
@@ -75,56 +40,22 @@ def show(
         _show_annotated(captures, name, destination, paged=paged, interleave=interleave)
         return
     if interleave:
-        from irlens.cli.source import interleaved
+        from irlens.session.source_lines import interleaved
 
         contents = [interleaved(capture, name).encode() for capture in captures]
     else:
-        contents = [_content(capture, name) for capture in captures]
-    if destination is not None or not sys.stdout.isatty():
+        contents = [read_stage(capture, name) for capture in captures]
+    is_binary = name in BINARY_STAGES
+    if destination is not None or (is_binary and not sys.stdout.isatty()):
         output.write(b"".join(contents), destination)
         return
-    if name in BINARY_STAGES:
-        hints = (f"write it with --output FILE.{name}", _BINARY_HINTS.get(name))
+    if is_binary:
+        hints = (f"write it with --output FILE.{name}", binary_hint(name))
         raise IrlensError(
             f"{name} is binary and stdout is a terminal", hint=", or ".join(filter(None, hints))
         )
     text = b"".join(contents).decode("utf-8", "replace")
-    output.write(_for_terminal(text, name), None, paged=paged)
-
-
-def annotated(
-    capture: Capture, stage: str, report: Report, *, interleave: bool
-) -> Iterator[tuple[str, str]]:
-    """Yield the gutter and the text of each line of a stage.
-
-    The gutter holds the line number, live 32-bit registers per thread, the line's role in a
-    software pipeline with the lines of its partners, and a rail for each enclosing loop, as far as
-    the stage has them.
-
-    Args:
-        capture: The capture.
-        stage: A text stage.
-        report: The capture's report.
-        interleave: Whether to yield the Python source between the lines.
-
-    Raises:
-        IrlensError: The capture lacks the stage, or it is not text.
-    """
-    from irlens.cli.source import COMMENT, with_source
-    from irlens.report.annotations import list_stage
-
-    listing = list_stage(capture, stage, report)
-    gutter = _Gutter(listing, report.pipelines)
-    comment = COMMENT.get(stage, "//")
-    yield gutter.head, ""
-    for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
-        yield gutter.blank, f"{comment} {note}"
-    if not interleave:
-        for number, line in enumerate(listing.lines, 1):
-            yield gutter.cells(number), line
-        return
-    for source_number, line in with_source(capture, stage):
-        yield gutter.blank if source_number is None else gutter.cells(source_number), line
+    output.write(_for_stdout(text, name), None, paged=paged)
 
 
 def _show_annotated(
@@ -139,103 +70,21 @@ def _show_annotated(
 
     rows: list[tuple[str, str]] = []
     for capture in captures:
-        if name in BINARY_STAGES:
-            raise IrlensError(f"{name} is binary and has no lines", hint=_BINARY_HINTS.get(name))
-        if name not in _DERIVED:
-            _content(capture, name)  # its error names the stages of the capture
         report = report_of(capture, sass=name == "sass")
         rows += annotated(capture, name, report, interleave=interleave)
     code = "\n".join(line for _, line in rows)
-    if destination is None and sys.stdout.isatty():
-        code = _for_terminal(code, name)
+    if destination is None:
+        code = _for_stdout(code, name)
     pairs = zip(rows, code.split("\n"), strict=True)
     lines = (f"{gutter}{line}".rstrip() for (gutter, _), line in pairs)
     output.write("\n".join(lines) + "\n", destination, paged=paged)
 
 
-def _content(capture: Capture, name: str) -> bytes:
-    if name in _DERIVED:
-        return _DERIVED[name](capture)
-    stage = capture.stages.get(name)
-    if stage is None:
-        present = ", ".join(capture.stages) or "none"
-        raise IrlensError(f"{capture.kernel}: no {name} in this capture", hint=f"stages: {present}")
-    return stage.read()
-
-
-def _for_terminal(text: str, name: str) -> str:
-    """Return a stage's text with control characters escaped, and coloured if enabled."""
-    escaped = printable(text)
-    if not output.use_color():
+def _for_stdout(text: str, name: str) -> str:
+    """Return a stage's text with control characters escaped, on a terminal coloured if enabled."""
+    escaped = "\r\n".join(printable(part) for part in text.split("\r\n"))
+    if not (sys.stdout.isatty() and output.use_color()):
         return escaped
     from irlens.isa.highlight import ansi
 
     return ansi(escaped, name)
-
-
-class _Gutter:
-    """Formats the cells next to each line; columns without any cell are omitted.
-
-    Attributes:
-        head: The column titles.
-        blank: The gutter of a line that is not part of the stage.
-    """
-
-    def __init__(self, listing: StageListing, pipelines: Sequence[Pipeline]) -> None:
-        self._listing = listing
-        self._roles: dict[int, str] = {}
-        for mark in listing.marks:
-            previous = self._roles.get(mark.line)
-            role = _role(mark, pipelines)
-            self._roles[mark.line] = f"{previous}; {role}" if previous else role
-        count = len(listing.lines)
-        self._number_width = max(len(str(count)), len("line"))
-        self._live_width = max(len(str(listing.peak or 0)), len("live")) if listing.live else 0
-        self._role_width = max(map(len, (*self._roles.values(), "pipeline"))) if self._roles else 0
-        self._rails = _rails(listing.loops, count)
-        self._rail_width = max(map(len, self._rails.values()), default=0)
-        self.head = self._row("line", "live", "pipeline", "").rstrip()
-        self.blank = self._row("", "", "", "")
-
-    def cells(self, number: int) -> str:
-        """Return the gutter of a line of the stage."""
-        live = self._listing.live[number - 1] if number <= len(self._listing.live) else -1
-        return self._row(
-            str(number),
-            str(live) if live >= 0 else "",
-            self._roles.get(number, ""),
-            self._rails.get(number, ""),
-        )
-
-    def _row(self, number: str, live: str, role: str, rails: str) -> str:
-        cells = [number.rjust(self._number_width)]
-        if self._live_width:
-            cells.append(live.rjust(self._live_width))
-        if self._role_width:
-            cells.append(role.ljust(self._role_width))
-        if self._rail_width:
-            cells.append(rails.ljust(self._rail_width))
-        return "  ".join(cells) + "  "
-
-
-def _role(mark: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
-    """Return "copy → 122", "wait ← 122, 140 +1": the role, and the lines of its partners."""
-    word = role_word(mark, pipelines) + (_SERIALIZED if mark.serialized else "")
-    if not mark.partners:
-        return word
-    lines = ", ".join(map(str, mark.partners[:_MAX_PARTNERS]))
-    more = len(mark.partners) - _MAX_PARTNERS
-    arrow = "←" if mark.role == "wait" else "→"
-    return f"{word} {arrow} {lines}" + (f" +{more}" if more > 0 else "")
-
-
-def _rails(loops: Sequence[LoopRange], count: int) -> dict[int, str]:
-    """Return the rails of each line in a loop; the outermost loop's rail is the leftmost."""
-    rails: dict[int, str] = {}
-    for loop in loops:  # outer before inner
-        if loop.depth > _MAX_DEPTH:
-            continue
-        for line in range(max(loop.first, 1), min(loop.last, count) + 1):
-            sign = "╭" if line == loop.first else "╰" if line == loop.last else "│"
-            rails[line] = rails.get(line, "")[: loop.depth - 1].ljust(loop.depth - 1) + sign
-    return rails

@@ -1,5 +1,6 @@
 """``--watch``: re-run on every save of the kernel."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -76,7 +77,7 @@ def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
 
 
 def _clear() -> None:
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         click.clear()
 
 
@@ -88,7 +89,9 @@ def _show_differences(
         [report_of(capture) for capture in before],
         [report_of(capture) for capture in after],
     )
-    phrases = {pair.setting: verdict(pair) if pair.different else [] for pair in figures.pairs}
+    phrases = {
+        pair.setting: [verdict(pair).words] if pair.different else [] for pair in figures.pairs
+    }
     for code in _compare_code(before, after, compared):
         if code.different:
             phrases.setdefault(code.setting, []).append(f"{code.stage}: {code_summary(code)}")
@@ -99,9 +102,9 @@ def _show_differences(
         f"{plural(n, 'configuration')} {what}" for n, what in ((gone, "gone"), (new, "new")) if n
     ]
     for line in lines:
-        click.secho(printable_line(f"changed: {line}"), bold=True, err=True)
+        output.talk(printable_line(f"changed: {line}"), bold=True)
     if not lines:
-        click.secho("changed: nothing", dim=True, err=True)
+        output.talk("changed: nothing", dim=True)
 
 
 def _compare_code(

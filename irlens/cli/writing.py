@@ -1,6 +1,7 @@
 """Options that control how and where a result is written, and the writing itself."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -19,7 +20,7 @@ from irlens.render import Detail, Kind, Options, check_format, format_names, ren
 if TYPE_CHECKING:  # help needs no record
     from irlens.model.code import CodeComparison
     from irlens.model.listing import Listing
-    from irlens.model.report import Rule
+    from irlens.model.report import Report, Rule
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -92,6 +93,8 @@ def write(
     side_by_side: bool = False,
     listings: "Sequence[Listing]" = (),
     code: "Sequence[CodeComparison]" = (),
+    sides: "Sequence[tuple[Report, Report]]" = (),
+    named: str = "",
 ) -> None:
     """Write a command's result as its options say.
 
@@ -104,6 +107,8 @@ def write(
         side_by_side: Whether to show code in columns, over the terminal's full width.
         listings: The text of each report's stages, if ``shows_code``.
         code: The text of a compared pair's stages, if ``shows_code``.
+        sides: The reports of each compared pair, if ``shows_code``.
+        named: The subject as the user named it, for commands that are suggested.
 
     Raises:
         IrlensError: The destination cannot be written.
@@ -118,13 +123,21 @@ def write(
         side_by_side=side_by_side,
         listings=tuple(listings),
         code=tuple(code),
+        sides=tuple(sides),
+        # What others may read names no path of this machine.
+        subject=named if options["form"] == "text" and destination is None else _shareable(named),
         locate=SourceTree(options["source_root"]).locate,
         explain=_explain,
     )
     if options["summary"]:
-        _append_to_summary(render("markdown", kind, subject, Options(details=details)))
+        shared = Options(details=details, subject=_shareable(named))
+        _append_to_summary(render("markdown", kind, subject, shared))
     written = render(options["form"], kind, subject, view)
     output.write(written, destination, paged=options["pager"])
+
+
+def _shareable(named: str) -> str:
+    return named if not re.search(r"(^|[\s'=,])[/~]", named) else ""
 
 
 def _explain(code: str) -> "Rule | None":

@@ -57,7 +57,8 @@ def test_what_is_kept_is_shown_and_removed(store: Path) -> None:
     assert irlens("cache", "clean").out == "nothing to remove\n"
     assert inspect("--num-warps", "2,4", "--pressure").code == 0
     assert numbers() == {
-        "environments": 0, "captures": 2, "reports": 2, "disassembly": 2, "sweeps": 0
+        "environments": 0, "captures": 2, "reports": 2, "disassembly": 2, "sweeps": 0,
+        "revisions": 0,
     }  # fmt: skip
     lines = irlens("cache").out.splitlines()
     assert lines[0] == str(store)
@@ -69,7 +70,8 @@ def test_what_is_kept_is_shown_and_removed(store: Path) -> None:
     assert numbers()["captures"] == 2
     assert removed(irlens("cache", "clean", "--captures", "-f", "json")) == {"captures": 2}
     assert numbers() == {
-        "environments": 0, "captures": 0, "reports": 2, "disassembly": 2, "sweeps": 0
+        "environments": 0, "captures": 0, "reports": 2, "disassembly": 2, "sweeps": 0,
+        "revisions": 0,
     }  # fmt: skip
     everything = irlens("cache", "clean", "--format", "json")
     assert sum(removed(everything).values()) == json.loads(everything.out)["removed"] == 4
@@ -180,8 +182,8 @@ def test_names_in_the_store_cannot_steer_a_terminal(store: Path) -> None:
         (("clean", "--older-than", "30"), "'30' is not an age: write 12h, 30d or 8w"),
         (("clean", "--older-than", "-3d"), "'-3d' is not an age"),
         (("clean", "--older-than", "९d"), "is not an age"),
-        (("clean", "--everything"), "No such option"),
-        (("wipe",), "No such command 'wipe'"),
+        (("clean", "--everything"), "unknown option '--everything'"),
+        (("wipe",), "no such command 'wipe'"),
         (("--format", "csv"), "'csv' is not one of"),
     ],
 )

@@ -49,11 +49,11 @@ def test_every_option_with_several_values_is_an_axis() -> None:
     axes = ("--target", "sm_75,sm_80", "--num-stages", "2,3", "--format", "json")
     ran = diff("softmax", *axes)
     found = msgspec.json.decode(ran.out, type=Comparisons)
-    assert found.against_first
-    assert [pair.after.label for pair in found.pairs] == [
-        "sm_75 num_stages=3", "sm_80 num_stages=2", "sm_80 num_stages=3",
+    # Each GPU is compared with itself.
+    sides = [(p.before.target, p.before.label, p.after.label) for p in found.pairs]
+    assert [(target and target.arch, *labels) for target, *labels in sides] == [
+        ("sm_75", "num_stages=2", "num_stages=3"), ("sm_80", "num_stages=2", "num_stages=3"),
     ]  # fmt: skip
-    assert {pair.before.label for pair in found.pairs} == {"sm_75 num_stages=2"}
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
@@ -77,7 +77,7 @@ def test_a_comment_above_the_kernel_is_no_difference_and_an_operation_is(tmp_pat
         (tmp_path / name).mkdir()
         (tmp_path / name / "softmax.py").write_text(text)
     before, moved, changed = (f"{tmp_path / name / 'softmax.py'}:softmax_kernel" for name in edits)
-    options = ("--target", "h100", "--no-run", "--format", "json")
+    options = ("--target", "h100", "--no-run", "--no-sass", "--format", "json")
     ran = diff(before, moved, *options)
     assert ran.code == 0, ran.err
     ran = diff(before, changed, *options)
@@ -87,6 +87,13 @@ def test_a_comment_above_the_kernel_is_no_difference_and_an_operation_is(tmp_pat
     assert [each.path for each in mix.classes] == ["classes.floating point"]
     grown = [pair.code[str(line.source)] for line in pair.lines if line.instructions.moved]
     assert grown == ["denominator = tl.sum(numerator + 1, axis=0)"]
+
+
+def test_pressure_is_an_old_name_of_sass() -> None:
+    sides = [str(CAPTURES / f"layer_norm-b200-{version}") for version in ("3.6", "3.7")]
+    ran = diff(*sides, "--pressure")
+    assert ran == diff(*sides, "--sass")
+    assert "--pressure" not in diff("--help").out
 
 
 def test_a_saved_report_is_a_side(tmp_path: Path) -> None:

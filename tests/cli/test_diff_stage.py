@@ -104,5 +104,5 @@ class TestBadInput:
 
     def test_options_without_effect(self) -> None:
         assert "--side-by-side needs --stage" in self.fails(SOFTMAX, T4, "-y")
-        told = self.fails(SOFTMAX, T4, "--stage", "ttgir", "--pressure")
-        assert "--pressure has no effect" in told
+        told = self.fails(SOFTMAX, T4, "--stage", "ttgir", "--sass")
+        assert "--sass has no effect" in told

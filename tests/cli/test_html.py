@@ -43,14 +43,14 @@ def test_two_captures_are_shown_with_the_sides_of_their_code(tmp_path: Path) -> 
 def test_with_live_registers_the_machine_code_has_sides_too(tmp_path: Path) -> None:
     sides = (str(CAPTURES / "softmax-t4"), str(CAPTURES / "softmax-h100"))
     assert "<b>sass</b>" not in written("diff", *sides, folder=tmp_path, code=Exit.DIFFERENCE)
-    page = written("diff", *sides, "--pressure", folder=tmp_path, code=Exit.DIFFERENCE)
+    page = written("diff", *sides, "--sass", folder=tmp_path, code=Exit.DIFFERENCE)
     assert "<b>sass</b>" in page
 
 
 def test_a_saved_side_leaves_the_figures(tmp_path: Path) -> None:
     sides = (str(SAMPLES / "reports" / "softmax-t4.json"), str(CAPTURES / "softmax-h100"))
     page = written("diff", *sides, folder=tmp_path, code=Exit.DIFFERENCE)
-    assert "stages achieved" in page
+    assert "stages</abbr> achieved" in page
     assert "ttg.async_copy_global_to_local" not in page
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"triton", "torch", "textual", "rich", "pygments", "numpy"}
+from irlens.cli import commands
+from irlens.cli.root import COMMANDS
+
+HEAVY = {"triton", "torch", "textual", "rich", "pygments", "numpy", "mcp"}
 
 # Runs irlens as its entry point does, then tells which modules it took.
 PROBE = """
@@ -41,6 +44,7 @@ def imported(*arguments: str) -> set[str]:
         "check",
         "tui",
         "kernels",
+        "mcp",
         "targets",
         "schema",
         "completion",
@@ -74,3 +78,9 @@ def test_an_identical_request_is_answered_without_triton() -> None:
     request = ("inspect", "vector_add", "--target", "sm_80", "--set", "BLOCK_SIZE=256")
     assert "triton" in imported(*request)
     assert not imported(*request) & HEAVY
+
+
+def test_the_list_of_commands_is_complete_and_loads_none_of_them() -> None:
+    folder = Path(commands.__file__).parent
+    assert set(COMMANDS) == {path.stem for path in folder.glob("[!_]*.py")}
+    assert "msgspec" not in imported("--help")

@@ -69,9 +69,11 @@ def test_json_is_the_records_and_can_be_inspected_again(tmp_path: Path) -> None:
     report = msgspec.json.decode(text, type=Report, strict=True)
     assert report.schema == 1
     assert json.loads(text) == json.loads(msgspec.json.encode(report))
-    # Keys are sorted in JSON, and so arguments lose their order; nothing else is lost.
+    # Keys are sorted in JSON, and so the stages lose their order; nothing else is lost.
     again, first = (irlens("inspect", *what).out for what in ([str(path)], SOFTMAX))
-    assert sorted(again.split()) == sorted(first.split())
+    assert again.partition("Stages")[0] == first.partition("Stages")[0]
+    arguments = json.loads(text)["config"]["args"]
+    assert list(arguments)[:2] == ["output_ptr", "input_ptr"], "as in the kernel's signature"
     assert irlens("inspect", str(path), "--format", "json").out == text
     assert [child.name for child in tmp_path.iterdir()] == ["report.json"]
 
@@ -87,7 +89,9 @@ def test_several_values_ask_for_each() -> None:
     asked = [(report.target and report.target.arch, report.config.num_stages) for report in reports]
     assert asked == [("sm_75", 2), ("sm_75", 3), ("sm_80", 2), ("sm_80", 3)]
     text = irlens("inspect", "softmax", "-t", "sm_75,sm_80", "--num-stages", "2,3").out
-    assert "sm_80 num_stages=3" in text
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line}
+    assert rows["target"] == ["sm_75", "sm_75", "sm_80", "sm_80"]
+    assert rows["num_stages"] == ["2", "3", "2", "3"]
 
 
 @pytest.mark.parametrize("stage", ["source", "ttir", "ttgir", "llir", "ptx", "cubin", "metadata"])
@@ -246,3 +250,19 @@ def test_what_has_no_effect_beside_a_stage_is_refused(extra: tuple[str, ...]) ->
 def test_a_saved_report_has_no_stages() -> None:
     report = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
     assert "holds no code" in fails(str(report), "--stage", "ptx")
+
+
+def test_an_error_of_one_line_for_what_is_no_artifact(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "long.ptx").write_text(".target sm_90\n" + "x" * 2_000_000)
+    (tmp_path / "deep.json").write_text("[" * 1_000_000)
+    for name in ("pipe", "long.ptx", "deep.json", "x" * 5000, "/dev/zero"):
+        done = subprocess.run(
+            [sys.executable, "-m", "irlens", "inspect", name],
+            capture_output=True, text=True, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 2
+        *_, error = done.stderr.partition("irlens: error: ")
+        _, *hints = error.splitlines()
+        assert all(hint.startswith("  ") for hint in hints)
+        assert len(done.stderr) < 2000

@@ -101,3 +101,74 @@ main()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "irlens: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        ("isnpect softmax", "unknown command 'isnpect'", "did you mean inspect?"),
+        ("inspect softmax --taret h100", "unknown option '--taret'", "did you mean --target"),
+        ("inspect softmx", "unknown kernel 'softmx'", "did you mean softmax?"),
+        ("inspect", "missing argument 'KERNEL'", "see irlens inspect --help"),
+        (
+            "inspect softmax -t sm_61", "unknown target 'sm_61'",
+            "sm_61 is too old: Triton compiles for sm_70 and newer",
+        ),
+        (
+            "inspect softmax -t gtx1080", "unknown target 'gtx1080'",
+            "sm_61 is too old: Triton compiles for sm_70 and newer",
+        ),
+        ("inspect softmax -t h10", "unknown target 'h10'", "did you mean h100 or"),
+        ("inspect softmax -t sm_91", "unknown target 'sm_91'", "did you mean sm_90"),
+        ("inspect softmax -t zzz", "unknown target 'zzz'", "known: a10, a100, "),
+    ],
+)  # fmt: skip
+def test_a_mistake_gets_two_lines_and_a_suggestion(arguments: str, error: str, hint: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "irlens", *arguments.split()],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 2
+    first, second = done.stderr.splitlines()
+    assert first == f"irlens: error: {error}"
+    assert second.startswith(f"  {hint}")
+    assert len(second) < 400
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_colored"),
+    [
+        ({}, True),
+        ({"NO_COLOR": "1"}, False),
+        ({"TERM": "dumb"}, False),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_stderr_has_colours_only_where_they_are_wanted(
+    variables: dict[str, str], is_colored: bool
+) -> None:
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    terminal, stderr = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "irlens", "inspect", "softmx"],
+        stderr=stderr, stdout=subprocess.DEVNULL, check=False,
+        env={**environment, "TERM": "xterm-256color", **variables},
+    )  # fmt: skip
+    os.close(stderr)
+    text = os.read(terminal, 4096).decode()
+    os.close(terminal)
+    assert done.returncode == 2
+    assert "unknown kernel 'softmx'" in text
+    assert ("\x1b" in text) == is_colored
+
+
+@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"NO_COLOR": "1", "TERM": "dumb"}])
+def test_a_dumb_terminal_gets_no_progress_bar(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with output.progress("compiling") as update:
+        update(1, 2)
+    assert capsys.readouterr().err == ""

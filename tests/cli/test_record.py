@@ -1,5 +1,6 @@
 """``irlens record`` from the command line."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,19 @@ def test_stdout_is_the_programs_and_what_is_kept_can_be_inspected(folder: Path) 
     assert out.count("\nscale,sm_80,a100,") == 2
 
 
+def test_kernels_with_long_names_have_lines_of_their_own(folder: Path) -> None:
+    names = ["triton_poi_fused_" + each * 40 for each in "ab"]
+    lines = ["import triton"]
+    for name in names:
+        lines += ["", "@triton.jit", f"def {name}(n):", "    pass", "", f"{name}[(1,)](1)"]
+    (folder / "long.py").write_text("\n".join(lines))
+    code, _, err = run(folder, "record", "-t", "a100", "long.py")
+    assert code == 0
+    assert "captured 2 variants in irlens-long:\n" in err
+    for name in names:
+        assert f"irlens:   {name} 1\n" in err
+
+
 def test_two_recordings_are_compared_kernel_by_kernel(folder: Path) -> None:
     for place in ("before", "after"):
         assert run(folder, "record", "-t", "a100", "-o", f"new/{place}", "program.py", "32")[0] == 0
@@ -78,6 +92,50 @@ def test_mistakes(folder: Path, arguments: tuple[str, ...], complaint: str) -> N
     assert not list(folder.glob(".irlens-tmp-*"))
 
 
+def test_a_script_of_tests_says_how_to_run_them(folder: Path) -> None:
+    (folder / "test_scale.py").write_text("def test_scale():\n    pass\n")
+    code, _, err = run(folder, "record", "-t", "h100", "test_scale.py")
+    assert code == 2
+    assert "irlens record -m pytest test_scale.py" in err
+
+
+def test_kernels_that_do_not_compile_are_reported(folder: Path) -> None:
+    text = (folder / "program.py").read_text()
+    text += "\n@triton.jit\ndef wrong(n):\n    missing(n)\n\nwrong[(1,)](5)\n"
+    (folder / "partly.py").write_text(text)
+    code, _, err = run(folder, "record", "-t", "h100", "partly.py", "32")
+    assert code == 2
+    assert re.search(
+        r"1 kernel did not compile:\nirlens:   wrong: partly\.py:\d+:5: missing is not", err
+    )
+    assert "captured 1 variant" in err
+
+
 def test_what_a_broken_program_compiled_is_kept(folder: Path) -> None:
     run(folder, "record", "-t", "h100", "broken.py", "32")
     assert (folder / "irlens-broken" / "0000-scale" / "irlens.json").is_file()
+
+
+def test_a_second_recording_says_how_to_go_on(folder: Path) -> None:
+    assert run(folder, "record", "-t", "a100", "program.py", "32", "64")[0] == 0
+    code, _, err = run(folder, "record", "-t", "a100", "program.py", "32")
+    assert code == 2
+    assert "irlens-program exists: 2 variants (scale 2)" in err
+    assert "irlens tui irlens-program" in err
+    assert "irlens diff irlens-program irlens-program-new" in err
+
+
+def test_another_interpreter_runs_the_program(folder: Path) -> None:
+    here = sys.executable
+    assert run(folder, "record", "-t", "a100", "--python", here, "program.py", "32")[0] == 0
+    code, _, err = run(folder, "record", "--python", "no-python", "-o", "x", "program.py")
+    assert code == 2
+    assert "no-python" in err
+    both = ("--python", here, "--triton", "3.6.0")
+    assert "exclude each other" in run(folder, "record", *both, "-o", "x", "program.py")[2]
+
+
+def test_configurations_are_a_number(folder: Path) -> None:
+    code, _, err = run(folder, "record", "--configs", "0", "program.py")
+    assert code == 2
+    assert "'0' is not first, all, or a number of configurations" in err

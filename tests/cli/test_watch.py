@@ -86,7 +86,7 @@ def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
 
         kernel.write_text(HALVED)
         _, moved, waits = until_it_waits(process)
-        assert moved.startswith("changed: occupancy unchanged, only minor figures changed, ptx: ")
+        assert moved.startswith("changed: occupancy unchanged · only minor figures changed, ptx: ")
         assert "added" in moved
         assert page.read_text() != first
 

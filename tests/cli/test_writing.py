@@ -29,11 +29,13 @@ def irlens(
 def test_the_summary_is_added_to_in_markdown(tmp_path: Path) -> None:
     summary = tmp_path / "summary.md"
     summary.write_text("# before\n")
-    ran = irlens("inspect", T4, "--format", "json", "--summary", cwd=tmp_path, summary=summary)
+    ran = irlens(
+        "inspect", T4, "--no-sass", "--format", "json", "--summary", cwd=tmp_path, summary=summary
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("{")
     assert summary.read_text() == "# before\n" + (SAMPLES / "reports/softmax-t4.md").read_text()
-    ran = irlens("diff", T4, H100, "--summary", cwd=tmp_path, summary=summary)
+    ran = irlens("diff", T4, H100, "--no-sass", "--summary", cwd=tmp_path, summary=summary)
     assert ran.returncode == 1
     assert summary.read_text().endswith((SAMPLES / "comparisons/softmax-t4-h100.md").read_text())
 

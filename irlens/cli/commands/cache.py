@@ -20,8 +20,8 @@ _HELP = """Show what irlens keeps on disk, and how large it is.
 
 environments: Tritons that --triton installed; captures: compiled kernels; reports and
 disassembly: results of analysing them; sweeps: progress of interrupted sweeps, with their
-times. irlens recreates everything on demand. It is stored in the user's cache directory, or
-in $IRLENS_CACHE_DIR.
+times; revisions: Python files that `irlens diff --git` took from git. irlens recreates
+everything on demand. It is stored in the user's cache directory, or in $IRLENS_CACHE_DIR.
 
 \b
 irlens cache
@@ -60,6 +60,7 @@ class _KindOptions(TypedDict):
     reports: bool
     disassembly: bool
     sweeps: bool
+    revisions: bool
 
 
 def _age(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int:
@@ -77,7 +78,6 @@ _FORMAT = format_option("Select the output format.")
 
 @click.group(
     help=_HELP,
-    short_help="Show or remove what irlens keeps on disk.",
     invoke_without_command=True,
 )
 @_FORMAT
@@ -107,6 +107,7 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
 @click.option("--reports", is_flag=True, help="Remove reports.")
 @click.option("--disassembly", is_flag=True, help="Remove disassembled machine code.")
 @click.option("--sweeps", is_flag=True, help="Remove progress and times of interrupted sweeps.")
+@click.option("--revisions", is_flag=True, help="Remove Python files of git revisions.")
 @click.option(
     "--older-than",
     "age",
@@ -143,11 +144,12 @@ def _kinds() -> "Sequence[Kind]":
     """Return the kinds, the largest first; those whose folder is a link are reported."""
     from irlens.artifacts import inventory, store
     from irlens.artifacts.report_cache import REPORTS
+    from irlens.artifacts.revisions import REVISIONS
     from irlens.artifacts.tools import DISASSEMBLY
     from irlens.compiler.toolchains.environments import ENVIRONMENTS
     from irlens.sweep.journal import SWEEPS
 
-    kinds = (ENVIRONMENTS, inventory.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS)
+    kinds = (ENVIRONMENTS, inventory.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS, REVISIONS)
     for kind in kinds:
         if inventory.is_link(kind):
             output.note(f"{store.root() / kind.folder} is a link: its target is left alone")

@@ -53,7 +53,7 @@ irlens check ~/.triton/cache --format markdown
 """
 
 
-@click.command(help=_HELP, short_help="Fail on regressions and broken budgets.")
+@click.command(help=_HELP)
 @click.argument("kernels", metavar="[KERNEL]...", nargs=-1, shell_complete=complete_kernels)
 @kernel_options
 @click.option("--update", is_flag=True, help="Rewrite the baseline and list the changes.")

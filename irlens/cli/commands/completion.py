@@ -14,7 +14,7 @@ fish:  irlens completion fish > ~/.config/fish/completions/irlens.fish
 """
 
 
-@click.command(help=_HELP, short_help="Print a shell's completion script.")
+@click.command(help=_HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> Exit:

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from irlens.cli import Exit, output
-from irlens.cli.options import complete_kernels, kernel_options, selected
+from irlens.cli.options import (
+    as_typed,
+    complete_kernels,
+    kernel_options,
+    sass_option,
+    selected,
+)
 from irlens.cli.writing import ReportOptions, shows_code, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.render import check_format
-from irlens.session.subject import Configurations, is_compiled
 
 if TYPE_CHECKING:  # running the command loads them
-    from irlens.model.code import CodeComparison, CodeComparisons
-    from irlens.model.comparison import Comparisons
-    from irlens.session.reports import Session
+    from irlens.model.code import CodeComparison
+    from irlens.session.sides import Sides
+    from irlens.session.subject import Configurations
 
 _HELP = """Show what changed between two captures, figure by figure.
 
@@ -26,6 +31,9 @@ with the same name, target and config are compared.
 The options apply to the side that is not compiled yet. With BEFORE alone, an option with
 several values makes the sides: each is compared with the first. Several Tritons are
 compared kernel by kernel and config by config.
+
+With --git or --last-save, BEFORE is a kernel's source, and its versions are the sides: what did
+my edit do?
 
 With --stage, compares the code itself, by its effect: renamed values and registers, labels,
 source lines and offsets are no difference. Stages are source, ttir, ttgir, llir, ptx, sass,
@@ -37,6 +45,7 @@ Exits with 0 if nothing changed, 1 if something did.
 irlens diff softmax --num-stages 2,4
 irlens diff softmax --target a100,h100
 irlens diff layer_norm --target b200 --triton 3.6.0,3.7.1
+irlens diff my_kernels.py:attention --git HEAD
 irlens diff before/ after/ --format markdown
 irlens diff report.json softmax --target h100
 irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
@@ -44,15 +53,23 @@ irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
 
 #: Stages that a page with one comparison shows.
 _PAGE_STAGES = "ttir,ttgir,llir,ptx,amdgcn"
-#: With live registers, the machine code is disassembled anyway.
-_PAGE_STAGES_WITH_PRESSURE = f"{_PAGE_STAGES},sass"
 
 
-@click.command(help=_HELP, short_help="Show what changed between two captures.")
+@click.command(help=_HELP)
 @click.argument("before", shell_complete=complete_kernels)
 @click.argument("after", required=False, shell_complete=complete_kernels)
 @kernel_options
-@click.option("--pressure", is_flag=True, help="Also compare live registers in the machine code.")
+@click.option(
+    "--git",
+    "revisions",
+    metavar="REV|A..B",
+    help="Compare a revision of the kernel's repository with the working tree, or with another.",
+)
+@click.option(
+    "--last-save", is_flag=True, help="Compare with the version of the file inspected before this."
+)
+@sass_option
+@click.option("--pressure", is_flag=True, hidden=True)  # what --sass was called
 @click.option("--stage", metavar="NAME,...", help="Compare the code of these stages instead.")
 @click.option("-y", "--side-by-side", is_flag=True, help="With --stage: show the sides in columns.")
 @click.option(
@@ -68,6 +85,9 @@ _PAGE_STAGES_WITH_PRESSURE = f"{_PAGE_STAGES},sass"
 def command(
     before: str,
     after: str | None,
+    revisions: str | None,
+    last_save: bool,
+    sass: bool | None,
     pressure: bool,
     stage: str | None,
     side_by_side: bool,
@@ -75,104 +95,47 @@ def command(
     **options: Unpack[ReportOptions],
 ) -> Exit:
     """Compare two sides, or several with the first."""
-    from irlens.session.reports import Session
-
-    sides = _Sides(before, after, selected(options), Session(output.note))
+    sides = _sides(before, after, revisions, last_save, selected(options))
+    sass = pressure or sass
     if stage is not None:
-        if pressure:
-            raise click.UsageError("--pressure has no effect with --stage: remove one of them")
+        if sass is not None:
+            raise click.UsageError("--sass has no effect with --stage: remove one of them")
         check_format(options["form"], "code")
         code = sides.compare_code(stage, context)
         write(code, "code", options, side_by_side=side_by_side)
         return Exit.DIFFERENCE if code.different else Exit.OK
     if side_by_side:
         raise click.UsageError("--side-by-side needs --stage: name the stages to show")
-    comparisons = sides.compare(sass=pressure)
+    comparisons = sides.compare(sass=sass)
     shown: Sequence[CodeComparison] = ()
     if len(comparisons.pairs) == 1 and shows_code("comparisons", options):
         # A saved report holds no code, so there may be nothing to compare.
         with suppress(IrlensError):
-            stages = _PAGE_STAGES_WITH_PRESSURE if pressure else _PAGE_STAGES
+            stages = f"{_PAGE_STAGES},sass" if sass else _PAGE_STAGES
             shown = sides.compare_code(stages, context).pairs
-    write(comparisons, "comparisons", options, code=shown)
+    named = as_typed([before] if after is None else [before, after], options)
+    drawn = sides.drawn if shows_code("comparisons", options) else ()
+    write(comparisons, "comparisons", options, code=shown, sides=drawn, named=named)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK
 
 
-class _Sides:
-    """The two sides of a comparison, or several configurations of one kernel.
+def _sides(
+    before: str,
+    after: str | None,
+    revisions: str | None,
+    last_save: bool,
+    configurations: "Configurations",
+) -> "Sides":
+    """Return what the arguments name."""
+    from irlens.session.reports import Session
+    from irlens.session.sides import Sides, SinceLastSave, between_revisions
 
-    Args:
-        before: BEFORE.
-        after: AFTER, ``None`` if the options' values make the sides.
-        configurations: The configurations that the options select.
-        session: Loads or compiles the sides.
-    """
-
-    def __init__(
-        self, before: str, after: str | None, configurations: Configurations, session: "Session"
-    ) -> None:
-        self._before, self._after = before, after
-        self._configurations = configurations
-        self._session = session
-
-    def compare(self, *, sass: bool) -> "Comparisons":
-        """Return the comparison of the reports; ``sass`` includes the machine code."""
-        from irlens.diff.report.comparisons import across, against_first, match
-
-        read, configurations = self._session.reports, self._configurations
-        if self._after is not None:
-            before, after = self._split_options(self._after)
-            comparisons = match(
-                read(self._before, before, sass=sass), read(self._after, after, sass=sass)
-            )
-            if not comparisons.pairs:
-                raise self._nothing_in_common()
-            return comparisons
-        if len(configurations.tritons) > 1:
-            each_triton = configurations.by_triton()
-            return across([read(self._before, one, sass=sass) for one in each_triton])
-        reports = read(self._before, configurations, sass=sass)
-        if len(reports) == 1:
-            raise self._one_side()
-        return against_first(reports)
-
-    def compare_code(self, stages: str, context: int) -> "CodeComparisons":
-        """Return the comparison of the code of some stages, with lines of context."""
-        from irlens.diff.code import check_stages
-        from irlens.diff.code.captures import compare_across, compare_sets
-
-        names = check_stages(stages.split(","))
-        read, configurations = self._session.captures, self._configurations
-        if self._after is not None:
-            before, after = self._split_options(self._after)
-            captures = read(self._before, before), read(self._after, after)
-            comparisons = compare_sets(*captures, names, context=context)
-            if not comparisons.pairs:
-                raise self._nothing_in_common()
-            return comparisons
-        each_triton = configurations.by_triton() if configurations.tritons else [configurations]
-        sides = [read(self._before, one) for one in each_triton]
-        if len(sides) == len(sides[0]) == 1:
-            raise self._one_side()
-        return compare_across(sides, names, context=context)
-
-    def _split_options(self, after: str) -> tuple[Configurations, Configurations]:
-        """Return the configurations of each side: options apply to the side not yet compiled."""
-        compiled = is_compiled(self._before), is_compiled(after)
-        if compiled == (True, False):
-            return Configurations(), self._configurations
-        if compiled == (False, True):
-            return self._configurations, Configurations()
-        return self._configurations, self._configurations
-
-    def _one_side(self) -> IrlensError:
-        return IrlensError(
-            f"{self._before} alone is one side of a comparison",
-            hint="name a second, or give an option several values: --num-stages 2,4",
-        )
-
-    def _nothing_in_common(self) -> IrlensError:
-        return IrlensError(
-            f"{self._before} and {self._after} have no kernel in common",
-            hint="`irlens inspect` shows the kernels of each",
-        )
+    session = Session(output.note)
+    given = (after is not None, revisions is not None, last_save)
+    if sum(given) > 1:
+        raise click.UsageError("AFTER, --git and --last-save each name the other side: give one")
+    if revisions is not None:
+        return between_revisions(before, revisions, configurations, session)
+    if last_save:
+        return SinceLastSave(before, configurations, session)
+    return Sides(before, after, configurations, session)

@@ -20,7 +20,7 @@ irlens explain bank-conflict
 """
 
 
-@click.command(help=_HELP, short_help="Explain a finding, a figure or a term.")
+@click.command(help=_HELP)
 @click.argument("name", required=False)
 def command(name: str | None) -> Exit:
     """Print the documentation of a name, or list all names."""

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from irlens.cli import Exit, output
-from irlens.cli.options import complete_kernels, kernel_options, selected
+from irlens.cli.options import (
+    as_typed,
+    complete_kernels,
+    kernel_options,
+    sass_option,
+    selected,
+)
 from irlens.cli.writing import ReportOptions, shows_code, write, writing_options
 from irlens.render import DETAILS, Detail
 
@@ -50,7 +56,7 @@ _DETAIL_HELP: dict[Detail, str] = {
 }
 
 
-@click.command(help=_HELP, short_help="Show what the compiler made of a kernel.")
+@click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
 @kernel_options
 @click.option("--stage", metavar="NAME", help="Print one stage: ttir, ttgir, llir, ptx, sass, ...")
@@ -77,6 +83,7 @@ _DETAIL_HELP: dict[Detail, str] = {
     "--figures", "details", flag_value="figures", multiple=True, help=_DETAIL_HELP["figures"]
 )
 @click.option("--all", "everything", is_flag=True, help="Show all of these details.")
+@sass_option
 @click.option("--watch", is_flag=True, help="Re-run on every save.")
 @writing_options("reports")  # fmt: skip
 def command(
@@ -87,6 +94,7 @@ def command(
     place: str | None,
     details: tuple[Detail, ...],
     everything: bool,
+    sass: bool | None,
     watch: bool,
     **options: Unpack[ReportOptions],
 ) -> Exit:
@@ -103,22 +111,23 @@ def command(
 
     session, configurations = Session(output.note), selected(options)
     shown = frozenset(DETAILS if everything else details)
-    # Disassembling the machine code is slow, so it is done only if its registers are shown.
-    sass = "pressure" in shown
+    if sass is None and "pressure" in shown:
+        sass = True
     show: Show
     if stage is not None:
-        from irlens.cli.stage import check_name
+        from irlens.session.stages import check_stage
 
-        check_name(stage)
+        check_stage(stage)
         show = partial(_show_stage, stage, interleave, annotate, options)
     elif place is not None:
         show = partial(_show_line, place, options)
     elif not watch:
-        _show_reports(session.inspect(kernel, configurations, sass=sass), shown, options)
+        inspected = session.inspect(kernel, configurations, sass=sass)
+        _show_reports(inspected, shown, kernel, options)
         return Exit.OK
     else:
         show = lambda _, captures: _show_reports(  # noqa: E731
-            session.inspect_captures(kernel, captures, sass=sass), shown, options
+            session.inspect_captures(kernel, captures, sass=sass), shown, kernel, options
         )
     if watch:
         from irlens.cli.watch import watch as watch_saves
@@ -160,7 +169,7 @@ def _show_stage(
 def _show_line(
     place: str, options: ReportOptions, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> None:
-    from irlens.cli.source import line_report
+    from irlens.session.source_lines import line_report
 
     color = options["destination"] is None and output.use_color()
     texts = [line_report(capture, place, color=color) for capture in captures]
@@ -170,11 +179,13 @@ def _show_line(
 def _show_reports(
     inspected: "Sequence[tuple[Capture | None, Report]]",
     details: frozenset[Detail],
+    kernel: str,
     options: ReportOptions,
 ) -> None:
     listings = _listings(inspected) if shows_code("reports", options) else []
     reports = [report for _, report in inspected]
-    write(reports, "reports", options, details=details, listings=listings)
+    named = as_typed([kernel], options) if kernel != "-" else ""
+    write(reports, "reports", options, details=details, listings=listings, named=named)
 
 
 def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Listing]":

@@ -1,13 +1,19 @@
 """``irlens kernels``: the kernels that can be named without a path."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from irlens.cli import Exit, output
 from irlens.cli.output import ListFormat, format_option, write_json
+from irlens.model.errors import IrlensError
+
+if TYPE_CHECKING:  # listing the commands needs no kernels
+    from irlens.compiler.sources.description import KernelSource
 
 
 class _Kernel(msgspec.Struct, frozen=True):
@@ -34,13 +40,13 @@ Listing reads that literal and executes nothing.
 """
 
 
-@click.command(help=_HELP, short_help="List the kernels that can be named without a path.")
+@click.command(help=_HELP)
 @format_option("Select the output format.")
 def command(form: ListFormat) -> Exit:
     """List the known kernels."""
     from irlens.compiler.sources.lookup import known_files
 
-    kernels = [_describe(name, path) for name, path in sorted(known_files().items())]
+    kernels = [each for name, path in sorted(known_files().items()) for each in _read(name, path)]
     if form == "json":
         write_json(kernels)
         return Exit.OK
@@ -60,13 +66,28 @@ def command(form: ListFormat) -> Exit:
     return Exit.OK
 
 
-def _describe(name: str, path: Path) -> _Kernel:
-    from irlens.compiler.sources.description import read_file
+def _read(name: str, path: Path) -> Iterator[_Kernel]:
+    """Yield the kernels of a file; one that cannot be read is reported, and hides no other."""
+    from irlens.compiler.sources.description import read_kernels
+
+    try:
+        sources = read_kernels(path)
+    except IrlensError as error:
+        output.note(f"skipped {name}: {error.message}")
+        return
+    for source in sources:
+        yield _describe(f"{name}:{source.function}" if len(sources) > 1 else name, source)
+
+
+def _describe(name: str, source: "KernelSource") -> _Kernel:
     from irlens.model.text import printable_line
 
-    source = read_file(path)
     description = source.description
-    docstring = ast.get_docstring(ast.parse(source.content)) or ""
+    tree = ast.parse(source.content)
+    own = next((node for node in tree.body if getattr(node, "name", "") == source.function), None)
+    docstring = (isinstance(own, ast.FunctionDef) and ast.get_docstring(own)) or ""
+    if ":" not in name or not docstring:
+        docstring = ast.get_docstring(tree) or docstring
     summary = printable_line(docstring.partition("\n")[0])
     if description is None:
         return _Kernel(name, source.function, summary, {}, {}, {})

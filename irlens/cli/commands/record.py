@@ -1,7 +1,9 @@
 """``irlens record``: capture every kernel that a program compiles."""
 
+import ast
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ import click
 
 from irlens.cli import Exit, output
 from irlens.cli.options import target_option
+from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural
 
@@ -17,11 +20,20 @@ if TYPE_CHECKING:
     from irlens.gpus import Gpu
     from irlens.record import Recording
 
+#: Reported kernels that did not compile.
+_MOST_FAILURES = 10
+
+#: Listed kernels of a recording, and the characters of a line that names all of them.
+_MOST_LISTED, _LINE = 30, 90
+
+#: Kernels of an earlier recording to name.
+_MOST_KERNELS = 6
 _HELP = """Run PROGRAM, a Python script, and capture every Triton kernel that it compiles.
 
 With a GPU present, the program runs on it as usual. Without one, or with --target, kernels
-are compiled and launches are no-ops: tensors on "cuda" have a shape and no values. A program
-that reads a value stops there; the kernels compiled so far are kept.
+are compiled and launches are no-ops. A value that the program reads is computed on the CPU;
+where only a kernel computes it the program stops, unless --assume gives a number, and the
+kernels compiled so far are kept.
 
 The result is a directory of captures for `irlens tui`, `irlens inspect` and `irlens diff`.
 
@@ -34,7 +46,6 @@ irlens record -m pytest tests/test_kernels.py
 
 @click.command(
     help=_HELP,
-    short_help="Run a program and capture the kernels it compiles.",
     # Everything after PROGRAM belongs to the program.
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
@@ -49,6 +60,27 @@ irlens record -m pytest tests/test_kernels.py
     help="Write the captures to this directory.  [default: irlens-PROGRAM]",
 )
 @click.option("--force", is_flag=True, help="Replace an earlier recording.")
+@click.option(
+    "--assume",
+    "assumed",
+    metavar="NUMBER",
+    type=float,
+    help="Assume this number where the program reads what only a kernel computes.",
+)
+@click.option(
+    "--configs",
+    "configurations",
+    metavar="first|N|all",
+    default="all",
+    callback=lambda context, parameter, value: _configurations(value),
+    help="Configurations that autotuners try.  [default: all]",
+)
+@click.option("--triton", metavar="VERSION", help="Run the program with this version of Triton.")
+@click.option(
+    "--python",
+    metavar="PATH",
+    help="Run the program with this interpreter, its Triton and its PyTorch.",
+)
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -58,10 +90,16 @@ def command(
     is_module: bool,
     destination: Path | None,
     force: bool,
+    assumed: float | None,
+    configurations: int | None,
+    triton: str | None,
+    python: str | None,
 ) -> Exit:
     """Record one program."""
-    from irlens.record import Program, record
+    from irlens.record import Options, Program, record
 
+    if triton is not None and python is not None:
+        raise IrlensError("--triton and --python exclude each other")
     if not is_module and not Path(program).is_file():
         raise IrlensError(
             f"{program} is not a file", hint="name a Python script, or -m and a module"
@@ -70,8 +108,28 @@ def command(
     _check_destination(directory, force=force)
     gpus, is_fake = _gpus(target)
     request = Program(name=program, is_module=is_module, arguments=arguments)
-    recording = record(request, directory, gpus, fake=is_fake)
-    return _summarize(recording, directory, is_fake=is_fake)
+    options = Options(assumed=assumed, configurations=configurations)
+    toolchain = triton or python
+    with output.status() as update:
+        recording = record(
+            request, directory, gpus, fake=is_fake, options=options, triton=toolchain,
+            progress=lambda variants, seconds: update(
+                f"recording: {plural(variants, 'variant') if variants else 'no kernel yet'}, "
+                f"{seconds:.0f} s"
+            ),
+        )  # fmt: skip
+    hint = None if is_module else _hint_at_tests(Path(program))
+    return _summarize(recording, directory, is_fake=is_fake, hint_without_kernels=hint)
+
+
+def _configurations(value: str) -> int | None:
+    """Return the number of configurations of ``--configs``; ``None`` for all."""
+    number = {"first": 1, "all": 0}.get(value)
+    if number is None:
+        number = int(value) if value.isdecimal() else 0
+        if number == 0:
+            raise click.BadParameter(f"'{value}' is not first, all, or a number of configurations")
+    return number or None
 
 
 def _check_destination(directory: Path, *, force: bool) -> None:
@@ -79,7 +137,7 @@ def _check_destination(directory: Path, *, force: bool) -> None:
     from irlens.artifacts.store import holds_captures
 
     if directory.exists() and not force:
-        raise IrlensError(f"{directory} exists", hint="replace it with --force, or use -o")
+        raise IrlensError(f"{directory} exists{_contents(directory)}", hint=_next_steps(directory))
     if directory.exists() and not holds_captures(directory):
         raise IrlensError(
             f"{directory} is not a recording, so --force does not replace it",
@@ -88,6 +146,30 @@ def _check_destination(directory: Path, *, force: bool) -> None:
     parent = next(folder for folder in directory.absolute().parents if folder.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK)):
         raise IrlensError(f"cannot write {directory}", hint="name another directory with -o")
+
+
+def _contents(directory: Path) -> str:
+    """Return what an earlier recording holds: ": 3 variants (add 2, scale 1)"."""
+    from irlens.record.record import kernel_of
+
+    kernels = Counter(kernel_of(entry) for entry in directory.iterdir() if entry.is_dir())
+    shown = [f"{name} {number}" for name, number in kernels.most_common(_MOST_KERNELS)]
+    if not kernels or "" in kernels:
+        return ""
+    more = f", and {len(kernels) - len(shown)} more kernels" if len(shown) < len(kernels) else ""
+    return f": {plural(kernels.total(), 'variant')} ({', '.join(shown)}{more})"
+
+
+def _next_steps(directory: Path) -> str:
+    """Return how to go on with an earlier recording."""
+    if not any((entry / MANIFEST_NAME).exists() for entry in directory.iterdir()):
+        return "replace it with --force, or use -o"
+    other = f"{directory.name}-new"
+    return (
+        f"look at it with  irlens tui {directory}  or  irlens inspect {directory};  "
+        f"record again with --force, or record with -o {other} and compare with  "
+        f"irlens diff {directory} {other}"
+    )
 
 
 def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
@@ -102,37 +184,82 @@ def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
     return [Session(output.note).default_gpu(device)], device is None
 
 
-def _summarize(recording: "Recording", directory: Path, *, is_fake: bool) -> Exit:
+def _summarize(
+    recording: "Recording", directory: Path, *, is_fake: bool, hint_without_kernels: str | None
+) -> Exit:
     """Report the captures and how the program ended."""
     if is_fake:
-        output.note(f"nothing was computed: {', '.join(_simplifications(recording))}")
+        output.note(", ".join(_simplifications(recording)))
     if recording.variants:
-        kernels = "  ".join(f"{name} {number}" for name, number in recording.variants.items())
         number = sum(recording.variants.values())
-        output.note(f"captured {plural(number, 'variant')} in {directory}:  {kernels}")
+        lines = [f"  {name} {count}" for name, count in recording.variants.items()]
+        captured = f"captured {plural(number, 'variant')} in {directory}:"
+        if len(captured) + sum(map(len, lines)) > _LINE:
+            output.note(captured)
+            for line in lines[:_MOST_LISTED]:
+                output.note(line)
+            if (more := len(lines) - _MOST_LISTED) > 0:
+                output.note(f"  and {plural(more, 'more kernel')}")
+        else:
+            output.note(captured + "".join(lines))
         output.note(f"browse {'it' if number == 1 else 'them'} with  irlens tui {directory}")
+    _report_failures(recording)
     hint = None if recording.variants else "it had compiled no Triton kernel by then"
     for run in recording.runs:
         if run.stopped:
-            raise IrlensError(f"the program could not continue at {run.stopped}", hint=hint)
+            known = hint or "--assume 0 goes on with zeros for what only a kernel computes"
+            raise IrlensError(f"the program could not continue at {run.stopped}", hint=known)
         if run.code != 0:
             how = f"exited with code {run.code}" if run.code > 0 else f"died of signal {-run.code}"
             raise IrlensError(f"the program {how}", hint=hint)
     if not recording.variants:
-        raise IrlensError("the program compiled no Triton kernel")
+        if recording.failures:
+            raise IrlensError("none of the program's Triton kernels compiled")
+        raise IrlensError("the program compiled no Triton kernel", hint=hint_without_kernels)
     return Exit.OK
+
+
+def _report_failures(recording: "Recording") -> None:
+    """Report the kernels that did not compile; the program may have caught the exceptions."""
+    if not recording.failures:
+        return
+    kernels = len({failure.kernel for failure in recording.failures})
+    output.note(f"{plural(kernels, 'kernel')} did not compile:")
+    for each in recording.failures[:_MOST_FAILURES]:
+        output.note(f"  {each.kernel}: {each.message}")
+    if (more := len(recording.failures) - _MOST_FAILURES) > 0:
+        output.note(f"  and {plural(more, 'more failure')}")
+
+
+def _hint_at_tests(program: Path) -> str | None:
+    """Return a hint at the tests that a script defines and pytest would run."""
+    try:
+        tree = ast.parse(program.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None
+    names = (node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
+    if any(re.match("test|Test", name) for name in names):
+        return f"it defines tests; run them with  irlens record -m pytest {program}"
+    return None
 
 
 def _simplifications(recording: "Recording") -> Iterator[str]:
     """Yield the differences from a run on a GPU."""
     counts = [run.deviations for run in recording.runs]
     yield "launches were no-ops"
+    if computed := sum(each.computed for each in counts):
+        drawn = ", some from its random numbers" if any(each.drawn for each in counts) else ""
+        yield f"{plural(computed, 'value')} computed on the CPU{drawn}"
+    if assumed := sum(each.assumed for each in counts):
+        yield f"{plural(assumed, 'tensor')} of kernels assumed to hold the number of --assume"
     if compared := sum(each.compared for each in counts):
         yield f"{plural(compared, 'tensor comparison')} assumed true"
     if uncompiled := sum(each.uncompiled for each in counts):
         yield f"torch.compile left {plural(uncompiled, 'function')} uncompiled"
     if untimed := sum(each.untimed for each in counts):
         yield f"{plural(untimed, 'measurement')} of torch.compile assumed equal"
+    if unread := sum(each.unread for each in counts):
+        yield f"torch.compile left {plural(unread, 'unknown constant')} in memory"
     if any(each.attention for each in counts):
         yield "attention assumed to use a flash or memory-efficient kernel"
     if untracked := sum(each.blind for each in counts):

@@ -19,7 +19,7 @@ def _kind(_ctx: click.Context, _argument: click.Parameter, name: str) -> Kind:
     return _COMMANDS.get(name) or cast(Kind, name)
 
 
-@click.command(short_help="Print the JSON Schema of --format json.")
+@click.command()
 @click.argument("kind", default="reports", callback=_kind)
 def command(kind: Kind) -> Exit:
     """Print the JSON Schema (draft 2020-12) of --format json.

@@ -2,6 +2,7 @@
 
 import math
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import msgspec
 
 from irlens.cli import Exit, output
 from irlens.cli.options import ConfigOptions, complete_kernels, config_options, selected_configs
-from irlens.cli.output import Progress, progress, write_json
+from irlens.cli.output import progress, write_json
 from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
@@ -22,6 +23,7 @@ from irlens.session.subject import Configurations, is_compiled
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Device, Request
     from irlens.model.sweep import Trial
+    from irlens.sweep.measuring import Progress
     from irlens.sweep.run import CompiledGrid
     from irlens.sweep.selection import Selection
     from irlens.sweep.workers import WorkerPool
@@ -60,6 +62,9 @@ irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
 _MAX_CONFIGURATIONS = 100_000
 #: Table rows on a terminal without --all.
 _ROWS = 30
+#: The progress bar names a configuration that takes longer.
+_SLOW_SECONDS = 5
+_FIRST_NOTE_SECONDS = 60
 
 
 class _Options(ConfigOptions, WritingOptions):
@@ -70,7 +75,7 @@ def _sort_keys(_ctx: click.Context, _option: click.Parameter, text: str | None) 
     return tuple(key.strip() for key in text.split(",") if key.strip()) if text else ()
 
 
-@click.command(help=_HELP, short_help="Compile a grid of configurations and show which fit.")
+@click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
 @config_options
 @click.option(
@@ -93,6 +98,12 @@ def _sort_keys(_ctx: click.Context, _option: click.Parameter, text: str | None) 
     help="Use N worker processes.  [default: number of cores]",
 )
 @click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Abandon a configuration that takes longer to compile, and report it.",
+)
+@click.option(
     "--cluster", metavar="ADDRESS", help="Compile on a Dask cluster: tcp://scheduler:8786."
 )
 @click.option(
@@ -112,6 +123,7 @@ def command(
     filters: tuple[str, ...],
     sort: tuple[str, ...],
     jobs: int | None,
+    timeout: float | None,
     cluster: str | None,
     measure: bool,
     prune_list: Path | None,
@@ -120,6 +132,8 @@ def command(
 ) -> Exit:
     """Sweep one kernel."""
     configurations = selected_configs(options)
+    if cluster is not None and timeout is not None:
+        raise click.UsageError("--timeout has no effect with --cluster: Dask stops no running task")
     _check_options(kernel, configurations, cluster, jobs)
     if str(prune_list) == "-" and str(options["destination"] or "-") == "-":
         raise click.UsageError(
@@ -134,10 +148,14 @@ def command(
     session = Session(output.note)
     selection = Selection(where=where, filters=filters, sort=sort)
     requests = list(session.requests(kernel, configurations))
+    if len({request.kernel for request in requests}) > 1:
+        raise IrlensError(f"{kernel} holds several kernels", hint="name one of its captures")
     device = require_device(requests) if measure else None
     for triton in configurations.tritons:
         session.require_triton(triton)
-    grid = _compile_all(requests, selection, cluster, jobs)
+    session.ensure_store()
+    grid = _compile_all(requests, selection, _workers(cluster, jobs), timeout)
+    session.note_once(grid.notes)
     with grid.journal:
         if device is not None:
             trials = _measure_all(grid, filters, kernel, device)
@@ -147,7 +165,8 @@ def command(
     if prune_list is not None:
         write_json(fitting(grid.trials, result.trials), prune_list)
     on_terminal = options["destination"] is None and sys.stdout.isatty()
-    write(result, "sweep", options, rows=_ROWS if on_terminal and not everything else None)
+    rows = _ROWS if on_terminal and not everything else None
+    write(result, "sweep", options, rows=rows, named=shlex.quote(kernel))
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
 
 
@@ -155,10 +174,10 @@ def _check_options(
     kernel: str, configurations: Configurations, cluster: str | None, jobs: int | None
 ) -> None:
     """Raise an error for options that contradict each other, or request too much."""
-    if is_compiled(kernel):
+    if is_compiled(kernel) and configurations.is_empty:
         raise IrlensError(
-            f"{kernel} is already compiled: there is nothing to choose",
-            hint="name the kernel's source, or use `irlens inspect`",
+            f"{kernel} is already compiled, and no option says what to vary",
+            hint="vary something (--num-stages 2,3,4), or use `irlens inspect`",
         )
     if cluster is not None and jobs is not None:
         raise click.UsageError("--jobs has no effect with --cluster, which has its own workers")
@@ -177,14 +196,13 @@ def _check_options(
 
 
 def _compile_all(
-    requests: "list[Request]", selection: "Selection", cluster: str | None, jobs: int | None
+    requests: "list[Request]", selection: "Selection", workers: "WorkerPool", timeout: float | None
 ) -> "CompiledGrid":
     from irlens.sweep.run import compile_grid
 
-    workers = _workers(cluster, jobs)
     try:
         with _interruptible("compiling", "done") as update:
-            return compile_grid(requests, workers, selection, update)
+            return compile_grid(requests, workers, selection, update, timeout=timeout or math.inf)
     finally:
         workers.stop()
 
@@ -207,7 +225,7 @@ def _measure_all(
 
 
 @contextmanager
-def _interruptible(label: str, done_word: str, *, resumes: bool = True) -> Iterator[Progress]:
+def _interruptible(label: str, done_word: str, *, resumes: bool = True) -> Iterator["Progress"]:
     """Show progress, and report it if the user interrupts.
 
     Args:
@@ -216,13 +234,18 @@ def _interruptible(label: str, done_word: str, *, resumes: bool = True) -> Itera
         resumes: Whether the same command resumes the activity.
     """
     reached = (0, 0)
+    notes = _SlowNotes(label)
     try:
         with progress(label) as show:
 
-            def update(done: int, total: int) -> None:
+            def update(done: int, total: int, running: Sequence[tuple[str, float]]) -> None:
                 nonlocal reached
                 reached = done, total
-                show(done, total)
+                longest, seconds = max(running, key=lambda each: each[1], default=("", 0.0))
+                show(
+                    done, total, f"{longest} ({seconds:.0f} s)" if seconds >= _SLOW_SECONDS else ""
+                )
+                notes.update(running)
 
             yield update
     except KeyboardInterrupt:
@@ -231,6 +254,26 @@ def _interruptible(label: str, done_word: str, *, resumes: bool = True) -> Itera
             hint = "; the same command resumes" if resumes else ""
             output.note(f"{done} of {total} are {done_word}{hint}")
         raise
+
+
+class _SlowNotes:
+    """Says, where no progress bar shows it, what takes long: after a minute, two, four, ...
+
+    Args:
+        activity: "compiling".
+    """
+
+    def __init__(self, activity: str) -> None:
+        self._activity = activity
+        self._next: dict[str, float] = {}
+
+    def update(self, running: Sequence[tuple[str, float]]) -> None:
+        """Write the notes that are due."""
+        for label, seconds in running:
+            due = self._next.get(label, _FIRST_NOTE_SECONDS)
+            if seconds >= due and not sys.stderr.isatty():
+                self._next[label] = 2 * due
+                output.note(f"still {self._activity} {label} after {seconds:.0f} s")
 
 
 def _workers(cluster: str | None, jobs: int | None) -> "WorkerPool":

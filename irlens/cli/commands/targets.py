@@ -17,7 +17,7 @@ _HEADER = (
 _NUMBERS = set(range(3, len(_HEADER)))
 
 
-@click.command(short_help="List the GPUs to compile for, with their limits.")
+@click.command()
 @format_option("Select the output format; json has every limit, with its source.")
 def command(form: ListFormat) -> Exit:
     """List the GPUs that --target accepts, with their limits.

@@ -41,7 +41,7 @@ new MutationObserver((_, observer) => {
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-@click.command(help=_HELP, short_help="Browse a kernel interactively.")
+@click.command(help=_HELP)
 @click.argument("kernel", required=False, shell_complete=complete_kernels)
 @kernel_options
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
