@@ -1,0 +1,182 @@
+"""``irlens mcp``, asked by the client of the ``mcp`` package."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+pytest.importorskip("mcp.server.mcpserver")
+
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.server.mcpserver import MCPServer
+from mcp_types import CallToolResult, TextContent
+
+from irlens.mcp.server import make_server
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+SOFTMAX = str(CAPTURES / "softmax-h100")
+
+
+Server: TypeAlias = MCPServer | StdioServerParameters
+
+
+async def ask(server: Server, tool: str, **arguments: Any) -> CallToolResult:
+    async with Client(server) as client:
+        return await client.call_tool(tool, arguments)
+
+
+async def call(server: Server, tool: str, **arguments: Any) -> str:
+    result = await ask(server, tool, **arguments)
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    assert not result.is_error, content.text
+    return content.text
+
+
+async def error_of(server: MCPServer, tool: str, **arguments: Any) -> str:
+    result = await ask(server, tool, **arguments)
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    assert result.is_error, content.text
+    return content.text
+
+
+@pytest.fixture(scope="module")
+def server() -> MCPServer:
+    return make_server()
+
+
+async def test_every_tool_is_read_only_and_described(server: MCPServer) -> None:
+    async with Client(server) as client:
+        tools = (await client.list_tools()).tools
+    assert {tool.name for tool in tools} >= {"capture", "inspect", "diff", "explain", "read_stage"}
+    for tool in tools:
+        assert tool.description
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint
+        for name, schema in tool.input_schema["properties"].items():
+            assert schema.get("description") or name == "format", f"{tool.name}: {name}"
+
+
+async def test_inspect_answers_as_the_command_does(server: MCPServer) -> None:
+    report = json.loads(await call(server, "inspect", kernel=SOFTMAX, format="json"))
+    assert report["kernel"] == "softmax_kernel"
+    text = await call(server, "inspect", kernel=SOFTMAX, details=["pipelines"])
+    assert f"{report['resources']['registers']}" in text
+    assert "cp.async" in text
+
+
+async def test_many_captures_are_rows(server: MCPServer) -> None:
+    rows = await call(server, "inspect", kernel=str(CAPTURES), format="csv")
+    assert len(rows.splitlines()) > 5
+
+
+async def test_a_kernel_is_compiled_by_name_and_compared(server: MCPServer) -> None:
+    listed = await call(
+        server, "capture", kernel="softmax", targets=["a100"], settings={"num_stages": 2}
+    )
+    assert "num_stages=2" in listed
+    directory = listed.split("directory: ")[1].splitlines()[0]
+    assert Path(directory).is_dir()
+    compared = await call(
+        server, "diff", before="softmax", targets=["a100"], settings={"num_stages": [2, 4]}
+    )
+    assert "12,320" in compared
+    code = await call(
+        server, "diff", before=directory, after="softmax", targets=["a100"],
+        settings={"num_stages": 4}, stages=["ptx"],
+    )  # fmt: skip
+    assert "cp.async.wait_group" in code
+
+
+async def test_stages_are_read_by_line_ranges(server: MCPServer) -> None:
+    lines = (CAPTURES / "softmax-h100").glob("*.ptx")
+    text = next(lines).read_text().splitlines()
+    answer = await call(server, "read_stage", kernel=SOFTMAX, stage="ptx", first=11, lines=3)
+    title, *shown = answer.splitlines()
+    assert title.endswith(f"lines 11 to 13 of {len(text)}")
+    assert [line[8:] for line in shown] == [line.rstrip() for line in text[10:13]]
+    annotated = await call(
+        server, "read_stage", kernel=SOFTMAX, stage="ptx", lines=1000, annotate=True
+    )
+    assert "live" in annotated
+    assert "wait" in annotated
+
+
+async def test_a_stage_is_searched(server: MCPServer) -> None:
+    answer = await call(
+        server, "search_stage", kernel=SOFTMAX, stage="ptx", pattern=r"cp\.async\.commit"
+    )
+    title, *lines = answer.splitlines()
+    assert f"{len(lines)} matching lines" in title
+    assert lines
+    assert all("cp.async.commit_group" in line for line in lines)
+    message = await error_of(server, "search_stage", kernel=SOFTMAX, stage="ptx", pattern="(")
+    assert "invalid pattern '('" in message
+
+
+async def test_a_python_line_is_followed_to_every_stage(server: MCPServer) -> None:
+    answer = await call(server, "source_line", kernel=SOFTMAX, line="49")
+    assert "ttgir" in answer
+    assert "ptx" in answer
+
+
+async def test_explanations_and_lists(server: MCPServer) -> None:
+    assert "IRL201" in await call(server, "explain", name="IRL201")
+    assert "softmax" in (await call(server, "kernels")).splitlines()
+    assert "h100: sm_90" in await call(server, "targets")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kernel": "nonesuch"}, "nonesuch"),
+        ({"kernel": SOFTMAX, "targets": ["h100"]}, "already compiled"),
+        ({"kernel": "softmax", "targets": ["h1000"]}, "h100"),
+    ],
+)
+async def test_a_mistake_is_one_clear_message(
+    server: MCPServer, arguments: dict[str, Any], message: str
+) -> None:
+    text = await error_of(server, "inspect", **arguments)
+    assert message in text
+    assert "Traceback" not in text
+
+
+async def test_lines_beyond_the_end_are_an_error(server: MCPServer) -> None:
+    text = await error_of(server, "read_stage", kernel=SOFTMAX, stage="ttir", first=100000)
+    assert "so no line 100000" in text
+
+
+async def test_without_compiling_only_captures_are_read() -> None:
+    server = make_server(compiles=False)
+    assert "only reads captures" in await error_of(server, "inspect", kernel="softmax")
+    assert "softmax_kernel" in await call(server, "inspect", kernel=SOFTMAX)
+
+
+async def test_escape_sequences_do_not_reach_the_agent(server: MCPServer, tmp_path: Path) -> None:
+    (tmp_path / "evil.ptx").write_text("// \x1b]0;title\x07\n.version 8.0\n.target sm_90\n")
+    answer = await call(server, "read_stage", kernel=str(tmp_path / "evil.ptx"), stage="ptx")
+    assert "\x1b" not in answer
+    assert r"\x1b]0;title\x07" in answer
+
+
+@pytest.mark.slow
+async def test_what_a_kernels_file_prints_stays_out_of_the_protocol(tmp_path: Path) -> None:
+    file = tmp_path / "noisy.py"
+    file.write_text(
+        "import os, triton, triton.language as tl\n"
+        "print('noise'); os.write(1, b'more noise\\n')\n"
+        "@triton.jit\n"
+        "def noisy(x_ptr):\n"
+        "    tl.store(x_ptr, tl.load(x_ptr) + 1)\n"
+    )
+    parameters = StdioServerParameters(command=sys.executable, args=["-m", "irlens", "mcp"])
+    answer = await call(
+        parameters, "inspect", kernel=f"{file}:noisy", targets=["h100"],
+        args={"x_ptr": "fp32[16]"}, format="json",
+    )  # fmt: skip
+    assert json.loads(answer)["kernel"] == "noisy"
