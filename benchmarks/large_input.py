@@ -43,7 +43,7 @@ def main() -> None:
         (capture,) = Path(folder, "captures").glob("*/*")
         for stage in sorted(capture.glob("large.*")):
             print(f"{stage.suffix[1:]:>8} {stage.stat().st_size:>12,} B")
-        options = ["--pressure"] if "--sass" in sys.argv else []
+        options = ["--sass"] if "--sass" in sys.argv else []
         begun = time.perf_counter()
         process = subprocess.Popen([*irlens, str(capture), *options], env=environment,
                                    stdout=subprocess.DEVNULL)  # fmt: skip

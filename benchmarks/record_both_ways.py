@@ -4,8 +4,14 @@
 
 Runs each program twice under ``irlens record``: on this machine's GPU, and on a fake device of the
 same kind. Prints for each kernel whether every stage and the manifest are identical, except for the
-name of the directory in which TorchInductor wrote it. Kernels that a program compiles after reading
-a value, or that it chooses by their time, exist only on the GPU.
+name of the directory in which TorchInductor wrote it, and Triton's key for the cache entry
+(``hash`` in the metadata). The key has the version of ptxas, and one run on a GPU may use two:
+PyTorch's CUDA builds set ``TRITON_PTXAS_PATH`` to their own in TorchInductor's worker processes,
+not in the program's own process, which compiles until the workers are ready. On an H100 with
+PyTorch 2.11 (CUDA 13.0) and Triton 3.6, the keys of eight kernels differed between
+``TORCHINDUCTOR_COMPILE_THREADS=1`` and ``=8`` in this part alone; with ``TRITON_PTXAS_PATH`` set
+for all processes they were equal. Kernels that a program compiles after it read a value, or that it
+chooses by their time, exist only on the GPU.
 """
 
 import re
@@ -23,6 +29,7 @@ from irlens.session.reports import known_gpu
 
 _COMPARED = {f".{stage}" for stage in STAGE_ORDER} | {".json"}
 _WORKSPACE = re.compile(rb"\.irlens-tmp-[0-9a-f]+-[0-9a-f]+")
+_KEY = re.compile(rb'"hash": "[0-9a-f]+", ')
 _NUMBERS = re.compile(rb"^(\.b8 \d+|\.global .* assertFile_).*\n", re.MULTILINE)
 
 
@@ -53,6 +60,8 @@ def content(path: Path) -> bytes:
         file = elf.read(data)
         kept = (section for section in file.sections if "debug" not in section.name)
         data = b"".join(section.name.encode() + file.content(section) for section in kept)
+    if path.suffix == ".json":
+        data = _KEY.sub(b"", data)
     return _WORKSPACE.sub(b"", data)
 
 

@@ -1,0 +1,436 @@
+"""Damage artifacts in every way and check that irlens answers, or says in one line why not.
+
+    python benchmarks/mutated_inputs.py [-n 5000] [--seed 0] [--jobs 2] [--keep DIR] [FOLDER ...]
+
+Mutates the captures of ``samples/`` and of every FOLDER (a Triton cache, such as one from a GPU):
+flipped bits, cut and repeated parts, swollen numbers, swapped tokens, NULs, control characters,
+broken encodings, damaged JSON and ELF headers. Each mutated capture is read in its own process,
+through the library (reports, comparisons, annotated stages, every format) or the command line, and
+so are damaged reports and baselines.
+Reported are tracebacks, more than 10 s of CPU time, more than 1 GB of memory, and errors that are
+not one line with hints. ``--keep`` saves the inputs that failed. The status is 1 if any did.
+"""
+
+import argparse
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+_ALL_SAMPLES = Path(__file__).parents[1] / "samples"
+SAMPLES = _ALL_SAMPLES / "captures"
+SECONDS = 10
+MEMORY = 1 << 30
+_SIZE = 4_000_000  # of a mutated file
+_TEXT = re.compile(rb"\w+|[^\w\s]|\s+")
+_NUMBER = re.compile(rb"\d+")
+_ODD = (
+    b"\0", b"\x1b]0;x\x07", b"\xff\xfe", b"\xc3(", "\u202e".encode(), b"\r", b"\v", b"\x85",
+    b"=1+1", b"::error::x", b"<script>", b"](javascript:x)", b"|", b"`", b'"', b"{", b"}",
+    b"(", b"<",
+    b"%", b"@", b"..", b"/../../../etc/passwd", b"*/", b"/*", b"//",
+)  # fmt: skip
+_NUMBERS = (
+    b"0", b"-1", b"4294967295", b"4294967296", b"18446744073709551616", b"9" * 400, b"9" * 5000,
+    b"1e999", b"0x7fffffffffffffff", b"000", b"3.5", b"NaN",
+)  # fmt: skip
+
+Mutation = Callable[[bytes, random.Random], bytes]
+
+
+def flip(data: bytes, rng: random.Random) -> bytes:
+    """Flip a few bits."""
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 4, 40))):
+        out[rng.randrange(len(out))] ^= 1 << rng.randrange(8)
+    return bytes(out)
+
+
+def cut(data: bytes, rng: random.Random) -> bytes:
+    """Leave out the end, or a part."""
+    start = rng.randrange(len(data))
+    return data[:start] + (data[rng.randrange(start, len(data)) :] if rng.random() < 0.5 else b"")
+
+
+def repeat(data: bytes, rng: random.Random) -> bytes:
+    """Repeat a part: once, or until the file is large."""
+    start = rng.randrange(len(data))
+    part = data[start : start + rng.choice((1, 8, 100, 2000))]
+    count = rng.choice((1, 10, 10_000, 300_000))
+    return data[:start] + part * min(count, _SIZE // len(part)) + data[start:]
+
+
+def swell(data: bytes, rng: random.Random) -> bytes:
+    """Replace a few numbers."""
+    numbers = list(_NUMBER.finditer(data[:1_000_000]))
+    if not numbers:
+        return flip(data, rng)
+    out, chosen = data, sorted(rng.sample(numbers, min(len(numbers), rng.choice((1, 3, 30)))),
+                               key=lambda match: -match.start())  # fmt: skip
+    for match in chosen:
+        out = out[: match.start()] + rng.choice(_NUMBERS) + out[match.end() :]
+    return out
+
+
+def swap(data: bytes, rng: random.Random) -> bytes:
+    """Exchange tokens."""
+    tokens = _TEXT.findall(data[:1_000_000])
+    for _ in range(rng.choice((1, 1, 5, 100))):
+        one, other = rng.randrange(len(tokens)), rng.randrange(len(tokens))
+        tokens[one], tokens[other] = tokens[other], tokens[one]
+    return b"".join(tokens)
+
+
+def insert(data: bytes, rng: random.Random) -> bytes:
+    """Insert odd characters, one or very many."""
+    at = rng.randrange(len(data))
+    odd = rng.choice(_ODD)
+    return data[:at] + odd * rng.choice((1, 1, 3, 1000, 200_000)) + data[at:]
+
+
+def rename(data: bytes, rng: random.Random) -> bytes:
+    """Give a name in the file another, odd one, everywhere."""
+    names = list(set(re.findall(rb"[A-Za-z_][\w.]{3,}", data[:300_000])))
+    if not names:
+        return flip(data, rng)
+    return data.replace(rng.choice(names), rng.choice(_ODD) * rng.choice((1, 3, 2000)))
+
+
+def shuffle_lines(data: bytes, rng: random.Random) -> bytes:
+    """Move, drop and repeat lines."""
+    lines = data.split(b"\n")
+    for _ in range(rng.choice((1, 1, 10, 200))):
+        line = lines.pop(rng.randrange(len(lines)))
+        for _ in range(rng.choice((0, 1, 2))):
+            lines.insert(rng.randrange(len(lines) + 1), line)
+        if not lines:
+            break
+    return b"\n".join(lines)
+
+
+def replace_integers(data: bytes, rng: random.Random) -> bytes:
+    """Overwrite words of a binary with extreme ones, more often in its header."""
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 2, 10))):
+        size = rng.choice((2, 4, 8))
+        end = max(1, (64 if rng.random() < 0.5 else len(out)) - size)
+        at = rng.randrange(end)
+        value = rng.choice(
+            (0, 1, (1 << 8 * size) - 1, 1 << (8 * size - 1), rng.getrandbits(8 * size))
+        )
+        out[at : at + size] = value.to_bytes(size, "little")
+    return bytes(out)
+
+
+def nest(data: bytes, rng: random.Random) -> bytes:
+    """Open brackets that never close."""
+    at = rng.randrange(len(data))
+    opening = rng.choice((b"[", b"{", b"(", b"<", b'{"a":', b"{\n", b"/*"))
+    return data[:at] + opening * 100_000 + data[at:]
+
+
+TEXT: tuple[Mutation, ...] = (
+    flip, cut, repeat, swell, swell, swap, insert, rename, shuffle_lines, nest,
+)  # fmt: skip
+BINARY: tuple[Mutation, ...] = (flip, cut, repeat, insert, replace_integers, replace_integers)
+
+
+def find_captures(folders: list[Path]) -> list[Path]:
+    """Return the directories below that hold artifacts, smallest first."""
+    found = {path.parent for folder in folders for path in folder.rglob("*.ttgir")}
+    return sorted(found, key=lambda path: (sum(p.stat().st_size for p in path.iterdir()), path))
+
+
+def mutate(source: Path, destination: Path, rng: random.Random) -> str:
+    """Copy a capture, damage one or two of its files, and return how."""
+    shutil.copytree(source, destination)
+    files = sorted(path for path in destination.iterdir() if path.is_file())
+    done = []
+    for path in rng.sample(files, rng.choice((1, 1, 1, 2))):
+        data = path.read_bytes()
+        for _ in range(rng.choice((1, 1, 2))):
+            how = rng.choice(BINARY if path.suffix in (".cubin", ".hsaco") else TEXT)
+            data = (how(data, rng) if data else data)[:_SIZE]
+            done.append(f"{how.__name__} {path.name}")
+        path.write_bytes(data)
+    return ", ".join(done)
+
+
+def use_library(path: Path, original: Path, rng: random.Random) -> None:
+    """Read a capture with the library and write it in every format.
+
+    Raises:
+        Exception: Anything but ``IrlensError`` is a bug.
+    """
+    from irlens import load as load_capture
+    from irlens.artifacts.entries import Broken
+    from irlens.artifacts.load import load
+    from irlens.diff.code.captures import compare_sets
+    from irlens.diff.report.comparisons import match
+    from irlens.model.errors import IrlensError
+    from irlens.render import Options, format_names, render
+    from irlens.report import inspect
+    from irlens.report.annotations import list_capture, list_stages
+
+    try:
+        found = list(load(path))
+    except IrlensError as error:
+        _one_line(error.message, "IrlensError")
+        return
+    for capture in found:
+        if isinstance(capture, Broken):
+            _one_line(capture.reason, "Broken")
+            continue
+        try:
+            report = inspect(capture, sass=rng.random() < 0.1)
+            (other,) = load_capture(original)
+            comparisons = match([inspect(other)], [report])
+            listing = list_capture(capture, report)
+        except IrlensError as error:
+            _one_line(error.message, "IrlensError")
+            continue
+        options = Options(listings=(listing,), details=frozenset(("pressure", "memory")))
+        for name in rng.sample(format_names(), 1):
+            _check_output(render(name, "reports", [report], options), name)
+        for name in rng.sample(format_names("comparisons"), 1):
+            _check_output(render(name, "comparisons", comparisons), name)
+        try:
+            stages = [name for name in list_stages(capture) if name != "sass"]
+            code = compare_sets([other], [capture], rng.sample(stages, min(1, len(stages))))
+            _check_output(render(rng.choice(format_names("code")), "code", code), "code")
+        except IrlensError as error:
+            _one_line(error.message, "IrlensError")
+
+
+def _one_line(message: str, what: str) -> None:
+    if "\n" in message or len(message) > 1000:
+        raise AssertionError(f"{what} of more than a line: {message[:300]!r}")
+
+
+def _check_output(text: str, name: str) -> None:
+    control = re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+    if control:
+        raise AssertionError(f"{name} holds {control[0]!r} after {text[: control.start()][-80:]!r}")
+    if name == "html" and "<script>](" in text:
+        raise AssertionError("html holds unescaped markup")
+
+
+def use_command_line(path: Path, original: Path, rng: random.Random) -> None:
+    """Run a command on a capture in this process."""
+    stages = ("ttir", "ttgir", "llir", "ptx", "amdgcn", "metadata")
+    commands = (
+        ["inspect", path, "--format", rng.choice(("text", "markdown", "json", "csv", "html"))],
+        ["inspect", path, "--all"],
+        ["inspect", path, "--stage", rng.choice(stages), *rng.choice(([], ["--annotate"]))],
+        ["inspect", path, "--stage", rng.choice(stages), "--interleave"],
+        ["inspect", path, "--line", str(rng.randrange(1, 80))],
+        ["diff", original, path, "--format", rng.choice(("text", "markdown", "json", "html"))],
+        ["diff", path, original, "--stage", rng.choice(stages)],
+    )  # fmt: skip
+    run_command(map(str, rng.choice(commands)))
+
+
+def run_command(arguments: Iterable[str]) -> None:
+    """Run a command line in this process.
+
+    Raises:
+        AssertionError: Its status or what it wrote is not as it should be.
+    """
+    import io
+
+    from irlens import cli
+
+    sys.argv = ["irlens", *arguments]
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    sys.stdout, sys.stderr = out, err
+    try:
+        cli.main()
+    except SystemExit as stop:
+        status = stop.code
+    finally:
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+    out.flush()
+    written = out.buffer.getvalue().decode("utf-8", "replace")
+    check_process(status, written, err.getvalue(), sys.argv)
+
+
+def check_process(status: object, out: str, err: str, command: list[str]) -> None:
+    """Raise ``AssertionError`` unless a command ended as it should."""
+    what = f"{' '.join(command)} (status {status})\n{err[-3000:]}"
+    if status not in (0, 1, 2) or "Traceback" in err:
+        raise AssertionError(what)
+    lines = err.splitlines()
+    if status == 2 and sum(line.startswith(("irlens: error:", "Error:")) for line in lines) != 1:
+        raise AssertionError(f"not one error: {what}")
+    if len(lines) > 14 or any(len(line) > 1200 for line in lines):
+        raise AssertionError(f"too much: {what}")
+    if not all(line.startswith(("irlens:", "  ", "Error:", "Usage:", "Try")) for line in lines):
+        raise AssertionError(f"stray lines: {what}")
+    _check_output(out.replace("\r\n", "\n"), "stdout")
+    _check_output(err, "stderr")
+
+
+def use_subprocess(path: Path, original: Path, rng: random.Random) -> None:
+    """Run a command on a capture as a shell would."""
+    command = [sys.executable, "-m", "irlens", "diff", str(original), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    check_process(done.returncode, done.stdout, done.stderr, command)
+
+
+def use_saved(path: Path, original: Path, rng: random.Random) -> None:
+    """Damage a saved report or a baseline and read it with the command line."""
+    if rng.random() < 0.5:
+        source = rng.choice(sorted((_ALL_SAMPLES / "reports").glob("*.json")))
+        saved = path / "saved.json"
+        commands = (
+            ["inspect", saved, "--format", rng.choice(("text", "csv", "html", "sarif", "github"))],
+            ["diff", saved, original, "--format", rng.choice(("text", "csv", "html", "sarif"))],
+            ["diff", source, saved, "--format", rng.choice(("github", "markdown", "json"))],
+        )
+    else:
+        source = _ALL_SAMPLES / "checks" / "irlens.baseline.json"
+        saved = path / "irlens.baseline.json"
+        formats = ("text", "csv", "html", "sarif", "github", "markdown", "json")
+        commands = (["check", original, "--baseline", saved, "--format", rng.choice(formats)],) * 3
+    saved.write_bytes(rng.choice(TEXT)(source.read_bytes(), rng)[:_SIZE])
+    run_command(map(str, rng.choice(commands)))
+
+
+def read_mutated(path: Path, original: Path, rng: random.Random) -> None:
+    """Read a mutated capture, or one of its artifacts, in the ways that a person could."""
+    if rng.random() < 0.25:
+        path = rng.choice(sorted(file for file in path.iterdir() if file.is_file()))
+    elif rng.random() < 0.2:
+        use_saved(path, original, rng)
+    if rng.random() < 0.5:
+        use_library(path, original, rng)
+    else:
+        use_command_line(path, original, rng)
+    if rng.random() < 0.005:
+        use_subprocess(path, original, rng)
+
+
+class Outcome:
+    """The failures of a run, and its extremes."""
+
+    def __init__(self) -> None:
+        self.failures: list[tuple[int, str, str]] = []
+        self.kinds: Counter[str] = Counter()
+        self.seconds = 0.0
+        self.memory = 0
+        self.done = 0
+
+
+def run_one(number: int, seed: int, captures: list[Path], folder: Path) -> tuple[int, Path, str]:
+    """Start a process for one input; return its id, its folder and what was done."""
+    rng = random.Random(f"{seed} {number}")
+    source = captures[min(rng.randrange(len(captures)), rng.randrange(len(captures)))]
+    place = folder / str(number)
+    place.mkdir()
+    how = f"{source.name}: {mutate(source, place / 'capture', rng)}"
+    process = os.fork()
+    if process:
+        return process, place, how
+    status = 0
+    try:
+        os.environ["IRLENS_CACHE_DIR"] = str(place / "cache")
+        resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY, 4 * MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+        read_mutated(place / "capture", source, rng)
+    except BaseException:
+        (place / "failure").write_text(traceback.format_exc(), errors="replace")
+        status = 1
+    os._exit(status)
+
+
+def run(
+    count: int, seed: int, jobs: int, captures: list[Path], keep: Path | None, until: float
+) -> Outcome:
+    """Read this many mutated captures, or as many as time allows, and collect what went wrong."""
+    outcome = Outcome()
+    running: dict[int, tuple[int, Path, str]] = {}
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    with tempfile.TemporaryDirectory(prefix="irlens-mutated-") as folder:
+        numbers = iter(range(count))
+        while True:
+            for number in numbers if len(running) < jobs and time.monotonic() < until else ():
+                process, place, how = run_one(number, seed, captures, Path(folder))
+                running[process] = (number, place, how)
+                if len(running) == jobs:
+                    break
+            if not running:
+                return outcome
+            process, status, usage = os.wait3(0)
+            number, place, how = running.pop(process)
+            outcome.done += 1
+            for problem in _problems(place, status, usage, base, outcome):
+                outcome.failures.append((number, how, problem))
+                print(f"input {number} ({how}): {problem}", flush=True)
+                if keep is not None:
+                    shutil.copytree(place / "capture", keep / str(number), dirs_exist_ok=True)
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _problems(
+    place: Path, status: int, usage: resource.struct_rusage, base: int, outcome: Outcome
+) -> Iterator[str]:
+    seconds, memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 - base
+    outcome.seconds, outcome.memory = max(outcome.seconds, seconds), max(outcome.memory, memory)
+    if (place / "failure").exists():
+        outcome.kinds["failure"] += 1
+        yield (place / "failure").read_text()
+    elif status:
+        outcome.kinds["killed"] += 1
+        yield f"killed by {signal.Signals(status & 0x7F).name}"
+    if seconds > SECONDS:
+        outcome.kinds["slow"] += 1
+        yield f"took {seconds:.1f} s of CPU time"
+    if memory > MEMORY:
+        outcome.kinds["large"] += 1
+        yield f"took {memory / 1e9:.1f} GB"
+
+
+def warm_up(capture: Path) -> None:
+    """Import everything that reading a capture imports, once for all processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["IRLENS_CACHE_DIR"] = folder
+        for seed in range(4):
+            use_library(capture, capture, random.Random(seed))
+            use_command_line(capture, capture, random.Random(seed))
+
+
+def main() -> int:
+    """Print the failures, the extremes and a summary; return 1 if anything failed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("-n", type=int, default=5000, help="inputs")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start none later")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
+    options = parser.parse_args()
+    captures = find_captures([SAMPLES, *options.folders])
+    warm_up(captures[0])
+    begun = time.monotonic()
+    until = begun + options.seconds
+    outcome = run(options.n, options.seed, options.jobs, captures, options.keep, until)
+    print(
+        f"{outcome.done:,} inputs of {len(captures)} captures in {time.monotonic() - begun:.0f} s: "
+        f"{len(outcome.failures)} failures {dict(outcome.kinds)}; "
+        f"at most {outcome.seconds:.1f} s and {outcome.memory / 1e6:.0f} MB"
+    )
+    return 1 if outcome.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
