@@ -153,6 +153,9 @@ def read(data: bytes) -> Elf:
     rows = list(
         _SECTION.iter_unpack(_slice(data, table, count * _SECTION.size, "the section table"))
     )
+    inside = (row[5] for row in rows if row[1] != SHT_NOBITS and row[4] + row[5] <= len(data))
+    if sum(inside) > 2 * len(data):  # each reader copies its sections' bytes
+        raise _broken("its sections overlap")
     names = b""
     if names_index < count:
         names = _slice(data, rows[names_index][4], rows[names_index][5], "the section names")

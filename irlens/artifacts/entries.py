@@ -13,8 +13,11 @@ from typing import TypeVar
 
 import msgspec
 
+from irlens.artifacts.compile_options import changed_options, release_defaults
+from irlens.model import files
 from irlens.model.capture import (
     MANIFEST_NAME,
+    PYTHON_FOLDER,
     STAGE_ORDER,
     Capture,
     Manifest,
@@ -22,10 +25,13 @@ from irlens.model.capture import (
     MetadataTarget,
     Stage,
 )
-from irlens.model.config import Config, Target
+from irlens.model.config import Config, ConstexprValue, Target
 from irlens.model.errors import ArtifactError
 
 T = TypeVar("T")
+
+#: Bytes at the start of a ttgir that hold its layouts and the line ``module attributes {...}``.
+_HEAD = 1 << 16
 
 #: The hint for a path that leads to nothing.
 RIGHT_PATH = (
@@ -42,11 +48,15 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """A directory's children by name: the artifacts, the other files, the directories."""
+    """A directory's children by name: the artifacts, the other files, the directories.
+
+    ``refused`` has the links that would be part of a capture and lead out of the directory.
+    """
 
     artifacts: dict[str, dict[str, Path]]
     files: set[str]
     directories: list[Path]
+    refused: list[Path]
 
 
 def list_files(directory: Path) -> Listing:
@@ -56,37 +66,50 @@ def list_files(directory: Path) -> Listing:
         OSError: It cannot be listed.
     """
     artifacts: defaultdict[str, dict[str, Path]] = defaultdict(dict)
-    files, directories = set(), []
+    others, directories, refused = set(), [], []
     with os.scandir(directory) as children:
         for child in children:
             # Files still being written: irlens's workspaces, and Triton's ``tmp.pid_...``.
             if child.name.startswith((".", "tmp.pid_")):
                 continue
+            name, _, extension = child.name.rpartition(".")
+            is_artifact = bool(name) and extension in STAGE_ORDER
             if child.is_dir(follow_symlinks=False):
                 directories.append(Path(child.path))
+            elif _is_refused(child, directory, is_artifact=is_artifact):
+                refused.append(Path(child.path))
             elif _is_file(child):
-                name, _, extension = child.name.rpartition(".")
-                if name and extension in STAGE_ORDER:
+                if is_artifact:
                     artifacts[name][extension] = Path(child.path)
                 else:
-                    files.add(child.name)
-    return Listing(dict(artifacts), files, sorted(directories))
+                    others.add(child.name)
+    return Listing(dict(artifacts), others, sorted(directories), sorted(refused))
 
 
 def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
     """Yield the captures of one directory, without its subdirectories."""
+    if listing.refused:
+        error = files.outside(listing.refused[0])
+        yield Broken(directory, error.joined("; "))
+        return
     try:
         manifest = (
-            _decode(directory / MANIFEST_NAME, Manifest) if MANIFEST_NAME in listing.files else None
+            _decode(directory / MANIFEST_NAME, _read(directory / MANIFEST_NAME), Manifest)
+            if MANIFEST_NAME in listing.files
+            else None
         )
     except ArtifactError as error:
         yield Broken(directory, error.message)
         return
     for name, artifacts in sorted(listing.artifacts.items()):
-        metadata = None
+        metadata, options = None, manifest.options if manifest else None
         if f"{name}.json" in listing.files:
             try:
-                metadata = _decode(directory / f"{name}.json", Metadata)
+                path = directory / f"{name}.json"
+                content = _read(path)
+                metadata = _decode(path, content, Metadata)
+                if options is None:
+                    options = _options(metadata, _decode(path, content, dict[str, object]))
             except ArtifactError as error:
                 yield Broken(directory / f"{name}.json", error.message)
                 continue
@@ -95,7 +118,7 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
             stages = ", ".join(stage for stage in STAGE_ORDER if stage in artifacts)
             yield Broken(directory, f"only {stages} of {name}: its compilation did not finish")
             continue
-        yield _capture(directory, name, artifacts, metadata, manifest)
+        yield _capture(directory, name, artifacts, metadata, manifest, options)
     if manifest and not listing.artifacts:
         yield Broken(directory, f"{MANIFEST_NAME} without any artifact")
 
@@ -108,15 +131,27 @@ def _is_file(child: os.DirEntry[str]) -> bool:
         return False
 
 
+def _is_refused(child: os.DirEntry[str], directory: Path, *, is_artifact: bool) -> bool:
+    """Whether a child is a link that would be part of a capture and leads out of the directory."""
+    is_part = is_artifact or child.name == PYTHON_FOLDER or child.name.endswith(".json")
+    if not (is_part and child.is_symlink()):
+        return False
+    path = Path(child.path)
+    return files.kind(path) is not None and files.leaves(path, directory)
+
+
 def _capture(
     directory: Path,
     name: str,
     artifacts: dict[str, Path],
     metadata: Metadata | None,
     manifest: Manifest | None,
+    options: dict[str, ConstexprValue] | None,
 ) -> Capture:
     stages = {
-        stage: Stage(stage, path=artifacts[stage]) for stage in STAGE_ORDER if stage in artifacts
+        stage: Stage(stage, path=artifacts[stage], home=directory)
+        for stage in STAGE_ORDER
+        if stage in artifacts
     }
     target = None
     if manifest:
@@ -126,7 +161,7 @@ def _capture(
     return Capture(
         kernel=metadata.name if metadata else name,
         target=target,
-        config=_config(metadata, manifest, stages),
+        config=_config(metadata, manifest, stages, options),
         stages=stages,
         metadata=metadata,
         manifest=manifest,
@@ -135,7 +170,10 @@ def _capture(
 
 
 def _config(
-    metadata: Metadata | None, manifest: Manifest | None, stages: dict[str, Stage]
+    metadata: Metadata | None,
+    manifest: Manifest | None,
+    stages: dict[str, Stage],
+    options: dict[str, ConstexprValue] | None,
 ) -> Config:
     warps = metadata.num_warps if metadata else None
     # For a warp-specialized kernel the metadata includes the warps of its partitions.
@@ -150,7 +188,15 @@ def _config(
         constexprs=manifest.constexprs if manifest else {},
         args=manifest.args if manifest else {},
         grid=manifest.grid if manifest else None,
+        options=options,
     )
+
+
+def _options(metadata: Metadata, everything: dict[str, object]) -> dict[str, ConstexprValue]:
+    """Return the options in an entry's metadata that differ from its release's defaults."""
+    target = metadata.target
+    defaults = release_defaults(metadata.triton_version, target.backend, target.arch)
+    return changed_options(everything, defaults)
 
 
 def _target(target: MetadataTarget) -> Target | None:
@@ -163,37 +209,22 @@ def _target(target: MetadataTarget) -> Target | None:
     return None
 
 
-def _decode(path: Path, record: type[T]) -> T:
-    """Decode a JSON file.
+def _read(path: Path) -> bytes:
+    return files.read(path, within=path.parent)
+
+
+def _decode(path: Path, content: bytes, record: type[T]) -> T:
+    """Decode the content of a JSON file.
 
     Raises:
-        ArtifactError: It cannot be read, or does not match the record.
+        ArtifactError: It does not match the record.
     """
     try:
-        return msgspec.json.decode(read_file(path), type=record)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return msgspec.json.decode(content, type=record)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise ArtifactError(
             f"{path.name} is broken: {error}", hint="delete the entry; Triton compiles it again"
         ) from error
-
-
-def read_file(path: Path) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        ArtifactError: It cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
-def unreadable(path: Path, error: OSError) -> ArtifactError:
-    """Return the error for a file or directory that cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return ArtifactError(f"there is no {path}", hint=RIGHT_PATH)
-    return ArtifactError(f"cannot read {path}: {error.strerror}", hint=RIGHT_PATH)
 
 
 def module_number(name: str, text: str) -> int | None:
@@ -210,11 +241,9 @@ def requested_warps(ttgir: Stage) -> int | None:
     Returns:
         ``None`` if the file cannot be read or does not say.
     """
-    if ttgir.path is None:
-        return None
     try:
-        with ttgir.path.open("rb") as lines:
-            head = next((line for line in lines if line.startswith(b"module")), b"")
-    except OSError:  # reading the whole artifact reports it
+        head = ttgir.read(most=_HEAD).splitlines()
+    except ArtifactError:  # reading the whole artifact reports it
         return None
-    return module_number("num-warps", head.decode("utf-8", "replace"))
+    module = next((line for line in head if line.startswith(b"module")), b"")
+    return module_number("num-warps", module.decode("utf-8", "replace"))

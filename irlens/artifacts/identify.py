@@ -9,6 +9,7 @@ import msgspec
 from irlens import gpus
 from irlens.artifacts import elf
 from irlens.artifacts.entries import module_number
+from irlens.model import files
 from irlens.model.capture import BINARY_STAGES
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, UnknownNameError
@@ -90,15 +91,17 @@ def identify(content: bytes, stage: str | None = None) -> Identity | None:
         ``None`` if it is none of the stages.
 
     Raises:
-        ArtifactError: A broken ELF file, or no ELF file where ``stage`` is binary.
+        ArtifactError: A broken ELF file, no ELF file where ``stage`` is binary, or a text stage
+            that is not text.
     """
     if content.startswith(elf.MAGIC) or stage in BINARY_STAGES:
         return _identify_binary(content)
-    text = content.decode("utf-8", "replace")
     if stage is None:
+        text = content.decode("utf-8", "replace")
         stage = next((name for name, mark in _STAGE_MARKS.items() if mark.search(text)), None)
         if stage is None:
             return None
+    text = files.text(content, name=stage)
     kernels = (match[match.lastindex or 0] for match in _KERNEL_MARKS[stage].finditer(text))
     return Identity(
         stage=stage,

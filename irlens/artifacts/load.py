@@ -15,9 +15,8 @@ from irlens.artifacts.entries import (
     Broken,
     list_files,
     read_entry,
-    read_file,
-    unreadable,
 )
+from irlens.model import files
 from irlens.model.capture import MANIFEST_NAME, STAGE_ORDER, Capture, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError
@@ -27,7 +26,13 @@ from irlens.model.errors import ArtifactError
 MAX_DEPTH = 5
 
 _UNKNOWN_CONFIG = Config(
-    num_warps=None, num_stages=None, num_ctas=None, maxnreg=None, constexprs={}, args={}
+    num_warps=None,
+    num_stages=None,
+    num_ctas=None,
+    maxnreg=None,
+    constexprs={},
+    args={},
+    options=None,
 )
 
 
@@ -48,14 +53,13 @@ def load(path: Path) -> Iterator[Capture | Broken]:
     mode = _mode(path)
     if stat.S_ISDIR(mode):
         yield from _load_directory(path)
-    elif not stat.S_ISREG(mode):
-        raise ArtifactError(f"{path} is neither a file nor a directory", hint=RIGHT_PATH)
-    elif path.suffix == ".json":
+    elif stat.S_ISREG(mode) and path.suffix == ".json":
         yield from _load_json(path)
     else:
         extension = path.suffix.removeprefix(".")
         stage = extension if extension in STAGE_ORDER else None
-        yield from _captures(read_file(path), path=path, name=path.stem, stage=stage)
+        content = files.read(path, hint=RIGHT_PATH)
+        yield from _captures(content, path=path, name=path.stem, stage=stage)
 
 
 def load_bytes(content: bytes, *, name: str) -> Iterator[Capture]:
@@ -114,7 +118,7 @@ def _load_json(path: Path) -> Iterator[Capture | Broken]:
     try:
         listing = list_files(path.parent)
     except OSError as error:
-        raise unreadable(path.parent, error) from error
+        raise files.unreadable(path.parent, error, RIGHT_PATH) from error
     captures = list(read_entry(path.parent, listing))
     if path.name != MANIFEST_NAME:
         named = path.name.removesuffix(".json")
@@ -143,7 +147,7 @@ def _walk(top: Path) -> Iterator[Capture | Broken]:
             listing = list_files(directory)
         except OSError as error:
             if directory == top:
-                raise unreadable(top, error) from error
+                raise files.unreadable(top, error, RIGHT_PATH) from error
             yield Broken(directory, f"cannot be read: {error.strerror}")
             continue
         yield from read_entry(directory, listing)
@@ -155,4 +159,4 @@ def _mode(path: Path) -> int:
     try:
         return path.stat().st_mode
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise files.unreadable(path, error, RIGHT_PATH) from error

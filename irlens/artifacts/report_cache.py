@@ -5,19 +5,25 @@ everything that it depends on: every byte of the capture, and irlens's own sourc
 """
 
 import hashlib
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from irlens.artifacts import inventory, store
-from irlens.model.capture import PYTHON_FOLDER, Capture
+from irlens.model.capture import Capture
 from irlens.model.report import Report
 
-#: Maximum number of cached reports; beyond it, the least recently used half is removed.
-_MAX_REPORTS = 2000
+#: Maximum size of the cached reports; beyond it, the least recently used are removed.
+_MAX_BYTES = 500_000_000
+#: Reports that are written between two looks at the size, which reads the whole folder.
+_WRITES_PER_LOOK = 64
+_BEGUN = time.time()
 _TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.json\.(?P<pid>\d+)\.tmp")
 
 
@@ -62,7 +68,8 @@ def key(capture: Capture, *, sass: bool) -> str:
     digest.update(program_digest())
     digest.update(msgspec.json.encode((*facts, sass)))
     stages = ((name, stage.read()) for name, stage in sorted(capture.stages.items()))
-    for files in (stages, _python(capture)):
+    sources = ((name, (capture.python(name) or "").encode()) for name in capture.python_files)
+    for files in (stages, sources):
         for name, content in files:
             digest.update(f"{name} {len(content)} ".encode())
             digest.update(content)
@@ -74,7 +81,7 @@ def recall(key: str) -> Report | None:
     path = _path(key)
     try:
         report = msgspec.json.decode(path.read_bytes(), type=Report)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     store.touch(path)
     return report
@@ -88,13 +95,18 @@ def remember(key: str, report: Report) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(msgspec.json.encode(report))
         temporary.replace(path)
-        _evict(path.parent)
+        if next(_writes) % _WRITES_PER_LOOK == 0:
+            _evict(path.parent)
     except OSError:
         return
 
 
+@lru_cache(maxsize=1)
 def program_digest() -> bytes:
-    """Return a digest of irlens's own files by name, size and time of the last change."""
+    """Return a digest of irlens's own files by name, size and time of the last change.
+
+    It is that of the first call: a process goes on with the modules that it has loaded.
+    """
     digest = hashlib.sha256()
     folders = [Path(__file__).parents[1]]
     while folders:
@@ -112,22 +124,20 @@ def _path(key: str) -> Path:
     return store.root() / REPORTS.folder / f"{key}.json"
 
 
-def _python(capture: Capture) -> Iterator[tuple[str, bytes]]:
-    """Yield the Python files of a capture, lines of which a report shows."""
-    folder = capture.directory / PYTHON_FOLDER if capture.directory is not None else None
-    if folder is None or not folder.is_dir():
-        return
-    for path in sorted(folder.iterdir()):
-        try:
-            yield path.name, path.read_bytes()
-        except OSError:
-            continue
+#: Numbers the reports that this process writes. The first one is followed by a look at the size.
+_writes = itertools.count()
 
 
 def _evict(folder: Path) -> None:
+    """Remove the least recently used reports, but none that was used since this process began.
+
+    A pass over more reports than fit would otherwise remove what it needs next.
+    """
     with os.scandir(folder) as children:
-        reports = [child for child in children if child.name.endswith(".json")]
-    if len(reports) > _MAX_REPORTS:
-        reports.sort(key=lambda report: report.stat().st_mtime)
-        for report in reports[: len(reports) // 2]:
-            Path(report.path).unlink(missing_ok=True)
+        found = [(child.path, child.stat()) for child in children if child.name.endswith(".json")]
+    excess = sum(status.st_size for _, status in found) - _MAX_BYTES
+    for path, status in sorted(found, key=lambda each: each[1].st_mtime):
+        if excess <= 0 or status.st_mtime >= _BEGUN:
+            return
+        Path(path).unlink(missing_ok=True)
+        excess -= status.st_size

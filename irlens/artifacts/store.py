@@ -5,12 +5,14 @@ directory beside the destination and so in the same file system; the last step i
 A killed process leaves nothing but its workspace behind, which ``clean`` of a later run removes.
 """
 
+import atexit
 import errno
 import hashlib
 import json
 import os
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +32,11 @@ CAPTURES = "captures"
 #: process ids mean nothing across machines or containers that share a directory.
 STALE_AFTER = 3600.0
 
+#: Where nothing exists and nothing can be written: the root without a home directory.
+_NOWHERE = Path(os.devnull, "irlens")
+#: Bytes that a store must have room for: the artifacts of a small kernel.
+_PROBE = 1 << 18
+
 _WORKSPACE = re.compile(r"\.irlens-tmp-(?P<pid>\d+)-[0-9a-f]+")
 
 
@@ -40,7 +47,33 @@ def root() -> Path:
         return Path(chosen).expanduser().absolute()
     import platformdirs  # slow to load, and not needed if the variable is set
 
-    return platformdirs.user_cache_path("irlens")
+    path = platformdirs.user_cache_path("irlens")
+    return path if path.is_absolute() else _NOWHERE
+
+
+def ensure_writable() -> str | None:
+    """Use a temporary directory for the rest of this process if the store cannot be written.
+
+    Child processes use it too; the process that made it removes it.
+
+    Returns:
+        Why the store cannot be written, ``None`` if it can.
+    """
+    path = root()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path) as file:
+            file.write(bytes(_PROBE))
+    except OSError as error:
+        if path == _NOWHERE:
+            problem = "no cache directory: there is no home directory"
+        else:
+            problem = f"cannot write {path}: {error.strerror}"
+        temporary = tempfile.mkdtemp(prefix="irlens-")
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        os.environ[ROOT_VARIABLE] = temporary
+        return problem
+    return None
 
 
 def digest(request: object) -> str:

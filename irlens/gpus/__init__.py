@@ -9,6 +9,7 @@ import re
 from irlens.gpus.amd import ARCHS as _AMD_ARCHS
 from irlens.gpus.gpu import Arch, Gpu, Product, ScalarFile
 from irlens.gpus.nvidia import ARCHS as _NVIDIA_ARCHS
+from irlens.gpus.products import OLDER_THAN_TRITON
 from irlens.gpus.products import PRODUCTS as _PRODUCTS
 from irlens.model.errors import UnknownNameError
 
@@ -81,7 +82,17 @@ def find(name: str) -> Gpu:
     try:
         return by_arch(name)
     except UnknownNameError:
-        raise UnknownNameError("target", name, (gpu.name for gpu in _GPUS)) from None
+        names = [gpu.name for gpu in _GPUS]
+        raise UnknownNameError("target", name, names, hint=_too_old(name)) from None
+
+
+def _too_old(name: str) -> str | None:
+    """Return a hint about an NVIDIA GPU that is older than the first in the table."""
+    older = re.fullmatch(r"(?:sm)?(\d{2})", _key(OLDER_THAN_TRITON.get(_key(name), name)))
+    oldest = min(int(arch.name.removeprefix("sm_")) for arch in _NVIDIA_ARCHS)
+    if older is None or int(older[1]) >= oldest:
+        return None
+    return f"sm_{older[1]} is too old: Triton compiles for sm_{oldest} and newer"
 
 
 def gpus() -> list[Gpu]:

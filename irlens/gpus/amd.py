@@ -38,6 +38,11 @@ _SOURCES = {
     "sample_results); others: assumed the same",
     "barriers_per_sm": _ISA_INFO + "getMaxWorkGroupsPerCU",
 }
+_LINE_SOURCE = {
+    "memory_granule": "gfx908, gfx90a, gfx11: Linux, amdkfd/kfd_crat.c, cache_line_size of TCP; "
+    "gfx942, gfx950, gfx115x: AMD's rocprofiler-compute, analysis_configs, which count as many"
+    " bytes for each of TCP_TOTAL_CACHE_ACCESSES"
+}
 # LLVM forgot the trap handler's registers until 2026 (pull request 201342), and so did ROCm, which
 # then launched cooperative grids that an MI300 could not hold (rocm-systems pull request 10618).
 _SCALAR_SOURCE = {
@@ -63,7 +68,7 @@ _cdna = partial(
     warp_size=64,
     scalar_registers=ScalarFile(per_partition=800, unit=16, reserved=16),
     barriers_per_sm=16,
-    sources=_SOURCES | _SCALAR_SOURCE,
+    sources=_SOURCES | _SCALAR_SOURCE | _LINE_SOURCE,
 )
 _unified = partial(
     _cdna,
@@ -97,9 +102,10 @@ GFX908 = _cdna(
     shared_per_block=64 * KIB,
     shared_per_block_optin=64 * KIB,
     shared_unit=512,
+    memory_granule=64,
 )
-GFX90A = _lds_64k(name="gfx90a", family="CDNA 2")
-GFX942 = _lds_64k(name="gfx942", family="CDNA 3")
+GFX90A = _lds_64k(name="gfx90a", family="CDNA 2", memory_granule=64)
+GFX942 = _lds_64k(name="gfx942", family="CDNA 3", memory_granule=128)
 GFX950 = _unified(
     name="gfx950",
     family="CDNA 4",
@@ -107,6 +113,16 @@ GFX950 = _unified(
     shared_per_block=160 * KIB,
     shared_per_block_optin=160 * KIB,
     shared_unit=1280,
+    memory_granule=128,
+)
+
+_RDNA_SOURCES = (
+    _SOURCES
+    | _LINE_SOURCE
+    | {
+        "shared_unit": "Mesa, src/amd/common/ac_gpu_info.c, lds_alloc_granularity from GFX10.3 on; "
+        "LLVM pull request 224852: GFX11 and GFX12.0 allocate 1,024 bytes and encode 512"
+    }
 )
 
 _rdna = partial(
@@ -124,11 +140,8 @@ _rdna = partial(
     shared_per_block_optin=64 * KIB,
     shared_unit=KIB,  # though the kernel descriptor counts in 512 bytes
     barriers_per_sm=32,
-    sources=_SOURCES
-    | {
-        "shared_unit": "Mesa, src/amd/common/ac_gpu_info.c, lds_alloc_granularity from GFX10.3 on; "
-        "LLVM pull request 224852: GFX11 and GFX12.0 allocate 1,024 bytes and encode 512"
-    },
+    memory_granule=128,
+    sources=_RDNA_SOURCES,
 )
 _rdna_large_file = partial(
     _rdna,
@@ -148,7 +161,13 @@ GFX1101 = _rdna_large_file(name="gfx1101", family="RDNA 3")
 GFX1102 = _rdna_small_file(name="gfx1102", family="RDNA 3")
 GFX1150 = _rdna_small_file(name="gfx1150", family="RDNA 3.5")
 GFX1151 = _rdna_large_file(name="gfx1151", family="RDNA 3.5")
-GFX1200 = _rdna_large_file(name="gfx1200", family="RDNA 4")
+# The cache line of RDNA 4 is not confirmed: the driver reads it from a table of the GPU's.
+GFX1200 = _rdna_large_file(
+    name="gfx1200",
+    family="RDNA 4",
+    memory_granule=None,
+    sources={name: s for name, s in _RDNA_SOURCES.items() if name not in _LINE_SOURCE},
+)
 GFX1201 = replace(GFX1200, name="gfx1201")
 
 GFX1250 = _row(

@@ -66,6 +66,8 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         shared_reserved_per_block: Bytes of every CTA's shared memory that the driver takes.
         barriers_per_sm: Named barriers that the CTAs of an SM share; ``None`` where the driver
             does not limit CTAs by them.
+        memory_granule: Bytes in which the first cache takes global memory: NVIDIA's sector, AMD's
+            line; ``None`` where no document gives it.
         single_warp_barrier: Whether a CTA of a single warp holds barriers too.
         sources: The source of each number, by field.
 
@@ -99,6 +101,7 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, str]
     register_granule: int | None = None
     tensor_memory_columns: int | None = None
+    memory_granule: int | None = None
 
     def __post_init__(self) -> None:
         numbers = {

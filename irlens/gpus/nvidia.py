@@ -23,6 +23,7 @@ _HEADER = "CUDA toolkit, cuda_occupancy.h, "
 
 _SOURCES = {
     "units_per_sm": "by definition: NVIDIA counts SMs",
+    "memory_granule": "CUDA C++ Best Practices Guide, 'Coalesced Access to Global Memory'",
     "warp_size": _GUIDE,
     "warps_per_sm": _GUIDE,
     "blocks_per_sm": _GUIDE,
@@ -62,6 +63,7 @@ _row = partial(
     scalar_registers=None,
     shared_per_block=48 * KIB,
     single_warp_barrier=True,
+    memory_granule=32,
 )
 _volta = partial(
     _row,

@@ -141,3 +141,12 @@ PRODUCTS: tuple[Product, ...] = (
     _row("rx9070", "AMD Radeon RX 9070", "gfx1201", 56, 640, 2520, _ROCM),
     _row("rx9070xt", "AMD Radeon RX 9070 XT", "gfx1201", 64, 640, 2970, _ROCM),
 )
+
+#: Architectures of NVIDIA's GPUs that Triton does not compile for, by normalized name
+#: (developer.nvidia.com/cuda-legacy-gpus).
+OLDER_THAN_TRITON = {
+    **dict.fromkeys(("k40", "k80"), "sm_37"),
+    **dict.fromkeys(("m4", "m40", "m60", "gtx980", "gtx970"), "sm_52"),
+    "p100": "sm_60",
+    **dict.fromkeys(("p4", "p40", "gtx1060", "gtx1070", "gtx1080", "gtx1080ti"), "sm_61"),
+}

@@ -1,11 +1,14 @@
 """The records of a capture: the artifacts and metadata of one compilation of one kernel."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from irlens.model.config import Config, ConstexprValue, Target
+from irlens.model import files
+from irlens.model.config import Config, ConstexprValue, GridFormula, Target
 from irlens.model.errors import ArtifactError
 
 MANIFEST_NAME = "irlens.json"
@@ -16,6 +19,10 @@ PYTHON_FOLDER = "python"
 #: In the compiler's order; ptx and cubin are NVIDIA's, amdgcn and hsaco AMD's.
 STAGE_ORDER = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
 BINARY_STAGES = frozenset({"cubin", "hsaco"})
+
+
+#: CTAs in a dimension of a grid, which a launch passes as 32-bit numbers.
+_Extent = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 
 
 def stage_rank(name: str) -> int:
@@ -30,30 +37,34 @@ class Stage(msgspec.Struct, frozen=True):
         name: "source", "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn" or "hsaco".
         path: The file, or ``None`` where ``content`` is given.
         content: The bytes, or ``None`` where ``path`` is given.
+        home: The directory that the file must not leave by a link; ``None`` for a file that the
+            user named.
     """
 
     name: str
     path: Path | None = None
     content: bytes | None = None
+    home: Path | None = None
 
-    def read(self) -> bytes:
-        """Return the artifact's bytes.
+    def read(self, *, most: int | None = None) -> bytes:
+        """Return the artifact's bytes, or the first ``most`` of them.
 
         Raises:
-            ArtifactError: The file is gone or unreadable.
+            ArtifactError: The file is gone, unreadable, too large or outside its capture.
         """
         if self.content is not None:
-            return self.content
+            return self.content[:most]
         if self.path is None:
             return b""
-        try:
-            return self.path.read_bytes()
-        except OSError as error:
-            raise ArtifactError(f"cannot read {self.path}: {error.strerror}") from error
+        return files.read(self.path, within=self.home, most=most)
 
     def text(self) -> str:
-        """Return the artifact decoded as UTF-8; undecodable bytes become U+FFFD."""
-        return self.read().decode("utf-8", "replace")
+        """Return the artifact decoded as UTF-8; undecodable bytes become U+FFFD.
+
+        Raises:
+            ArtifactError: As ``read``, and for an artifact that is not text.
+        """
+        return files.text(self.read(), name=self.path or self.name)
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +88,21 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     blocks_per_sm: int | None = None
 
 
+class SourceFile(msgspec.Struct, frozen=True):
+    """The Python file that a capture was compiled from.
+
+    Attributes:
+        path: Its absolute path where it was compiled.
+        sha256: SHA-256 of its content then.
+        seal: Proof that this user's irlens wrote the capture, see ``artifacts.authorship``; empty
+            if there is none.
+    """
+
+    path: str
+    sha256: str
+    seal: str = ""
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """``irlens.json``: facts that Triton's own metadata lacks.
 
@@ -93,6 +119,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         run: The launch on a real GPU; ``None`` where the kernel was only compiled.
         dependencies: sha256 of each local source file that the kernel's file loads, by path: a
             change of one invalidates a stored capture.
+        absent: Modules that the kernel's file imports and that were not installed: stand-ins took
+            their place.
+        stopped: The exception that ended the kernel's file below the kernel.
+        options: See ``Config.options``; ``None`` where an earlier irlens wrote the manifest.
+        source: The kernel's file; ``None`` if it is a sample of irlens, or unknown.
+        grid_formula: How ``grid`` follows from the occupancy, where it does and is therefore
+            ``None``.
     """
 
     schema: int
@@ -103,9 +136,27 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
     constexprs: dict[str, ConstexprValue]
     args: dict[str, int | float | str]
-    grid: tuple[int, int, int] | None = None
+    grid: tuple[_Extent, _Extent, _Extent] | None = None
     run: RunResult | None = None
     dependencies: dict[str, str] = {}
+    absent: tuple[str, ...] = ()
+    stopped: str | None = None
+    options: dict[str, ConstexprValue] | None = None
+    source: SourceFile | None = None
+    grid_formula: GridFormula | None = None
+
+
+def load_notes(file: str, absent: Sequence[str], stopped: str | None) -> tuple[str, ...]:
+    """Return what a user should know about how a kernel's file was loaded; see ``Manifest``."""
+    notes = []
+    if absent:
+        *most, last = absent
+        names = f"{', '.join(most)} and {last}" if most else last
+        are = "are" if most else "is"
+        notes.append(f"{file} imports {names}, which {are} not installed: using stand-ins")
+    if stopped is not None:
+        notes.append(f"{stopped} (below the kernel: skipped the rest of the file)")
+    return tuple(notes)
 
 
 class MetadataTarget(msgspec.Struct, frozen=True):
@@ -161,18 +212,24 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path | None = None
 
     @property
-    def metadata_path(self) -> Path | None:
+    def metadata_stage(self) -> Stage | None:
         """Triton's own metadata file, if the capture has it."""
-        path = self.directory / f"{self.kernel}.json" if self.directory is not None else None
-        return path if path is not None and path.is_file() else None
+        artifact = next((stage.path for stage in self.stages.values() if stage.path), None)
+        if self.directory is None or artifact is None:
+            return None
+        path = artifact.with_suffix(".json")  # the kernel's name may be longer than the file's
+        return Stage("metadata", path=path, home=self.directory) if path.is_file() else None
 
     @property
     def python_files(self) -> tuple[str, ...]:
         """Base names of the Python files that the capture keeps, the kernel's own first."""
         if self.directory is None:
             return ()
+        folder = self.directory / PYTHON_FOLDER
+        if files.leaves(folder, self.directory):
+            return ()
         try:
-            names = [path.name for path in (self.directory / PYTHON_FOLDER).iterdir()]
+            names = [path.name for path in folder.iterdir()]
         except OSError:
             return ()
         own = self.manifest.file if self.manifest is not None else None
@@ -186,7 +243,15 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.directory is None or Path(file).name != file:
             return None
+        path = self.directory / PYTHON_FOLDER / file
         try:
-            return (self.directory / PYTHON_FOLDER / file).read_text("utf-8", "replace")
-        except OSError:
+            return files.read(path, within=self.directory).decode("utf-8", "replace")
+        except ArtifactError:
             return None
+
+    def refuses_python(self, file: str) -> bool:
+        """Whether a Python file's copy is a link that leads out of the capture, so not read."""
+        if self.directory is None or Path(file).name != file:
+            return False
+        path = self.directory / PYTHON_FOLDER / file
+        return os.path.lexists(path) and files.leaves(path, self.directory)

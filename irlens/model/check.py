@@ -75,6 +75,8 @@ class BudgetVerdict(msgspec.Struct, frozen=True, kw_only=True):
         pipeline: The mechanism of the pipeline it applies to; ``None`` for the kernel.
         source: The line of Python to look at.
         reason: Why it is unknown, does not apply, or is broken; may be empty.
+        broken_before: Whether a broken budget was broken with the baseline's figures, too;
+            ``None`` where these do not say, and for budgets that are not broken.
     """
 
     expression: str
@@ -85,6 +87,7 @@ class BudgetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     pipeline: str | None
     source: SourceLocation | None
     reason: str
+    broken_before: bool | None = None
 
 
 class CheckedKernel(msgspec.Struct, frozen=True, kw_only=True):

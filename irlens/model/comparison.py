@@ -171,7 +171,7 @@ class Comparisons(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         schema: Version of this interface.
         different: Whether any pair differs, or a report has no counterpart.
-        against_first: Whether every pair has the same first side.
+        against_first: Whether every pair has the same first side, or the first of its target.
         pairs: The paired reports, different ones first.
         added: Kernels that only the second set has.
         removed: Kernels that only the first set has.

@@ -28,6 +28,23 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The name to request it by: the product, or else the architecture."""
         return self.product or self.arch
 
+    @property
+    def full_name(self) -> str:
+        """The architecture with the product where it is known: "sm_90 (h100)"."""
+        return f"{self.arch} ({self.product})" if self.product else self.arch
+
+
+class GridFormula(msgspec.Struct, frozen=True):
+    """A grid that depends on how many CTAs fit an SM, which the compiled kernel decides.
+
+    Attributes:
+        extents: CTAs in x, y and z, numbers or expressions.
+        names: Values of the names in them, but for ``blocks_per_sm``.
+    """
+
+    extents: tuple[int | str, ...]
+    names: dict[str, ConstexprValue]
+
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the kernel was compiled and would be launched. ``None`` is "unknown".
@@ -42,6 +59,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         constexprs: Values of the kernel's ``tl.constexpr`` parameters.
         args: Run-time arguments: an integer or float, or a tensor as "fp32[4096, 1024]".
         grid: CTAs in x, y, z.
+        options: The other compile options that differ from the compiler's defaults, and the
+            environment variables that change its output, by name. A file is named with the
+            beginning of its SHA-256: "b.ptx@3fdba35f".
     """
 
     num_warps: int | None
@@ -51,3 +71,4 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     constexprs: dict[str, ConstexprValue]
     args: dict[str, int | float | str]
     grid: tuple[int, int, int] | None = None
+    options: dict[str, ConstexprValue] | None = {}

@@ -3,9 +3,16 @@
 Library code raises them; only ``irlens.cli`` turns them into text on stderr and an exit code.
 """
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
 
+from irlens.model.text import clipped
+
+#: Characters of untrusted text in an error: in one line of a message, and of a source line.
+_MAX_QUOTED = 500
+_MAX_SHOWN = 160
+#: Names that a hint lists.
+_MAX_KNOWN = 20
+_MAX_NEAR = 3
 #: Exit code of the process where it cannot answer the request.
 TROUBLE = 2
 
@@ -19,13 +26,25 @@ class IrlensError(Exception):
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = clipped(message, _MAX_QUOTED)
+        self.hint = None if hint is None else _clipped_lines(hint)
+        super().__init__(self.message)
 
     def joined(self, separator: str) -> str:
         """Return the message and the hint, if any, joined by a separator."""
         return separator.join(filter(None, (self.message, self.hint)))
+
+
+def _clipped_lines(text: str) -> str:
+    return "\n".join(clipped(line, _MAX_QUOTED) for line in text.split("\n"))
+
+
+def _around(line: str, at: int) -> tuple[str, int]:
+    """Return the part of a line around an index, and the index in that part."""
+    start = max(0, at - _MAX_SHOWN // 2) if len(line) > _MAX_SHOWN else 0
+    head = "…" if start else ""
+    tail = "…" if start + _MAX_SHOWN < len(line) else ""
+    return f"{head}{line[start : start + _MAX_SHOWN]}{tail}", at - start + len(head)
 
 
 class UnknownNameError(IrlensError):
@@ -35,18 +54,34 @@ class UnknownNameError(IrlensError):
         what: Kind of name ("target", "constexpr", ...).
         name: The unknown name.
         known: Every valid name.
+        hint: A better hint, where the caller knows more about the name.
     """
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    def __init__(
+        self, what: str, name: str, known: Iterable[str], *, hint: str | None = None
+    ) -> None:
         choices = sorted(set(known))
-        near = get_close_matches(name, choices, n=3, cutoff=0.6)
-        if near:
+        near = _nearest(name, choices)
+        if hint is None and near:
             hint = "did you mean " + " or ".join(near) + "?"
-        elif choices:
-            hint = f"known: {', '.join(choices)}"
-        else:
-            hint = None
+        elif hint is None and choices:
+            shown, rest = choices[:_MAX_KNOWN], len(choices) - _MAX_KNOWN
+            hint = f"known: {', '.join(shown)}" + (f" and {rest} more" if rest > 0 else "")
         super().__init__(f"unknown {what} '{name}'", hint=hint)
+
+
+def _nearest(name: str, choices: Sequence[str]) -> list[str]:
+    """Return up to three names that may be meant: cut short, in another case, or misspelt."""
+    from difflib import get_close_matches  # help is faster without it
+
+    written = name.lower()
+    longer = [choice for choice in choices if written and choice.lower().startswith(written)]
+    if longer:
+        return sorted(longer, key=len)[:_MAX_NEAR]
+    by_form = {choice.lower()[: len(name)]: choice for choice in choices}
+    by_form |= {choice.lower(): choice for choice in choices}
+    near = get_close_matches(written, by_form, n=_MAX_NEAR, cutoff=0.6)
+    return list(dict.fromkeys(by_form[form] for form in near))
 
 
 class ArtifactError(IrlensError):
@@ -65,8 +100,9 @@ class ParseError(ArtifactError):
     """
 
     def __init__(self, message: str, *, stage: str, line: int, column: int, text: str) -> None:
-        caret = " " * (column - 1) + "^"
-        super().__init__(f"{stage}:{line}:{column}: {message}", hint=f"{text}\n{caret}")
+        shown, before = _around(text, column - 1)
+        caret = " " * before + "^"
+        super().__init__(f"{stage}:{line}:{column}: {message}", hint=f"{shown}\n{caret}")
         self.stage = stage
         self.line = line
         self.column = column

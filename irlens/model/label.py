@@ -1,6 +1,6 @@
 """Labels: the settings in which reports shown together differ."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Protocol
 
 from irlens.model.config import Config, Target
@@ -35,7 +35,8 @@ def labels(reports: Sequence[Labelled]) -> list[str]:
     Kernels have their own arguments and constexprs, so only reports of one kernel are compared.
     """
     kernels: dict[str, list[dict[str, object]]] = {}
-    facts = [_facts(report) for report in reports]
+    chosen = {name for report in reports for name in report.config.options or ()}
+    facts = [_facts(report, chosen) for report in reports]
     for report, each in zip(reports, facts, strict=True):
         kernels.setdefault(report.kernel, []).append(each)
     differing = {kernel: _differing(like) for kernel, like in kernels.items()}
@@ -48,6 +49,16 @@ def labels(reports: Sequence[Labelled]) -> list[str]:
         )
         for report, each in zip(reports, facts, strict=True)
     ]
+
+
+def differing(reports: Sequence[Labelled]) -> dict[str, list[str]]:
+    """Return the settings in which reports of one kernel differ: the values of each, by name."""
+    chosen = {name for report in reports for name in report.config.options or ()}
+    facts = [_facts(report, chosen) for report in reports]
+    return {
+        name: ["" if name not in each else str(each[name]) for each in facts]
+        for name in _differing(facts)
+    }
 
 
 def labels_among(reports: Sequence[Labelled], key: Callable[[Labelled], Hashable]) -> list[str]:
@@ -74,8 +85,15 @@ def _written(name: str, facts: dict[str, object]) -> str:
     return _FORMATS[name].format(facts[name]) if name in _FORMATS else f"{name}={facts[name]}"
 
 
-def _facts(report: Labelled) -> dict[str, object]:
+def _facts(report: Labelled, chosen: Collection[str]) -> dict[str, object]:
+    """Return the settings of a report by name.
+
+    Args:
+        report: The report.
+        chosen: Options that some report changes; one that leaves them alone has the default.
+    """
     config, target = report.config, report.target
+    options = config.options
     compiler = {
         "triton": report.triton_version,
         "num_warps": config.num_warps,
@@ -88,6 +106,7 @@ def _facts(report: Labelled) -> dict[str, object]:
         # A single artifact does not say these.
         **{name: value for name, value in compiler.items() if value is not None},
         "maxnreg": config.maxnreg,
+        **({} if options is None else {n: options.get(n, "default") for n in sorted(chosen)}),
         **config.args,
         **config.constexprs,
     }

@@ -3,6 +3,8 @@
 ``None`` is always "unknown".
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 from irlens.model.source import SourceLocation
@@ -71,9 +73,29 @@ class StagePressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     reason: str = ""
 
 
+#: Stages that registers are counted in, the nearest to the machine first.
+PRESSURE_STAGES = ("sass", "amdgcn", "ptx")
+#: Those whose registers are the machine's, and comparable with the registers allocated. PTX's are
+#: virtual: there may be more of them live than the machine has, without any spill.
+_MACHINE_CODE = frozenset({"sass", "amdgcn"})
+
+
 class Pressure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Pressure by stage; a stage that the capture does not have is absent."""
 
     ptx: StagePressure | None = None
     sass: StagePressure | None = None
     amdgcn: StagePressure | None = None
+
+    def stages(self) -> Iterator[tuple[str, StagePressure]]:
+        """Yield each stage's name and pressure, the nearest to the machine first."""
+        for stage in PRESSURE_STAGES:
+            pressure: StagePressure | None = getattr(self, stage)
+            if pressure is not None:
+                yield stage, pressure
+
+    @property
+    def live(self) -> tuple[str, StagePressure] | None:
+        """The stage that speaks for the kernel: its machine code, where its peak is known."""
+        known = (each for each in self.stages() if each[0] in _MACHINE_CODE)
+        return next((each for each in known if each[1].peak is not None), None)

@@ -166,7 +166,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         outstanding_at_wait: Groups outstanding just before the wait, in the steady state.
         outstanding_after_wait: Groups still in flight after it.
         groups_during_compute: Groups in flight during the compute on the released data: those
-            after the wait, unless the loop reads ahead.
+            after the wait, unless the loop reads ahead. Where the compute is an asynchronous
+            matrix product, the most at once while one runs.
         copies_per_iteration: Asynchronous copy instructions per thread and iteration; for kind
             "register", the loads that run ahead.
         bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
@@ -186,6 +187,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         stages_at_most: Upper bound of the stages where some warps issue the copies and others
             wait for them. Their distance is decided at run time; the barriers of the ring that
             they share bound it.
+        kept_iterations: Iterations that loaded data then waits for its first use, in registers or
+            LDS, beyond ``prefetch_iterations``: AMD only, at least so many; ``None`` for none.
         verdict: The verdict on all this.
         reason: Why, in one sentence; empty where the verdict needs no reason.
     """
@@ -212,6 +215,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     bytes_repeated: int | None = None
     warp_group: str | None = None
     stages_at_most: int | None = None
+    kept_iterations: int | None = None
     verdict: Verdict
     reason: str
 
@@ -229,12 +233,15 @@ class InstructionMix(msgspec.Struct, frozen=True, kw_only=True):
         total: Instructions in the kernel, each counted once.
         classes: Count by class.
         unknown: Count by opcode of instructions outside all classes; included in ``total``.
+        functions_left_out: Functions of the module with a body of their own (".func"), which the
+            kernel may call, and whose instructions are not counted.
     """
 
     stage: str
     total: int
     classes: dict[str, int]
     unknown: dict[str, int]
+    functions_left_out: int = 0
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

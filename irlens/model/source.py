@@ -1,6 +1,22 @@
 """Locations in an IR stage and in the user's Python."""
 
+import re
+from pathlib import PurePath
+
 import msgspec
+
+#: Name that ``torch.compile`` gives a file: "c" and 51 digits (base 32) of a hash of its content.
+_HASHED_FILE = re.compile(r"(c[a-z2-7]{7})[a-z2-7]{44}(\.py)")
+
+
+def short_file(file: str) -> str:
+    """Return a file's name as people read it.
+
+    A file of ``torch.compile``, which is named after a hash, keeps eight characters of it and no
+    folder: "/tmp/torchinductor_me/7x/c7xk2vq4bnmz...k.py" is "c7xk2vq4….py". Others stay.
+    """
+    hashed = _HASHED_FILE.fullmatch(PurePath(file).name)
+    return f"{hashed[1]}…{hashed[2]}" if hashed else file
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -31,7 +47,7 @@ class SourceLocation(msgspec.Struct, frozen=True, order=True, omit_defaults=True
     column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{short_file(self.file)}:{self.line}"
 
 
 def user_frame(frames: tuple[SourceLocation, ...]) -> SourceLocation | None:

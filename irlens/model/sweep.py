@@ -13,9 +13,12 @@ from irlens.model.report import Finding, LimitName, PipelineKind, Verdict
 SWEEP_SCHEMA = 1
 
 #: The outcome of a configuration, best first. "unknown": it compiles, but an input of occupancy
-#: is missing. "failed": it does not compile. "died": its worker process crashed twice.
-Outcome: TypeAlias = Literal["fits", "unknown", "does not fit", "failed", "died"]
-OUTCOMES: tuple[Outcome, ...] = ("fits", "unknown", "does not fit", "failed", "died")
+#: is missing. "failed": it does not compile. "died": its worker process crashed twice. "timed out":
+#: it exceeded --timeout.
+Outcome: TypeAlias = Literal["fits", "unknown", "does not fit", "failed", "died", "timed out"]
+OUTCOMES: tuple[Outcome, ...] = (
+    "fits", "unknown", "does not fit", "failed", "died", "timed out",
+)  # fmt: skip
 #: Value of a figure; the names are those of ``irlens.figures.SWEEP_FIGURES``.
 FigureValue: TypeAlias = int | float | None
 

@@ -30,12 +30,15 @@ class VendorTerms:
     def __init__(self, vendor: Vendor | None, multiprocessor: str = "SM") -> None:
         amd = vendor == "amd"
         self.warp = "wave" if amd else "warp"
+        self.granule = "line" if amd else "sector"
         self.block = "workgroup" if amd else "block"
         self.sm = multiprocessor
         self.shared = "LDS" if amd else "Shared"
         self.shared_memory = limit_term("shared_memory", vendor)
         self.cta = "workgroup" if amd else "CTA"
         self.thread = "lane" if amd else "thread"
+        #: Memory of a thread's own, for spills and stack arrays.
+        self.local = "scratch" if amd else "local memory"
         #: The CTAs of a grid that the GPU holds at once.
         self.wave = "round" if amd else "wave"
         self.tensor_core = "matrix core" if amd else "tensor core"
@@ -67,6 +70,10 @@ class Terms(VendorTerms):
             report.target.vendor if report.target is not None else None,
             report.occupancy.multiprocessor if report.occupancy else "SM",
         )
+
+    def limiters(self, occupancy: Occupancy) -> str:
+        """Return what limits occupancy: "registers, shared memory"."""
+        return ", ".join(map(self.resource, occupancy.limited_by))
 
     def step(self, step: NextStep, occupancy: Occupancy) -> str:
         """Return "6 fewer registers/thread: 2 → 3 blocks/SM (37.5 %)"."""
@@ -126,11 +133,12 @@ def describe_depth(pipeline: Pipeline) -> str | None:
     return f"{depth} of {plural(requested, 'stage')}"
 
 
-def depth_in_short(achieved: int | None, at_most: int | None, requested: str) -> str:
-    """Return "2/4", or "≤3/4" where only an upper bound is known; "" where nothing is."""
+def depth_in_short(achieved: int | None, at_most: int | None, requested: int | None) -> str:
+    """Return "2/4", "2" where nobody asked, "≤3/4" where only a bound is known; "" for nothing."""
+    of = "" if requested is None else f"/{requested}"
     if achieved is not None:
-        return f"{achieved}/{requested}"
-    return "" if at_most is None else f"≤{at_most}/{requested}"
+        return f"{achieved}{of}"
+    return "" if at_most is None else f"≤{at_most}{of}"
 
 
 def describe_prefetch(pipeline: Pipeline) -> list[str]:

@@ -20,6 +20,14 @@ def printable_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", " ")
 
 
+def clipped(text: str, length: int) -> str:
+    """Return ``text``, with its middle replaced by an ellipsis if it is longer than ``length``."""
+    if len(text) <= length:
+        return text
+    tail = length // 4
+    return f"{text[: length - tail - 3]} … {text[-tail:]}"
+
+
 def percent(ratio: float) -> str:
     """Return 0.5 as "50 %", 0.09375 as "9.4 %"; never rounded to 0 or 100 %."""
     value = ratio * 100

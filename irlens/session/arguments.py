@@ -8,11 +8,13 @@ values stay.
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import msgspec
 
 from irlens import gpus
 from irlens.compiler.calls.argument_values import (
+    Argument,
     format_value,
     manifest_value,
     parse_argument,
@@ -21,6 +23,7 @@ from irlens.compiler.calls.argument_values import (
 from irlens.compiler.calls.binding import Call, evaluate_grid
 from irlens.compiler.calls.dtypes import DTYPES, Dtype, dtype_of
 from irlens.compiler.calls.expressions import evaluate
+from irlens.compiler.calls.strides import strides_of
 from irlens.compiler.sources.description import Description
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
@@ -50,9 +53,10 @@ class Derivation(msgspec.Struct, frozen=True):
 
 def find_derivation(capture: Capture, description: Description | None) -> Derivation:
     """Return how a capture's arguments derive from the sizes of its kernel's description."""
-    if description is None:
-        return Derivation()
     args, constexprs = capture.config.args, capture.config.constexprs
+    strides = _strides(args)
+    if description is None:
+        return Derivation(expressions=strides)
     sizes: dict[str, ConstexprValue] = dict(description.sizes)
     for name, expression in description.args.items():
         sizes |= {
@@ -69,7 +73,19 @@ def find_derivation(capture: Capture, description: Description | None) -> Deriva
         and names.keys() & set(_NAME.findall(expression))
         and _is_derived(name, expression, names, args if name in description.args else constexprs)
     }
+    # What the description leaves out is computed from the shapes.
+    expressions = {n: e for n, e in strides.items() if n not in description.args} | expressions
     return Derivation(sizes, expressions, _is_grid_derived(capture, description, names))
+
+
+def _strides(args: Mapping[str, float | str]) -> dict[str, str]:
+    """Return the arguments that equal a stride of a contiguous tensor, with that stride's name."""
+    tensors: dict[str, Argument] = {}
+    for name, value in args.items():
+        with suppress(CaptureError):  # a type that irlens cannot make
+            tensors[name] = parse_argument(value, {}, name)
+    strides = strides_of(list(args), tensors)
+    return {name: str(each) for name, each in strides.items() if args.get(name) == each.value}
 
 
 def argument_settings(capture: Capture, derivation: Derivation) -> Iterator[Setting]:

@@ -83,6 +83,7 @@ class Compiler:
         known = self.cancels if cancels is None else cancels
         if not self._lock.acquire(blocking=False):
             raise CaptureError("another kernel is being compiled", hint="wait, or cancel it")
+        store.ensure_writable()
         store.hold()
         try:
             entries = self._run_child(request, known)

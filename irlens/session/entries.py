@@ -70,6 +70,14 @@ def display_path(path: Path | None, root: Path | None) -> str:
     return str(path)
 
 
+def entry_of_name(item: Uncompiled) -> Entry:
+    """Return the entry of a kernel that is not compiled yet; the name may say its file."""
+    path, _, function = item.name.rpartition(":")
+    if path.endswith(".py"):
+        return Entry(key=item.name, kernel=function, place=path)
+    return Entry(key=item.name, kernel=item.name)
+
+
 def entry_of_metadata(key: str, capture: Capture, place: str) -> Entry:
     """Return an entry with the content of Triton's metadata, which is already read."""
     version = capture.metadata.triton_version if capture.metadata is not None else None
@@ -82,7 +90,17 @@ def entry_of_metadata(key: str, capture: Capture, place: str) -> Entry:
         triton_version=version,
         config=capture.config,
         place=place,
+        modified=_modified(capture),
     )
+
+
+def _modified(capture: Capture) -> float | None:
+    """When the first artifact was written; a capture's directory changes with its summaries."""
+    path = next((stage.path for stage in capture.stages.values() if stage.path is not None), None)
+    try:
+        return path.stat().st_mtime if path is not None else None
+    except OSError:  # deleted meanwhile
+        return None
 
 
 def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
@@ -134,9 +152,10 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
 def read_entry(key: str, capture: Capture, place: str) -> Entry:
     """Return the complete entry of a capture, or one that says why it cannot be read."""
     try:
-        return entry_of_report(key, report_of(capture), place)
+        entry = entry_of_report(key, report_of(capture), place)
     except IrlensError as error:
         return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
+    return replace(entry, modified=_modified(capture))
 
 
 def read_entries(unread: Sequence[Unread]) -> Iterator[Entry]:

@@ -21,7 +21,7 @@ from irlens.session import entries
 from irlens.session.compilation import Compilations
 from irlens.session.entries import Item, Uncompiled, key_of
 from irlens.session.reports import Session, report_of
-from irlens.session.subject import Configurations, is_compiled, refuse_options, saved_reports
+from irlens.session.subject import Configurations, is_compiled, saved_reports
 from irlens.session.workbench import Entry, Setting
 
 # The first screen appears before any question is asked, and sooner without these.
@@ -54,12 +54,18 @@ def open_session(
         if configurations != Configurations():
             raise IrlensError("--target, --set and similar options need a KERNEL to compile")
         return InteractiveSession("all kernels", _everything, request_for, root=store.captures())
-    if is_compiled(kernel):
-        refuse_options(kernel, configurations)
+    if is_compiled(kernel) and configurations.is_empty:
         saved = saved_reports(kernel)
         path = Path(kernel).expanduser()
         find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
         return InteractiveSession(kernel, find, request_for, root=path)
+    from irlens.compiler.sources.description import find_kernels
+
+    sources = () if is_compiled(kernel) else find_kernels(kernel)
+    functions = [source.function for source in sources]
+    if len(functions) > 1 and configurations == Configurations():
+        offered = [Uncompiled(f"{kernel}:{function}") for function in functions]
+        return InteractiveSession(kernel, lambda: iter(offered), request_for)
     compiled = list(session.compile_all(kernel, configurations))
     return InteractiveSession(
         kernel,
@@ -72,12 +78,12 @@ def open_session(
 
 def _everything() -> Iterator[Item]:
     """Yield the captures of the store, then the known kernels."""
-    from irlens.compiler.sources.lookup import known_files
+    from irlens.compiler.sources.description import known_kernels
 
     store.hold()
     with suppress(ArtifactError):  # nothing has been compiled yet
         yield from load(store.captures())
-    for name in sorted(known_files()):
+    for name in known_kernels():
         yield Uncompiled(name)
 
 
@@ -126,7 +132,7 @@ class InteractiveSession:
             if isinstance(item, Uncompiled):
                 # A kernel that was compiled meanwhile is listed as its capture.
                 if self._items.setdefault(key, item) == item:
-                    yield Entry(key=key, kernel=item.name)
+                    yield entries.entry_of_name(item)
                 continue
             self._items[key] = item
             if isinstance(item, Report):
@@ -159,7 +165,7 @@ class InteractiveSession:
         """Return the complete entry; compiles nothing."""
         item = self._item(key)
         if isinstance(item, Uncompiled):
-            return Entry(key=key, kernel=item.name)
+            return entries.entry_of_name(item)
         if isinstance(item, Report):
             return entries.entry_of_report(key, item, "")
         return entries.read_entry(key, item, self._place(item))

@@ -4,18 +4,19 @@ The request repeats everything that the capture records about its compilation, s
 between the two captures comes from the changed settings alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from irlens import gpus
+from irlens.artifacts.authorship import is_own
 from irlens.compiler import Request, find_kernel, known_files, parse_value
 from irlens.compiler.calls.argument_values import format_value
+from irlens.compiler.capture_files import sha256
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
-from irlens.model.errors import CaptureError, UnknownNameError
+from irlens.model.errors import CaptureError
 from irlens.session.arguments import (
     Derivation,
     argument_settings,
@@ -23,24 +24,26 @@ from irlens.session.arguments import (
     find_derivation,
     requested_arguments,
 )
+from irlens.session.subject import Configurations
 from irlens.session.workbench import Setting
 
 _MAX_THREADS = 1024
 _TRITON, _TARGET = "triton", "target"
-#: Compile options that a capture's metadata records and irlens's manifest does not. The other
-#: options in it follow from the target, or do not affect the code.
-_METADATA_OPTIONS = (
-    "enable_fp_fusion", "enable_reflect_ftz", "ptx_options", "sanitize_overflow", "launch_pdl",
-    "max_num_imprecise_acc_default", "instrumentation_mode", "waves_per_eu", "kpack",
-    "matrix_instr_nonkdim", "schedule_hint", "allow_flush_denorm",
+#: Options with text that names neither files nor arguments of a tool: safe to take from a capture.
+_SAFE_TEXT = frozenset(
+    {
+        "default_dot_input_precision", "instruction_sched_variant", "instrumentation_mode",
+        "schedule_hint", "wgp_cu_mode",
+    }
 )  # fmt: skip
 
 
 def source_of(capture: Capture, named: str | None) -> str | None:
     """Return the kernel that a capture was compiled from, as the command line names it.
 
-    A capture is untrusted data: the file that it names is looked up only among the kernels that
-    irlens already knows.
+    Compiling executes the file, and a capture is untrusted data: the file that it names is taken
+    only if this user's irlens sealed the capture. Otherwise one of its name is looked up among the
+    kernels that irlens already knows.
 
     Args:
         capture: The capture.
@@ -55,23 +58,47 @@ def source_of(capture: Capture, named: str | None) -> str | None:
     if named is not None:
         find_kernel(named)
         return named
-    if capture.manifest is None:
+    manifest = capture.manifest
+    if manifest is None:
         return None
+    if manifest.source is not None and is_own(manifest.source, capture.kernel):
+        kernel = f"{manifest.source.path}:{capture.kernel}"
+        find_kernel(kernel)
+        return kernel
     for path in known_files().values():
-        if path.name == capture.manifest.file:
+        if path.name == manifest.file:
             kernel = f"{path}:{capture.kernel}"
             find_kernel(kernel)
             return kernel
     return None
 
 
+def is_edited(capture: Capture, kernel: str) -> bool:
+    """Whether a capture's source has changed since it was compiled."""
+    source = capture.manifest.source if capture.manifest is not None else None
+    return source is not None and sha256(find_kernel(kernel).content) != source.sha256
+
+
 def unknown_source(capture: Capture) -> CaptureError:
-    """Return the error that says how to name a capture's source."""
-    named = capture.manifest.file if capture.manifest is not None else None
+    """Return the error that says why a capture's source is unknown, and how to name it."""
+    manifest = capture.manifest
+    if manifest is not None and manifest.source is not None:
+        kernel = f"{manifest.source.path}:{capture.kernel}"
+        return CaptureError(
+            f"irlens does not load {manifest.source.path}, which a capture of somebody else names",
+            hint=f"if you trust the file, name it yourself: irlens inspect {kernel}",
+        )
+    named = manifest.file if manifest is not None else None
     file = named or next(iter(capture.python_files), None)
+    if file and "triton_heuristics" in (capture.python(file) or ""):
+        return CaptureError(
+            f"the kernel's source is gone: TorchInductor generated {file} for one run",
+            hint="record the program again with other options of torch.compile",
+        )
+    where = f": irlens cannot locate {file}" if file else ""
     return CaptureError(
-        "the kernel's source is unknown" + (f": irlens cannot locate {file}" if file else ""),
-        hint=f"open it as irlens tui {f'FOLDER/{file}' if file else 'FILE.py'}:{capture.kernel}",
+        f"{capture.kernel} is already compiled, and its source is unknown{where}",
+        hint=f"name the source instead: {f'FOLDER/{file}' if file else 'FILE.py'}:{capture.kernel}",
     )
 
 
@@ -104,6 +131,10 @@ def _compile_settings(capture: Capture, derivation: Derivation) -> list[Setting]
         _setting("num_warps", config.num_warps, warps),
         *([_setting("num_ctas", config.num_ctas, _powers_of_two(16))] if nvidia else []),
         *([_setting("maxnreg", config.maxnreg)] if nvidia else []),
+        *(
+            _setting(name, value, ("false", "true") if isinstance(value, bool) else ())
+            for name, value in _chosen_options(capture).items()
+        ),
     ]
     constexprs = [
         replace(
@@ -129,37 +160,43 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
         changes: Settings by name, as written.
 
     Raises:
-        UnknownNameError: A setting or the target does not exist.
-        CaptureError: The capture's target is unknown.
+        UnknownNameError: The target does not exist.
+        CaptureError: The capture's target is unknown, or an option cannot be repeated.
     """
     settings = {setting.name: setting for setting in settings_of(capture, kernel)}
-    for name in changes:
-        if name not in settings:
-            raise UnknownNameError("setting", name, settings)
     if _TARGET not in settings:
         raise CaptureError("the target of the capture is unknown")
     chosen = {n: changes.get(n, each.value) for n, each in settings.items() if not each.is_argument}
+    # The compiler knows more options than a capture records, and checks their names.
+    chosen |= {name: value for name, value in changes.items() if name not in settings}
     gpu = gpus.find(chosen.pop(_TARGET))
     triton = chosen.pop(_TRITON, None)
     values = {name: parse_value(value) for name, value in chosen.items()}
+    options = _chosen_options(capture)
     description = find_kernel(kernel).description
     derivation = find_derivation(capture, description)
-    argument_changes = {name: changes[name] for name in changes if settings[name].is_argument}
+    arguments = {name for name, each in settings.items() if each.is_argument}
+    argument_changes = {name: changes[name] for name in changes if name in arguments}
     args = requested_arguments(capture, derivation, argument_changes)
     machine = {"sm_count": gpu.sm_count} if gpu.sm_count is not None else {}
     values |= derive_constexprs(derivation, description, args, {**values, **machine}, changes)
-    same_compiler = changes.keys().isdisjoint((_TARGET, _TRITON))
-    # An option that was left to the compiler before is left to it again.
+    if _TRITON in changes or capture.target is None or gpu.arch.vendor != capture.target.vendor:
+        # Another compiler has options and defaults of its own.
+        values = {n: v for n, v in values.items() if n in changes or n not in options}
+    else:
+        _require_repeatable(capture, changes)
     constexprs = capture.config.constexprs
+    # A program computes its grid from any of these, in a way that a capture does not tell.
+    moves_grid = not changes.keys().isdisjoint((*constexprs, *arguments, _TARGET))
+    # An option that was left to the compiler before is left to it again.
     values = {n: value for n, value in values.items() if value is not None or n in constexprs}
     return Request(
         kernel=kernel,
         target=gpu.target,
         sm_count=gpu.sm_count,
-        settings={**(_metadata_options(capture) if same_compiler else {}), **values},
+        settings=values,
         args=args,
-        # A grid of unknown origin stays as it was.
-        grid=() if derivation.grid else capture.config.grid or (),
+        grid=() if derivation.grid or moves_grid else capture.config.grid or (),
         triton=None if triton == _installed_triton() else triton,
     )
 
@@ -181,14 +218,38 @@ def _installed_triton() -> str | None:
         return None
 
 
-def _metadata_options(capture: Capture) -> dict[str, ConstexprValue]:
-    path = capture.metadata_path
-    try:
-        metadata = msgspec.json.decode(path.read_bytes(), type=dict[str, object]) if path else {}
-    except (OSError, msgspec.DecodeError):
-        return {}
-    options = {name: metadata.get(name) for name in _METADATA_OPTIONS}
-    return {name: value for name, value in options.items() if isinstance(value, bool | int | str)}
+def _chosen_options(capture: Capture) -> dict[str, ConstexprValue]:
+    """Return the options of a capture that differ from the default and can be repeated."""
+    return {n: value for n, value in _options(capture).items() if _is_repeatable(capture, n, value)}
+
+
+def _require_repeatable(capture: Capture, changes: Mapping[str, str]) -> None:
+    """Raise ``CaptureError`` for an option that is neither repeated nor chosen anew."""
+    for name, value in _options(capture).items():
+        if name not in changes and not _is_repeatable(capture, name, value):
+            raise CaptureError(
+                f"the capture was compiled with {name}={value}, which irlens does not take from it",
+                hint=f"set it again: --set {name}=VALUE",
+            )
+
+
+def _options(capture: Capture) -> dict[str, ConstexprValue]:
+    """Return the options of a capture without environment variables, which are not options."""
+    options = capture.config.options or {}
+    return {name: value for name, value in options.items() if not name.isupper()}
+
+
+def _is_repeatable(capture: Capture, name: str, value: ConstexprValue) -> bool:
+    """Whether an option may be taken from a capture.
+
+    A text may name a file, or tell a tool which one to write: such an option is taken only from a
+    capture of this user, and only if the compiler takes it as text.
+    """
+    if not isinstance(value, str) or name in _SAFE_TEXT:
+        return True
+    source = capture.manifest.source if capture.manifest is not None else None
+    own = source is not None and is_own(source, capture.kernel)
+    return own and name == "ptx_options"
 
 
 def _setting(name: str, value: ConstexprValue, choices: Sequence[str] = ()) -> Setting:
@@ -197,3 +258,28 @@ def _setting(name: str, value: ConstexprValue, choices: Sequence[str] = ()) -> S
 
 def _powers_of_two(largest: int) -> list[str]:
     return [str(1 << power) for power in range(largest.bit_length())]
+
+
+def recompilations(
+    captures: Sequence[Capture], configurations: Configurations
+) -> Iterator[tuple[Capture, Request]]:
+    """Yield a request for each capture and each selected configuration, with the capture.
+
+    Args:
+        captures: The captures to compile again.
+        configurations: What changes; everything else stays as it was.
+
+    Raises:
+        CaptureError: The source of a capture is unknown or gone.
+    """
+    for capture in captures:
+        kernel = source_of(capture, None)
+        if kernel is None:
+            raise unknown_source(capture)
+        for triton in configurations.tritons or (None,):
+            for target, settings, args in configurations.as_written():
+                compiler = {_TARGET: target, _TRITON: triton}
+                changes = {name: value for name, value in compiler.items() if value is not None}
+                request = request_of(capture, kernel, {**settings, **args, **changes})
+                grid = configurations.grid or request.grid
+                yield capture, replace(request, grid=grid, run=configurations.run or False)

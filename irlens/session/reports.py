@@ -4,9 +4,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from irlens.artifacts import report_cache
-from irlens.model.capture import Capture
-from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
+from msgspec.structs import replace
+
+from irlens.artifacts import report_cache, store
+from irlens.model.capture import Capture, load_notes
+from irlens.model.errors import (
+    ArtifactError,
+    CaptureError,
+    IrlensError,
+    ToolError,
+    UnknownNameError,
+)
 from irlens.model.report import Report
 from irlens.session.subject import (
     Configurations,
@@ -35,24 +43,37 @@ def ignore(message: str, *, transient: bool = False) -> None:
     """Drop a message."""
 
 
-def report_of(capture: Capture, *, sass: bool = False) -> Report:
+#: Captures that are disassembled unless asked otherwise: each takes nvdisasm half a second, once.
+_MOST_DISASSEMBLED = 8
+
+
+def report_of(capture: Capture, *, sass: bool | None = False) -> Report:
     """Return a capture's report: a remembered one, or a new one that is then remembered.
 
     Args:
         capture: Any capture.
-        sass: Whether to disassemble machine code too.
+        sass: Whether to disassemble machine code too; ``None`` if the disassembler can, and
+            otherwise with the reason in the report.
 
     Raises:
         ArtifactError: An artifact is broken or gone.
-        ToolError: The disassembler is missing or failed.
+        ToolError: ``sass`` is true, and the disassembler is missing or failed.
     """
+    wanted = "cubin" in capture.stages if sass is None else sass
 
     def make() -> Report:
         from irlens.report import inspect
 
-        return inspect(capture, sass=sass)
+        return inspect(capture, sass=wanted)
 
-    return report_cache.report_of(capture, make, sass=sass)
+    try:
+        return report_cache.report_of(capture, make, sass=wanted)
+    except ToolError as error:
+        if sass is not None:
+            raise
+        report = report_of(capture)
+        unknown = report.unknown | {"pressure.sass": error.message}
+        return replace(report, unknown=unknown)
 
 
 class Session:
@@ -71,16 +92,17 @@ class Session:
         self._notify = notify
         self._compile = compile
         self._default_announced = False
+        self._noted: set[str] = set()
 
     def reports(
-        self, kernel: str, configurations: Configurations, *, sass: bool = False
+        self, kernel: str, configurations: Configurations, *, sass: bool | None = None
     ) -> list[Report]:
         """Return a report of everything that KERNEL and the options select, never an empty list.
 
         Args:
             kernel: KERNEL.
             configurations: The configurations to compile.
-            sass: Whether to disassemble machine code too.
+            sass: Whether to disassemble machine code too; ``None`` where there are few captures.
 
         Raises:
             IrlensError: KERNEL cannot be inspected.
@@ -88,7 +110,7 @@ class Session:
         return [report for _, report in self.inspect(kernel, configurations, sass=sass)]
 
     def inspect(
-        self, kernel: str, configurations: Configurations, *, sass: bool = False
+        self, kernel: str, configurations: Configurations, *, sass: bool | None = None
     ) -> list[tuple[Capture | None, Report]]:
         """Return each report of ``reports`` with its capture, ``None`` for a saved report."""
         saved = saved_reports(kernel)
@@ -98,18 +120,20 @@ class Session:
         return self.inspect_captures(kernel, self.captures(kernel, configurations), sass=sass)
 
     def inspect_captures(
-        self, kernel: str, captures: Sequence[Capture], *, sass: bool = False
+        self, kernel: str, captures: Sequence[Capture], *, sass: bool | None = None
     ) -> list[tuple[Capture | None, Report]]:
         """Return the report of each readable capture, never an empty list.
 
         Args:
             kernel: KERNEL, for error messages.
             captures: The captures that it selects.
-            sass: Whether to disassemble machine code too.
+            sass: Whether to disassemble machine code too; ``None`` where there are few captures.
 
         Raises:
             ArtifactError: No capture is readable.
         """
+        if sass is None and len(captures) > _MOST_DISASSEMBLED:
+            sass = False
         if len(captures) == 1:
             try:
                 return [(captures[0], report_of(captures[0], sass=sass))]
@@ -133,14 +157,9 @@ class Session:
         Raises:
             IrlensError: KERNEL neither holds captures nor compiles to one.
         """
-        if is_compiled(kernel):
+        if is_compiled(kernel) and (configurations.is_empty or kernel == "-"):
             refuse_options(kernel, configurations)
-            if saved_reports(kernel) is not None:
-                name = "stdin" if kernel == "-" else kernel
-                raise IrlensError(
-                    f"{name} is a saved report, which holds no code",
-                    hint="name the capture that the report was made from",
-                )
+            _refuse_report(kernel)
             return self._load(kernel)
         return [capture for capture, _ in self.compile_all(kernel, configurations)]
 
@@ -153,11 +172,38 @@ class Session:
             IrlensError: The kernel does not compile.
         """
         from irlens.compiler.compiler_output import set_crash_heading
+        from irlens.compiler.sources.description import find_kernels
 
         set_crash_heading("irlens: error: the compiler ended the process. It said last:\n")
-        for request in self.requests(kernel, configurations):
-            for capture in self.compile(request):
-                yield capture, request
+        recompiled = is_compiled(kernel)
+        functions = [] if recompiled else [each.function for each in find_kernels(kernel)]
+        requests = list(self.requests(kernel, configurations))
+        if recompiled or len(functions) == 1:
+            for request in requests:
+                for capture in self.compile(request):
+                    yield capture, request
+            return
+        names = [f"{kernel}:{function}" for function in functions]
+        compiled = [each for name in names for each in self._compile_or_skip(name, requests)]
+        if not compiled:
+            raise CaptureError(
+                f"none of the {len(names)} kernels in {kernel} compiles as it is",
+                hint=f"name one, with its arguments: {names[0]} --arg NAME=VALUE",
+            )
+        yield from compiled
+
+    def _compile_or_skip(
+        self, kernel: str, requests: "Sequence[Request]"
+    ) -> "list[tuple[Capture, Request]]":
+        """Return the captures of one kernel of several; say why if there are none."""
+        own = [replace(request, kernel=kernel) for request in requests]
+        try:
+            return [(capture, request) for request in own for capture in self.compile(request)]
+        except UnknownNameError as error:  # an option that is another kernel's
+            self._notify(f"skipped {kernel}: {error.message}")
+        except IrlensError as error:
+            self._notify(f"skipped {kernel}: {error.joined('; ')}")
+        return []
 
     def compile(self, request: "Request") -> Sequence[Capture]:
         """Return the captures of a request, from the store or newly compiled.
@@ -168,20 +214,46 @@ class Session:
         from irlens.compiler import capture, is_stored, needs_install
 
         if is_stored(request):
-            return capture(request)
+            return self._note_loading(capture(request))
+        self.ensure_store()
         install = needs_install(request.triton)
         if install:
             self._announce_install(request.triton)
         message = f"compiling {request.kernel} for {request.target.name} ..."
         self._notify(message, transient=not install)  # an installation takes minutes
-        return (self._compile or capture)(request)
+        return self._note_loading((self._compile or capture)(request))
+
+    def ensure_store(self) -> None:
+        """Go on with a temporary directory, and say so, if the store cannot be written."""
+        problem = store.ensure_writable()
+        if problem is not None:
+            self._notify(f"{problem}; using a temporary directory, which is removed at the end")
+
+    def _note_loading(self, captures: Sequence[Capture]) -> Sequence[Capture]:
+        """Show once what a user should know about how a kernel's file was loaded."""
+        for manifest in (each.manifest for each in captures if each.manifest is not None):
+            self.note_once(load_notes(manifest.file, manifest.absent, manifest.stopped))
+        return captures
+
+    def note_once(self, notes: Sequence[str]) -> None:
+        """Show the notes that this session has not shown yet."""
+        for note in notes:
+            if note not in self._noted:
+                self._noted.add(note)
+                self._notify(note)
 
     def requests(self, kernel: str, configurations: Configurations) -> "Iterator[Request]":
         """Yield a request for each selected configuration; the compiler varies slowest.
 
+        Each capture that KERNEL holds is requested again, with what the options change.
+
         Raises:
             UnknownNameError: A target is unknown.
+            CaptureError: The source of a capture is unknown or gone.
         """
+        if is_compiled(kernel):
+            yield from self._recompilations(kernel, configurations)
+            return
         from irlens import gpus
         from irlens.compiler import Request, find_device
 
@@ -199,9 +271,19 @@ class Session:
                     sm_count=gpu.sm_count,
                     settings=settings,
                     args=args,
+                    grid=configurations.grid,
                     run=can_run if configurations.run is None else configurations.run,
                     triton=triton,
                 )
+
+    def _recompilations(self, kernel: str, configurations: Configurations) -> "Iterator[Request]":
+        from irlens.session.recompile import is_edited, recompilations
+
+        _refuse_report(kernel)
+        for capture, request in recompilations(self._load(kernel), configurations):
+            edited = ", which has changed since" if is_edited(capture, request.kernel) else ""
+            self.note_once([f"compiling from {request.kernel}{edited}"])
+            yield request
 
     def default_gpu(self, device: "Device | None") -> "Gpu":
         """Return the GPU to compile for without ``--target``: the one present, or the default.
@@ -266,6 +348,16 @@ def known_gpu(device: "Device") -> "Gpu":
         return gpus.find(device.name or device.target.arch)
     except UnknownNameError:
         return gpus.by_arch(device.target.arch)
+
+
+def _refuse_report(kernel: str) -> None:
+    """Raise ``IrlensError`` for a saved report."""
+    if saved_reports(kernel) is not None:
+        name = "stdin" if kernel == "-" else kernel
+        raise IrlensError(
+            f"{name} is a saved report, which holds no code",
+            hint="name the capture that the report was made from",
+        )
 
 
 def _nothing_readable(kernel: str) -> ArtifactError:

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 import msgspec
 
+from irlens.model import files
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ArtifactError, IrlensError
 
 if TYPE_CHECKING:  # help needs no report
     from irlens.model.report import Report
+
+#: A file of saved reports may be this many times as large as an artifact: it holds a whole cache's.
+_REPORTS = 8
 
 Axis: TypeAlias = tuple[str, tuple[str, ...]]
 
@@ -25,6 +29,8 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
         targets: GPUs; empty for the default.
         settings: Values of each option and constexpr, as written.
         args: Values of each run-time argument or size, as written.
+        grid: CTAs in x, y and z of every configuration, numbers or expressions; empty for the
+            description's.
         tritons: Versions or interpreters to compile with; empty for the installed Triton.
         run: Launch the kernel (``True``), only compile (``False``), or launch if possible
             (``None``).
@@ -33,6 +39,7 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...] = ()
     settings: tuple[Axis, ...] = ()
     args: tuple[Axis, ...] = ()
+    grid: tuple[str, ...] = ()
     tritons: tuple[str, ...] = ()
     run: bool | None = None
 
@@ -52,6 +59,11 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
                 for args in _product(self.args):
                     yield target, settings, args
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no option selects anything, so that what is compiled stays as it is."""
+        return not self.run and msgspec.structs.replace(self, run=None) == Configurations()
+
     def by_triton(self) -> "list[Configurations]":
         """Return one selection for each Triton."""
         return [msgspec.structs.replace(self, tritons=(triton,)) for triton in self.tritons]
@@ -68,18 +80,17 @@ def is_compiled(kernel: str) -> bool:
     path = Path(kernel).expanduser()
     if path.suffix == ".py" or ".py:" in kernel:
         return False
-    if "/" in kernel or path.is_file():
-        return path.exists() or ":" not in kernel
-    if path.is_dir():
+    kind = files.kind(path)
+    if kind == "directory" and "/" not in kernel:
         from irlens.compiler.sources.lookup import known_files
 
         return kernel not in known_files()
-    return False
+    return kind is not None or ("/" in kernel and ":" not in kernel)
 
 
 def refuse_options(kernel: str, configurations: Configurations) -> None:
-    """Raise ``IrlensError`` if options select configurations of something already compiled."""
-    if configurations != Configurations():
+    """Raise ``IrlensError`` if options select configurations of something finished."""
+    if not configurations.is_empty:
         raise IrlensError(
             f"{kernel} is already compiled: --target, --set and similar options have no effect",
             hint="remove these options, or name the kernel's source",
@@ -113,22 +124,27 @@ def saved_reports(kernel: str) -> "list[Report] | None":
                     hint="write the report again with this version of irlens",
                 )
         return msgspec.convert(items, list[Report])
-    except OSError as error:
-        raise ArtifactError(f"cannot read {name}: {error.strerror}") from error
     except msgspec.ValidationError as error:
         raise ArtifactError(f"{name}: incomplete report: {error}") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{name}: invalid JSON: {error}") from error
 
 
 def read_stdin() -> bytes:
-    """Return the content of stdin, which is read once and cached."""
+    """Return the content of stdin, which is read once and cached.
+
+    Raises:
+        ArtifactError: It is larger than the limit for one input.
+    """
     return _read_stream(sys.stdin)
 
 
 @lru_cache(maxsize=1)
 def _read_stream(stream: TextIO) -> bytes:
-    return stream.buffer.read()
+    content = stream.buffer.read(_REPORTS * files.size_limit() + 1)
+    is_report = content.lstrip()[:1] in (b"{", b"[")
+    files.check_size(len(content), "stdin", multiple=_REPORTS if is_report else 1)
+    return content
 
 
 def _json(kernel: str) -> bytes | None:
@@ -137,7 +153,11 @@ def _json(kernel: str) -> bytes | None:
         content = read_stdin()
         return content if content.lstrip()[:1] in (b"{", b"[") else None
     path = Path(kernel).expanduser()
-    return path.read_bytes() if path.suffix == ".json" and path.is_file() else None
+    return (
+        files.read(path, multiple=_REPORTS)
+        if path.suffix == ".json" and files.kind(path) == "file"
+        else None
+    )
 
 
 def _product(axes: tuple[Axis, ...]) -> Iterator[dict[str, str]]:

@@ -35,6 +35,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         findings: Number of findings by severity; ``None`` until analysed.
         problem: Why the capture cannot be read; empty if it can.
         place: Path to display.
+        modified: When its artifacts were written, in seconds since the epoch; ``None`` if unknown.
     """
 
     key: str
@@ -49,6 +50,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     findings: dict[Severity, int] | None = None
     problem: str = ""
     place: str = ""
+    modified: float | None = None
 
     def values(self, column: Figure) -> tuple[Value, ...] | None:
         """Return the values of one of the registry's columns; ``None`` until analysed."""

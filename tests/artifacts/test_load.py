@@ -1,4 +1,3 @@
-import io
 import json
 import os
 import shutil
@@ -17,11 +16,13 @@ from hypothesis import strategies as st
 import irlens
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load, load_bytes
+from irlens.model import files as untrusted
 from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError
 
 DATA = Path(__file__).parent.parent / "data"
+SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 METADATA = {
     "name": "kernel",
     "target": {"backend": "cuda", "arch": 90, "warp_size": 32},
@@ -242,7 +243,7 @@ def test_an_entry_that_vanishes_while_the_cache_is_read(tmp_path: Path) -> None:
 def test_an_artifact_that_vanishes_after_the_listing(tmp_path: Path) -> None:
     found = _only(_entry(tmp_path / "A"))
     shutil.rmtree(tmp_path / "A")
-    with pytest.raises(ArtifactError, match=r"cannot read .*kernel\.ptx: No such file"):
+    with pytest.raises(ArtifactError, match=r"there is no .*kernel\.ptx"):
         found.stages["ptx"].read()
 
 
@@ -390,13 +391,174 @@ def test_of_many_entries_little_is_read_and_that_once(
             (entry / f"kernel.{stage}").touch()
         (entry / "kernel.json").write_text(json.dumps(METADATA))
     opened: list[Path] = []
-    open_file = io.open
+    read = untrusted.read
 
-    def spy(file: Path, *arguments: Any, **options: Any) -> object:
+    def spy(file: Path, **options: Any) -> bytes:
         opened.append(file)
-        return open_file(file, *arguments, **options)
+        return read(file, **options)
 
-    monkeypatch.setattr(io, "open", spy)
+    monkeypatch.setattr(untrusted, "read", spy)
     assert sum(1 for _ in load(tmp_path)) == 1000
     # The metadata, and ttgir for the warps that were asked for.
     assert sorted(opened) == sorted([*tmp_path.glob("*/*.json"), *tmp_path.glob("*/*.ttgir")])
+
+
+class TestLinks:
+    """A capture is a stranger's: no link in it may show a file that lies elsewhere."""
+
+    @pytest.fixture
+    def secret(self, tmp_path: Path) -> Path:
+        path = tmp_path / "secret"
+        path.mkdir()
+        (path / "kernel.ttir").write_text("hunter2")
+        (path / "kernel.json").write_text(json.dumps(METADATA))
+        (path / "x.py").write_text("hunter2 = 1")
+        return path
+
+    @pytest.mark.parametrize("name", ["kernel.ttir", "kernel.json", "irlens.json"])
+    def test_to_a_file_elsewhere_refuses_the_entry(
+        self, tmp_path: Path, secret: Path, name: str
+    ) -> None:
+        entry = _entry(tmp_path / "A")
+        (entry / name).unlink(missing_ok=True)
+        (entry / name).symlink_to(secret / name.replace("irlens", "kernel"))
+        (broken,) = load(entry)
+        assert isinstance(broken, Broken)
+        assert broken.path == entry
+        assert f"{name} leads out of its capture" in broken.reason
+
+    def test_of_the_python_folder_or_a_file_in_it(self, tmp_path: Path, secret: Path) -> None:
+        entry = _entry(tmp_path / "A")
+        (entry / "python").mkdir()
+        (entry / "python" / "x.py").symlink_to(secret / "x.py")
+        capture = _only(entry)
+        assert capture.python("x.py") is None
+        assert capture.refuses_python("x.py")
+        assert not capture.refuses_python("y.py")
+        (entry / "python" / "x.py").unlink()
+        (entry / "python").rmdir()
+        (entry / "python").symlink_to(secret)
+        assert capture.python("x.py") is None
+        assert capture.python_files == ()
+        (broken,) = load(entry)
+        assert isinstance(broken, Broken)
+
+    def test_that_appears_after_the_listing(self, tmp_path: Path, secret: Path) -> None:
+        entry = _entry(tmp_path / "A")
+        capture = _only(entry)
+        (entry / "kernel.ttir").unlink()
+        (entry / "kernel.ttir").symlink_to(secret / "kernel.ttir")
+        with pytest.raises(ArtifactError, match="leads out of its capture"):
+            capture.stages["ttir"].read()
+
+    def test_of_a_folder_above_that_appears_while_a_file_is_opened(
+        self, tmp_path: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        entry = tmp_path / "A"
+        (entry / "python").mkdir(parents=True)
+        (entry / "python" / "x.py").write_text("mine = 1")
+        resolve = Path.resolve
+
+        def swap(path: Path, strict: bool = False) -> Path:
+            resolved = resolve(path, strict)
+            if path.name == "x.py":  # the path was good when it was checked
+                shutil.rmtree(entry / "python")
+                (entry / "python").symlink_to(secret)
+            return resolved
+
+        monkeypatch.setattr(Path, "resolve", swap)
+        with pytest.raises(ArtifactError, match="cannot read"):
+            untrusted.read(entry / "python" / "x.py", within=entry)
+
+    def test_that_stays_inside_is_read(self, tmp_path: Path) -> None:
+        entry = _entry(tmp_path / "A")
+        (entry / "kernel.ttir").rename(entry / "other")
+        (entry / "kernel.ttir").symlink_to("other")
+        assert _only(entry).stages["ttir"].text() == "ttir of kernel"
+
+    def test_that_the_user_names_is_followed(self, tmp_path: Path) -> None:
+        entry = _entry(tmp_path / "A")
+        (tmp_path / "link").symlink_to(entry)
+        assert _only(tmp_path / "link").stages["ttir"].text() == "ttir of kernel"
+
+    def test_a_name_in_the_metadata_leads_nowhere_else(self, tmp_path: Path) -> None:
+        (tmp_path / "other.json").write_text('{"password": "hunter2"}')
+        capture = _only(_entry(tmp_path / "A", name="../other"))
+        assert capture.kernel == "../other"
+        assert capture.metadata_stage is not None
+        assert "hunter2" not in capture.metadata_stage.text()
+        assert capture.python("../../other.json") is None
+
+
+class TestLimits:
+    def test_a_large_file_is_refused_in_one_line(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "x.ptx"
+        with path.open("wb") as file:
+            file.truncate(10**12)  # sparse
+        with pytest.raises(ArtifactError, match=r"x\.ptx is larger than 16 MB") as caught:
+            list(load(path))
+        assert caught.value.hint is not None
+        assert "IRLENS_MAX_INPUT_MB" in caught.value.hint
+        monkeypatch.setenv("IRLENS_MAX_INPUT_MB", "1")
+        path.write_bytes(bytes(1_000_001))
+        with pytest.raises(ArtifactError, match=r"x\.ptx is larger than 1\.0 MB"):
+            list(load(path))
+        monkeypatch.setenv("IRLENS_MAX_INPUT_MB", "all")
+        with pytest.raises(ArtifactError, match="IRLENS_MAX_INPUT_MB is 'all'"):
+            list(load(path))
+
+    @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "pipe.json"])
+    def test_what_never_ends_is_refused(self, tmp_path: Path, name: str) -> None:
+        path = tmp_path / name
+        if name.startswith("pipe"):
+            os.mkfifo(path)
+        with pytest.raises(ArtifactError, match="neither a file nor a directory"):
+            list(load(path))
+
+    def test_a_nul_in_a_name(self, tmp_path: Path) -> None:
+        capture = _only(_entry(tmp_path / "A", name="ker\0nel"))
+        assert capture.python("x\0.py") is None
+        with pytest.raises(ArtifactError, match="no file has such a name"):
+            untrusted.read(tmp_path / "a\0b", within=tmp_path)
+
+    def test_text_with_nuls_is_refused_at_once(self) -> None:
+        with pytest.raises(ArtifactError, match="x: line 2 of ptx holds a NUL"):
+            list(load_bytes(b".target sm_90\n\0\0" + bytes(10_000_000), name="x"))
+
+    @pytest.mark.parametrize(
+        ("text", "what"),
+        [
+            ("{" * 440_001, "440,000 lines and statements"),
+            ("\n" * 440_001, "440,000 lines and statements"),
+            ("," * 4_500_001, "4,500,000 tokens"),
+            ("x " * 4_500_001, "4,500,000 tokens"),
+        ],
+    )
+    def test_text_of_too_many_statements_is_refused_unparsed(
+        self, text: str, what: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(ArtifactError, match=f"x has more than {what}") as caught:
+            untrusted.text(text.encode(), name="x")
+        assert "IRLENS_MAX_INPUT_MB" in str(caught.value.hint)
+        monkeypatch.setenv("IRLENS_MAX_INPUT_MB", "40")
+        assert untrusted.text(text.encode(), name="x") == text
+
+    def test_text_as_large_as_two_of_the_largest_kernels_is_read(self) -> None:
+        line = "\tadd.s32 \t%r1, %r2, %r3;\n"
+        assert untrusted.text((line * (5_000_000 // len(line))).encode(), name="x")
+
+    def test_a_number_that_no_compiler_writes_is_refused_and_a_blob_is_not(self) -> None:
+        assert untrusted.text(b'dense<"0x' + b"0" * 5000 + b'">', name="x")
+        with pytest.raises(ArtifactError, match="line 2 of x holds a number of 5,000 digits"):
+            untrusted.text(b"\ni" + b"9" * 5000, name="x")
+
+    def test_a_grid_that_no_launch_has_is_one_broken_entry(self, tmp_path: Path) -> None:
+        shutil.copytree(SAMPLES / "softmax-h100", tmp_path / "A")
+        path = tmp_path / "A" / MANIFEST_NAME
+        manifest = json.loads(path.read_bytes())
+        path.write_text(json.dumps(manifest | {"grid": [1 << 64, 1, 1]}))
+        (broken,) = load(tmp_path / "A")
+        assert isinstance(broken, Broken)
+        assert "irlens.json is broken" in broken.reason

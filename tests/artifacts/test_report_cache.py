@@ -62,7 +62,7 @@ def test_what_is_recorded_of_a_capture_counts(
     assert report_cache.key(read(folder), sass=False) != before
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"{}", b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b"\xff", b'{"kernel": "\xc3("}'])
 def test_a_damaged_report_is_made_again(folder: Path, content: bytes) -> None:
     capture = read(folder)
     key = report_cache.key(capture, sass=False)
@@ -78,16 +78,29 @@ def test_a_store_that_cannot_be_written_is_no_error(folder: Path) -> None:
     report_cache.remember(report_cache.key(capture, sass=False), inspect(capture))
 
 
-def test_the_older_half_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report_cache, "_MAX_REPORTS", 3)
+def test_the_least_recently_used_reports_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = inspect(read(folder))
     kept = folder.parent / "store" / "reports"
-    for name in "abc":
+    monkeypatch.setattr(report_cache, "_WRITES_PER_LOOK", 1)
+    for age, name in enumerate("abc"):
         report_cache.remember(name, report)
-        os.utime(kept / f"{name}.json", (0, 0))  # clocks of file systems are coarse
+        os.utime(kept / f"{name}.json", (age, age))
+    monkeypatch.setattr(report_cache, "_MAX_BYTES", 2 * (kept / "a.json").stat().st_size)
     report_cache.remember("d", report)
-    assert len(list(kept.iterdir())) == 2
-    assert report_cache.recall("d") == report
+    assert {path.stem for path in kept.iterdir()} == {"c", "d"}
+
+
+def test_nothing_that_this_process_used_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = inspect(read(folder))
+    kept = folder.parent / "store" / "reports"
+    report_cache.remember("a", report)
+    os.utime(kept / "a.json", (0, 0))
+    monkeypatch.setattr(report_cache, "_WRITES_PER_LOOK", 1)
+    monkeypatch.setattr(report_cache, "_MAX_BYTES", 1)
+    monkeypatch.setattr(report_cache, "_BEGUN", 1.0)  # clocks of file systems are coarse
+    assert report_cache.recall("a") == report
+    report_cache.remember("b", report)
+    assert {path.stem for path in kept.iterdir()} == {"a", "b"}
 
 
 def test_the_library_takes_the_cache_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

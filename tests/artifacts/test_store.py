@@ -246,3 +246,41 @@ def test_digest_tells_values_apart_and_ignores_order() -> None:
     values: list[object] = [1, 1.0, True, "1", None, float("inf"), float("nan"), [1], {"1": 1}]
     assert len({store.digest(value) for value in values}) == len(values)
     assert store.digest({"a": 1, "b": 2}) == store.digest({"b": 2, "a": 1})
+
+
+@pytest.mark.parametrize(
+    ("variables", "problem"),
+    [
+        ({"IRLENS_CACHE_DIR": "/proc/irlens"}, "cannot write /proc/irlens: "),
+        ({"HOME": "/dev/null"}, "cannot write /dev/null/.cache/irlens: Not a directory"),
+    ],
+)
+def test_a_kernel_compiles_without_a_usable_cache_directory(
+    variables: dict[str, str], problem: str, tmp_path: Path
+) -> None:
+    unset = ("IRLENS_CACHE_DIR", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    done = subprocess.run(
+        [sys.executable, "-m", "irlens", "inspect", "vector_add", "-t", "a100,h100"],
+        env={**environment, "TMPDIR": str(tmp_path), **variables},
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith(f"irlens: {problem}")
+    assert warning.endswith("; using a temporary directory, which is removed at the end")
+    assert list(tmp_path.glob("irlens-*")) == []
+
+
+def test_without_a_home_directory_nothing_is_written_into_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("IRLENS_CACHE_DIR", raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda _: Path("~/.cache/irlens"))
+    monkeypatch.chdir(tmp_path)
+    assert not store.root().exists()
+    assert store.ensure_writable() == "no cache directory: there is no home directory"
+    assert store.root() == Path(os.environ["IRLENS_CACHE_DIR"])
+    assert store.ensure_writable() is None
+    monkeypatch.delenv("IRLENS_CACHE_DIR")
+    assert list(tmp_path.iterdir()) == []

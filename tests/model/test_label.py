@@ -52,3 +52,15 @@ def test_products_are_told_where_their_architectures_do_not_tell_them_apart(
         for arch, product in products
     ]
     assert labels([msgspec.structs.replace(report, target=each) for each in targets]) == told
+
+
+def test_an_option_that_one_report_changes_is_the_default_in_the_other() -> None:
+    plain = msgspec.json.decode((REPORTS / "softmax-h100.json").read_bytes(), type=Report)
+    chosen, unknown = (
+        msgspec.structs.replace(
+            plain, config=msgspec.structs.replace(plain.config, options=options)
+        )
+        for options in ({"kpack": 2}, None)
+    )
+    assert labels([plain, chosen]) == ["kpack=default", "kpack=2"]
+    assert labels([plain, chosen, unknown]) == ["kpack=default", "kpack=2", ""]

@@ -35,4 +35,4 @@ def test_a_depth_that_is_not_known_is_none(
     [(2, None, "2/4"), (2, 3, "2/4"), (None, 3, "≤3/4"), (None, None, "")],
 )
 def test_a_depth_in_short(achieved: int | None, at_most: int | None, told: str) -> None:
-    assert depth_in_short(achieved, at_most, "4") == told
+    assert depth_in_short(achieved, at_most, 4) == told

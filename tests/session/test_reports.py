@@ -30,9 +30,10 @@ class Notes:
 
 def test_every_interface_returns_the_same_report(monkeypatch: pytest.MonkeyPatch) -> None:
     (capture,) = irlens.load(CAPTURE)
-    report = irlens.inspect(capture)
+    report, with_sass = irlens.inspect(capture), irlens.inspect(capture, sass=True)
     monkeypatch.setattr("irlens.report.inspect", None)  # the others take the remembered report
-    assert Session().reports(str(CAPTURE), Configurations()) == [report]
+    assert Session().reports(str(CAPTURE), Configurations(), sass=True) == [with_sass]
+    assert Session().reports(str(CAPTURE), Configurations(), sass=False) == [report]
     interactive = open_session(str(CAPTURE), Configurations(), Session())
     key = interactive.single()
     assert key is not None
@@ -82,11 +83,10 @@ def test_a_session_compiles_what_the_store_lacks() -> None:
     assert notes.lasting == []
 
 
-def test_options_do_not_apply_to_compiled_subjects() -> None:
+def test_options_do_not_apply_to_saved_reports() -> None:
     report = SAMPLES / "reports" / "softmax-h100.json"
-    for subject in (CAPTURE, report):
-        assert is_compiled(str(subject))
-        with pytest.raises(IrlensError, match="already compiled"):
-            Session().reports(str(subject), Configurations(targets=("h100",)))
+    assert is_compiled(str(report))
+    with pytest.raises(IrlensError, match="already compiled"):
+        Session().reports(str(report), Configurations(targets=("h100",)))
     with pytest.raises(IrlensError, match="saved report, which holds no code"):
         Session().captures(str(report), Configurations())

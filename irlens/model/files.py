@@ -1,0 +1,207 @@
+"""Reads untrusted files: regular files of limited size, which stay in the capture they belong to.
+
+A capture may come from a stranger, and a report of it may end in a public comment. A link in it to
+a file elsewhere would publish that file, a device or a pipe would never end, and an analysis needs
+a multiple of its input's size in memory.
+"""
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Literal
+
+from irlens.model.errors import ArtifactError
+from irlens.model.text import rounded_size
+
+#: The environment variable with the size limit of one input in MB, and its default: five times the
+#: largest artifact seen. Hostile text takes a hundred times its size in memory.
+LIMIT_VARIABLE = "IRLENS_MAX_INPUT_MB"
+_DEFAULT_LIMIT_MB = 16
+_MB = 1_000_000
+
+#: What bounds the time of parsing and analysis: the characters that end lines, statements, labels
+#: and scopes, and all that may begin a token. The largest artifacts known have two fifths as many.
+_STATEMENT_ENDS = b"\n;:{}"
+_MOST_STATEMENTS = 440_000
+_WORDS = bytes(each for each in range(256) if each > 127 or chr(each).isalnum() or each in b"_$")
+_MOST_TOKENS = 4_500_000
+
+# Windows has none of these flags.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
+
+#: A blob, or a number that no compiler writes: converting one takes quadratic time.
+_DIGITS = re.compile(rb"(?<!\w)0[xX][0-9a-fA-F]{1000,}|\d{1000,}")
+
+_OUTSIDE = "copy the capture with `cp -rL` if its links can be trusted"
+
+
+def read(
+    path: Path,
+    *,
+    within: Path | None = None,
+    most: int | None = None,
+    multiple: int = 1,
+    hint: str | None = None,
+) -> bytes:
+    """Return the content of a regular file.
+
+    Args:
+        path: The file. A link that the user names is followed.
+        within: The directory that the file, links followed, must not leave.
+        most: Return this many bytes at most, of a file of any size.
+        multiple: Allow a file this many times as large as an artifact.
+        hint: The hint of the error if it cannot be read.
+
+    Raises:
+        ArtifactError: It leaves ``within``, is not a regular file, is too large or unreadable.
+    """
+    try:
+        handle = os.open(path, _FLAGS) if within is None else _open_within(path, within)
+        try:
+            return _read(handle, path, most, multiple)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise unreadable(path, error, hint) from error
+    except ValueError as error:  # a NUL in the name
+        raise ArtifactError(f"cannot read {path}: no file has such a name", hint=hint) from error
+
+
+def kind(path: Path) -> Literal["file", "directory", "other"] | None:
+    """Return what is at a path, links followed; ``None`` if nothing can be reached there."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISREG(mode):
+        return "file"
+    return "directory" if stat.S_ISDIR(mode) else "other"
+
+
+def text(content: bytes, *, name: object) -> str:
+    """Return content decoded as UTF-8; undecodable bytes become U+FFFD.
+
+    Raises:
+        ArtifactError: It holds a NUL, as no text does and a file that was written badly may, or a
+            number too long to be one, or more statements than any compiler writes.
+    """
+    nul = content.find(b"\0")
+    if nul >= 0:
+        raise _not_text(content, nul, name, "a NUL")
+    _check_count(content, name)
+    for match in _DIGITS.finditer(content):
+        if match[0][:2] not in (b"0x", b"0X"):
+            digits = len(match[0])
+            raise _not_text(content, match.start(), name, f"a number of {digits:,} digits")
+    return content.decode("utf-8", "replace")
+
+
+def _check_count(content: bytes, name: object) -> None:
+    """Raise ``ArtifactError`` for text that would take too long to parse, whatever its format."""
+    scale = size_limit() / (_DEFAULT_LIMIT_MB * _MB)
+    statements = len(content) - len(content.translate(None, _STATEMENT_ENDS))
+    tokens = len(content.translate(None, _WORDS))
+    for count, most, what in (
+        (statements, _MOST_STATEMENTS, "lines and statements"),
+        (tokens, _MOST_TOKENS, "tokens"),
+    ):
+        limit = int(most * scale)
+        if count > limit:
+            raise ArtifactError(
+                f"{name} has more than {limit:,} {what}",
+                hint=f"set {LIMIT_VARIABLE} to read larger ones; memory grows with the size",
+            )
+
+
+def _not_text(content: bytes, at: int, name: object, what: str) -> ArtifactError:
+    line = content.count(b"\n", 0, at) + 1
+    return ArtifactError(
+        f"line {line} of {name} holds {what}, so it is damaged",
+        hint="compile the kernel again, or copy it again",
+    )
+
+
+def leaves(path: Path, directory: Path) -> bool:
+    """Whether a path, links followed, is outside a directory or cannot be followed."""
+    try:
+        return not path.resolve(strict=True).is_relative_to(directory.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return True
+
+
+def outside(path: Path) -> ArtifactError:
+    """Return the error for a file that a link or its name leads out of a capture."""
+    return ArtifactError(f"{path} leads out of its capture and is not read", hint=_OUTSIDE)
+
+
+def unreadable(path: Path, error: OSError, hint: str | None = None) -> ArtifactError:
+    """Return the error for a file or directory that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return ArtifactError(f"there is no {path}", hint=hint)
+    return ArtifactError(f"cannot read {path}: {error.strerror}", hint=hint)
+
+
+def check_size(size: int, name: object, *, multiple: int = 1) -> None:
+    """Raise ``ArtifactError`` for an input of more bytes than the limit, or a multiple of it."""
+    limit = size_limit() * multiple
+    if size > limit:
+        raise ArtifactError(
+            f"{name} is larger than {rounded_size(limit)}, the limit for one input",
+            hint=f"set {LIMIT_VARIABLE} to read larger ones; memory grows with the size",
+        )
+
+
+def size_limit() -> int:
+    """Return the size limit of one input in bytes.
+
+    Raises:
+        ArtifactError: The environment variable is not a positive number.
+    """
+    chosen = os.environ.get(LIMIT_VARIABLE)
+    if not chosen:
+        return _DEFAULT_LIMIT_MB * _MB
+    if not (chosen.isascii() and chosen.isdigit() and int(chosen[:9])):
+        raise ArtifactError(
+            f"{LIMIT_VARIABLE} is '{chosen}'", hint="set it to a whole number of megabytes"
+        )
+    return int(chosen[:9]) * _MB
+
+
+def _open_within(path: Path, within: Path) -> int:
+    """Open a file below a directory; no link that appears meanwhile leads out of it."""
+    home = within.resolve()
+    real = path.resolve()
+    if not real.is_relative_to(home) or real == home:
+        raise outside(path)
+    if os.open not in os.supports_dir_fd:
+        return os.open(real, _FLAGS)
+    *folders, name = real.relative_to(home).parts
+    folder = os.open(within, _FLAGS | _FOLDER)
+    try:
+        for each in folders:
+            parent = folder
+            folder = os.open(each, _FLAGS | _FOLDER | _NO_FOLLOW, dir_fd=parent)
+            os.close(parent)
+        return os.open(name, _FLAGS | _NO_FOLLOW, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _read(handle: int, path: Path, most: int | None, multiple: int) -> bytes:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        raise ArtifactError(
+            f"{path} is neither a file nor a directory",
+            hint="pipe its content to irlens, and name it -",
+        )
+    if most is not None:
+        return os.read(handle, most)
+    check_size(status.st_size, path, multiple=multiple)
+    content = os.read(handle, status.st_size + 1)
+    while more := os.read(handle, 1 << 20):  # a file that grows, or claims to be empty
+        content += more
+        check_size(len(content), path, multiple=multiple)
+    return content

@@ -1,0 +1,229 @@
+"""The two sides of a comparison: which captures and reports are compared with which."""
+
+from collections.abc import Sequence
+
+from irlens.model.capture import Capture, Manifest
+from irlens.model.code import CodeComparisons
+from irlens.model.comparison import Comparisons
+from irlens.model.errors import IrlensError
+from irlens.model.report import Report
+from irlens.session.reports import Session
+from irlens.session.subject import Configurations, is_compiled
+
+
+class Sides:
+    """The two sides of a comparison, or several configurations of one kernel.
+
+    Args:
+        before: BEFORE.
+        after: AFTER, ``None`` if the options' values make the sides.
+        configurations: The configurations that the options select.
+        session: Loads or compiles the sides.
+        names: Labels of the sides; by default, the settings that tell them apart.
+
+    Attributes:
+        drawn: After ``compare``, the reports of each pair in the order of the comparison's; none
+            where two sets were matched.
+    """
+
+    def __init__(
+        self,
+        before: str,
+        after: str | None,
+        configurations: Configurations,
+        session: Session,
+        *,
+        names: tuple[str, str] | None = None,
+    ) -> None:
+        self.drawn: tuple[tuple[Report, Report], ...] = ()
+        self._before, self._after = before, after
+        self._configurations = configurations
+        self._session = session
+        self._names = names
+
+    def compare(self, *, sass: bool | None = None) -> Comparisons:
+        """Return the comparison of the reports; ``sass`` as ``Session.reports`` takes it."""
+        from irlens.diff.report.comparisons import across, against_first, first_sides, match
+
+        read, configurations = self._session.reports, self._configurations
+        if self._after is not None:
+            before, after = self._both_reports(self._after, sass=sass)
+            comparisons = match(before, after, names=self._names)
+            if not comparisons.pairs:
+                raise self._nothing_in_common()
+            if len(before) == len(after) == 1:
+                self.drawn = ((before[0], after[0]),)
+            return comparisons
+        if len(configurations.tritons) > 1:
+            each_triton = configurations.by_triton()
+            return across([read(self._before, one, sass=sass) for one in each_triton])
+        reports = read(self._before, configurations, sass=sass)
+        if len(reports) == 1:
+            raise self._one_side()
+        self.drawn = tuple(
+            (first, other) for first, *others in first_sides(reports) for other in others
+        )
+        return against_first(reports)
+
+    def compare_code(self, stages: str, context: int) -> CodeComparisons:
+        """Return the comparison of the code of some stages, with lines of context."""
+        from irlens.diff.code import check_stages
+        from irlens.diff.code.captures import compare_across, compare_sets
+
+        names = check_stages(stages.split(","))
+        configurations = self._configurations
+        if self._after is not None:
+            captures = self._both_captures(self._after)
+            comparisons = compare_sets(*captures, names, sides=self._names, context=context)
+            if not comparisons.pairs:
+                raise self._nothing_in_common()
+            return comparisons
+        each_triton = configurations.by_triton() if configurations.tritons else [configurations]
+        sides = [self._session.captures(self._before, one) for one in each_triton]
+        if len(sides) == len(sides[0]) == 1:
+            raise self._one_side()
+        return compare_across(sides, names, context=context)
+
+    def _both_reports(
+        self, after: str, *, sass: bool | None = None
+    ) -> tuple[Sequence[Report], Sequence[Report]]:
+        first, second = self._split_options(after)
+        return (
+            self._session.reports(self._before, first, sass=sass),
+            self._session.reports(after, second, sass=sass),
+        )
+
+    def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
+        first, second = self._split_options(after)
+        return self._session.captures(self._before, first), self._session.captures(after, second)
+
+    def _split_options(self, after: str) -> tuple[Configurations, Configurations]:
+        """Return the configurations of each side: options apply to the side not yet compiled."""
+        compiled = is_compiled(self._before), is_compiled(after)
+        if compiled == (True, False):
+            return Configurations(), self._configurations
+        if compiled == (False, True):
+            return self._configurations, Configurations()
+        return self._configurations, self._configurations
+
+    def _one_side(self) -> IrlensError:
+        return IrlensError(
+            f"{self._before} alone is one side of a comparison",
+            hint="name a second, or give an option several values: --num-stages 2,4",
+        )
+
+    def _nothing_in_common(self) -> IrlensError:
+        return IrlensError(
+            f"{self._before} and {self._after} have no kernel in common",
+            hint="`irlens inspect` shows the kernels of each",
+        )
+
+
+class SinceLastSave(Sides):
+    """A kernel before and after the last change of its file.
+
+    The side before is what the store holds of the kernel in another version of the file.
+    """
+
+    def __init__(self, kernel: str, configurations: Configurations, session: Session) -> None:
+        names = ("last save", "now")
+        super().__init__(kernel, kernel, configurations, session, names=names)
+
+    def _both_reports(
+        self, after: str, *, sass: bool | None = None
+    ) -> tuple[Sequence[Report], Sequence[Report]]:
+        before, now = (
+            [one for _, one in self._session.inspect_captures(after, captures, sass=sass)]
+            for captures in self._both_captures(after)
+        )
+        return before, now
+
+    def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
+        now = self._session.captures(after, self._configurations)
+        before = previous_versions(now)
+        if not before:
+            raise IrlensError(
+                f"irlens's store has no earlier version of {after} in this configuration",
+                hint="inspect a kernel before editing it, or compare with git: --git HEAD",
+            )
+        return before, now
+
+
+def between_revisions(
+    kernel: str, revisions: str, configurations: Configurations, session: Session
+) -> Sides:
+    """Return a kernel in two versions of its file.
+
+    Args:
+        kernel: KERNEL, not compiled yet.
+        revisions: "A..B", or "A" for A and the file as it is now.
+        configurations: The configurations of both.
+        session: Compiles them.
+
+    Raises:
+        IrlensError: The kernel is compiled already, or git does not have it in a revision.
+    """
+    from irlens.artifacts.revisions import export
+    from irlens.compiler.sources.lookup import find_file, split_spec
+
+    if is_compiled(kernel):
+        raise IrlensError(f"{kernel} is compiled: --git needs the kernel's source")
+    file, (_, function) = find_file(kernel), split_spec(kernel)
+    first, dots, second = revisions.partition("..")
+    suffix = f":{function}" if function else ""
+
+    def at(revision: str) -> str:
+        return f"{export(file, revision or 'HEAD')}{suffix}"
+
+    after = at(second) if dots else kernel
+    names = (first or "HEAD", second or "HEAD" if dots else "working tree")
+    return Sides(at(first), after, configurations, session, names=names)
+
+
+def previous_versions(captures: Sequence[Capture]) -> list[Capture]:
+    """Return what the store holds of the same configurations from an earlier version of the file.
+
+    Args:
+        captures: Stored captures of one kernel.
+
+    Returns:
+        For each capture that has one, the most recently used capture of the same kernel, target
+        and configuration, made from other source.
+    """
+    from irlens.artifacts import store
+    from irlens.artifacts.load import load
+    from irlens.diff.matching import requested
+
+    if not captures:
+        return []
+    latest: dict[object, tuple[float, Capture]] = {}
+    current = {requested(one): one for one in captures}
+    for other in load(store.captures()):
+        if not isinstance(other, Capture) or other.directory is None:
+            continue
+        one = current.get(requested(other))
+        if one is None or not _is_earlier(other, one):
+            continue
+        used = other.directory.parent.stat().st_mtime
+        if used > latest.get(requested(one), (0.0, one))[0]:
+            latest[requested(one)] = used, other
+    return [capture for _, capture in latest.values()]
+
+
+def _is_earlier(other: Capture, current: Capture) -> bool:
+    """Whether a capture is of the same file and compiler as another, but of other source."""
+    one, two = other.manifest, current.manifest
+    if one is None or two is None:
+        return False
+    if (_path(one), one.triton_version) != (_path(two), two.triton_version):
+        return False
+    return _source_texts(other) != _source_texts(current)
+
+
+def _source_texts(capture: Capture) -> dict[str, str | None]:
+    return {name: capture.python(name) for name in capture.python_files}
+
+
+def _path(manifest: Manifest) -> str:
+    """Return the path of the kernel's file, or its base name if the manifest has no more."""
+    return manifest.source.path if manifest.source is not None else manifest.file

@@ -1,0 +1,170 @@
+"""Python source and code side by side: ``--line N`` and ``--interleave``."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+
+import click
+
+from irlens.analyze.source_map import MAPPED, StageMap, map_stage
+from irlens.model.capture import Capture
+from irlens.model.errors import IrlensError
+from irlens.model.source import SourceLocation, short_file
+from irlens.model.text import plural, printable_line
+
+#: How a comment begins in each stage's language, if not with ``//``.
+COMMENT = {"llir": ";", "amdgcn": ";"}
+
+
+def interleaved(capture: Capture, stage: str) -> str:
+    """Return a stage's text with the Python source as comments between the lines.
+
+    Raises:
+        IrlensError: See ``with_source``.
+    """
+    return "\n".join(line for _, line in with_source(capture, stage)) + "\n"
+
+
+def with_source(capture: Capture, stage: str) -> Iterator[tuple[int | None, str]]:
+    """Yield a stage's lines with their numbers, and the Python between them without a number.
+
+    Raises:
+        IrlensError: The capture lacks the stage, or it has no source locations.
+    """
+    mapped = map_stage(capture, stage) if stage in MAPPED else None
+    if mapped is None:
+        present = (s for s in MAPPED if s in capture.stages or _has_sass(capture, s))
+        raise IrlensError(
+            f"{capture.kernel}: {stage} has no source locations to interleave",
+            hint=f"stages with source locations: {', '.join(present)}",
+        )
+    comment = COMMENT.get(stage, "//")
+    caption = cache(partial(_caption, capture))
+    last = ""
+    for number, text in enumerate(mapped.text.splitlines(), 1):
+        if text.lstrip().startswith("//## File "):
+            continue  # the disassembler's own, less readable location comments
+        chain = mapped.chains.get(number)
+        # Captions are compared, not chains, which also differ in columns.
+        if chain is not None and caption(chain) != last:
+            last = caption(chain)
+            yield None, f"{comment} {last}"
+        yield number, text
+
+
+def _has_sass(capture: Capture, stage: str) -> bool:
+    return stage == "sass" and "cubin" in capture.stages
+
+
+def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
+    """Return "softmax.py:49  CODE  < FRAME": the user's line, and the frames inlined there."""
+    if not chain:
+        return "no source"
+    user = chain[-1]
+    inlined = "".join(f"  < {frame}" for frame in reversed(chain[:-1]))
+    return printable_line(f"{user}  {_python_line(capture, user).strip()}{inlined}".rstrip())
+
+
+def _python_line(capture: Capture, location: SourceLocation) -> str:
+    """Return a line of the capture's Python, "" if the capture does not hold it."""
+    lines = (capture.python(location.file) or "").splitlines()
+    return lines[location.line - 1] if 1 <= location.line <= len(lines) else ""
+
+
+def line_report(capture: Capture, place: str, *, color: bool) -> str:
+    """Return the code of a Python line at every stage.
+
+    Args:
+        capture: The capture.
+        place: "51", a line of the kernel's own file, or "standard.py:170".
+        color: Whether to use ANSI colours.
+
+    Raises:
+        IrlensError: The place is invalid, or no stage has code from it.
+    """
+    location = _parse(capture, place)
+    style = _Style(color)
+    title = style.bold(str(location))
+    out = [f"{title}  {printable_line(_python_line(capture, location).strip())}".rstrip()]
+    has_code = False
+    for stage in MAPPED:
+        mapped = map_stage(capture, stage) if stage != "source" else None
+        if mapped is None:
+            continue
+        numbers = mapped.lines_of(location.file, location.line)
+        has_code = has_code or bool(numbers)
+        out += ["", f"{style.bold(stage)}  {plural(len(numbers), 'line')}"]
+        out += _excerpt(mapped, numbers, location, style)
+    if not has_code:
+        raise IrlensError(
+            f"{capture.kernel}: no stage has code from {location}",
+            hint=f"lines with code: {_lines_with_code(capture, location.file) or 'none'}",
+        )
+    return "\n".join(out) + "\n"
+
+
+class _Style:
+    def __init__(self, color: bool) -> None:
+        self._color = color
+
+    def bold(self, text: str) -> str:
+        return click.style(text, bold=True) if self._color else text
+
+    def dim(self, text: str) -> str:
+        return click.style(text, dim=True) if self._color else text
+
+
+def _parse(capture: Capture, place: str) -> SourceLocation:
+    file, _, number = place.rpartition(":")
+    if not number.isdecimal() or int(number) < 1:
+        raise IrlensError(f"'{place}' is not a line number", hint="write 51, or standard.py:170")
+    own = _own_file(capture)
+    if file in ("", short_file(own)):
+        file = own
+    if not file:
+        raise IrlensError(
+            f"{capture.kernel}: the file of line {number} is unknown",
+            hint=f"write FILE.py:{number}",
+        )
+    return SourceLocation(file, int(number))
+
+
+def _own_file(capture: Capture) -> str:
+    """Return the kernel's file: the manifest's, or the outermost frame of an instruction."""
+    if capture.manifest is not None:
+        return capture.manifest.file
+    for stage in MAPPED:
+        mapped = map_stage(capture, stage) if stage in capture.stages else None
+        chains = mapped.chains.values() if mapped is not None else ()
+        outermost = next((chain[-1].file for chain in chains if chain), "")
+        if outermost:
+            return outermost
+    return ""
+
+
+def _excerpt(
+    mapped: StageMap, numbers: Sequence[int], location: SourceLocation, style: _Style
+) -> Iterator[str]:
+    """Yield a stage's lines, with gaps marked, and the frames that each was inlined through."""
+    lines = mapped.text.splitlines()
+    width = len(str(numbers[-1])) if numbers else 0
+    previous: int | None = None
+    for number in numbers:
+        if previous is not None and number > previous + 1:
+            yield style.dim(" " * (width + 1) + "⋮")
+        previous = number
+        frames = [
+            str(frame)
+            for frame in mapped.chains[number]
+            if (frame.file, frame.line) != (location.file, location.line)
+        ]
+        note = style.dim(f"   < {' < '.join(frames)}") if frames else ""
+        yield f"  {number:>{width}}  {printable_line(lines[number - 1].rstrip())}{note}"
+
+
+def _lines_with_code(capture: Capture, file: str) -> str:
+    """Return the lines of a file that have code, for an error's hint."""
+    mapped = next((m for s in MAPPED if s in capture.stages and (m := map_stage(capture, s))), None)
+    if mapped is None:
+        return ""
+    lines = {f.line for chain in mapped.chains.values() for f in chain if f.file == file}
+    return ", ".join(map(str, sorted(lines)))

@@ -1,0 +1,168 @@
+"""The text of a stage: as it is in the capture, or with annotations in a gutter."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
+from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
+from irlens.model.report import Pipeline, Report
+
+#: Marks instructions whose order the assembler serialised; the listing's note explains it.
+_SERIALIZED = "*"
+_MAX_PARTNERS = 2
+_MAX_DEPTH = 4
+
+
+def _metadata(capture: Capture) -> bytes:
+    """Return Triton's own metadata file."""
+    stage = capture.metadata_stage
+    if stage is None:
+        raise IrlensError(f"{capture.kernel}: this capture holds no metadata")
+    return stage.read()
+
+
+def _sass(capture: Capture) -> bytes:
+    """Return the machine code of the cubin, disassembled by the vendor's tool."""
+    from irlens.artifacts.tools import disassemble
+
+    if "cubin" not in capture.stages:
+        raise IrlensError(f"{capture.kernel}: no cubin in this capture, so there is no SASS")
+    return disassemble(capture.stages["cubin"].read()).encode()
+
+
+#: Stages that are not a file of the capture's stages.
+_DERIVED: dict[str, Callable[[Capture], bytes]] = {"metadata": _metadata, "sass": _sass}
+STAGES = (*STAGE_ORDER, *_DERIVED)
+
+
+def check_stage(name: str) -> None:
+    """Raise ``UnknownNameError`` unless a stage has this name."""
+    if name not in STAGES:
+        raise UnknownNameError("stage", name, STAGES)
+
+
+def binary_hint(stage: str) -> str | None:
+    """Return how to read the code of a binary stage as text, if there is a way."""
+    return "read it with --stage sass" if stage == "cubin" else None
+
+
+def read_stage(capture: Capture, name: str) -> bytes:
+    """Return the content of a stage; SASS is disassembled from the cubin.
+
+    Raises:
+        IrlensError: The capture lacks the stage.
+    """
+    if name in _DERIVED:
+        return _DERIVED[name](capture)
+    stage = capture.stages.get(name)
+    if stage is None:
+        present = ", ".join(capture.stages) or "none"
+        raise IrlensError(f"{capture.kernel}: no {name} in this capture", hint=f"stages: {present}")
+    return stage.read()
+
+
+def annotated(
+    capture: Capture, stage: str, report: Report, *, interleave: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield the gutter and the text of each line of a stage.
+
+    The gutter holds the line number, live 32-bit registers per thread, the line's role in a
+    software pipeline with the lines of its partners, and a rail for each enclosing loop, as far as
+    the stage has them.
+
+    Args:
+        capture: The capture.
+        stage: A text stage.
+        report: The capture's report.
+        interleave: Whether to yield the Python source between the lines.
+
+    Raises:
+        IrlensError: The capture lacks the stage, or it is not text.
+    """
+    if stage in BINARY_STAGES:
+        raise IrlensError(f"{stage} is binary and has no lines", hint=binary_hint(stage))
+    if stage not in _DERIVED:
+        read_stage(capture, stage)  # its error names the stages of the capture
+    from irlens.report.annotations import list_stage
+    from irlens.session.source_lines import COMMENT, with_source
+
+    listing = list_stage(capture, stage, report)
+    gutter = _Gutter(listing, report.pipelines)
+    comment = COMMENT.get(stage, "//")
+    yield gutter.head, ""
+    for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
+        yield gutter.blank, f"{comment} {note}"
+    if not interleave:
+        for number, line in enumerate(listing.lines, 1):
+            yield gutter.cells(number), line
+        return
+    for source_number, line in with_source(capture, stage):
+        yield gutter.blank if source_number is None else gutter.cells(source_number), line
+
+
+class _Gutter:
+    """Formats the cells next to each line; columns without any cell are omitted.
+
+    Attributes:
+        head: The column titles.
+        blank: The gutter of a line that is not part of the stage.
+    """
+
+    def __init__(self, listing: StageListing, pipelines: Sequence[Pipeline]) -> None:
+        self._listing = listing
+        self._roles: dict[int, str] = {}
+        for mark in listing.marks:
+            previous = self._roles.get(mark.line)
+            role = _role(mark, pipelines)
+            self._roles[mark.line] = f"{previous}; {role}" if previous else role
+        count = len(listing.lines)
+        self._number_width = max(len(str(count)), len("line"))
+        self._live_width = max(len(str(listing.peak or 0)), len("live")) if listing.live else 0
+        self._role_width = max(map(len, (*self._roles.values(), "pipeline"))) if self._roles else 0
+        self._rails = _rails(listing.loops, count)
+        self._rail_width = max(map(len, self._rails.values()), default=0)
+        self.head = self._row("line", "live", "pipeline", "").rstrip()
+        self.blank = self._row("", "", "", "")
+
+    def cells(self, number: int) -> str:
+        """Return the gutter of a line of the stage."""
+        live = self._listing.live[number - 1] if number <= len(self._listing.live) else -1
+        return self._row(
+            str(number),
+            str(live) if live >= 0 else "",
+            self._roles.get(number, ""),
+            self._rails.get(number, ""),
+        )
+
+    def _row(self, number: str, live: str, role: str, rails: str) -> str:
+        cells = [number.rjust(self._number_width)]
+        if self._live_width:
+            cells.append(live.rjust(self._live_width))
+        if self._role_width:
+            cells.append(role.ljust(self._role_width))
+        if self._rail_width:
+            cells.append(rails.ljust(self._rail_width))
+        return "  ".join(cells) + "  "
+
+
+def _role(mark: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
+    """Return "copy → 122", "wait ← 122, 140 +1": the role, and the lines of its partners."""
+    word = role_word(mark, pipelines) + (_SERIALIZED if mark.serialized else "")
+    if not mark.partners:
+        return word
+    lines = ", ".join(map(str, mark.partners[:_MAX_PARTNERS]))
+    more = len(mark.partners) - _MAX_PARTNERS
+    arrow = "←" if mark.role == "wait" else "→"
+    return f"{word} {arrow} {lines}" + (f" +{more}" if more > 0 else "")
+
+
+def _rails(loops: Sequence[LoopRange], count: int) -> dict[int, str]:
+    """Return the rails of each line in a loop; the outermost loop's rail is the leftmost."""
+    rails: dict[int, str] = {}
+    for loop in loops:  # outer before inner
+        if loop.depth > _MAX_DEPTH:
+            continue
+        for line in range(max(loop.first, 1), min(loop.last, count) + 1):
+            sign = "╭" if line == loop.first else "╰" if line == loop.last else "│"
+            rails[line] = rails.get(line, "")[: loop.depth - 1].ljust(loop.depth - 1) + sign
+    return rails

@@ -1,0 +1,93 @@
+"""``--line`` and ``--interleave``, on the captures in ``samples/``."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import irlens
+from irlens.model.capture import Capture
+from irlens.model.errors import IrlensError
+from irlens.session.source_lines import interleaved, line_report
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+STAGES = {
+    "softmax-h100": ("ttir", "ttgir", "llir", "ptx"),
+    "softmax-mi300x": ("ttir", "ttgir", "llir", "amdgcn"),
+}
+
+
+def sample(name: str) -> Capture:
+    (capture,) = irlens.load(CAPTURES / name)
+    return capture
+
+
+def line_with(capture: Capture, code: str) -> int:
+    lines = (capture.python("softmax.py") or "").splitlines()
+    (number,) = (number for number, line in enumerate(lines, 1) if code in line)
+    return number
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_line_is_shown_with_what_it_became(name: str) -> None:
+    capture = sample(name)
+    number = line_with(capture, "tl.store(")
+    title, *sections = line_report(capture, str(number), color=False).split("\n\n")
+    assert re.fullmatch(rf"softmax\.py:{number}  tl\.store\(.*\)", title)
+    told = {section.split()[0]: section for section in sections}
+    assert set(STAGES[name]) <= told.keys()
+    stores = {"ttir": "tt.store", "ptx": "st.global", "amdgcn": "buffer_store"}
+    for stage in stores.keys() & told.keys():
+        assert stores[stage] in told[stage]
+    for stage in STAGES[name]:
+        text = capture.stages[stage].text().splitlines()
+        shown = re.findall(r"^ +(\d+)  (.*?)(?:   < .*)?$", told[stage], re.M)
+        assert told[stage].startswith(f"{stage}  {len(shown)} line")
+        for line, content in shown:
+            assert text[int(line) - 1].rstrip().replace("\t", " ") == content
+
+
+def test_inlined_code_is_shown_by_its_own_line_with_the_callers() -> None:
+    capture = sample("softmax-h100")
+    report = line_report(capture, str(line_with(capture, "tl.max(")), color=False)
+    assert re.search(r"max\.f32 .*   < standard\.py:\d+", report)
+
+
+@pytest.mark.parametrize("place", ["", "x", "0", "-3", "softmax.py:"])
+def test_a_place_that_is_none_is_refused(place: str) -> None:
+    with pytest.raises(IrlensError, match="is not a line number"):
+        line_report(sample("softmax-h100"), place, color=False)
+
+
+def test_a_line_without_code_names_those_that_have_some() -> None:
+    capture = sample("softmax-h100")
+    with pytest.raises(IrlensError, match=r"softmax\.py:1$") as caught:
+        line_report(capture, "1", color=False)
+    assert str(line_with(capture, "tl.store(")) in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "stage"), [(name, stage) for name, stages in STAGES.items() for stage in stages]
+)
+def test_interleaving_only_adds_captions(name: str, stage: str) -> None:
+    capture = sample(name)
+    mark = ";" if stage in ("llir", "amdgcn") else "//"
+    original = capture.stages[stage].text().splitlines()
+    added = []
+    for line in interleaved(capture, stage).splitlines():
+        if original and line == original[0]:
+            del original[0]
+        else:
+            added.append(line)
+    assert original == []
+    assert len(added) > 5
+    assert all(re.match(rf"{mark} (no source|\w+\.py:\d+  )", line) for line in added)
+    assert any("tl.store(" in line for line in added)
+    assert all(first != second for first, second in pairwise(added))
+
+
+def test_what_has_no_source_cannot_be_interleaved() -> None:
+    with pytest.raises(IrlensError, match="cubin has no source locations to interleave") as error:
+        interleaved(sample("softmax-h100"), "cubin")
+    assert "ptx" in (error.value.hint or "")

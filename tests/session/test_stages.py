@@ -1,0 +1,121 @@
+"""``--annotate``, on the captures in ``samples/``."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import irlens
+from irlens.model.capture import Capture
+from irlens.model.report import Report
+from irlens.report import inspect
+from irlens.report.annotations import list_stage
+from irlens.session.source_lines import interleaved
+from irlens.session.stages import annotated
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+STAGES = [
+    ("softmax-h100", "source"), ("softmax-h100", "ttir"), ("softmax-h100", "metadata"),
+    ("softmax-h100", "ttgir"), ("softmax-h100", "llir"), ("softmax-h100", "ptx"),
+    ("softmax-h100", "sass"), ("matmul-b200", "sass"), ("matmul_tma-h100", "ptx"),
+    ("softmax-mi300x", "amdgcn"), ("softmax-t4", "ptx"),
+]  # fmt: skip
+
+
+def sample(name: str, *, sass: bool = False) -> tuple[Capture, Report]:
+    (capture,) = irlens.load(CAPTURES / name)
+    return capture, inspect(capture, sass=sass)
+
+
+@pytest.mark.parametrize(("name", "stage"), STAGES)
+def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
+    capture, report = sample(name, sass=stage == "sass")
+    listing = list_stage(capture, stage, report)
+    (head, _), *rows = annotated(capture, stage, report, interleave=False)
+    rows = rows[len(rows) - len(listing.lines) :]
+    assert [line for _, line in rows] == listing.lines
+    columns = head.split()
+    assert columns == ["line", *(["live"] if listing.live else []),
+                       *(["pipeline"] if listing.marks else [])]  # fmt: skip
+    assert len({len(beside) for beside, _ in rows}) == 1
+    cells = [beside.split() for beside, _ in rows]
+    assert [int(each[0]) for each in cells] == list(range(1, len(rows) + 1))
+    for number, live in enumerate(listing.live, 1):
+        told = cells[number - 1][1:2]
+        assert told == [str(live)] if live >= 0 else not any(each.isdigit() for each in told)
+    for mark in listing.marks:
+        beside = rows[mark.line - 1][0]
+        assert mark.role in beside or "product" in beside or "load" in beside
+        shown = ", ".join(map(str, mark.partners[:2]))
+        assert shown in beside
+        assert (f"+{len(mark.partners) - 2}" in beside) == (len(mark.partners) > 2)
+    marked = {mark.line for mark in listing.marks}
+    assert (
+        {n for n, (beside, _) in enumerate(rows, 1) if "→" in beside or "←" in beside}
+        == {mark.line for mark in listing.marks if mark.partners}
+        <= marked
+    )
+    for loop in listing.loops:
+        assert "╭" in rows[loop.first - 1][0]
+        assert all("│" in beside for beside, _ in rows[loop.first : loop.last - 1])
+    inside = {n for loop in listing.loops for n in range(loop.first, loop.last + 1)}
+    assert {n for n, (beside, _) in enumerate(rows, 1) if set("╭│╰") & set(beside)} == inside
+
+
+def test_the_python_stands_in_between() -> None:
+    capture, report = sample("softmax-h100")
+    _, *rows = annotated(capture, "ptx", report, interleave=True)
+    assert "\n".join(line for _, line in rows) + "\n" == interleaved(capture, "ptx")
+    assert all(not beside.strip() for beside, line in rows if line.startswith("// softmax.py"))
+
+
+def irlens_inspect(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "irlens", "inspect", *arguments], cwd=CAPTURES,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_on_the_command_line() -> None:
+    capture, report = sample("softmax-h100")
+    ran = irlens_inspect("softmax-h100", "--stage", "ptx", "--annotate")
+    rows = annotated(capture, "ptx", report, interleave=False)
+    assert ran.stdout.splitlines() == [f"{beside}{line}".rstrip() for beside, line in rows]
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--annotate",), "--annotate needs --stage"),
+        (("--stage", "cubin", "--annotate"), "cubin is binary and has no lines\n  read it with"),
+        (("--stage", "hsaco", "--annotate"), "hsaco is binary and has no lines\n"),
+        (("--stage", "amdgcn", "--annotate"), "no amdgcn in this capture\n  stages: source,"),
+        (
+            ("--stage", "metadata", "--annotate", "--interleave"),
+            "has no source locations",
+        ),
+    ],
+)
+def test_mistakes(arguments: tuple[str, ...], complaint: str) -> None:
+    ran = irlens_inspect("softmax-h100", *arguments)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert complaint in ran.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--annotate"]])
+def test_stdout_gets_no_control_characters_and_a_file_every_byte(
+    tmp_path: Path, options: list[str]
+) -> None:
+    text = (CAPTURES / "softmax-t4" / "softmax_kernel.ptx").read_bytes()
+    path = tmp_path / "softmax_kernel.ptx"
+    path.write_bytes(b"// \x1b]0;owned\x07\xc2\x9b31m\n" + text.replace(b"\n", b"\r\n"))
+    command = [sys.executable, "-m", "irlens", "inspect", str(path), "--stage", "ptx", *options]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert b"// \\x1b]0;owned\\x07\\x9b31m\n" in done.stdout
+    assert not options or b"\r" not in done.stdout
+    if not options:
+        assert done.stdout.endswith(text.replace(b"\n", b"\r\n"))
+        subprocess.run([*command, "--output", tmp_path / "out"], check=True)
+        assert (tmp_path / "out").read_bytes() == path.read_bytes()
