@@ -20,8 +20,8 @@ IRLENS_KERNELS = {
         },
         "constexprs": {"BLOCK_SIZE": "next_power_of_2(n_cols)", "num_stages": 4},
         "options": {"num_warps": 8},
-        # Enough programs of 8 warps to fill an SM that holds 64.
-        "grid": ["min(n_rows, 8 * sm_count)"],
+        # As many programs as the GPU holds at once.
+        "grid": ["min(n_rows, sm_count * blocks_per_sm)"],
         "outputs": ["output_ptr"],
         "reference": "softmax_reference",
         "tolerance": {"rtol": 1e-5, "atol": 1e-6},

@@ -7,7 +7,7 @@ from irlens.compiler.calls.argument_values import parse_value
 from irlens.compiler.compile_request import capture, capture_entries, is_stored
 from irlens.compiler.local_gpu import Device, find_device
 from irlens.compiler.request import Request
-from irlens.compiler.sources.description import Description, KernelSource, find_kernel, read_file
+from irlens.compiler.sources.description import Description, KernelSource, find_kernel, read_kernels
 from irlens.compiler.sources.lookup import known_files
 from irlens.compiler.toolchains.environments import needs_install
 
@@ -24,5 +24,5 @@ __all__ = [
     "known_files",
     "needs_install",
     "parse_value",
-    "read_file",
+    "read_kernels",
 ]

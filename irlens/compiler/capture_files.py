@@ -7,7 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.model.capture import MANIFEST_NAME, Manifest
+from irlens.artifacts.authorship import sealed
+from irlens.compiler.sources.lookup import samples_folder
+from irlens.model.capture import MANIFEST_NAME, Manifest, SourceFile
 from irlens.model.config import ConstexprValue
 
 
@@ -20,6 +22,7 @@ class Launch(msgspec.Struct, frozen=True):
         constexprs: Value of every constexpr parameter.
         args: Every run-time argument in the manifest's form.
         grid: CTAs in x, y and z; ``None`` if the kernel was only compiled (``warmup``).
+        options: See ``Config.options``; ``None`` if unknown.
     """
 
     entry: str
@@ -27,6 +30,19 @@ class Launch(msgspec.Struct, frozen=True):
     constexprs: dict[str, ConstexprValue]
     args: dict[str, int | float | str]
     grid: tuple[int, int, int] | None
+    options: dict[str, ConstexprValue] | None = None
+
+
+class CompileFailure(msgspec.Struct, frozen=True):
+    """A kernel of a recorded program that did not compile.
+
+    Attributes:
+        kernel: Its name.
+        message: Where and why.
+    """
+
+    kernel: str
+    message: str
 
 
 def copy_artifacts(cache_entry: Path, entry: Path) -> None:
@@ -59,6 +75,13 @@ def write_manifest(manifest: Manifest, entry: Path) -> None:
     """Write the manifest of a capture."""
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     (entry / MANIFEST_NAME).write_bytes(text + b"\n")
+
+
+def source_file(path: Path, content: bytes, kernel: str) -> SourceFile | None:
+    """Return the record of a kernel's file; ``None`` for a sample, which irlens knows by name."""
+    if path.is_relative_to(samples_folder()):
+        return None
+    return sealed(SourceFile(str(path.absolute()), sha256(content)), kernel)
 
 
 def sha256(content: bytes) -> str:

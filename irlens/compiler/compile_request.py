@@ -1,19 +1,26 @@
 """Turn requests into captures: from the store, or compiled, launched and timed."""
 
+import importlib.util
 import itertools
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
 from irlens.artifacts import store
+from irlens.artifacts.compile_options import named_files
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
 from irlens.compiler.calls.argument_values import Argument, manifest_value
-from irlens.compiler.calls.binding import bind, evaluate_grid
-from irlens.compiler.capture_files import copy_artifacts, copy_sources, sha256, write_manifest
+from irlens.compiler.calls.binding import bind, evaluate_formula, evaluate_grid, grid_formula
+from irlens.compiler.capture_files import (
+    copy_artifacts,
+    copy_sources,
+    sha256,
+    source_file,
+    write_manifest,
+)
 from irlens.compiler.kernel_session import KernelSession, open_kernel
 from irlens.compiler.request import Request, store_key
 from irlens.compiler.sources.description import KernelSource, find_kernel
@@ -27,7 +34,7 @@ from irlens.model.capture import (
     Manifest,
     RunResult,
 )
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
 from irlens.model.sweep import Timing
 from irlens.version import VERSION
@@ -61,7 +68,8 @@ def capture_entries(request: Request) -> list[Path]:
     store.hold()
     source = find_kernel(request.kernel)
     triton = environments.identify(request.triton)
-    destination = _stored(store_key(request, source, triton))
+    # What another interpreter lacks, this one may have.
+    destination = _stored(store_key(request, source, triton), elsewhere=request.triton is not None)
     if destination is not None and not request.run:
         store.touch(destination)
     else:
@@ -94,7 +102,8 @@ def is_stored(request: Request) -> bool:
     """Whether ``capture`` returns without compiling."""
     source = find_kernel(request.kernel)
     triton = environments.identify(request.triton)
-    return not request.run and _stored(store_key(request, source, triton)) is not None
+    stored = _stored(store_key(request, source, triton), elsewhere=request.triton is not None)
+    return not request.run and stored is not None
 
 
 def measure(request: Request) -> Timing:
@@ -107,18 +116,22 @@ def measure(request: Request) -> Timing:
     source = find_kernel(request.kernel)
     with (
         TemporaryDirectory(prefix="irlens-") as workspace,
-        open_kernel(source, Path(workspace)) as session,
+        open_kernel(source, Path(workspace), None) as session,
     ):
         from irlens.compiler import launching
         from irlens.compiler.triton_compat import jit
 
-        launcher = launching.GpuLauncher(request.target, source.description, session.module)
+        launcher = launching.GpuLauncher(request.target, source.description, session.file.module)
         call, (settings, *more) = session.expand(request, launcher.tensors)
         values = jit.manifest_values(settings)
-        grid = evaluate_grid(call, values)
+        grid, args = evaluate_grid(call, values), bind(call, values)
+        formula = grid_formula(call, values)
+        if formula is not None:
+            blocks = launcher.blocks_per_sm(session.kernel, args, settings)
+            grid = evaluate_formula(formula, blocks)
         if more or grid is None:
             raise CaptureError(f"{source.function}: the request fixes no single configuration")
-        return launcher.time(session.kernel, bind(call, values), settings, grid)
+        return launcher.time(session.kernel, args, settings, grid)
 
 
 def _entries(destination: Path) -> list[Path]:
@@ -126,9 +139,9 @@ def _entries(destination: Path) -> list[Path]:
     return sorted(path for path in destination.iterdir() if path.is_dir())
 
 
-def _stored(key: str) -> Path | None:
+def _stored(key: str, *, elsewhere: bool = False) -> Path | None:
     """Return the store's directory for a key whose captures match the current files, if any."""
-    return next((path for path in _candidates(key) if _is_current(path)), None)
+    return next((path for path in _candidates(key) if _is_current(path, elsewhere)), None)
 
 
 def _free(key: str) -> Path:
@@ -148,18 +161,26 @@ def _candidates(key: str) -> Iterator[Path]:
             return
 
 
-def _is_current(destination: Path) -> bool:
-    """Whether the captures exist and the files they were compiled from are unchanged."""
+def _is_current(destination: Path, elsewhere: bool = False) -> bool:
+    """Whether the captures exist, and what they were compiled from is unchanged.
+
+    Args:
+        destination: The captures.
+        elsewhere: Whether another interpreter compiled them.
+    """
     try:
         manifests = [
             msgspec.json.decode((entry / MANIFEST_NAME).read_bytes(), type=Manifest)
             for entry in _entries(destination)
         ]
         files = {path: digest for m in manifests for path, digest in m.dependencies.items()}
+        absent = {name for m in manifests for name in m.absent}
+        if not elsewhere and any(importlib.util.find_spec(name) is not None for name in absent):
+            return False  # it has been installed since
         return bool(manifests) and all(
             sha256(Path(path).read_bytes()) == digest for path, digest in files.items()
         )
-    except (OSError, msgspec.DecodeError):
+    except (OSError, ValueError):  # also of a module's name that is none
         return False
 
 
@@ -169,15 +190,21 @@ class _Variant(msgspec.Struct, frozen=True):
     Attributes:
         entry: Triton's cache entry.
         constexprs: Value of every constexpr parameter.
+        options: Its other compile options, see ``Config.options``.
+        files: SHA-256 of every file that its settings name, by path.
         args: Every run-time argument.
         grid: CTAs in x, y and z, if known.
+        formula: How the grid follows from the occupancy, if it does.
         run: Result of the launch, if it was launched.
     """
 
     entry: Path
     constexprs: dict[str, ConstexprValue]
+    options: dict[str, ConstexprValue]
+    files: dict[str, str]
     args: dict[str, Argument]
     grid: tuple[int, int, int] | None
+    formula: GridFormula | None
     run: RunResult | None
 
 
@@ -185,7 +212,8 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
     """Compile every variant, and publish them together; return whether this process was first."""
     store.clean(destination.parent)
     with store.workspace(destination) as workspace:
-        with open_kernel(source, workspace) as session:
+        target = None if request.run else request.target
+        with open_kernel(source, workspace, target) as session:
             from irlens.compiler import diagnostics
 
             variants = _compile_variants(request, session)
@@ -205,33 +233,46 @@ def _compile_variants(request: Request, session: KernelSession) -> list[_Variant
         UnknownNameError: An override names no parameter or option of the kernel.
     """
     from irlens.compiler import launching
-    from irlens.compiler.triton_compat import drivers, execution, jit, tensors
+    from irlens.compiler.triton_compat import execution, jit, tensors
 
     kernel, launcher, values = session.kernel, None, tensors.placeholders
     if request.run:
-        launcher = launching.GpuLauncher(request.target, session.source.description, session.module)
+        launcher = launching.GpuLauncher(
+            request.target, session.source.description, session.file.module
+        )
         request = msgspec.structs.replace(request, sm_count=launcher.sm_count)
         values = launcher.tensors
     variants: list[_Variant] = []
-    with nullcontext() if launcher else drivers.compile_only(request.target):
-        call, expanded = session.expand(request, values)
-        for settings in expanded:
-            chosen = jit.manifest_values(settings)
-            grid, args = evaluate_grid(call, chosen), bind(call, chosen)
-            result = None
-            if launcher is None:
-                described = tensors.with_descriptors(kernel, values(args), args)
-                compiled = execution.compile_variant(
-                    kernel, described, settings, grid or (1, 1, 1), launch=False
+    call, expanded = session.expand(request, values)
+    for settings in expanded:
+        chosen = jit.manifest_values(settings)
+        grid, args = evaluate_grid(call, chosen), bind(call, chosen)
+        formula, result = grid_formula(call, chosen), None
+        if launcher is not None and formula is not None:
+            blocks = launcher.blocks_per_sm(kernel, args, settings)
+            grid = evaluate_formula(formula, blocks)
+        if launcher is None:
+            passed = tensors.with_descriptors(kernel, values(args), args)
+            compiled = execution.compile_variant(
+                kernel, passed, settings, grid or (1, 1, 1), launch=False
+            )
+        elif grid is None:
+            raise CaptureError(f"{kernel.name} cannot be launched: its grid is not known")
+        else:
+            compiled, result = launcher.launch(kernel, args, settings, grid)
+        if all(compiled.entry != variant.entry for variant in variants):
+            variants.append(
+                _Variant(
+                    entry=compiled.entry,
+                    constexprs=compiled.constexprs,
+                    options=compiled.options,
+                    files=named_files(settings.values()),
+                    args=call.args,
+                    grid=grid,
+                    formula=formula if grid is None else None,
+                    run=result,
                 )
-            elif grid is None:
-                raise CaptureError(f"{kernel.name} cannot be launched: its grid is not known")
-            else:
-                compiled, result = launcher.launch(kernel, args, settings, grid)
-            if all(compiled.entry != variant.entry for variant in variants):
-                variants.append(
-                    _Variant(compiled.entry, compiled.constexprs, call.args, grid, result)
-                )
+            )
     # An autotuner skips configurations that exceed the GPU's resources, and so does --run.
     if launcher is not None and all(variant.run is None for variant in variants):
         raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
@@ -242,7 +283,7 @@ def _write_capture(
     entry: Path, request: Request, session: KernelSession, variant: _Variant
 ) -> None:
     """Write a capture: the artifacts of a variant, its sources, its manifest."""
-    source, sources = session.source, session.sources
+    source, sources = session.source, session.file.sources
     copy_artifacts(variant.entry, entry)
     copy_sources(sources, entry / PYTHON_FOLDER)
     manifest = Manifest(
@@ -255,9 +296,15 @@ def _write_capture(
         constexprs=variant.constexprs,
         args={name: manifest_value(value) for name, value in variant.args.items()},
         grid=variant.grid,
+        grid_formula=variant.formula,
         run=variant.run,
         dependencies={
             str(path): sha256(content) for path, content in sources.items() if path != source.path
-        },
+        }
+        | variant.files,
+        options=variant.options,
+        source=source_file(source.path, source.content, source.function),
+        absent=tuple(session.file.absent),
+        stopped=session.file.stopped,
     )
     write_manifest(manifest, entry)

@@ -9,6 +9,8 @@ from pathlib import Path
 from triton.compiler.errors import CompilationError
 from triton.runtime.errors import PTXASError
 
+from irlens.compiler.sources.absent_imports import remedy
+from irlens.compiler.sources.loading import Loaded
 from irlens.model.errors import CaptureError, IrlensError
 
 _MAX_LENGTH = 300  # characters of a message; MLIR prints whole operations
@@ -28,32 +30,62 @@ _OMITTED = re.compile(
     r"|inline assembly requires more registers.*|invalid operand (?:for|in) inline asm.*)",
     re.M,
 )
+#: Triton's exception about an MLIR pass, whose diagnostics MLIR has printed.
+_PASS_FAILED = "PassManager::run failed"
 #: The ``repr`` of an exception, in which Triton wraps some messages.
 _REPR = re.compile(
     r"""(?P<type>\w*(?:Error|Exception))\((?P<quote>['"])(?P<text>.*)(?P=quote)\)""", re.S
 )
 
+#: Messages about what newer versions of Triton refuse, and a version that accepts it.
+_REFUSED = {
+    # 3.8 has some of them: stored values have no `pointer.type.element_ty` to be converted to.
+    "Block pointers have been removed": "3.7.1",
+    "async_copy_global_to_shared has been removed": "3.8.0",
+    "async_copy_global_to_shared_im2col has been removed": "3.8.0",
+    "async_copy_shared_to_global has been removed": "3.8.0",
+    "contains names that are not kernel arguments": "3.8.0",  # an autotuner's ``key``
+}
 
-def explain(
-    error: Exception, kernel: str, sources: Mapping[Path, bytes], printed: str
-) -> IrlensError:
+
+def is_compile_error(error: Exception) -> bool:
+    """Whether a compiler raised this exception, rather than a driver or the program."""
+    if isinstance(error, CompilationError | PTXASError):
+        return True
+    return any(text in str(error) for text in (_PASS_FAILED, *_REFUSED))
+
+
+def explain(error: Exception, kernel: str, file: Loaded, printed: str) -> IrlensError:
     """Return the error to report instead of ``error``.
 
     Args:
         error: Exception of a compilation or launch.
         kernel: The kernel's name.
-        sources: Content of the user's files that the kernel depends on.
+        file: The kernel's file.
         printed: Output of the compiler.
     """
     if isinstance(error, IrlensError):
         return error
+    explained = reason(error, kernel, file.sources, printed)
+    # The kernel, or a function that tunes it, uses what a stand-in stands for.
+    text = explained.joined("\n")
+    if any(re.search(rf"\b{re.escape(name)}\b", text) for name in file.stand_ins()):
+        hint = f"{', '.join(file.absent)}: not installed; {remedy(file.absent)}"
+        return CaptureError(explained.message, hint="\n".join(filter(None, (explained.hint, hint))))
+    return explained
+
+
+def reason(
+    error: Exception, kernel: str, sources: Mapping[Path, bytes], printed: str
+) -> CaptureError:
+    """Return the error in the user's terms."""
     if isinstance(error, CompilationError):
         return _python_error(error, kernel, sources)
     if isinstance(error, PTXASError):
         return _ptxas_error(error, kernel)
     diagnostic = _DIAGNOSTIC.search(printed)
     if diagnostic is None:
-        return CaptureError(f"{kernel}: {_first_line(str(error)) or type(error).__name__}")
+        return CaptureError(f"{kernel}: {_reason(str(error)) or type(error).__name__}")
     location, excerpt = kernel, diagnostic["excerpt"]
     path, line = Path(diagnostic["file"] or ""), int(diagnostic["line"] or 0)
     if path in sources:
@@ -108,7 +140,16 @@ def _message(error: CompilationError) -> str:
     if not text and not isinstance(error.node, ast.AST):
         text = error.src or ""  # here Triton puts its message about an invalid function name
     wrapped = _REPR.fullmatch(text.strip())
-    return _first_line(wrapped["text"] if wrapped else text) or "it does not compile"
+    return _reason(wrapped["text"] if wrapped else text) or "it does not compile"
+
+
+def _reason(text: str) -> str:
+    """Return the first line, and a Triton that accepts what this one refuses."""
+    line = _first_line(text)
+    for refused, version in _REFUSED.items():
+        if refused in line:
+            return f"{line}; an older Triton accepts it: --triton {version}"
+    return line
 
 
 def _locate(error: CompilationError, sources: Mapping[Path, bytes]) -> tuple[str, str] | None:

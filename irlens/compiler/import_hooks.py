@@ -6,6 +6,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any, SupportsIndex
 
 #: Receives a module that has just been imported.
 Hook = Callable[[ModuleType], None]
@@ -18,7 +19,18 @@ def after_import(name: str, hook: Hook) -> None:
         return
     _FINDER.hooks.setdefault(name, []).append(hook)
     if _FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, _FINDER)
+        sys.meta_path = _HooksFirst([_FINDER, *sys.meta_path])
+
+
+class _HooksFirst(list[Any]):
+    """Finders, of which ``_FINDER`` stays the first.
+
+    With ``python_files = *.py``, pytest's finder takes every module, PyTorch included.
+    """
+
+    def insert(self, index: SupportsIndex, finder: Any) -> None:
+        """Insert a finder, at the second place for the first."""
+        super().insert(index.__index__() or 1, finder)
 
 
 class _HookFinder(MetaPathFinder):
@@ -26,24 +38,31 @@ class _HookFinder(MetaPathFinder):
 
     def __init__(self) -> None:
         self.hooks: dict[str, list[Hook]] = {}
+        self._searching: set[str] = set()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of the other finders, with a loader that calls the hooks."""
-        hooks = self.hooks.pop(name, None)
-        if hooks is None:
+        """Return the spec of the other finders, with a loader that calls the hooks.
+
+        Programs also ask for a spec to see whether a module is installed, and import it later.
+        """
+        if name not in self.hooks or name in self._searching:
             return None
-        spec = find_spec(name)  # by the other finders: the hooks are no longer pending here
+        self._searching.add(name)
+        try:
+            spec = find_spec(name)  # by the other finders
+        finally:
+            self._searching.discard(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _HookLoader(spec.loader, hooks)
+            spec.loader = _HookLoader(spec.loader, self.hooks)
         return spec
 
 
 class _HookLoader(Loader):
     """Loads a module, then calls its hooks."""
 
-    def __init__(self, loader: Loader, hooks: Sequence[Hook]) -> None:
+    def __init__(self, loader: Loader, hooks: dict[str, list[Hook]]) -> None:
         self._loader = loader
         self._hooks = hooks
 
@@ -56,7 +75,7 @@ class _HookLoader(Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        for hook in self._hooks:
+        for hook in self._hooks.pop(module.__name__, ()):
             hook(module)
 
 

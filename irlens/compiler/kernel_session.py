@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +14,8 @@ from irlens.compiler.calls.binding import Call, require_values, resolve
 from irlens.compiler.compiler_output import redirect_output
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import KernelSource
-from irlens.compiler.sources.loading import loaded
+from irlens.compiler.sources.loading import Loaded, loaded
+from irlens.model.config import Target
 
 if TYPE_CHECKING:  # importing it imports Triton
     from irlens.compiler.triton_compat.jit import Kernel, Values
@@ -29,15 +29,13 @@ class KernelSession(msgspec.Struct, frozen=True):
 
     Attributes:
         source: The kernel's source.
-        module: The executed file.
-        sources: Content of the kernel's file and its local imports.
+        file: The executed file.
         kernel: The jit function with its autotuners and heuristics.
         printed: Returns the compiler's output so far.
     """
 
     source: KernelSource
-    module: ModuleType
-    sources: Mapping[Path, bytes]
+    file: Loaded
     kernel: "Kernel"
     printed: Callable[[], str]
 
@@ -54,27 +52,28 @@ class KernelSession(msgspec.Struct, frozen=True):
             UnknownNameError: An override names no parameter or option of the kernel.
             CaptureError: A value is missing or invalid.
         """
-        from irlens.compiler.triton_compat import drivers, jit, tensors
+        from irlens.compiler.triton_compat import jit, options, tensors
 
         kernel, parameters = self.kernel, self.kernel.parameters()
-        options = drivers.option_defaults(request.target)
-        call = resolve(request, self.source.description, parameters, options)
+        known = options.option_defaults(options.triton_target(request.target))
+        call = resolve(request, self.source.description, parameters, known)
         args = tensors.with_descriptors(kernel, values(call.args), call.args)
         variants = jit.variants(kernel, args, call.defaults, call.overrides)
         for settings in variants:
-            require_values(kernel.name, parameters, call, settings)
+            require_values(kernel.name, parameters, call, settings, kernel.source)
         return call, variants
 
 
 @contextmanager
 def open_kernel(
-    source: KernelSource, workspace: Path, *, hold_output: bool = True
+    source: KernelSource, workspace: Path, target: Target | None, *, hold_output: bool = True
 ) -> Iterator[KernelSession]:
     """Load a kernel for a session that compiles into a private cache.
 
     Args:
         source: The kernel.
         workspace: Folder for Triton's cache and the compiler's output.
+        target: Triton's active GPU in the session, for compiling only; ``None`` for the local one.
         hold_output: Whether to hold back the output until the session ends without an error.
 
     Raises:
@@ -84,22 +83,25 @@ def open_kernel(
     with _without_interpreter():
         # These import Triton, which takes a third of a second and is not on every machine.
         from irlens.compiler import diagnostics
-        from irlens.compiler.triton_compat import execution, jit
+        from irlens.compiler.triton_compat import drivers, execution, jit
 
     with ExitStack() as stack:
         stack.enter_context(_LOCK)
         # Twice: the file may compile while it is loaded, and it may set knobs.
         stack.enter_context(execution.private_cache(workspace / "cache"))
-        module, sources = stack.enter_context(loaded(source))
+        if target is not None:
+            stack.enter_context(drivers.compile_only(target))
+            execution.prepare_specialization()
+        file = stack.enter_context(loaded(source, target.arch if target is not None else None))
         stack.enter_context(execution.private_cache(workspace / "cache"))
-        kernel = jit.find_kernel(vars(module), source.function)
         printed: Callable[[], str] = str
-        if hold_output:
-            printed = stack.enter_context(redirect_output(workspace / "output.txt"))
         try:
-            yield KernelSession(source, module, sources, kernel, printed)
+            kernel = jit.find_kernel(vars(file.module), source.function)
+            if hold_output:
+                printed = stack.enter_context(redirect_output(workspace / "output.txt"))
+            yield KernelSession(source, file, kernel, printed)
         except Exception as error:  # Triton, PyTorch and the file's functions may raise anything
-            raise diagnostics.explain(error, source.function, sources, printed()) from error
+            raise diagnostics.explain(error, source.function, file, printed()) from error
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Launch and time kernels on the local GPU."""
 
 import importlib.util
+import sys
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.local_gpu import FunctionFacts, nvidia_function
 from irlens.compiler.reference import Reference
 from irlens.compiler.sources.description import Description
+from irlens.compiler.sources.stand_ins import is_stand_in
 from irlens.compiler.triton_compat import execution, tensors
 from irlens.compiler.triton_compat.execution import Compiled
 from irlens.compiler.triton_compat.jit import Kernel, Values
@@ -112,6 +114,18 @@ class GpuLauncher:
             )
         return Timing(median_ms=median, fast_ms=fast, slow_ms=slow)
 
+    def blocks_per_sm(
+        self, kernel: Kernel, args: Mapping[str, Argument], settings: Values
+    ) -> int | None:
+        """Return how many CTAs of one variant an SM holds, as the driver says; ``None`` if unknown.
+
+        The kernel is compiled and loaded, and not launched.
+        """
+        values = tensors.with_descriptors(kernel, self.tensors(args), args)
+        compiled = execution.compile_variant(kernel, values, settings, (1, 1, 1), launch=False)
+        compiled.handle._init_handles()  # what a launch does first
+        return self._facts(compiled).blocks_per_sm
+
     def _scratch(self, size: int, alignment: int, stream: int | None) -> Any:
         """Allocate global scratch memory; PyTorch's alignment exceeds what any kernel needs."""
         return self._torch.empty(size, dtype=self._torch.int8, device="cuda")
@@ -127,7 +141,7 @@ class GpuLauncher:
 
 def _import_torch() -> Any:
     """Import PyTorch and check that it has a GPU."""
-    if importlib.util.find_spec("torch") is None:
+    if is_stand_in(sys.modules.get("torch")) or importlib.util.find_spec("torch") is None:
         raise CaptureError(
             "--run needs PyTorch, which is not installed", hint='pip install "irlens[run]"'
         )

@@ -9,12 +9,14 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from irlens.artifacts.compile_options import named_files
 from irlens.compiler.calls.argument_values import manifest_value
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.kernel_session import KernelSession, open_kernel
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import find_kernel
 from irlens.compiler.toolchains import environments
+from irlens.model.capture import load_notes
 from irlens.model.config import ConstexprValue
 
 
@@ -39,12 +41,15 @@ class Plan(msgspec.Struct, frozen=True):
     Attributes:
         function: The kernel function's name.
         variants: Distinct variants in the order of the requests.
-        dependencies: SHA-256 of the kernel's file and of each local import, by path.
+        dependencies: SHA-256 of the kernel's file, of each local import and of each file that an
+            option names, by path.
+        notes: What a user should know about how the file was loaded.
     """
 
     function: str
     variants: list[PlannedVariant]
     dependencies: dict[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def plan(requests: Sequence[Request]) -> Plan:
@@ -60,13 +65,15 @@ def plan(requests: Sequence[Request]) -> Plan:
     function = find_kernel(requests[0].kernel).function
     variants: dict[bytes, PlannedVariant] = {}
     dependencies: dict[str, str] = {}
+    notes: dict[str, None] = {}
     for triton in dict.fromkeys(request.triton for request in requests):
         planned = _plan_with(triton, [each for each in requests if each.triton == triton])
         dependencies |= planned.dependencies
+        notes |= dict.fromkeys(planned.notes)
         for variant in planned.variants:
             same = variant.triton, msgspec.structs.replace(variant.request, triton=None)
             variants.setdefault(msgspec.msgpack.encode(same), variant)
-    return Plan(function, list(variants.values()), dependencies)
+    return Plan(function, list(variants.values()), dependencies, tuple(notes))
 
 
 def _plan_with(triton: str | None, requests: Sequence[Request]) -> Plan:
@@ -94,27 +101,39 @@ def _plan_with(triton: str | None, requests: Sequence[Request]) -> Plan:
 def plan_here(requests: Sequence[Request], triton: str) -> Plan:
     """Return the plan of this process's Triton, whichever Triton the requests name."""
     source = find_kernel(requests[0].kernel)
-    with (
-        TemporaryDirectory(prefix="irlens-") as workspace,
-        open_kernel(source, Path(workspace), hold_output=False) as session,
-    ):
-        variants = [each for request in requests for each in _plan(request, triton, session)]
+    planned: dict[int, list[PlannedVariant]] = {}
+    notes: tuple[str, ...] = ()
+    # The file is loaded once for each GPU: its tuning may depend on the one that is active.
+    for arch, target in {request.target.arch: request.target for request in requests}.items():
+        with (
+            TemporaryDirectory(prefix="irlens-") as workspace,
+            open_kernel(source, Path(workspace), target, hold_output=False) as session,
+        ):
+            for number, request in enumerate(requests):
+                if request.target.arch == arch:
+                    planned[number] = _plan(request, triton, session)
+        notes = load_notes(source.path.name, session.file.absent, session.file.stopped)
+    planned_variants = [each for _, variants in sorted(planned.items()) for each in variants]
+    files = (named_files(each.request.settings.values()) for each in planned_variants)
     return Plan(
         function=source.function,
-        variants=variants,
-        dependencies={str(p): sha256(content) for p, content in session.sources.items()},
+        variants=planned_variants,
+        dependencies={
+            **{str(path): sha256(content) for path, content in session.file.sources.items()},
+            **{path: digest for each in files for path, digest in each.items()},
+        },
+        notes=notes,
     )
 
 
 def _plan(request: Request, triton: str, session: KernelSession) -> list[PlannedVariant]:
     """Return the variants of one request."""
-    from irlens.compiler.triton_compat import drivers, jit, tensors
+    from irlens.compiler.triton_compat import jit, options, tensors
 
     kernel = session.kernel
-    with drivers.compile_only(request.target):
-        call, expanded = session.expand(request, tensors.placeholders)
-    options = drivers.option_defaults(request.target)
-    scalars = {name: value for name, value in options.items() if isinstance(value, int | None)}
+    call, expanded = session.expand(request, tensors.placeholders)
+    known = options.option_defaults(options.triton_target(request.target))
+    scalars = {name: value for name, value in known.items() if isinstance(value, int | None)}
     numbers = {name: manifest_value(value) for name, value in call.args.items()}
     variants = []
     for settings in expanded:

@@ -1,11 +1,11 @@
 """A request to compile a kernel, and its key in the store."""
 
 import os
-import re
 
 import msgspec
 
 from irlens.artifacts import store
+from irlens.artifacts.compile_options import changes_output, named_files
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.sources.description import KernelSource
 from irlens.model.capture import MANIFEST_SCHEMA
@@ -13,7 +13,7 @@ from irlens.model.config import ConstexprValue, Target
 from irlens.version import VERSION
 
 #: Part of the store's keys. Increment it when the same request produces another capture.
-KEY_FORMAT = 1
+KEY_FORMAT = 2
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,24 +44,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     triton: str | None = None
 
 
-#: Environment variables that Triton, LLVM or MLIR read while compiling.
-_COMPILER_VARIABLE = re.compile(
-    r"(TRITON|MLIR|LLVM|NVPTX|AMDGCN|DISABLE|ENABLE|ALLOW|PTXAS)_\w+|USE_IR_LOC"
-)
-#: Those of them that only affect caches and printing, or that a capture overrides.
-_NO_EFFECT = re.compile(
-    r"TRITON_(HOME|\w*_DIR|KERNEL_(DUMP|OVERRIDE)|ALWAYS_COMPILE|STORE_BINARY_ONLY|INTERPRET"
-    r"|OVERRIDE_ARCH|CACHE_\w+|REMOTE_CACHE_BACKEND|REDIS_\w+|PRINT_AUTOTUNING|DEFAULT_BACKEND)"
-    r"|\w+_ENABLE_(DUMP|TIMING)"
-)
-
-
 def store_key(request: Request, source: KernelSource, triton: str) -> str:
     """Return the store's key of a request: a digest of everything that determines the captures.
 
     The kernel's local imports are unknown until it has been loaded once; the manifest has their
     hashes, and a lookup compares them. ``triton`` is an identity, see ``versions``.
     """
+    environment = compiler_environment()
+    named = [*request.settings.values(), *environment.values()]
     return store.digest(
         {
             "layout": [KEY_FORMAT, MANIFEST_SCHEMA, VERSION],
@@ -69,15 +59,12 @@ def store_key(request: Request, source: KernelSource, triton: str) -> str:
             "path": str(source.path),
             "content": sha256(source.content),
             "triton": triton,
-            "environment": compiler_environment(),
+            "environment": environment,
+            "files": list(named_files(named).values()),
         }
     )
 
 
 def compiler_environment() -> dict[str, str]:
     """Return the environment variables that change the compiler's output."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if _COMPILER_VARIABLE.fullmatch(name) and not _NO_EFFECT.fullmatch(name)
-    }
+    return {name: value for name, value in os.environ.items() if changes_output(name)}

@@ -1,19 +1,22 @@
 """Instruments a process: notes Triton's launches, and installs a fake GPU."""
 
+import os
+import shlex
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from irlens import gpus
+from irlens.analyze.written_arguments import written_arguments
 from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.import_hooks import after_import
 from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
-from irlens.record.job import LAUNCHES, Job
+from irlens.record.job import FAILURES, LAUNCHES, Job
 
 if TYPE_CHECKING:
     from irlens.compiler.triton_compat.drivers import LoadedFacts
@@ -28,24 +31,81 @@ def instrument(job: Job, deviations: Deviations) -> None:
     """
     target = job.target
     if target is not None:
+        if target.vendor == "nvidia":
+            _install_nvidia_smi(job, target)
         _install_driver(job, target)
         after_import("torch", lambda module: _install_torch_gpu(job, target, deviations))
-    _note_launches(Path(job.folder) / LAUNCHES)
+    if job.options.configurations is not None:
+        from irlens.compiler.triton_compat.autotuning import limit_configurations
+
+        limit_configurations(job.options.configurations)
+    _note_launches(Path(job.folder))
 
 
-def _note_launches(path: Path) -> None:
-    """Note launches as they happen: a program may be killed by a signal."""
-    from irlens.compiler.capture_files import Launch
+def _note_launches(folder: Path) -> None:
+    """Note launches and failures as they happen: a program may be killed by a signal."""
+    from irlens.compiler import diagnostics
+    from irlens.compiler.capture_files import CompileFailure
     from irlens.compiler.triton_compat.launch_hooks import watch_launches
 
     encoder = msgspec.json.Encoder()
 
-    def note(launch: Launch) -> None:
+    def note(record: msgspec.Struct, name: str) -> None:
         # Reopened, since a program may fork; the folder is gone once the recording has ended.
-        with suppress(FileNotFoundError), path.open("ab") as stream:
-            stream.write(encoder.encode(launch) + b"\n")
+        with suppress(FileNotFoundError), (folder / name).open("ab") as stream:
+            stream.write(encoder.encode(record) + b"\n")
 
-    watch_launches(note)
+    def note_failure(function: Any, error: Exception) -> None:
+        if diagnostics.is_compile_error(error):
+            kernel, path = function.fn.__name__, Path(function.fn.__code__.co_filename)
+            sources = {path: path.read_bytes()} if path.is_file() else {}
+            message = diagnostics.reason(error, kernel, sources, printed="").message
+            note(CompileFailure(kernel, message), FAILURES)
+
+    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure)
+
+
+#: What a program may run to find out whether there is a GPU. Like the real one, it answers [N/A] to
+#: queries that the GPU does not support.
+_NVIDIA_SMI = """#!/bin/sh
+fields= header=yes
+for option; do
+    case $option in
+        -L | --list-gpus) echo "GPU 0: "{name}" (UUID: N/A)"; exit ;;
+        --query-gpu=*) fields=${{option#*=}} ;;
+        *noheader*) header= ;;
+    esac
+done
+[ "$fields" ] || {{ echo "GPU 0: "{name}; exit; }}
+[ "$header" ] && echo "$fields"
+IFS=", "
+line=
+for field in $fields; do
+    case $field in
+        name | gpu_name) value={name} ;;
+        compute_cap) value={capability} ;;
+        count) value=1 ;;
+        index) value=0 ;;
+        *) value="[N/A]" ;;
+    esac
+    line="$line${{line:+, }}$value"
+done
+echo "$line"
+"""
+
+
+def _install_nvidia_smi(job: Job, target: Target) -> None:
+    """Put the command ``nvidia-smi`` of the fake GPU first on this process's path."""
+    digits = target.arch.removeprefix("sm_")
+    text = _NVIDIA_SMI.format(
+        name=shlex.quote(job.gpu_name), capability=f"{digits[:-1]}.{digits[-1]}"
+    )
+    folder = Path(job.folder, "bin")
+    with suppress(FileExistsError):  # in a child, whose path has it
+        folder.mkdir()
+        (folder / "nvidia-smi").write_text(text)
+        (folder / "nvidia-smi").chmod(0o755)
+        os.environ["PATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PATH"))))
 
 
 def _install_driver(job: Job, target: Target) -> None:
@@ -61,7 +121,7 @@ def _install_driver(job: Job, target: Target) -> None:
     if job.sm_count is not None:
         known["multiprocessor_count"] = job.sm_count
     read = _cubin_facts if target.vendor == "nvidia" else _hsaco_facts
-    install_stub_driver(target, known, row.threads_per_block, read)
+    install_stub_driver(target, known, row.threads_per_block, read, written_arguments)
 
 
 def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None:
@@ -79,7 +139,8 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None
     }
     if job.sm_count is not None:
         properties["multi_processor_count"] = job.sm_count
-    install_fake_cuda(GpuFacts(target=target, name=job.gpu_name, properties=properties), deviations)
+    facts = GpuFacts(target=target, name=job.gpu_name, properties=properties)
+    install_fake_cuda(facts, deviations, job.options.assumed)
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":

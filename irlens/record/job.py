@@ -15,8 +15,23 @@ from irlens.model.config import Target
 RUNNER = "irlens.record.runner"
 #: The file of launches in a job's folder: a JSON ``Launch`` per line.
 LAUNCHES = "launches.jsonl"
+#: The file of kernels that did not compile: a JSON ``CompileFailure`` per line.
+FAILURES = "failures.jsonl"
 #: The file of the program's ``ProcessReport``; missing if the process was killed.
 REPORT = "report.json"
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of a recording.
+
+    Attributes:
+        assumed: The number that values are assumed to be which only a kernel computes; ``None``
+            stops the program.
+        configurations: Number of configurations that autotuners try; ``None`` for all.
+    """
+
+    assumed: float | None = None
+    configurations: int | None = None
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +46,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         sm_count: Its SMs (AMD: compute units), if known.
         gpu_name: Its name as its driver reports it.
         pythonpath: The user's own ``PYTHONPATH``.
+        options: Options of the recording.
     """
 
     program: str
@@ -41,6 +57,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     sm_count: int | None
     gpu_name: str
     pythonpath: str | None
+    options: Options = Options()
 
 
 class ProcessReport(msgspec.Struct, frozen=True, kw_only=True):

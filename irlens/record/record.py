@@ -5,26 +5,40 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
+from typing import TypeVar
 
 import msgspec
 
-from irlens.artifacts import store
+from irlens.artifacts import locks, store
 from irlens.artifacts.load import load
-from irlens.compiler.capture_files import Launch, copy_artifacts, copy_sources, write_manifest
+from irlens.compiler.capture_files import (
+    CompileFailure,
+    Launch,
+    copy_artifacts,
+    copy_sources,
+    source_file,
+    write_manifest,
+)
+from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.gpus import Gpu
 from irlens.model.capture import MANIFEST_SCHEMA, PYTHON_FOLDER, Capture, Manifest
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, CaptureError
 from irlens.record.child_processes import STARTED
-from irlens.record.job import LAUNCHES, REPORT, RUNNER, Job, ProcessReport
+from irlens.record.job import FAILURES, LAUNCHES, REPORT, RUNNER, Job, Options, ProcessReport
 from irlens.version import VERSION
 
+_T = TypeVar("_T")
+
+#: Seconds between two reports of progress.
+_PROGRESS_INTERVAL = 0.5
 #: Variables that would keep Triton from compiling, or keep its artifacts from irlens.
 _HIDDEN = frozenset(
     {
@@ -66,13 +80,29 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         variants: Number of compiled variants by the kernel's name.
         runs: How each run ended.
+        failures: The kernels that did not compile, each reason once.
     """
 
     variants: dict[str, int]
     runs: tuple[Run, ...]
+    failures: tuple[CompileFailure, ...] = ()
 
 
-def record(program: Program, destination: Path, gpus: Sequence[Gpu], *, fake: bool) -> Recording:
+_DEFAULTS = Options()
+#: Receives the number of launched variants and the seconds since the program's start.
+Progress = Callable[[int, float], None]
+
+
+def record(
+    program: Program,
+    destination: Path,
+    gpus: Sequence[Gpu],
+    *,
+    fake: bool,
+    options: Options = _DEFAULTS,
+    triton: str | None = None,
+    progress: Progress = lambda variants, seconds: None,
+) -> Recording:
     """Run a program and make a capture of each kernel that it compiles.
 
     Args:
@@ -81,31 +111,36 @@ def record(program: Program, destination: Path, gpus: Sequence[Gpu], *, fake: bo
             recording, which is replaced. It stays absent if nothing was compiled.
         gpus: The GPUs to compile for, with one run each.
         fake: Whether to fake the GPU and compute nothing. Otherwise ``gpus`` is the real one.
+        options: What to assume and to limit.
+        triton: Another Triton: a version, or the path of an interpreter that runs the program.
+        progress: Called about twice a second.
 
     Raises:
-        CaptureError: The program cannot be started.
+        CaptureError: The program cannot be started, or there is no such Triton.
         ArtifactError: The captures cannot be written.
     """
     store.clean(destination.absolute().parent)
     runs = []
+    failures: dict[CompileFailure, None] = {}
     with store.workspace(destination.absolute()) as work:
         build = work / "build"
         build.mkdir()
         for index, gpu in enumerate(gpus):
             folder = work / f"run-{index}"
             folder.mkdir()
-            runs.append(_run(program, folder, gpu if fake else None))
+            job = _job(program, folder, gpu if fake else None, options)
+            runs.append(_run(job, *_interpreter(triton, work), progress))
             write_captures(folder, build, gpu.target)
+            failures |= dict.fromkeys(_lines(folder / FAILURES, CompileFailure))
         names = [kernel_of(entry) for entry in build.iterdir()]
         if names:
             store.publish(build, destination, replace=True)
     variants = dict(sorted(Counter(names).items()))
-    return Recording(variants=variants, runs=tuple(runs))
+    return Recording(variants=variants, runs=tuple(runs), failures=tuple(failures))
 
 
-def _run(program: Program, folder: Path, gpu: Gpu | None) -> Run:
-    """Run the program once."""
-    job = Job(
+def _job(program: Program, folder: Path, gpu: Gpu | None, options: Options) -> Job:
+    return Job(
         program=program.name,
         is_module=program.is_module,
         arguments=program.arguments,
@@ -114,27 +149,67 @@ def _run(program: Program, folder: Path, gpu: Gpu | None) -> Run:
         sm_count=gpu.sm_count if gpu else None,
         gpu_name=_driver_name(gpu) if gpu else "",
         pythonpath=os.environ.get("PYTHONPATH"),
+        options=options,
     )
+
+
+def _interpreter(triton: str | None, work: Path) -> tuple[str, list[str]]:
+    """Return the executable that runs the program, and the folders that it imports from.
+
+    A version of Triton comes first on the path of this interpreter. An interpreter of the user's
+    has its own packages; of this one's it gets those that irlens needs.
+    """
+    own = [folder for folder in sys.path if folder]
+    other = environments.find_interpreter(triton)
+    if other is None:
+        return sys.executable, own
+    if environments.version_named(triton or "") is not None:
+        if other.lock is not None:
+            locks.hold(other.lock)
+        return sys.executable, [str(other.packages_folder()), *own]
+    shared = work / "packages"
+    shared.mkdir(exist_ok=True)
+    for name, file in other.packages.items():
+        source = Path(file).parent if Path(file).stem == "__init__" else Path(file)
+        with suppress(FileExistsError):
+            (shared / (name if source.is_dir() else source.name)).symlink_to(source)
+    return str(other.path), [str(shared), *filter(None, [os.environ.get("PYTHONPATH")])]
+
+
+def _run(job: Job, python: str, paths: Sequence[str], progress: Progress) -> Run:
+    """Run the program once."""
+    folder = Path(job.folder)
     # -P, because files in the working directory must not shadow irlens's own modules.
-    command = [sys.executable, "-P", "-m", RUNNER, msgspec.json.encode(job).decode()]
+    command = [python, "-P", "-m", RUNNER, msgspec.json.encode(job).decode()]
     try:
         with _signals_forwarded() as forward_to:
-            run = subprocess.Popen(command, env=_environment(folder))
+            run = subprocess.Popen(command, env=_environment(folder, paths))
             forward_to(run)
-            code = run.wait()
+            code = _wait(run, folder / LAUNCHES, progress)
     except OSError as error:
-        raise CaptureError(f"cannot run {program.name}: {error.strerror}") from error
+        raise CaptureError(f"cannot run {job.program}: {error.strerror}") from error
     return Run(code=code, **msgspec.structs.asdict(_report(folder)))
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _wait(run: subprocess.Popen[bytes], launches: Path, progress: Progress) -> int:
+    """Wait for the program, reporting its progress; return its exit code."""
+    began = time.monotonic()
+    while True:
+        try:
+            return run.wait(timeout=_PROGRESS_INTERVAL)
+        except subprocess.TimeoutExpired:
+            launched = launches.read_bytes().count(b"\n") if launches.exists() else 0
+            progress(launched, time.monotonic() - began)
+
+
+def _environment(folder: Path, paths: Sequence[str]) -> dict[str, str]:
     """Return the user's environment, with fresh caches of compiled kernels.
 
     Triton and TorchInductor would not compile a kernel that is in their cache.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _HIDDEN}
     return kept | {
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "PYTHONPATH": os.pathsep.join(paths),
         "TRITON_CACHE_DIR": str(folder / "triton"),
         "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
     }
@@ -192,7 +267,7 @@ def _report(folder: Path) -> ProcessReport:
 def _read_report(path: Path) -> ProcessReport:
     try:
         return msgspec.json.decode(path.read_bytes(), type=ProcessReport)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return ProcessReport()  # the process was killed
 
 
@@ -217,7 +292,7 @@ def write_captures(folder: Path, build: Path, target: Target) -> None:
         build: The folder for the captures, each in a directory of its own.
         target: The GPU of the run.
     """
-    launches = {launch.entry: launch for launch in _launches(folder)}
+    launches = {launch.entry: launch for launch in _lines(folder / LAUNCHES, Launch)}
     compiled = {str(capture.directory): capture for capture in _compiled(folder, launches)}
     # In launch order, followed by kernels that were not seen to be launched.
     for directory in dict.fromkeys((*launches, *compiled)):
@@ -227,8 +302,15 @@ def write_captures(folder: Path, build: Path, target: Target) -> None:
         entry = build / f"{len(list(build.iterdir())):0{_DIGITS}}-{capture.kernel}"
         copy_artifacts(Path(directory), entry)
         sources = _sources(capture, launches.get(directory))
-        copy_sources({path: path.read_bytes() for path in sources}, entry / PYTHON_FOLDER)
-        write_manifest(_manifest(capture, launches.get(directory), sources, target), entry)
+        contents = {path: path.read_bytes() for path in sources}
+        copy_sources(contents, entry / PYTHON_FOLDER)
+        manifest = _manifest(capture, launches.get(directory), sources, target)
+        # TorchInductor's files are in the run's folder, which is removed.
+        own = sources[0] if sources and directory in launches else folder
+        if not own.is_relative_to(folder):
+            source = source_file(own.absolute(), contents[own], capture.kernel)
+            manifest = msgspec.structs.replace(manifest, source=source)
+        write_manifest(manifest, entry)
 
 
 def kernel_of(entry: Path) -> str:
@@ -236,15 +318,15 @@ def kernel_of(entry: Path) -> str:
     return entry.name.partition("-")[2]
 
 
-def _launches(folder: Path) -> Iterator[Launch]:
-    """Yield the noted launches, without a line that a killed process left incomplete."""
+def _lines(file: Path, kind: type[_T]) -> Iterator[_T]:
+    """Yield the records of a file, without a line that a killed process left incomplete."""
     try:
-        lines = (folder / LAUNCHES).read_bytes().splitlines()
+        lines = file.read_bytes().splitlines()
     except FileNotFoundError:
         return
     for line in lines:
-        with suppress(msgspec.DecodeError):
-            yield msgspec.json.decode(line, type=Launch)
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            yield msgspec.json.decode(line, type=kind)
 
 
 def _compiled(folder: Path, launches: Iterable[str]) -> Iterator[Capture]:
@@ -290,4 +372,5 @@ def _manifest(
         constexprs=launch.constexprs if launch else {},
         args=launch.args if launch else {},
         grid=launch.grid if launch else None,
+        options=launch.options if launch else None,
     )

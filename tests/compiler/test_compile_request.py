@@ -12,7 +12,7 @@ from irlens.compiler import Request, capture, capture_entries, is_stored
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.compiler.triton_compat import execution
 from irlens.model.capture import Manifest, Metadata
-from irlens.model.config import ConstexprValue, Target
+from irlens.model.config import ConstexprValue, GridFormula, Target
 from irlens.model.errors import CaptureError, UnknownNameError
 
 COPY = """
@@ -78,7 +78,9 @@ def test_the_manifest_of_a_capture(sm_90: Target) -> None:
         "n_rows": 4096,
         "n_cols": 781,
     }
-    assert found.grid == (800, 1, 1)
+    assert found.grid is None
+    extents = ("min(n_rows, sm_count * blocks_per_sm)",)
+    assert found.grid_formula == GridFormula(extents, {"n_rows": 4096, "sm_count": 100})
     assert found.run is None
     assert found.dependencies == {}
     assert metadata(entry, "softmax_kernel").num_warps == 8
@@ -313,7 +315,13 @@ def test_an_invalid_descriptor_is_an_error(sm_90: Target, argument: str, message
 
 def test_capture_returns_capture_records(sm_90: Target) -> None:
     (found,) = capture(
-        Request(kernel="softmax", target=sm_90, sm_count=132, settings={"num_stages": 3})
+        Request(
+            kernel="softmax",
+            target=sm_90,
+            sm_count=132,
+            settings={"num_stages": 3},
+            grid=("8 * sm_count",),
+        )
     )
     assert found.kernel == "softmax_kernel"
     assert found.target == sm_90
@@ -333,3 +341,49 @@ def test_a_stored_capture_without_its_files_is_an_error(sm_90: Target) -> None:
     with pytest.raises(CaptureError, match="is broken") as raised:
         capture(request)
     assert raised.value.hint == f"delete {Path(entry).parent}"
+
+
+def test_a_changed_file_of_an_option_is_compiled_again(
+    sm_90: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first,) = capture_entries(Request(kernel="softmax", target=sm_90, args={"n_cols": 781}))
+    monkeypatch.chdir(tmp_path)
+    override = tmp_path / "b.ptx"
+    ptx = (first / "softmax_kernel.ptx").read_text()
+    override.write_text(ptx)
+    request = Request(
+        kernel="softmax",
+        target=sm_90,
+        args={"n_cols": 781},
+        settings={"ir_override": "b.ptx"},
+    )
+    (before,) = capture(request)
+    override.write_text(ptx.replace(".reqntid", ".maxnreg 24\n.reqntid"))
+    assert not is_stored(request)
+    (after,) = capture(request)
+    assert ".maxnreg 24" in after.stages["ptx"].text()
+    names = [str((each.config.options or {})["ir_override"]) for each in (before, after)]
+    assert all(name.startswith("b.ptx@") for name in names)
+    assert names[0] != names[1]
+    override.write_text(ptx)
+    assert is_stored(request), "the first answer is kept"
+
+
+def test_options_that_differ_from_the_default_are_part_of_the_configuration(
+    sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices: list[dict[str, ConstexprValue]] = [
+        {"enable_fp_fusion": True},
+        {"enable_fp_fusion": False},
+        {},
+    ]
+    fused, separate, default = (
+        capture(Request(kernel="vector_add", target=sm_90, settings=settings))[0]
+        for settings in choices
+    )
+    assert fused.config.options == default.config.options == {}
+    assert separate.config.options == {"enable_fp_fusion": False}
+    monkeypatch.setenv("DISABLE_PTXAS_OPT", "1")
+    monkeypatch.setenv("PTXAS_OPTIONS", "--opt-level=1")
+    (slow,) = capture(Request(kernel="vector_add", target=sm_90))
+    assert slow.config.options == {"DISABLE_PTXAS_OPT": "true", "PTXAS_OPTIONS": "--opt-level=1"}

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from irlens.compiler import Request, capture_entries
+from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError
 
@@ -137,6 +139,25 @@ def test_compiler_errors_take_one_line(
     assert (out, err) == ("", ""), "the message says it all"
 
 
+BLOCK_POINTERS = """
+@triton.jit
+def blocks(x_ptr, B: tl.constexpr):
+    tl.store(tl.make_block_ptr(x_ptr, (B,), (1,), (0,), (B,), (0,)), tl.zeros((B,), tl.int32))
+"""
+
+
+@pytest.mark.skipif(
+    Version(triton_version()) < Version("3.9"), reason="this Triton has block pointers"
+)
+def test_what_triton_removed_names_a_version_that_has_it(write: Callable[..., Path]) -> None:
+    path = write(BLOCK_POINTERS, "blocks.py")
+    request = Request(
+        kernel=f"{path}:blocks", target=SM_90, args={"x_ptr": "int32[64]"}, settings={"B": 64}
+    )
+    with pytest.raises(CaptureError, match=r"removed.*; an older Triton accepts it: --triton 3.7"):
+        capture_entries(request)
+
+
 def test_omitted_assembly_is_an_error(
     write: Callable[..., Path],
 ) -> None:
@@ -164,10 +185,10 @@ def test_an_exception_in_a_file_has_its_line(write: Callable[..., Path]) -> None
     with pytest.raises(CaptureError) as raised:
         capture_entries(Request(kernel=str(path), target=SM_90))
     assert raised.value.message == f"{path}:5: ValueError: no such option"
-    path.write_text("import irlens_has_no_such_module\n" + path.read_text())
+    path.write_text("import triton.no_such_module\n" + path.read_text())
     with pytest.raises(CaptureError, match=r":1: ModuleNotFoundError: No module named"):
         capture_entries(Request(kernel=str(path), target=SM_90))
-    path.write_text(path.read_text().replace("import irlens", "raise SystemExit(3) #"))
+    path.write_text(path.read_text().replace("import triton.no", "raise SystemExit(3) #"))
     with pytest.raises(CaptureError, match=r":1: SystemExit: 3"):
         capture_entries(Request(kernel=str(path), target=SM_90))
 
@@ -175,6 +196,7 @@ def test_an_exception_in_a_file_has_its_line(write: Callable[..., Path]) -> None
 def test_a_run_without_a_gpu_is_an_error(tmp_path: Path) -> None:
     code = """
 from irlens.compiler import Request, capture_entries
+from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 target = Target(vendor="nvidia", arch="sm_90", warp_size=32)

@@ -76,18 +76,19 @@ def test_a_sample_compiles_for_every_gpu(
 INTERPRET = """
 import inspect, json, sys, traceback
 import triton.language as tl
-from irlens.compiler.calls.binding import Parameter, evaluate_grid, resolve
+from irlens.compiler.calls.binding import Parameter, evaluate_formula, resolve
 from irlens.compiler.sources.description import find_kernel
 from irlens.compiler.sources.loading import loaded
 from irlens.compiler.reference import Reference
 from irlens.compiler.request import Request
-from irlens.model.config import Target
+from irlens.model.config import GridFormula, Target
 
 def interpret(name, args, settings, spoil):
     target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
     request = Request(kernel=name, target=target, sm_count=1, args=args, settings=settings)
     source = find_kernel(name)
-    with loaded(source) as (module, _):
+    with loaded(source) as file:
+        module = file.module
         kernel = getattr(module, source.function)
         while hasattr(kernel, "configs"):
             kernel = kernel.fn
@@ -100,7 +101,8 @@ def interpret(name, args, settings, spoil):
         settings = {n: v for n, v in {**call.defaults, **call.overrides}.items() if n in constexprs}
         reference = Reference(source.description, module, "cpu")
         values = reference.tensors(call.args)
-        kernel[evaluate_grid(call, settings)](**values, **settings)
+        formula = GridFormula(call.grid, {**call.sizes, **settings})
+        kernel[evaluate_formula(formula, blocks_per_sm=1)](**values, **settings)
         if spoil:
             for output in source.description.outputs:
                 values[output].view(-1)[-1] += 1

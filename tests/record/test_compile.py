@@ -230,12 +230,34 @@ assert "aten.mm.default" in left and "aten.sqrt.default" not in left, left
 assert "aten.permute.default" not in left, left
 config.post_grad_custom_post_pass = None
 with torch.no_grad():
-    torch.compile(torch.nn.Linear(32, 8).cuda())(x)  # whose bias would be put into the kernel
+    linear = torch.nn.Sequential(torch.nn.Linear(32, 8), torch.nn.ReLU()).cuda()
+    linear[0].bias.fill_(13.0)  # which is put into the kernel
+    torch.compile(linear)(x)
+
+import triton, triton.language as tl
+
+@triton.jit
+def fill(out):
+    tl.store(out + tl.arange(0, 4), 1.0)
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.empty(4, device="cuda"))
+        fill[(1,)](self.scale)
+    def forward(self, x):
+        return torch.tanh(x[:, :4] * self.scale)
+
+with torch.no_grad():
+    torch.compile(Scaled())(x)
 """,
     )
     (ran,) = recording.runs
-    assert ran.stopped is not None
-    assert ran.stopped.startswith(f"{tmp_path}/program.py:30: a constant of a function")
+    assert (ran.code, ran.stopped, ran.deviations.unread) == (0, None, 1)
+    (biased,) = named(kept, "relu")
+    assert "1.300000e+01" in biased.stages["ttir"].text()
+    (scaled,) = named(kept, "tanh")
+    assert "fp32[4]" in scaled.config.args.values()
     (few,) = named(kept, "index")
     assert few.config.args.keys() == {"in_ptr0", "out_ptr0", "xnumel"}
     ttir = few.stages["ttir"].text()
@@ -243,3 +265,48 @@ with torch.no_grad():
     assert "dense<3.100000e+01>" in ttir
     (many,) = named(kept, "add_lift_fresh")
     assert many.config.args["in_ptr1"] == many.config.args["in_ptr2"] == "fp32[32]"
+
+
+def test_what_would_be_padded_is_timed_without_values(tmp_path: Path) -> None:
+    recording, kept = run(
+        tmp_path,
+        """
+import torch
+
+linear = torch.nn.Sequential(torch.nn.Linear(1023, 1001), torch.nn.ReLU()).cuda().half()
+torch.compile(linear)(torch.randn(4096, 1023, device="cuda").half())
+""",
+    )
+    (ran,) = recording.runs
+    assert (ran.code, ran.stopped) == (0, None)
+    assert ran.deviations.untimed
+    assert named(kept, "relu")
+
+
+def test_convolutions_have_the_memory_format_of_cudnn(tmp_path: Path) -> None:
+    """An H100 with cuDNN returns these strides, and torch.compile asserts those of its trace."""
+    recording, kept = run(
+        tmp_path,
+        """
+import torch
+import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+x = torch.rand(2, 8, 16, 16, device="cuda")
+last = x.to(memory_format=torch.channels_last)
+weight = torch.rand(16, 8, 3, 3, device="cuda")
+assert F.conv2d(x, weight, padding=1).stride() == (4096, 256, 16, 1)
+assert F.conv2d(last, weight, padding=1).stride() == (4096, 1, 256, 16)
+with FakeTensorMode():
+    x, weight = (torch.empty(each, device="cuda") for each in ((2, 8, 16, 16), (16, 8, 3, 3)))
+    last = x.to(memory_format=torch.channels_last)
+    assert F.conv2d(last, weight, padding=1).stride() == (4096, 1, 256, 16)
+
+net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU())
+torch.compile(net.cuda())(torch.rand(2, 3, 16, 16, device="cuda")).sum().backward()
+assert net[0].weight.grad.is_cuda
+""",
+    )
+    (ran,) = recording.runs
+    assert (ran.code, ran.stopped) == (0, None)
+    assert named(kept, "batch_norm_backward")

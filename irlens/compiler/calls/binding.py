@@ -1,15 +1,21 @@
 """Bind a kernel's parameters: description, user overrides, then the autotuner's settings."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from irlens.compiler.calls.argument_values import Argument, Descriptor, parse_argument
+from irlens.compiler.calls.examples import example, find_uses
 from irlens.compiler.calls.expressions import UnknownSizeError, evaluate
+from irlens.compiler.calls.strides import strides_of
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError, UnknownNameError
+
+#: CTAs of the kernel that an SM holds, which are known once it is compiled.
+BLOCKS_PER_SM = "blocks_per_sm"
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -80,15 +86,32 @@ def resolve(
         if name in runtime:
             shape_of = args.get(name)
             args[name] = parse_argument(value, names, f"--arg {name}", shape_of=shape_of)
-    args = {name: _evaluate_block(value, sizes, name) for name, value in args.items()}
+    named = [p.name for p in parameters if not p.constexpr]
+    strides = strides_of(named, args)
+    required = {p.name for p in parameters if p.required}
+    args |= {n: each.value for n, each in strides.items() if n in required and n not in args}
+    # In the order of the parameters; a description has its own.
+    ordered = {p.name: args.pop(p.name) for p in parameters if p.name in args} | args
+    args = {name: _evaluate_block(value, sizes, name) for name, value in ordered.items()}
     grid = request.grid or described.grid
     return Call(args, defaults, dict(request.settings), sizes, grid)
 
 
 def require_values(
-    kernel: str, parameters: Sequence[Parameter], call: Call, settings: Collection[str]
+    kernel: str,
+    parameters: Sequence[Parameter],
+    call: Call,
+    settings: Collection[str],
+    source: str,
 ) -> None:
     """Check that every required parameter has a value.
+
+    Args:
+        kernel: The kernel's name.
+        parameters: Its parameters.
+        call: The call.
+        settings: The names of constexprs and options that have values.
+        source: The function's source, for examples.
 
     Raises:
         CaptureError: Some have none; the hint lists the options to add.
@@ -101,7 +124,7 @@ def require_values(
     if missing:
         raise CaptureError(
             f"{kernel} needs a value for {', '.join(p.name for p in missing)}",
-            hint="for example " + " ".join(map(_example, missing)),
+            hint="for example " + " ".join(_examples(missing, parameters, source)),
         )
 
 
@@ -122,19 +145,39 @@ def evaluate_grid(call: Call, settings: dict[str, ConstexprValue]) -> tuple[int,
     """Return the CTAs in x, y and z.
 
     Returns:
-        ``None`` if there is no grid, or if it depends on an unknown number of SMs.
+        ``None`` if there is no grid, or if it depends on an unknown number of SMs or CTAs per SM.
 
     Raises:
         CaptureError: An expression is invalid or its value is not a positive whole number.
     """
-    if not call.grid:
+    return evaluate_formula(GridFormula(call.grid, {**call.sizes, **settings}))
+
+
+def grid_formula(call: Call, settings: dict[str, ConstexprValue]) -> GridFormula | None:
+    """Return a grid that only lacks the number of CTAs that fit an SM; ``None`` for others."""
+    formula = GridFormula(call.grid, {**call.sizes, **settings})
+    if evaluate_formula(formula) is not None or evaluate_formula(formula, blocks_per_sm=1) is None:
         return None
+    used = {name for extent in call.grid for name in re.findall(r"[^\W\d]\w*", str(extent))}
+    names = {name: value for name, value in formula.names.items() if name in used}
+    return GridFormula(call.grid, names)
+
+
+def evaluate_formula(
+    formula: GridFormula, blocks_per_sm: int | None = None
+) -> tuple[int, int, int] | None:
+    """Return the CTAs in x, y and z; see ``evaluate_grid``."""
+    if not formula.extents:
+        return None
+    names = dict(formula.names)
+    if blocks_per_sm is not None:
+        names[BLOCKS_PER_SM] = blocks_per_sm
     extents = [1, 1, 1]
-    for axis, expression in enumerate(call.grid[:3]):
+    for axis, expression in enumerate(formula.extents[:3]):
         try:
-            extent = evaluate(expression, {**call.sizes, **settings}, "grid")
+            extent = evaluate(expression, names, "grid")
         except UnknownSizeError as error:
-            if error.name == "sm_count":
+            if error.name in ("sm_count", BLOCKS_PER_SM):
                 return None
             raise
         if not isinstance(extent, int) or extent < 1:
@@ -182,11 +225,11 @@ def _as_number(value: ConstexprValue) -> ConstexprValue:
     return parsed if isinstance(parsed, int | float) else value
 
 
-def _example(parameter: Parameter) -> str:
-    """Return an example of the option that sets a parameter."""
-    if parameter.constexpr:
-        return f"--set {parameter.name}=128"
-    examples = {"ptr": "fp32[1024]", "desc": "fp16[1024,1024]:block[128,64]"}
-    lowered = parameter.name.lower()
-    value = next((text for part, text in examples.items() if part in lowered), "1024")
-    return f"--arg {parameter.name}={value}"
+def _examples(
+    missing: Sequence[Parameter], parameters: Sequence[Parameter], source: str
+) -> Iterator[str]:
+    """Yield an example of the option that sets each missing parameter."""
+    uses = find_uses(source)
+    constexprs = [p.name for p in parameters if p.constexpr]
+    for each in missing:
+        yield example(each.name, uses, constexprs, constexpr=each.constexpr)

@@ -7,10 +7,15 @@ import msgspec
 
 
 class NoValueError(RuntimeError):
-    """The program asks for a value that only a GPU could have computed."""
+    """The program asks for a value that only a GPU could have computed.
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} needs values, and nothing is computed without a GPU")
+    Args:
+        what: What asks for it.
+        reason: Why it is unknown, as a clause.
+    """
+
+    def __init__(self, what: str, reason: str = "and nothing is computed without a GPU") -> None:
+        super().__init__(f"{what} needs values, {reason}")
 
 
 class NoGpuError(NoValueError, AttributeError):
@@ -27,17 +32,25 @@ class Deviations(msgspec.Struct):
     """Counts of what ran differently from a GPU.
 
     Attributes:
-        compared: Comparisons of tensors that were assumed to succeed.
+        compared: Comparisons of unknown values that were assumed to succeed.
+        computed: Values that were computed on the CPU when the program read them.
+        drawn: Whether random numbers of the CPU were among what they depend on.
+        assumed: Memory with unknown values that was assumed to hold the number of ``--assume``.
         uncompiled: Functions passed to ``torch.compile`` that ran uncompiled.
         untimed: TorchInductor's measurements, which all got the same time.
+        unread: Constants that TorchInductor left in memory because their values are unknown.
         attention: Whether attention used PyTorch's flash or memory-efficient kernel; on a GPU the
             choice depends on PyTorch's build.
         blind: Child Python processes that could not be followed.
     """
 
     compared: int = 0
+    computed: int = 0
+    drawn: bool = False
+    assumed: int = 0
     uncompiled: int = 0
     untimed: int = 0
+    unread: int = 0
     attention: bool = False
     blind: int = 0
 
@@ -48,7 +61,6 @@ class Deviations(msgspec.Struct):
 
     def add(self, other: "Deviations") -> None:
         """Add the counts of another process."""
-        self.compared += other.compared
-        self.uncompiled += other.uncompiled
-        self.untimed += other.untimed
-        self.attention |= other.attention
+        for name in self.__struct_fields__:
+            own = getattr(self, name)
+            setattr(self, name, type(own)(own + getattr(other, name)))

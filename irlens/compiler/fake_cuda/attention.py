@@ -6,6 +6,9 @@ aten/src/ATen/native/transformers/cuda/sdp_utils.cpp without cuDNN, about which 
 so the choice is a guess, and reported as a deviation.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch.nn.functional import pad
 
@@ -128,3 +131,26 @@ def _are_supported(inputs: tuple[torch.Tensor, ...]) -> bool:
     return all(
         tensor.dim() == 4 and tensor.stride(-1) == 1 and 0 not in tensor.shape for tensor in inputs
     )
+
+
+def _flash_attention(
+    query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causal: bool = False,
+    return_debug_mask: bool = False, *, scale: float | None = None,
+) -> Any:  # fmt: skip
+    math = torch.ops.aten._scaled_dot_product_attention_math
+    return math(query, key, value, None, dropout_p, is_causal, scale=scale)[0]
+
+
+def _efficient_attention(
+    query: Any, key: Any, value: Any, bias: Any, compute_log_sumexp: bool,
+    dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
+) -> Any:  # fmt: skip
+    math = torch.ops.aten._scaled_dot_product_attention_math
+    return math(query, key, value, bias, dropout_p, is_causal, scale=scale)[0]
+
+
+#: What the CPU computes for the kernels of a GPU: their first result alone.
+ATTENTION_ON_CPU: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten._scaled_dot_product_flash_attention.default: _flash_attention,
+    torch.ops.aten._scaled_dot_product_efficient_attention.default: _efficient_attention,
+}

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from irlens.compiler.fake_cuda import NoGpuError
-from irlens.compiler.fake_cuda.device import kernel_registry, overload_of
+from irlens.compiler.fake_cuda.device import as_torch_fake, kernel_registry, overload_of
 
 #: The dispatch key that casts fake tensors: that of a device that is not in use.
 _KEY = "AutocastXPU"
@@ -97,7 +97,7 @@ def _casts(
 ) -> tuple[list[torch.dtype | None], dict[str, Any]]:
     """Return the dtype that each leaf is cast to on "cuda", and additional options."""
     with torch.no_grad(), FakeTensorMode(), _CastRecorder() as recorder:
-        fakes = [_fake(leaf) for leaf in leaves]
+        fakes = [as_torch_fake(leaf) for leaf in leaves]
         args, kwargs = tree_unflatten(fakes, tree)
         result = operator(*args, **kwargs)
         dtypes = [recorder.dtypes.get(id(fake)) for fake in fakes]
@@ -109,14 +109,6 @@ def _casts(
     if isinstance(result, torch.Tensor) and result.dtype != plain.dtype:
         options["dtype"] = result.dtype
     return dtypes, options
-
-
-def _fake(leaf: Any) -> Any:
-    """Return a PyTorch fake tensor for a tensor, and anything else unchanged."""
-    if not isinstance(leaf, torch.Tensor):
-        return leaf
-    device = "cuda" if leaf.is_meta else leaf.device
-    return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype, device=device)
 
 
 class _CastRecorder(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch

@@ -9,24 +9,41 @@ import atexit
 import ctypes
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import _disable_current_modes
 
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 _PACKAGE = Path(torch.__file__).parent
 _LIBRARIES = _PACKAGE / "lib"
 #: Device types as indices into the table of guards, see c10/core/DeviceType.h.
 _CUDA, _LAZY = 1, 17
-#: The CUDA hooks that must return true, and the header that declares them.
-_TRUE_HOOKS = ("isBuilt", "hasPrimaryContext")
-_HOOKS_HEADER = _PACKAGE / "include" / "ATen" / "detail" / "AcceleratorHooksInterface.h"
+#: The headers that declare the hooks: those of every accelerator, then CUDA's own.
+_HOOKS_HEADERS = [
+    _PACKAGE / "include" / "ATen" / "detail" / f"{name}HooksInterface.h"
+    for name in ("Accelerator", "CUDA")
+]
+#: What the hooks of a GPU return. The vendor's library, and for 64-bit indices cuDNN's version,
+#: determine the memory format of a convolution; the version is one that PyTorch ships.
+_HOOKS: dict[str, int | float] = {"isBuilt": 1, "hasPrimaryContext": 1}
+_NVIDIA_HOOKS: dict[str, int | float] = {
+    "compiledWithCuDNN": 1,
+    "supportsDilatedConvolutionWithCuDNN": 1,
+    "supportsDepthwiseConvolutionWithCuDNN": 1,
+    "versionCuDNN": 91000,
+    "versionRuntimeCuDNN": 91000,
+    "batchnormMinEpsilonCuDNN": 0.0,
+}
+_AMD_HOOKS: dict[str, int | float] = {"compiledWithMIOpen": 1}
 _VIRTUAL = re.compile(r"\bvirtual\s[^;({]*?(~?\w+)\s*\(")
 _COMMENT = re.compile(r"//.*")
-#: Machine words before the functions of a vtable; at least as many functions as the hooks have.
-_VTABLE_HEAD, _VTABLE_FUNCTIONS = 2, 64
+#: Machine words before the functions of a vtable.
+_VTABLE_HEAD = 2
 
 #: Registered kernels live as long as this.
 _KERNELS = torch.library.Library("aten", "IMPL")
@@ -46,13 +63,16 @@ def overload_of(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, operator), overload or "default")
 
 
-def register_device() -> bool:
+def register_device(*, is_amd: bool) -> bool:
     """Make "cuda" a device, for the whole process.
+
+    Args:
+        is_amd: Whether the vendor is AMD.
 
     Returns:
         Whether it is one now: the tables of this PyTorch may be elsewhere.
     """
-    if not _install_guard() or not _install_hooks():
+    if not _install_guard() or not _install_hooks(_AMD_HOOKS if is_amd else _NVIDIA_HOOKS):
         return False
     with kernel_registry() as kernels:
         _register_factories(kernels)
@@ -78,21 +98,29 @@ def _install_guard() -> bool:
     return True
 
 
-def _install_hooks() -> bool:
-    """Make "cuda" the accelerator, so that autograd finds its streams through the guard."""
+def _install_hooks(libraries: dict[str, int | float]) -> bool:
+    """Make "cuda" the accelerator, so that autograd finds its streams through the guard.
+
+    Args:
+        libraries: Results of hooks that describe the vendor's libraries.
+    """
     accelerator = getattr(torch._C, "_accelerator_getAccelerator", None)
     if accelerator is None:
         return False
     if not torch.backends.cuda.is_built() or not torch._C._cuda_getDeviceCount():
         try:
-            slots = vtable_slots(_HOOKS_HEADER.read_text("utf-8"))
+            slots = vtable_slots("".join(each.read_text("utf-8") for each in _HOOKS_HEADERS))
             library = ctypes.CDLL(str(_LIBRARIES / "libtorch_cpu.so"))
             get_hooks = library._ZN2at6detail12getCUDAHooksEv
-            true_slots = [slots[name] for name in _TRUE_HOOKS]
+            results: dict[int, int | float] = {
+                slots[name]: result for name, result in _HOOKS.items()
+            }
         except (OSError, AttributeError, KeyError):
             return False
+        # PyTorch's versions have hooks of their own.
+        results |= {slots[name]: result for name, result in libraries.items() if name in slots}
         get_hooks.restype = ctypes.POINTER(ctypes.c_void_p)
-        _return_true(get_hooks(), true_slots)
+        _return_constants(get_hooks(), results, len(slots) + 1)
     return bool(accelerator() == torch.device("cuda"))
 
 
@@ -100,35 +128,75 @@ def vtable_slots(header: str) -> dict[str, int]:
     """Return the vtable slots of a class's virtual functions by name.
 
     Args:
-        header: Declaration of the class, which has no base. Slots are in the order of declaration;
-            a destructor has two (Itanium C++ ABI, 2.5.2).
+        header: Declaration of the class, after those of its bases. Slots are in the order of
+            declaration; a destructor has two (Itanium C++ ABI, 2.5.2), and a function that
+            overrides another has its slot.
     """
     slots: dict[str, int] = {}
     slot = 0
     for name in _VIRTUAL.findall(_COMMENT.sub("", header)):
-        slots.setdefault(name, slot)
-        slot += 2 if name.startswith("~") else 1
+        if name not in slots:
+            slots[name] = slot
+            slot += 2 if name.startswith("~") else 1
     return slots
 
 
-def _return_true(hooks: Any, slots: Sequence[int]) -> None:
-    """Replace the vtable of an object by a copy whose functions in these slots return true."""
+def _return_constants(hooks: Any, results: dict[int, int | float], length: int) -> None:
+    """Replace the vtable of an object by a copy with functions that return constants.
+
+    Args:
+        hooks: The object.
+        results: Results by slot; all types but floating-point numbers share a register.
+        length: Number of functions in the vtable.
+    """
     word = ctypes.sizeof(ctypes.c_void_p)
-    table = (ctypes.c_void_p * (_VTABLE_HEAD + _VTABLE_FUNCTIONS)).from_address(
-        hooks[0] - _VTABLE_HEAD * word
-    )
+    table = (ctypes.c_void_p * (_VTABLE_HEAD + length)).from_address(hooks[0] - _VTABLE_HEAD * word)
     copied = (ctypes.c_void_p * len(table))(*table)
-    true = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(lambda hooks: True)
-    for slot in slots:
-        copied[_VTABLE_HEAD + slot] = ctypes.cast(true, ctypes.c_void_p).value
+    functions = []
+    for slot, result in results.items():
+        type_ = ctypes.c_double if isinstance(result, float) else ctypes.c_long
+        function = ctypes.CFUNCTYPE(type_)(lambda result=result: result)
+        functions.append(function)
+        copied[_VTABLE_HEAD + slot] = ctypes.cast(function, ctypes.c_void_p).value
     # Python frees both at exit, and C++ code exits later.
-    atexit.register(_restore_vtable, hooks, hooks[0], (copied, true))
+    atexit.register(_restore_vtable, hooks, hooks[0], (copied, functions))
     hooks[0] = ctypes.addressof(copied) + _VTABLE_HEAD * word
 
 
 def _restore_vtable(hooks: Any, table: int, keep_alive: object) -> None:
     """Restore an object's vtable; ``keep_alive`` owns the replacement until now."""
     hooks[0] = table
+
+
+@contextmanager
+def plain_pytorch() -> Iterator[None]:
+    """Run PyTorch on the CPU without any mode, autograd or autocasting."""
+    with (
+        torch._C.DisableTorchFunction(),
+        torch._C._DisablePythonDispatcher(),
+        torch._C._AutoDispatchBelowAutograd(),
+        _disable_current_modes(),
+        torch.no_grad(),
+    ):
+        yield
+
+
+def is_fake(value: object) -> bool:
+    """Whether a value is a fake tensor, and not one of PyTorch's."""
+    return type(value) in _PLAIN and value.is_meta  # type: ignore[attr-defined]
+
+
+def memory_of(tensor: torch.Tensor) -> StorageWeakRef:
+    """Return the identity of a tensor's memory, which stays unique after it is freed."""
+    return StorageWeakRef(tensor.untyped_storage())
+
+
+def as_torch_fake(value: Any) -> Any:
+    """Return PyTorch's fake tensor on "cuda" for a tensor, in its mode; others unchanged."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    device = "cuda" if value.is_meta else value.device
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=device)
 
 
 def _register_factories(kernels: Any) -> None:
@@ -140,7 +208,8 @@ def _register_factories(kernels: Any) -> None:
         if namespace != "aten" or takes_tensor or "device" not in names:
             continue
         overload = f"{name}.{schema.overload_name}" if schema.overload_name else name
-        kernels.impl(overload, _on_meta(overload_of(overload)), "CUDA")
+        # Library.impl would keep the program from registering a kernel of its own.
+        kernels.m.impl(overload, "CUDA", _on_meta(overload_of(overload)), False)
 
 
 def _on_meta(operator: Any) -> Any:

@@ -1,65 +1,73 @@
 """Install the fake CUDA device, and dispatch the program's calls to it.
 
 Tensors on "cuda" become PyTorch's meta tensors: they have a shape, strides, a dtype and offsets,
-take no memory, and hold no values. To the program they are on "cuda". Asking for a value raises
-``NoValueError``; comparisons of outputs are assumed to succeed, and counted.
+take no memory, and hold no values. To the program they are on "cuda". Asking for a value computes
+it on the CPU, or raises ``NoValueError`` where a kernel wrote it; comparisons of what a kernel
+wrote are assumed to succeed, and counted.
 """
 
-import re
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import torch
 import triton.testing
 from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode, resolve_name
+from torch.utils._pytree import tree_leaves, tree_map
 
 from irlens.compiler.fake_cuda import Deviations, NoValueError
 from irlens.compiler.fake_cuda.attention import install_attention
 from irlens.compiler.fake_cuda.autocast import install_autocast
-from irlens.compiler.fake_cuda.device import register_device
+from irlens.compiler.fake_cuda.convolution import install_convolution
+from irlens.compiler.fake_cuda.device import is_fake, register_device
 from irlens.compiler.fake_cuda.inductor import disable_compile, install_compile
-from irlens.compiler.fake_cuda.propagation import CustomOperators, install_mode
+from irlens.compiler.fake_cuda.propagation import META_ERROR, install_mode, operators
 from irlens.compiler.fake_cuda.runtime import GpuFacts, install_runtime
+from irlens.compiler.fake_cuda.values import Values
+from irlens.compiler.triton_compat.drivers import watch_writes
 
 _META = torch.device("meta")
-#: In PyTorch's errors about tensors without values.
-_META_ERROR = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
 
 
-def install_fake_cuda(facts: GpuFacts, deviations: Deviations) -> None:
+def install_fake_cuda(
+    facts: GpuFacts, deviations: Deviations, assumed: float | None = None
+) -> None:
     """Install a fake CUDA device for the whole process.
 
     Args:
         facts: The GPU.
         deviations: Counts what runs differently from a GPU from now on.
+        assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
     """
     install_runtime(facts)
     _accept_device_numbers()
     install_autocast()
-    if register_device():
-        install_compile(_FakeCudaMode, deviations)
+    is_amd = facts.target.vendor == "amd"
+    values = Values(deviations, assumed)
+    mode = _FakeCudaMode(deviations, values)
+    if register_device(is_amd=is_amd):
+        install_compile(mode, values, deviations)
     else:
         disable_compile(deviations)
 
-    def assert_close(*args: object, **kwargs: object) -> None:
-        deviations.compared += 1
-
-    torch.testing.assert_close = assert_close
-    torch.testing.assert_allclose = assert_close
-    triton.testing.assert_close = assert_close
-    is_amd = facts.target.vendor == "amd"
+    for testing, name in _ASSERTIONS:
+        function = getattr(testing, name)
+        setattr(testing, name, _compared(function, None, values, deviations))
     capability = torch.cuda.get_device_capability()
+    install_convolution()
     install_attention(capability, is_amd=is_amd, deviations=deviations)
-    install_mode(_FakeCudaMode(deviations), _to_meta)
+    watch_writes(values.forget)
+    install_mode(mode, values, _to_meta)
 
 
 class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not follow torch
     """Turns "cuda" into "meta" in arguments, and "meta" into "cuda" in the program's queries."""
 
-    def __init__(self, deviations: Deviations) -> None:
+    def __init__(self, deviations: Deviations, values: Values) -> None:
         super().__init__()
         self._deviations = deviations
+        self._values = values
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -68,17 +76,17 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
         # Constructing a device needs no GPU, and PyTorch's fake tensors have their own device.
         if func is torch.device or _is_tracing():
             return func(*args, **keywords)
-        if func in _COMPARISONS and any(_is_fake(each) for each in args):
-            self._deviations.compared += 1
-            return True
+        if func in _COMPARISONS and any(is_fake(each) for each in args):
+            compare = _compared(func, True, self._values, self._deviations)
+            return compare(*args, **keywords)
         if args and isinstance(args[0], torch.Tensor):
             if args[0].is_meta:
                 if func in _ANSWERS:
                     return _ANSWERS[func](*args, **keywords)
                 if func in _VALUE_READS:
-                    raise NoValueError(_name(func))
+                    return func(self._values.read(args[0], _name(func)), *args[1:], **keywords)
             if func == torch.Tensor.cuda:
-                return args[0].to(_META)
+                return self._call(torch.Tensor.to, args[0], _META)
             if func == torch.Tensor.pin_memory:  # needs the GPU's runtime
                 return _pinned(args[0])
             if func == torch.Tensor.is_pinned:
@@ -90,15 +98,18 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
             return _pinned(result) if keywords.get("pin_memory") is True else result
         except (NotImplementedError, RuntimeError) as error:
             # The implementation needs a value: the size of a masked selection, a scalar's truth.
-            if _META_ERROR.search(str(error)) and not isinstance(error, NoValueError):
+            if META_ERROR.search(str(error)) and not isinstance(error, NoValueError):
                 raise NoValueError(_name(func)) from error
             raise
 
     def _call(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(func, OpOverload | OpOverloadPacket):
-            with CustomOperators(self):
-                return func(*args, **kwargs)
-        return func(*args, **kwargs)
+        with operators(self, self._values):
+            if func in _FROM_PYTHON and kwargs.get("device") == _META:
+                return func(*args, **{**kwargs, "device": "cpu"}).to(_META)
+            if func == torch.Tensor.new_tensor and is_fake(args[0]):
+                kwargs = {"dtype": args[0].dtype, **kwargs, "device": "cpu"}
+                return torch.tensor(*args[1:], **kwargs).to(_META)
+            return func(*args, **kwargs)
 
 
 def _is_tracing() -> bool:
@@ -113,10 +124,6 @@ def _positional_arguments(func: Any, args: Any) -> list[Any]:
     if isinstance(func, OpOverload | OpOverloadPacket):  # a string need not be a device
         return [value if isinstance(value, str) else _to_meta(value) for value in args]
     return [_to_meta(value) for value in args]
-
-
-def _is_fake(value: object) -> bool:
-    return isinstance(value, torch.Tensor) and bool(value.is_meta)
 
 
 def _to_meta(value: Any) -> Any:
@@ -186,6 +193,9 @@ _ANSWERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.__format__: _repr,
 }
 
+#: Functions that copy values from Python to a device.
+_FROM_PYTHON = frozenset({torch.tensor, torch.as_tensor, torch.asarray})
+
 #: Functions that read values.
 _VALUE_READS = frozenset(
     getattr(torch.Tensor, name)
@@ -195,7 +205,38 @@ _VALUE_READS = frozenset(
     )
 )  # fmt: skip
 
+#: Assertions about outputs.
+_ASSERTIONS = [
+    (torch.testing, "assert_close"),
+    (torch.testing, "assert_allclose"),
+    (triton.testing, "assert_close"),
+]
+
 _COMPARISONS = frozenset({torch.allclose, torch.equal, torch.Tensor.allclose, torch.Tensor.equal})
+
+
+def _compared(
+    function: Callable[..., Any], equal: object, values: Values, deviations: Deviations
+) -> Callable[..., Any]:
+    """Return a comparison that is assumed to return ``equal`` where values are unknown."""
+    what = _name(function)
+
+    @wraps(function)
+    def compare(*args: Any, **kwargs: Any) -> Any:
+        with torch._C.DisableTorchFunction():  # to the program, tensors are on "cuda"
+            fakes = [each for each in tree_leaves((args, kwargs)) if is_fake(each)]
+            try:
+                for each in fakes:  # before any is computed
+                    values.check_known(each, what)
+                real_args, real_kwargs = tree_map(
+                    lambda each: values.read(each, what) if is_fake(each) else each, (args, kwargs)
+                )
+            except NoValueError:
+                deviations.compared += 1
+                return equal
+        return function(*real_args, **real_kwargs)
+
+    return compare
 
 
 def _name(function: Any) -> str:

@@ -21,29 +21,37 @@ from irlens.compiler.fake_cuda.graph_constants import (
     hash_constants,
     keep_constants,
     read_constants,
+    time_padding,
 )
+from irlens.compiler.fake_cuda.values import Values
 from irlens.compiler.import_hooks import after_import
 
 _CUDA = torch.device("cuda", 0)
 
 
-def install_compile(mode: type[TorchFunctionMode], deviations: Deviations) -> None:
+def install_compile(mode: TorchFunctionMode, values: Values, deviations: Deviations) -> None:
     """Make ``torch.compile`` compile for the fake device.
 
     Args:
         mode: The mode of fake tensors.
-        deviations: Counts stubbed benchmarks.
+        values: Their values.
+        deviations: Counts stubbed benchmarks and constants that could not be read.
     """
-    after_import("torch._dynamo.variables.torch_function", lambda module: _hide_mode(module, mode))
+    after_import(
+        "torch._dynamo.variables.torch_function", lambda module: _hide_mode(module, type(mode))
+    )
     after_import("torch._dynamo.device_interface", _register_interface)
     after_import("torch._subclasses.meta_utils", _trace_on_cuda)
     after_import("torch._inductor.config", _compile_in_process)
     after_import("torch._inductor.compile_fx", _disable_graphs)
     after_import("torch._inductor.fx_passes.joint_graph", fold_on_cpu)
+    after_import("torch._inductor.fx_passes.pad_mm", time_padding)
     after_import("torch._meta_registrations", keep_constants)
-    after_import("torch._inductor.constant_folding", fold_constants)
-    after_import("torch._inductor.graph", read_constants)
-    after_import("torch._inductor.codecache", hash_constants)
+    after_import(
+        "torch._inductor.constant_folding", lambda module: fold_constants(module, mode, values)
+    )
+    after_import("torch._inductor.graph", lambda module: read_constants(module, values, deviations))
+    after_import("torch._inductor.codecache", lambda module: hash_constants(module, values))
     after_import("torch._inductor.runtime.triton_heuristics", _launch_through_triton)
     after_import(
         "torch._inductor.runtime.benchmarking",

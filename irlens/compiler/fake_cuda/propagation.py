@@ -4,7 +4,10 @@ A ``TorchFunctionMode`` is active in the thread that entered it, and inactive wh
 it handles runs. Code of the program that is called from there has to enter it again.
 """
 
+import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
 from threading import Thread
 from typing import Any
 
@@ -12,42 +15,86 @@ import torch
 from torch._ops import OpOverload
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import DeviceContext
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_leaves
 
+from irlens.compiler.fake_cuda import NoValueError
+from irlens.compiler.fake_cuda.device import is_fake
+from irlens.compiler.fake_cuda.values import Values
+
+_META = torch.device("meta")
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+#: In PyTorch's errors about tensors without values.
+META_ERROR = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
 #: Keys under which PyTorch registers an operator's kernel for CUDA tensors.
 _CUDA_KEYS = ("CUDA", "CompositeExplicitAutograd")
 _CUDA = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
 
 
-def install_mode(mode: TorchFunctionMode, to_meta: Callable[[Any], Any]) -> None:
+def install_mode(mode: TorchFunctionMode, values: Values, to_meta: Callable[[Any], Any]) -> None:
     """Install a mode for the whole process; ``to_meta`` returns "meta" for a "cuda" device."""
-    _enter_in_backward(mode)
+    _enter_in_backward(mode, values)
+    _enter_in_autograd_kernels(mode)
     _enter_in_saved_tensor_hooks(mode)
     _enter_in_threads(mode)
     _patch_default_device(to_meta)
     mode.__enter__()
 
 
-class CustomOperators(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch
-    """Runs the program's Python kernels for CUDA tensors instead of those for "meta" tensors.
+def operators(mode: TorchFunctionMode, values: Values) -> AbstractContextManager[object]:
+    """Return a context in which operators on fake tensors run and are recorded, once each."""
+    stack = _get_current_dispatch_mode_stack()
+    is_active = any(isinstance(each, FakeOperators) for each in stack)
+    return nullcontext() if is_active else FakeOperators(mode, values)
 
-    The latter, "fake" implementations, create outputs and launch nothing.
+
+class FakeOperators(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch
+    """Runs operators on fake tensors, and records them for ``Values``.
+
+    It runs the program's Python kernels for CUDA tensors instead of those for "meta" tensors: the
+    latter, "fake" implementations, create outputs and launch nothing. An operator whose results
+    depend on values runs on the CPU.
+
+    Args:
+        mode: The mode of fake tensors, for the program's kernels.
+        values: The values of fake tensors.
     """
 
-    def __init__(self, mode: TorchFunctionMode) -> None:
+    supports_higher_order_operators = True
+
+    def __init__(self, mode: TorchFunctionMode, values: Values) -> None:
         super().__init__()
         self._mode = mode
+        self._values = values
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Return ``True``: TorchDynamo may compile what an operator calls."""
+        return True
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         keywords = kwargs or {}
-        is_fake = any(isinstance(each, torch.Tensor) and each.is_meta for each in tree_leaves(args))
-        if not is_fake or not _has_python_kernel(func):
+        tensors = [each for each in tree_leaves((args, keywords)) if isinstance(each, torch.Tensor)]
+        if not isinstance(func, OpOverload) or not all(type(each) in _PLAIN for each in tensors):
             return func(*args, **keywords)
-        with self._mode:
-            return func.redispatch(_CUDA, *args, **keywords)
+        on_gpu = any(is_fake(each) for each in tensors)
+        creates = keywords.get("device") == _META
+        if (on_gpu or creates) and _has_python_kernel(func):
+            options = {"device": torch.device("cuda", 0)} if creates else {}
+            with self._mode:
+                return func.redispatch(_CUDA, *args, **{**keywords, **options})
+        try:
+            result = func(*args, **keywords)
+        except (NotImplementedError, RuntimeError) as error:
+            # The implementation needs a value: the size of a masked selection, a scalar's truth.
+            if on_gpu and META_ERROR.search(str(error)) and not isinstance(error, NoValueError):
+                return self._values.run(func, args, keywords, str(func))
+            raise
+        if on_gpu or creates:
+            self._values.note(func, args, keywords, result)
+        return result
 
 
 def _has_python_kernel(operator: OpOverload) -> bool:
@@ -56,15 +103,37 @@ def _has_python_kernel(operator: OpOverload) -> bool:
     return any(f"{namespace}/{name}/{key}" in torch.library._impls for key in _CUDA_KEYS)
 
 
-def _enter_in_backward(mode: TorchFunctionMode) -> None:
+def _enter_in_backward(mode: TorchFunctionMode, values: Values) -> None:
     """Enter the mode for the program's own ``backward``, its hooks, and recomputed checkpoints."""
     run = torch.autograd._engine_run_backward
 
     def entered(*args: Any, **kwargs: Any) -> Any:
-        with mode:  # the engine's threads copy it
+        with mode, operators(mode, values):  # the engine's threads copy them
             return run(*args, **kwargs)
 
     torch.autograd._engine_run_backward = entered
+
+
+def _enter_in_autograd_kernels(mode: TorchFunctionMode) -> None:
+    """Use the program's kernels for autograd on CUDA with "meta" tensors, and enter the mode."""
+    impl = torch.library.Library.impl
+
+    @wraps(impl)
+    def registered(
+        self: Any, op_name: Any, fn: Any, dispatch_key: str = "", *args: Any, **options: Any
+    ) -> Any:
+        result = impl(self, op_name, fn, dispatch_key, *args, **options)
+        if dispatch_key == "AutogradCUDA" and callable(fn):
+
+            @wraps(fn)
+            def entered(*arguments: Any, **keywords: Any) -> Any:
+                with mode:
+                    return fn(*arguments, **keywords)
+
+            impl(self, op_name, entered, "AutogradMeta", *args, **options)
+        return result
+
+    torch.library.Library.impl = registered
 
 
 def _enter_in_saved_tensor_hooks(mode: TorchFunctionMode) -> None:

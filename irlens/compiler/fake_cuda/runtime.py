@@ -1,5 +1,6 @@
 """``torch.cuda`` for the fake device."""
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -8,6 +9,7 @@ import msgspec
 import torch
 
 from irlens.compiler.fake_cuda import NoGpuError, NoValueError
+from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat.drivers import toolkit_version
 from irlens.model.config import Target
 
@@ -31,7 +33,8 @@ class GpuFacts(msgspec.Struct, frozen=True):
 def install_runtime(facts: GpuFacts) -> None:
     """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``."""
     no_ops = {name: _no_op() for name in _NO_OPS}
-    for name, replacement in {**_device_queries(facts), **_REPLACEMENTS, **no_ops}.items():
+    readings = dict.fromkeys(_READINGS, _unmeasured)
+    for name, replacement in (_device_queries(facts) | _REPLACEMENTS | no_ops | readings).items():
         setattr(torch.cuda, name, replacement)
     torch.Tensor.record_stream = _no_op()
     torch.cuda.nvtx._nvtx = _Stub()
@@ -51,6 +54,28 @@ def install_runtime(facts: GpuFacts) -> None:
     vars(torch._C)["__getattr__"] = _missing
     torch._C._cuda_getCurrentRawStream = lambda device=0: 0
     torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True
+    after_import("pynvml", lambda module: _stub_nvml(module, facts.name))
+
+
+def _stub_nvml(nvml: Any, name: str) -> None:
+    """Make NVML find one device; it supports no query but that for its name."""
+    handle = object()
+    known = {
+        "nvmlInit": None,
+        "nvmlInitWithFlags": None,
+        "nvmlShutdown": None,
+        "nvmlDeviceGetCount": 1,
+        "nvmlDeviceGetHandleByIndex": handle,
+        "nvmlDeviceGetName": name,
+    }
+
+    def unsupported(*args: object, **kwargs: object) -> Any:
+        raise nvml.NVMLError(nvml.NVML_ERROR_NOT_SUPPORTED)
+
+    for function in [each for each in vars(nvml) if re.match("nvml(Device|System)[A-Z]", each)]:
+        setattr(nvml, function, unsupported)
+    for function, result in known.items():
+        setattr(nvml, function, lambda *args, result=result, **kwargs: result)
 
 
 class _Stub:
@@ -153,6 +178,11 @@ def _memory(device: object = None) -> tuple[int, int]:
     raise NoValueError("torch.cuda.mem_get_info")
 
 
+def _unmeasured(*args: object, **kwargs: object) -> float:
+    """Return NaN: nothing measures the GPU."""
+    return float("nan")
+
+
 def _seed(seed: int) -> None:
     _RANDOM.manual_seed(int(seed))
 
@@ -219,6 +249,12 @@ _REPLACEMENTS: dict[str, Any] = {
 _NO_OPS = (
     "init", "set_device", "set_stream", "synchronize", "empty_cache", "ipc_collect",
     "reset_peak_memory_stats", "reset_accumulated_memory_stats",
+)  # fmt: skip
+
+#: Functions that return readings of NVML and of the allocator.
+_READINGS = (
+    "utilization", "temperature", "power_draw", "clock_rate", "memory_usage", "device_memory_used",
+    "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved",
 )  # fmt: skip
 
 

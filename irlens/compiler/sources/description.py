@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.compiler.sources.lookup import find_file, split_spec
+from irlens.compiler.sources.lookup import find_file, known_files, split_spec
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 
@@ -37,7 +37,8 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         constexprs: Defaults of ``tl.constexpr`` parameters; a string value is "'text'", a Gluon
             layout "BlockedLayout([1], [32], [4], [0])".
         options: Defaults of compile options: num_warps, num_stages, num_ctas, ...
-        grid: CTAs in x, y and z; missing dimensions are 1. May use ``sm_count``.
+        grid: CTAs in x, y and z; missing dimensions are 1. May use ``sm_count``, and
+            ``blocks_per_sm``, the CTAs of the compiled kernel that fit an SM.
         outputs: The tensors that the kernel writes.
         reference: Name of the function in the same file that computes the outputs. Its parameters
             have the names of the kernel's; it returns a tensor, or one for each output.
@@ -81,16 +82,46 @@ def find_kernel(spec: str) -> KernelSource:
         UnknownNameError: There is no such kernel.
         CaptureError: The file cannot be read, or has several kernels.
     """
-    _, function = split_spec(spec)
-    return read_file(find_file(spec), function)
+    sources = find_kernels(spec)
+    if len(sources) > 1:
+        names = [source.function for source in sources]
+        raise CaptureError(
+            f"{sources[0].path} has several kernels: {', '.join(names)}",
+            hint=f"write {spec}:{names[0]}",
+        )
+    return sources[0]
 
 
-def read_file(path: Path, function: str | None = None) -> KernelSource:
-    """Return the kernel ``function`` of a file, or its only one.
+def find_kernels(spec: str) -> list[KernelSource]:
+    """Return the kernels that ``spec`` names, never an empty list: several of a file.
 
     Raises:
-        CaptureError: The file cannot be read, is not Python, has an invalid description, or
-            has no or several kernels while ``function`` is ``None``.
+        UnknownNameError: There is no such kernel.
+        CaptureError: The file cannot be read, or has no kernel.
+    """
+    _, function = split_spec(spec)
+    return read_kernels(find_file(spec), function)
+
+
+def known_kernels() -> Iterator[str]:
+    """Yield a name of each kernel in the known files; that of the file if it cannot be read."""
+    for name, path in sorted(known_files().items()):
+        try:
+            functions = [source.function for source in read_kernels(path)]
+        except CaptureError:
+            functions = []
+        yield from (f"{name}:{function}" for function in functions) if functions[1:] else (name,)
+
+
+def read_kernels(path: Path, function: str | None = None) -> list[KernelSource]:
+    """Return the kernel ``function`` of a file, or all that can be called: never an empty list.
+
+    Those are the kernels that the file describes, or else its jit functions that no other one
+    calls.
+
+    Raises:
+        CaptureError: The file cannot be read, is not Python, has an invalid description, or no
+            kernel.
     """
     try:
         content = path.read_bytes()
@@ -98,9 +129,10 @@ def read_file(path: Path, function: str | None = None) -> KernelSource:
         raise CaptureError(f"cannot read {path}: {error.strerror}") from error
     tree = _parse(path, content)
     descriptions = _descriptions(path, tree)
-    if function is None:
-        function = _only(path, list(descriptions) or _kernels(tree))
-    return KernelSource(path.resolve(), function, descriptions.get(function), content)
+    functions = [function] if function is not None else list(descriptions) or _kernels(tree)
+    if not functions:
+        raise CaptureError(f"{path} has no @triton.jit function")
+    return [KernelSource(path.resolve(), f, descriptions.get(f), content) for f in functions]
 
 
 def _parse(path: Path, content: bytes) -> ast.Module:
@@ -147,22 +179,6 @@ def _assigned(tree: ast.Module, name: str) -> ast.expr | None:
             case ast.AnnAssign(target=ast.Name(id=target), value=value) if target == name:
                 return value
     return None
-
-
-def _only(path: Path, kernels: list[str]) -> str:
-    """Return the single kernel of a file.
-
-    Raises:
-        CaptureError: There are none or several.
-    """
-    if not kernels:
-        raise CaptureError(f"{path} has no @triton.jit function")
-    if len(kernels) > 1:
-        raise CaptureError(
-            f"{path} has several kernels: {', '.join(kernels)}",
-            hint=f"write {path}:{kernels[0]}",
-        )
-    return kernels[0]
 
 
 def _kernels(tree: ast.Module) -> list[str]:

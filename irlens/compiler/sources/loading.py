@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import io
 import linecache
+import symtable
 import sys
 import sysconfig
 import traceback
@@ -13,29 +14,94 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
+
+from irlens.compiler.sources.absent_imports import remedy, stand_ins_for_absent_modules
 from irlens.compiler.sources.description import KernelSource
-from irlens.model.errors import CaptureError
+from irlens.compiler.sources.stand_ins import StandInError, is_stand_in
+from irlens.model.errors import CaptureError, IrlensError
+
+
+class _TritonPackages:
+    """Installed packages that use Triton: on import they may have asked for the active GPU."""
+
+    def __init__(self) -> None:
+        self._arch: str | None = None
+        self._modules: set[str] = set()
+
+    def remember(self, arch: str | None, added: Collection[str]) -> None:
+        """Keep the names of modules that were imported while a GPU was active."""
+        triton = sys.modules.get("triton")
+        users = {_package(n) for n in added if getattr(sys.modules[n], "triton", None) is triton}
+        # Extension modules cannot be imported twice, and PyTorch does not depend on the GPU.
+        native = {
+            _package(name)
+            for name in added
+            if str(getattr(sys.modules[name], "__file__", "")).endswith(".so")
+        }
+        packages = users - native - {"triton", "irlens"}
+        self._modules |= {name for name in added if _package(name) in packages}
+        self._arch = arch
+
+    def forget_other_than(self, arch: str | None) -> None:
+        """Remove those modules that were imported for another GPU."""
+        if self._arch != arch:
+            for name in self._modules:
+                sys.modules.pop(name, None)
+            self._modules.clear()
+
+
+_PACKAGES = _TritonPackages()
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """An executed kernel file.
+
+    Attributes:
+        module: The module.
+        sources: Content of the file and of its local imports, as it was executed: compiling takes
+            a while, and a file may be saved meanwhile.
+        absent: Imported modules that are not installed, with stand-ins in their place; grows
+            while functions of the file import more.
+        stopped: The exception that ended the file below its kernel; ``None`` if it ran through.
+    """
+
+    module: ModuleType
+    sources: Mapping[Path, bytes]
+    absent: list[str]
+    stopped: str | None
+
+    def stand_ins(self) -> set[str]:
+        """Return the names that the file may use a stand-in by."""
+        names = {name for name, value in vars(self.module).items() if is_stand_in(value)}
+        return names.union(self.absent)
 
 
 @contextmanager
-def loaded(source: KernelSource) -> Iterator[tuple[ModuleType, Mapping[Path, bytes]]]:
-    """Execute a kernel's file; yield the module and the content of its local source files.
-
-    The contents, the kernel's own file first, are those that were executed: compiling takes a
-    while, and a file may be saved meanwhile.
+def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
+    """Execute a kernel's file.
 
     The file can import from its folder, as if it were run as a script, and from the package that
     contains it. Afterwards the module and its local imports are removed from ``sys.modules``, so
     that the next capture sees the files on disk. Output of the file goes to stderr.
 
+    Args:
+        source: The kernel.
+        arch: The active GPU's: packages that were imported for another one are imported again.
+
     Raises:
-        CaptureError: The file raised an exception.
+        CaptureError: The file raised an exception before its kernel was complete.
     """
     name, folders = _module_name(source.path)
     module = importlib.util.module_from_spec(
         ModuleSpec(name, SourceFileLoader(name, str(source.path)), origin=str(source.path))
     )
     module.__file__ = str(source.path)
+    _PACKAGES.forget_other_than(arch)
     path, modules, bytecode = list(sys.path), dict(sys.modules), sys.dont_write_bytecode
     # Python considers bytecode current if the size and the mtime in seconds of the source match:
     # a file edited twice within a second would be captured in its previous state.
@@ -44,22 +110,79 @@ def loaded(source: KernelSource) -> Iterator[tuple[ModuleType, Mapping[Path, byt
     sys.modules[name] = module
     _cache_lines(source)
     try:
-        with redirect_stdout(sys.stderr):
-            try:
-                exec(compile(source.content, source.path, "exec"), vars(module))
-            except (Exception, SystemExit) as error:  # a user's file may raise anything
-                raise CaptureError(_describe_error(source.path, error)) from error
+        with redirect_stdout(sys.stderr), stand_ins_for_absent_modules() as absent:
+            stopped = _execute(source, module)
             others = local_files(module, set(sys.modules) - set(modules))
-            yield module, {source.path: source.content} | {f: f.read_bytes() for f in others}
+            sources = {source.path: source.content} | {f: f.read_bytes() for f in others}
+            yield Loaded(module, sources, absent, stopped)
     finally:
         linecache.cache.pop(str(source.path), None)
         sys.path[:] = path
         sys.dont_write_bytecode = bytecode
-        for added in set(sys.modules) - set(modules):
-            if added == name or _local_file(sys.modules[added]):
-                del sys.modules[added]
+        added = set(sys.modules) - set(modules)
+        _PACKAGES.remember(arch, added)
+        for other in added:
+            if other == name or _local_file(sys.modules[other]):
+                del sys.modules[other]
         if name in modules:
             sys.modules[name] = modules[name]
+
+
+def _execute(source: KernelSource, module: ModuleType) -> str | None:
+    """Execute a file; return the exception that ended it below its kernel, if any.
+
+    Raises:
+        CaptureError: The kernel is not complete.
+    """
+    try:
+        exec(compile(source.content, source.path, "exec"), vars(module))
+    except (Exception, SystemExit) as error:  # a user's file may raise anything
+        description = _describe_error(source.path, error)
+        if _is_complete(source, vars(module), error):
+            return description.replace(str(source.path), source.path.name)
+        hint = remedy([str(error.name)]) if isinstance(error, StandInError) else None
+        raise CaptureError(description, hint=hint) from error
+    return None
+
+
+def _is_complete(source: KernelSource, module: Mapping[str, object], error: BaseException) -> bool:
+    """Whether a file had defined its kernel, and all it uses, when an exception ended it.
+
+    Files often end in calls of their kernels, which need a GPU. Code that did not run may define
+    other names, but must not change one that a function of the file reads.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((f.lineno for f in frames if f.name == "<module>" and _is_in(f, source)), None)
+    if line is None or source.function not in module:
+        return False
+    text = importlib.util.decode_source(source.content)
+    skipped = [node for node in ast.parse(text).body if (node.end_lineno or 0) >= line]
+    if any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in skipped):
+        return False
+    changed = {
+        name
+        for node in skipped
+        for name in _names(symtable.symtable(ast.unparse(node), "", "exec"))
+        if name in module
+    }
+    table = symtable.symtable(text, str(source.path), "exec")
+    return changed.isdisjoint({source.function, *_globals(table)})
+
+
+def _is_in(frame: traceback.FrameSummary, source: KernelSource) -> bool:
+    return frame.filename == str(source.path)
+
+
+def _names(table: symtable.SymbolTable) -> list[str]:
+    """Return the names that the code of a module assigns."""
+    return [symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()]
+
+
+def _globals(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the global names that the functions and classes of a module read."""
+    for child in table.get_children():
+        yield from (symbol.get_name() for symbol in child.get_symbols() if symbol.is_global())
+        yield from _globals(child)
 
 
 def _cache_lines(source: KernelSource) -> None:
@@ -144,5 +267,6 @@ def _describe_error(path: Path, error: BaseException) -> str:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if frame.filename == str(path)]
         line, file = (own[-1].lineno if own else None), str(path)
-    text = traceback.format_exception_only(error)[-1].strip()
+    is_ours = isinstance(error, IrlensError | StandInError)
+    text = str(error) if is_ours else traceback.format_exception_only(error)[-1].strip()
     return f"{file}:{line}: {text}" if line else f"{file}: {text}"

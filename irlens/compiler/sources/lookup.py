@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -119,8 +120,9 @@ def _project_folder(start: Path) -> Path | None:
     if path is None:
         return None
     try:
-        folder = msgspec.toml.decode(path.read_bytes(), type=_Project).tool.irlens.kernels
-    except (OSError, msgspec.DecodeError) as error:
+        status = path.stat()
+        folder = _kernels_setting(path, status.st_mtime_ns, status.st_size)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CaptureError(f"cannot read {path}: {error}") from error
     if folder is None:
         return None
@@ -130,3 +132,15 @@ def _project_folder(start: Path) -> Path | None:
             hint=f"name a folder relative to {path.parent}",
         )
     return path.parent / folder
+
+
+@lru_cache(maxsize=8)
+def _kernels_setting(path: Path, _time: int, _size: int) -> str | None:
+    """Return a project's ``kernels`` setting; parsing takes longer than to read a kernel's file.
+
+    Args:
+        path: The ``pyproject.toml``.
+        _time: When it was last changed, in nanoseconds.
+        _size: Its size in bytes.
+    """
+    return msgspec.toml.decode(path.read_bytes(), type=_Project).tool.irlens.kernels

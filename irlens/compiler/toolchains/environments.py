@@ -31,7 +31,7 @@ _FOLDER = re.compile(r"triton-(?P<version>\d[\w.+!-]*?)-(?P<abi>[a-z]+-?\d.*)")
 
 #: Messages of pip: the available versions, and an unreachable index.
 _AVAILABLE = re.compile(r"\(from versions: ([^)]*)\)")
-_UNREACHABLE = "connection broken by"
+_UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Connection to \S+ timed out")
 
 
 def identify(triton: str | None) -> str:
@@ -179,7 +179,7 @@ def _install(version: str, folder: Path, lock: int) -> None:
                 f"cannot create an environment for Triton {version}: {_last_line(error)}",
                 hint="irlens needs Python's venv (python3-venv), or --python PATH",
             )
-        pip = [str(_python(folder)), "-m", "pip", "install", "--quiet", "--no-input"]
+        pip = [str(_python(folder)), "-m", "pip", "install", "--no-input"]
         # Only wheels: building one would take an hour, and run code from the index.
         error = _run([*pip, "--only-binary", ":all:", f"triton=={version}"], lock)
         if error is not None:
@@ -210,16 +210,18 @@ def _run(command: Sequence[str], lock: int) -> str | None:
 def _pip_error(version: str, output: str) -> CaptureError | UnknownNameError:
     """Return the error that the output of pip indicates."""
     available = _AVAILABLE.search(output)
-    if available is not None and available[1] not in ("", "none"):
-        supported = [each for each in available[1].split(", ") if not is_too_old(each)]
+    local = available[1] if available is not None else ""
+    if _UNREACHABLE.search(output):
+        # pip then lists the versions of the folders that it can read.
+        others = f", and finds only {local} without it" if local not in ("", "none") else ""
+        problem = f"pip cannot reach its index{others}"
+        hint = "connect to the network, or name an interpreter that has it: --python PATH"
+        return CaptureError(f"cannot install Triton {version}: {problem}", hint=hint)
+    if local not in ("", "none"):
+        supported = [each for each in local.split(", ") if not is_too_old(each)]
         return UnknownNameError("version of Triton", version, supported)
     here = f"Python {sys.version_info.major}.{sys.version_info.minor} on {sysconfig.get_platform()}"
-    if _UNREACHABLE in output:
-        problem = "pip cannot reach its index"
-    elif available is not None:
-        problem = f"pip finds no Triton for {here}"
-    else:
-        problem = _last_line(output)
+    problem = f"pip finds no Triton for {here}" if available is not None else _last_line(output)
     return CaptureError(
         f"cannot install Triton {version}: {problem}",
         hint="--python PATH takes an interpreter that has it",

@@ -81,6 +81,11 @@ class Interpreter(msgspec.Struct, frozen=True):
     packages: dict[str, str]
     lock: Path | None = None
 
+    def packages_folder(self) -> Path:
+        """Return the folder of its virtual environment's packages."""
+        folder = self.path.parent.parent
+        return Path(sysconfig.get_path("platlib", "venv", vars={"platbase": str(folder)}))
+
     def execute(self, task: str, requests: Sequence[Request]) -> str:
         """Execute a task with its Triton.
 

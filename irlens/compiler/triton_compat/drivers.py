@@ -1,11 +1,14 @@
 """Triton drivers that need no GPU: one that only compiles, and one whose launches are no-ops."""
 
+import importlib
 import itertools
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,13 +20,13 @@ from triton.backends.amd.compiler import HIPBackend
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 from triton.backends.nvidia.compiler import get_ptxas_version
-from triton.compiler.compiler import make_backend
-from triton.runtime.autotuner import Autotuner
+from triton.runtime.cache import get_cache_manager
 
+from irlens.compiler.triton_compat.autotuning import take_first_that_fits
 from irlens.compiler.triton_compat.execution import current_allocator
-from irlens.compiler.triton_compat.jit import Values
+from irlens.compiler.triton_compat.options import triton_target
 from irlens.model.config import Target
-from irlens.model.errors import CaptureError, UnknownNameError
+from irlens.model.errors import CaptureError
 
 #: In ``Cuda compilation tools, release 12.9, V12.9.86``.
 _RELEASE = re.compile(r"\brelease (\d+\.\d+)")
@@ -47,25 +50,10 @@ def compile_only(target: Target) -> Iterator[None]:
         setattr(config, attribute, before)
 
 
-def option_defaults(target: Target) -> Values:
-    """Return the compile options that the target's compiler accepts, with their defaults."""
-    return dict(make_backend(_gpu_target(target)).parse_options({}).__dict__)
-
-
 def toolkit_version(target: Target) -> str | None:
     """Return the CUDA version of Triton's assembler for an NVIDIA GPU: "12.9"."""
     release = _RELEASE.search(get_ptxas_version(int(target.arch.removeprefix("sm_"))))
     return release[1] if release else None
-
-
-def _gpu_target(target: Target) -> GPUTarget:
-    """Return Triton's target: ("cuda", 90, 32), ("hip", "gfx942", 64)."""
-    if target.vendor == "amd":
-        return GPUTarget("hip", target.arch, target.warp_size)
-    number = re.fullmatch(r"sm_(\d+)[af]?", target.arch)
-    if number is None:
-        raise UnknownNameError("target", target.arch, [])
-    return GPUTarget("cuda", int(number[1]), target.warp_size)
 
 
 class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not follow triton's imports
@@ -77,7 +65,7 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
     """
 
     def __init__(self, target: Target, real: Any = None) -> None:
-        self.target = _gpu_target(target)
+        self.target = triton_target(target)
         self._real = real
 
     @property
@@ -109,8 +97,15 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
         raise self._no_gpu()
 
     def get_active_torch_device(self) -> object:
-        """Raise ``CaptureError``: there is no device."""
-        raise self._no_gpu()
+        """Return PyTorch's name of the device, which does not have to be there.
+
+        Raises:
+            CaptureError: The kernel's file has not imported PyTorch.
+        """
+        torch: Any = sys.modules.get("torch")
+        if torch is None:
+            raise self._no_gpu()
+        return torch.device("cuda", 0)
 
     def get_benchmarker(self) -> object:
         """Raise ``CaptureError``: there is nothing to time."""
@@ -118,7 +113,7 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
 
     def _no_gpu(self) -> CaptureError:
         return CaptureError(
-            f"the kernel's file asks for a GPU while irlens only compiles for {self.target.arch}",
+            "the kernel's file asks for a GPU, and irlens only compiles",
             hint="fix the tuned values with --set, --num-warps and --num-stages",
         )
 
@@ -137,10 +132,24 @@ class LoadedFacts(msgspec.Struct, frozen=True):
 
 #: Returns the facts of a kernel from its binary and its name.
 BinaryReader = Callable[[bytes, str], LoadedFacts]
+#: Returns the positions of a kernel's arguments that it may write through, from its code and the
+#: name of that stage; ``None`` if they are unknown.
+WriteFinder = Callable[[str, str], frozenset[int] | None]
+#: Called at each launch with each tensor that the kernel may write to, and the kernel's name.
+_write_watchers: list[Callable[[Any, str], None]] = []
+
+
+def watch_writes(watch: Callable[[Any, str], None]) -> None:
+    """Report the tensors that each launch may write to, in the whole process."""
+    _write_watchers.append(watch)
 
 
 def install_stub_driver(
-    target: Target, properties: dict[str, int], threads_per_block: int, read: BinaryReader
+    target: Target,
+    properties: dict[str, int],
+    threads_per_block: int,
+    read: BinaryReader,
+    find_writes: WriteFinder,
 ) -> None:
     """Install a driver whose launches are no-ops, for the whole process.
 
@@ -151,13 +160,16 @@ def install_stub_driver(
         properties: The known ones of the device properties that Triton's drivers report.
         threads_per_block: The GPU's maximum of threads per CTA.
         read: Reads the facts of a binary.
+        find_writes: Finds the arguments that a kernel writes through.
     """
     knobs.runtime.interpret = False
+    _StubLauncher.find_writes = staticmethod(find_writes)
     driver = _StubDriver(target, _StubUtils(target, properties, threads_per_block, read))
     triton.runtime.driver.set_active(driver)
     _replace_backend_drivers(driver)
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = _stub_benchmark
-    _patch_autotuner()
+    take_first_that_fits()
+    _stub_libraries(target.vendor)
 
 
 class _StubDriver(CompileOnlyDriver):
@@ -246,7 +258,11 @@ class _Properties(dict[str, int]):
 class _StubLauncher:
     """Does everything that Triton's launcher does except for the launch."""
 
+    find_writes: WriteFinder
+
     def __init__(self, source: Any, metadata: Any) -> None:
+        self._name, self._key = metadata.name, metadata.hash
+        self._written: frozenset[int] | None = None
         self._types = list(source.signature.values())
         self._scratch = (metadata.global_scratch_size, metadata.global_scratch_align)
         self._ctas = metadata.num_ctas
@@ -272,8 +288,32 @@ class _StubLauncher:
         for index, (type_, value) in enumerate(zip(self._types, args, strict=False)):
             if isinstance(type_, str) and type_.startswith("*"):
                 _check_accessible(index, value)
+        if _write_watchers:
+            self._report_writes(args)
         if leave is not None:
             leave(metadata)
+
+    def _report_writes(self, args: tuple[Any, ...]) -> None:
+        if self._written is None:
+            self._written = self._find_writes()
+        for index in self._written:
+            value = args[index] if index < len(args) else None
+            for watch in _write_watchers:
+                watch(getattr(value, "base", value), self._name)
+
+    def _find_writes(self) -> frozenset[int]:
+        """Return the positions of the arguments that the kernel may write through."""
+        passed = [index for index, type_ in enumerate(self._types) if type_ != "constexpr"]
+        types = [self._types[index] for index in passed]
+        # A tuple or a descriptor becomes several arguments of the code.
+        if all(isinstance(each, str) and not each.startswith("tensordesc") for each in types):
+            folder = Path(get_cache_manager(self._key).cache_dir)
+            for stage in ("ttir", "ttgir"):  # Gluon's kernels have no ttir
+                path = folder / f"{self._name}.{stage}"
+                found = self.find_writes(path.read_text(), stage) if path.exists() else None
+                if found is not None:
+                    return frozenset(passed[index] for index in found if index < len(passed))
+        return frozenset(range(len(self._types)))
 
 
 def _check_accessible(index: int, pointer: Any) -> None:
@@ -304,6 +344,35 @@ def _driver_class(driver: _StubDriver, *, active: bool) -> type[DriverBase]:
     return Singleton
 
 
+def _stub_libraries(vendor: str) -> None:
+    """Stub the vendor's libraries that Triton binds: matrix products, and NVML's clocks."""
+    module = importlib.import_module("triton._C.libtriton")
+    folder, name = ("nvidia", "CublasLt") if vendor == "nvidia" else ("amd", "HipblasLt")
+    for library in ("cublas", "hipblas"):
+        binding = getattr(getattr(module, folder, None), library, None)
+        if binding is not None:
+            setattr(binding, name, _StubBlas)
+    triton.testing.nvsmi = lambda attributes: [math.nan] * len(attributes)
+
+
+class _StubBlas:
+    """A matrix library whose products are no-ops."""
+
+    def __init__(self, workspace: object) -> None:
+        """Accept the workspace of the real class."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Return a product that marks its arguments as written."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def multiply(*args: Any, **kwargs: Any) -> None:
+            for watch, value in itertools.product(_write_watchers, (*args, *kwargs.values())):
+                watch(value, f"{name} of the vendor's library")
+
+        return multiply
+
+
 def _stub_benchmark(
     call: Callable[[], object],
     *args: object,
@@ -317,17 +386,3 @@ def _stub_benchmark(
         # For a single quantile, Triton returns a number.
         return [math.nan] * len(quantiles) if len(quantiles) > 1 else math.nan
     return [math.nan] if return_mode == "all" else math.nan
-
-
-def _patch_autotuner() -> None:
-    """Make autotuners take the first configuration that fits the GPU.
-
-    Triton gives one that does not fit an infinite time, and cannot order NaN against that. The
-    times become equal and finite here only, where no program sees them.
-    """
-    bench = Autotuner._bench
-
-    def _bench(self: Autotuner, *args: Any, **kwargs: Any) -> list[float]:
-        return [0.0 if math.isnan(time) else time for time in bench(self, *args, **kwargs)]
-
-    Autotuner._bench = _bench

@@ -1,11 +1,14 @@
 """Compile, launch and benchmark one variant under Triton's active driver."""
 
+import sys
+import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import partial
+from functools import lru_cache, partial
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +17,14 @@ import triton
 import triton.language as tl
 from triton import knobs
 from triton.compiler import compiler
-from triton.runtime import _allocation, cache
+from triton.runtime import _allocation, cache, jit
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 from triton.testing import do_bench
 
 from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values
+from irlens.compiler.triton_compat.options import options_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 
@@ -31,12 +35,14 @@ class Compiled(msgspec.Struct, frozen=True):
     Attributes:
         entry: Triton's cache entry, a directory.
         constexprs: Value of every constexpr parameter.
+        options: Its other compile options, see ``Config.options``.
         handle: Triton's ``CompiledKernel``.
         refusal: Why the GPU could not launch it; ``None`` if it did, or was not asked to.
     """
 
     entry: Path
     constexprs: dict[str, ConstexprValue]
+    options: dict[str, ConstexprValue]
     handle: Any
     refusal: str | None
 
@@ -94,6 +100,40 @@ def _version_as_key(directory: Path) -> Iterator[None]:
         yield
 
 
+@lru_cache(maxsize=1)
+def prepare_specialization() -> None:
+    """Let Triton look up the classes of arguments without importing PyTorch.
+
+    On the first call of a kernel Triton imports PyTorch for ``torch.Tensor``, which takes longer
+    than to compile. It needs the class only to recognize tensors faster than by ``data_ptr``, so
+    that a later launch with real tensors works as well.
+    """
+    if "torch" in sys.modules:
+        return
+    absent = _Absent("torch")
+    sys.meta_path.insert(0, absent)
+    try:
+        jit.mangle_type(0)
+    finally:
+        sys.meta_path.remove(absent)
+
+
+class _Absent(MetaPathFinder):
+    """Finds nothing in the place of a module, for the thread that made it.
+
+    Args:
+        name: The module.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self._thread = name, threading.get_ident()
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """Raise ``ModuleNotFoundError`` for the module; leave others to the next finder."""
+        if name == self._name and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def compile_variant(
     kernel: Kernel, args: Values, settings: Values, grid: tuple[int, int, int], *, launch: bool
 ) -> Compiled:
@@ -121,7 +161,7 @@ def compile_variant(
         function.device_caches = caches
     bound = {p.name: settings.get(p.name, p.default) for p in function.params if p.is_constexpr}
     entry = Path(get_cache_manager(handle.hash).cache_dir)
-    return Compiled(entry, manifest_values(bound), handle, refusal)
+    return Compiled(entry, manifest_values(bound), options_of(handle), handle, refusal)
 
 
 def benchmark(

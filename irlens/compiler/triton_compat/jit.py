@@ -11,6 +11,7 @@ from triton.runtime.jit import JITFunction
 from irlens.compiler.calls.binding import Parameter
 from irlens.compiler.calls.dtypes import DTYPE_PREFIX, dtype_of
 from irlens.compiler.calls.expressions import is_layout
+from irlens.compiler.sources.stand_ins import refuse_stand_in
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import UnknownNameError
 
@@ -33,6 +34,11 @@ class Kernel(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """The function's name."""
         return str(self.function.fn.__name__)
+
+    @property
+    def source(self) -> str:
+        """The function's source, from ``def`` on."""
+        return str(getattr(self.function, "src", ""))
 
     @property
     def gluon(self) -> bool:
@@ -63,17 +69,29 @@ def find_kernel(namespace: Mapping[str, object], name: str) -> Kernel:
 
     Raises:
         UnknownNameError: The module has no jit function of that name.
+        StandInError: Only a module that is not installed could tell.
     """
     wrappers = []
-    inner = namespace.get(name)
+    kinds = (Autotuner, Heuristics, JITFunction)
+    jitted = (each for each in namespace.values() if isinstance(each, kinds))
+    # A recorded kernel is known by its function's name, and a variable may have another.
+    named = (each for each in jitted if _function_name(each) == name)
+    inner = namespace[name] if name in namespace else next(named, None)
     while isinstance(inner, Autotuner | Heuristics):
         wrappers.append(inner)
         inner = inner.fn
+    refuse_stand_in(inner)
     if not isinstance(inner, JITFunction):
-        kinds = (Autotuner, Heuristics, JITFunction)
         known = [key for key, value in namespace.items() if isinstance(value, kinds)]
         raise UnknownNameError("kernel", name, known)
     return Kernel(tuple(wrappers), inner)
+
+
+def _function_name(kernel: Any) -> str:
+    """Return the name of the function below the autotuners and heuristics of a kernel."""
+    while isinstance(kernel, Autotuner | Heuristics):
+        kernel = kernel.fn
+    return str(getattr(kernel, "__name__", ""))
 
 
 def variants(
@@ -157,6 +175,7 @@ def _from_triton(value: object) -> ConstexprValue:
     """Return a constexpr's value as manifests store it."""
     if isinstance(value, tl.constexpr):
         value = value.value
+    refuse_stand_in(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tl.dtype):

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from triton.compiler.compiler import CompiledKernel
+from triton.runtime.autotuner import Autotuner
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction, MockTensor
 
@@ -17,9 +18,12 @@ from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.capture_files import Launch
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat.jit import Values, manifest_values
+from irlens.compiler.triton_compat.options import options_of
 
 
-def watch_launches(report: Callable[[Launch], None]) -> None:
+def watch_launches(
+    report: Callable[[Launch], None], refused: Callable[[JITFunction, Exception], None]
+) -> None:
     """Report the first launch of each variant from now on, in the whole process.
 
     A variant that is only compiled is reported too, and again when it is launched; so is one that
@@ -27,9 +31,11 @@ def watch_launches(report: Callable[[Launch], None]) -> None:
 
     Args:
         report: Receives the launch after the GPU has accepted it.
+        refused: Receives a kernel and the exception that its compilation or launch raised.
     """
     watch = _LaunchWatch(report)
-    _hook_run(watch)
+    _hook_run(watch, refused)
+    _hook_autotuner(refused)
     _hook_compiled(watch)
     # Otherwise TorchDynamo would trace the hooks along with the program.
     after_import("torch._dynamo.trace_rules", lambda rules: rules.add("irlens"))
@@ -58,22 +64,22 @@ class _LaunchWatch:
         if isinstance(key, str) and self._is_news(key, launched=launched):
             constexprs, arguments = _bound(function, args, kwargs)
             extents = grid.extents if launched else None
-            self._report(_launch(key, function, constexprs, arguments, extents))
+            self._report(_launch(handle, function, constexprs, arguments, extents))
 
     def note_launch(
-        self, key: str, function: Any, constexprs: Values, args: Values, grid: Any
+        self, handle: Any, function: Any, constexprs: Values, args: Values, grid: Any
     ) -> None:
         """Report a launch unless the variant has been launched before.
 
         Args:
-            key: Triton's hash of the variant.
+            handle: The compiled variant.
             function: The jit function; ``None`` if another process has compiled it.
             constexprs: Its constexprs.
             args: Its arguments.
             grid: CTAs in each dimension.
         """
-        if self._is_news(key, launched=True):
-            self._report(_launch(key, function, constexprs, args, grid))
+        if self._is_news(handle.hash, launched=True):
+            self._report(_launch(handle, function, constexprs, args, grid))
 
     def _is_news(self, key: str, *, launched: bool) -> bool:
         """Whether a variant has not been reported, or not as launched; mark it as reported."""
@@ -102,7 +108,7 @@ class _Grid:
         return self.extents
 
 
-def _hook_run(watch: _LaunchWatch) -> None:
+def _hook_run(watch: _LaunchWatch, refused: Callable[[JITFunction, Exception], None]) -> None:
     """Hook ``kernel[grid](...)`` and ``kernel.warmup(...)``."""
     run = JITFunction.run
 
@@ -111,14 +117,34 @@ def _hook_run(watch: _LaunchWatch) -> None:
         kwargs["grid"] = grid.argument
         try:
             handle = run(self, *args, **kwargs)
-        except Exception:  # any error: the kernel may have been compiled before it
-            for refused in filter(watch.is_unknown, list(_compiled(self))):
-                watch.note_call(self, refused, args, kwargs, grid)
+        except Exception as error:  # any error: the kernel may have been compiled before it
+            for variant in filter(watch.is_unknown, list(_compiled(self))):
+                watch.note_call(self, variant, args, kwargs, grid)
+            refused(self, error)
             raise
         watch.note_call(self, handle, args, kwargs, grid)
         return handle
 
     JITFunction.run = hooked
+
+
+def _hook_autotuner(refused: Callable[[JITFunction, Exception], None]) -> None:
+    """Hook the definition of autotuned kernels, whose arguments newer versions of Triton check."""
+    init = Autotuner.__init__
+
+    @wraps(init)
+    def hooked(self: Autotuner, fn: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, fn, *args, **kwargs)
+        except ValueError as error:
+            function = fn
+            while not isinstance(function, JITFunction) and hasattr(function, "fn"):
+                function = function.fn
+            if isinstance(function, JITFunction):
+                refused(function, error)
+            raise
+
+    Autotuner.__init__ = hooked
 
 
 def _hook_compiled(watch: _LaunchWatch) -> None:
@@ -170,9 +196,7 @@ def _hook_inductor(heuristics: ModuleType, watch: _LaunchWatch) -> None:
             grid = heuristics.GridExpr.from_meta(self.inductor_meta, self.config)
             function = getattr(getattr(self.kernel, "src", None), "fn", None)
             constexprs, arguments = _split_constexprs(self.compile_meta, named)
-            watch.note_launch(
-                self.kernel.hash, function, constexprs, arguments, grid.eval_slow(named)
-            )
+            watch.note_launch(self.kernel, function, constexprs, arguments, grid.eval_slow(named))
             return result
 
         scope["launcher"] = launched  # TorchInductor takes it from there
@@ -210,15 +234,16 @@ def _bound(function: JITFunction, args: Any, kwargs: Values) -> tuple[Values, Va
     return constexprs, arguments
 
 
-def _launch(key: str, function: Any, constexprs: Values, args: Values, grid: Any) -> Launch:
+def _launch(handle: Any, function: Any, constexprs: Values, args: Values, grid: Any) -> Launch:
     """Return the record of a launch."""
     code = getattr(getattr(function, "fn", None), "__code__", None)
     return Launch(
-        entry=str(Path(get_cache_manager(key).cache_dir).absolute()),
+        entry=str(Path(get_cache_manager(handle.hash).cache_dir).absolute()),
         file=str(code.co_filename) if code is not None else None,
         constexprs=manifest_values(constexprs),
         args={name: _manifest_argument(value) for name, value in args.items()},
         grid=None if grid is None else _three_dimensions(grid),
+        options=options_of(handle),
     )
 
 

@@ -72,8 +72,11 @@ def placeholders(args: Mapping[str, Argument]) -> Values:
     for name, value in args.items():
         tensor = tensor_of(value)
         if tensor is not None:
-            dtype = getattr(torch, tensor.dtype.torch or "", None)
-            values[name] = PlaceholderTensor(tensor, dtype or getattr(tl, tensor.dtype.language))
+            name_there = tensor.dtype.torch
+            dtype = getattr(torch, name_there, None) if name_there is not None else None
+            if dtype is None:
+                dtype = getattr(tl, tensor.dtype.language)
+            values[name] = PlaceholderTensor(tensor, dtype)
         else:
             values[name] = value
     return values

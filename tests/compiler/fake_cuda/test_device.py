@@ -32,5 +32,10 @@ def test_vtable_slots_are_in_the_order_of_declaration() -> None:
     }  # fmt: skip
 
 
+def test_an_override_has_the_slot_of_its_base() -> None:
+    derived = HEADER + "struct More : Hooks { virtual bool isBuilt() const; virtual long own(); };"
+    assert vtable_slots(derived) == {**vtable_slots(HEADER), "own": 5}
+
+
 def test_a_declaration_without_functions_has_no_slots() -> None:
     assert vtable_slots("struct Hooks;") == {}

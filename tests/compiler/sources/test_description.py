@@ -3,9 +3,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from irlens.compiler.sources.description import VARIABLE, find_kernel, read_file
+from irlens.compiler.sources.description import VARIABLE, find_kernel, read_kernels
 from irlens.compiler.sources.lookup import known_files
 from irlens.model.errors import CaptureError, UnknownNameError
 
@@ -86,7 +87,7 @@ def test_an_invalid_description_is_an_error(
     literal: str, message: str, write: Callable[..., Path]
 ) -> None:
     with pytest.raises(CaptureError, match=message):
-        read_file(write(f"{VARIABLE} = {literal}"))
+        read_kernels(write(f"{VARIABLE} = {literal}"))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_a_file_without_kernels_is_an_error(content: bytes, message: str, tmp_pa
     path = tmp_path / "bad.py"
     path.write_bytes(content)
     with pytest.raises(CaptureError, match=message):
-        read_file(path)
+        read_kernels(path)
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
@@ -147,12 +148,27 @@ def test_a_project_can_have_a_kernel_folder(
     assert find_kernel("softmax").function == "softmax_kernel"
 
 
+def test_a_project_is_parsed_again_only_when_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text("[tool.irlens]\n")
+    monkeypatch.chdir(tmp_path)
+    known_files()
+    with monkeypatch.context() as patch:
+        patch.setattr(msgspec.toml, "decode", lambda *_, **__: pytest.fail("parsed again"))
+        assert "softmax" in known_files()
+    project.write_text("[tool.irlens]\nkernels = 3\n")
+    with pytest.raises(CaptureError):
+        known_files()
+
+
 def test_listing_imports_neither_triton_nor_torch() -> None:
     code = """
 import sys
-from irlens.compiler.sources.description import read_file
+from irlens.compiler.sources.description import read_kernels
 from irlens.compiler.sources.lookup import known_files
-assert all(read_file(path).description for path in known_files().values())
+assert all(each.description for path in known_files().values() for each in read_kernels(path))
 assert not {"triton", "torch", "numpy"} & set(sys.modules), "imported"
 """
     subprocess.run([sys.executable, "-c", code], check=True)

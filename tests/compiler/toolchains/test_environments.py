@@ -123,6 +123,12 @@ def test_an_unknown_version_suggests_available_ones(
             "pip cannot reach its index",
         ),
         (
+            "Could not fetch URL https://index/triton/: connection error: no route - skipping\n"
+            "ERROR: Could not find a version that satisfies the requirement triton==3.99.0 "
+            "(from versions: 3.6.0)\nERROR: No matching distribution found for triton==3.99.0\n",
+            "pip cannot reach its index, and finds only 3.6.0 without it",
+        ),
+        (
             "ERROR: Could not find a version that satisfies the requirement triton==3.99.0 "
             "(from versions: none)\nERROR: No matching distribution found for triton==3.99.0\n",
             "pip finds no Triton for Python 3.",
@@ -320,10 +326,15 @@ class TestAnotherInterpreter:
         assert errors[0] == errors[1]
 
     def test_a_missing_module_is_reported(self, sm_90: Target, write: Callable[..., Path]) -> None:
-        path = str(write("import no_such_module\n@triton.jit\ndef k():\n    pass\n"))
-        with pytest.raises(CaptureError, match="No module named 'no_such_module'") as raised:
+        kernel = "@triton.jit\ndef k():\n    pass\n"
+        path = str(write(f"import triton.no_such_module\n{kernel}"))
+        with pytest.raises(CaptureError, match="No module named") as raised:
             capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
         assert (raised.value.hint or "").endswith(f"for {sys.executable}, too")
+        path = str(write(f"import no_such_module\nTWO = no_such_module.ONE * 2\n{kernel}"))
+        with pytest.raises(CaptureError, match=r"needs no_such_module\.ONE") as raised:
+            capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
+        assert f"install no_such_module for {sys.executable}" in (raised.value.hint or "")
 
     def test_a_crash_is_reported(self, sm_90: Target, write: Callable[..., Path]) -> None:
         path = str(write("import os\nos.abort()\n@triton.jit\ndef k():\n    pass\n"))

@@ -1,0 +1,84 @@
+"""Strides that follow from the shapes of a kernel's tensor arguments.
+
+Attention takes sixteen of them, and a contiguous tensor determines its own. Which one a parameter
+is follows from its name and place: ``stride_qb, stride_qh, stride_qm, stride_qk`` are those of
+``q_ptr``, in the order of its dimensions.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from irlens.compiler.calls.argument_values import Argument, Descriptor, Tensor
+
+_STRIDE = re.compile(r"_?strides?_?", re.IGNORECASE)
+#: What only says that a parameter is a tensor.
+_TENSOR_AFFIX = re.compile(r"^(ptr|p)_|_(ptr|pointer|desc|tensor)s?$", re.IGNORECASE)
+
+
+class Stride(msgspec.Struct, frozen=True):
+    """A stride of a contiguous tensor argument: in elements, between neighbours of a dimension."""
+
+    tensor: str
+    dimension: int
+    value: int
+
+    def __str__(self) -> str:
+        return f"{self.tensor}.stride({self.dimension})"
+
+
+def strides_of(names: Sequence[str], args: Mapping[str, Argument]) -> dict[str, Stride]:
+    """Return the parameters that are strides of tensors, where names and shapes leave no doubt.
+
+    Args:
+        names: The run-time parameters in order.
+        args: The arguments that are known.
+    """
+    tensors = {name: value for name, value in args.items() if isinstance(value, Tensor)}
+    tensors |= {n: value.tensor for n, value in args.items() if isinstance(value, Descriptor)}
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        tensor = _tensor_of(name, tensors) if name not in tensors else None
+        if tensor is not None:
+            groups.setdefault(tensor[0], []).append((name, tensor[1]))
+    return {
+        name: stride
+        for tensor, members in groups.items()
+        for name, stride in _assign(tensor, tensors[tensor].shape, members)
+    }
+
+
+def _tensor_of(name: str, tensors: Iterable[str]) -> tuple[str, str] | None:
+    """Return the tensor that a stride's name means, and the rest of the name: ("q_ptr", "m")."""
+    if not _STRIDE.search(name):
+        return None
+    # "row" of ``input_row_stride`` and "m" of ``stride_am`` name a dimension.
+    rest = _STRIDE.sub("_", name).strip("_").lower()
+    stems = {tensor: _TENSOR_AFFIX.sub("", tensor).lower() for tensor in tensors}
+    whole = [t for t, stem in stems.items() if stem and rest.startswith(stem)]
+    if whole:
+        longest = max(len(stems[tensor]) for tensor in whole)
+        found = [tensor for tensor in whole if len(stems[tensor]) == longest]
+    else:  # ``stride_om`` of ``Out``
+        found = [t for t, stem in stems.items() if stem[:1] == rest[:1]]
+        longest = 1
+    return (found[0], rest[longest:].strip("_")) if len(found) == 1 else None
+
+
+def _assign(
+    tensor: str, shape: tuple[int, ...], members: Sequence[tuple[str, str]]
+) -> Iterable[tuple[str, Stride]]:
+    """Yield the strides of one tensor by parameter; nothing where the order is in doubt."""
+    rank, number = len(shape), len(members)
+    dimensions: list[int]
+    if all(rest.isdecimal() for _, rest in members):
+        dimensions = [int(rest) for _, rest in members]
+    elif number == rank or number == rank - 1:  # the last one is often left out, being 1
+        dimensions = list(range(number))
+    else:
+        return
+    for (name, _), dimension in zip(members, dimensions, strict=True):
+        if dimension < rank:
+            yield name, Stride(tensor, dimension, math.prod(shape[dimension + 1 :]))

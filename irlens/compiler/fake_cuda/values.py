@@ -1,0 +1,321 @@
+"""Values of fake tensors, computed on the CPU when a program asks for them.
+
+Most programs that read a value read one that no Triton kernel wrote: the maximum of sequence
+lengths, the number of elements in a mask. So every operator that runs on fake tensors is recorded,
+and what a read depends on is computed then. Memory has versions: an operator that writes to a
+tensor makes a new one, and what was recorded before keeps the old one.
+
+What a Triton kernel wrote stays unknown. Random numbers are drawn on the CPU.
+"""
+
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.flop_counter import flop_registry
+
+from irlens.compiler.fake_cuda import Deviations, NoValueError
+from irlens.compiler.fake_cuda.attention import ATTENTION_ON_CPU
+from irlens.compiler.fake_cuda.device import is_fake, memory_of, plain_pytorch
+from irlens.compiler.fake_cuda.recorded_operators import (
+    Input,
+    Layout,
+    OnCpu,
+    Operator,
+    Version,
+    is_input,
+    written_by,
+)
+
+#: Limits for a program: recorded operators, seconds of computing; for a read: bytes, operations.
+_MAX_RECORDED, _MAX_SECONDS, _MAX_BYTES, _MAX_FLOPS = 200_000, 60.0, 4 << 30, 400e9
+#: Tensors on the CPU up to this size are copied; larger ones must not change until they are read.
+_COPIED_BYTES = 1 << 20
+#: Between two removals of the memory that was freed.
+_PURGE_INTERVAL = 1024
+
+
+class Values:
+    """The values of all fake tensors of a process.
+
+    Args:
+        deviations: Counts computed and assumed values.
+        assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
+    """
+
+    def __init__(self, deviations: Deviations, assumed: float | None) -> None:
+        self._deviations = deviations
+        self._assumed = assumed
+        self._versions: dict[StorageWeakRef, Version] = {}
+        self._recorded = 0
+        self._seconds = 0.0
+        self._held_bytes = 0
+
+    def forget(self, tensor: torch.Tensor, kernel: str) -> None:
+        """Mark the memory of a tensor as written by a Triton kernel."""
+        with torch._C.DisableTorchFunction():  # to the program, it is on "cuda"
+            if is_fake(tensor):
+                self._set(tensor, Version(reason=f"which only the kernel {kernel} computes"))
+
+    def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
+        """Record an operator that ran on fake tensors."""
+        old = {memory_of(each) for each in tree_leaves((args, kwargs)) if is_fake(each)}
+        created: dict[StorageWeakRef, tuple[int, torch.Tensor]] = {}
+        for index, each in enumerate(tree_leaves(result)):
+            if is_fake(each) and memory_of(each) not in old:
+                created.setdefault(memory_of(each), (index, each))
+        tensors = [each for each in written_by(function, args, kwargs) if is_fake(each)]
+        written = {memory_of(each): each for each in tensors}
+        if not created and not written:
+            return  # a view
+        self._recorded += 1
+        operator = None
+        if self._recorded <= _MAX_RECORDED:
+            operator = Operator(
+                function=function,
+                args=self._captured(args),
+                kwargs=self._captured(kwargs),
+                number=self._recorded,
+                flops=_flops(function, args, kwargs, result),
+            )
+        reason = f"which the CPU does not compute after {_MAX_RECORDED:,} operators"
+        for tensor in written.values():
+            version = Version(operator, reason)
+            if operator is not None:
+                operator.written.append((self._input(tensor), version))
+            self._set(tensor, version)
+        for index, tensor in created.values():
+            version = Version(operator, reason)
+            if operator is not None:
+                operator.created.append((index, Layout.of(tensor), version))
+            self._set(tensor, version)
+
+    def read(self, tensor: torch.Tensor, what: str) -> torch.Tensor:
+        """Return a fake tensor's values on the CPU.
+
+        Args:
+            tensor: The fake tensor.
+            what: What asks for them.
+
+        Raises:
+            NoValueError: They are unknown, or take too much memory or time.
+        """
+        source = self._input(tensor)
+        with plain_pytorch():
+            if source.version.memory is None:
+                self._compute(source.version, what)
+                self._deviations.computed += 1
+            return self._view(source).clone()
+
+    def check_known(self, tensor: torch.Tensor, what: str) -> None:
+        """Raise ``NoValueError`` if a tensor's values depend on what is unknown or assumed."""
+        version = self._input(tensor).version
+        made = () if version.memory is not None else self._ordered(version, what)
+        sources = [source.version for each in made for source in each.inputs()]
+        for each in (version, *sources):
+            if each.assumed or (each.memory is None and each.maker is None):
+                raise NoValueError(what, each.reason)
+
+    def run(self, function: Any, args: Any, kwargs: dict[str, Any], what: str) -> Any:
+        """Run an operator on the CPU whose results depend on values.
+
+        Raises:
+            NoValueError: The values are unknown, or take too much memory or time.
+        """
+
+        def real(value: Any) -> Any:
+            return self.read(value, what) if is_fake(value) else _on_cpu(value)
+
+        real_args, real_kwargs = tree_map(real, (args, kwargs))
+        fakes = [each for each in tree_leaves((args, kwargs)) if is_fake(each)]
+        assumed = any(self._input(each).version.assumed for each in fakes)
+        with plain_pytorch():
+            result = function(*real_args, **real_kwargs)
+        written = list(written_by(function, args, kwargs))
+        for tensor, value in zip(
+            written, written_by(function, real_args, real_kwargs), strict=True
+        ):
+            if is_fake(tensor):
+                self._keep(tensor, value, assumed=assumed)
+        if written:
+            return written[0]
+        device = kwargs.get("device")
+        to_cpu = isinstance(device, torch.device) and device.type == "cpu"
+        return result if to_cpu else tree_map(partial(self._lifted, assumed=assumed), result)
+
+    def _lifted(self, value: Any, *, assumed: bool) -> Any:
+        """Return a fake tensor with the values of one on the CPU, anything else unchanged."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        with plain_pytorch():
+            fake = torch.empty_strided(
+                value.shape, value.contiguous().stride(), dtype=value.dtype, device="meta"
+            )
+        self._keep(fake, value, assumed=assumed)
+        return fake
+
+    def _keep(self, fake: torch.Tensor, value: torch.Tensor, *, assumed: bool) -> None:
+        """Store values of a fake tensor; the rest of its memory keeps its own."""
+        before = self._versions.get(memory_of(fake))
+        version = Version()
+        version.assumed = assumed or (before is not None and before.assumed)
+        with plain_pytorch():
+            layout = Layout.of(fake)
+            known = None if before is None else before.memory
+            version.memory = _zeros(layout) if known is None else known.clone()
+            layout.view(version.memory).copy_(value)
+        self._set(fake, version)
+
+    def _set(self, tensor: torch.Tensor, version: Version) -> None:
+        self._versions[memory_of(tensor)] = version
+        if len(self._versions) % _PURGE_INTERVAL == 0:
+            for freed in [memory for memory in self._versions if memory.expired()]:
+                del self._versions[freed]
+
+    def _input(self, tensor: torch.Tensor) -> Input:
+        memory = memory_of(tensor)
+        version = self._versions.get(memory)
+        if version is None:
+            version = Version(reason="and nothing is computed without a GPU")
+            self._versions[memory] = version
+        return Input(version, Layout.of(tensor))
+
+    def _captured(self, arguments: Any) -> Any:
+        """Return arguments as they are now, to be used later."""
+
+        def captured(value: Any) -> Any:
+            if is_fake(value):
+                return self._input(value)
+            if not isinstance(value, torch.Tensor):
+                return _on_cpu(value)
+            return self._held(value)
+
+        return tree_map(captured, arguments)
+
+    def _held(self, tensor: torch.Tensor) -> OnCpu | Input:
+        """Return a tensor on the CPU as it is now, to be used later."""
+        size = tensor.nbytes
+        if self._held_bytes + size > _MAX_BYTES:
+            reason = "whose source on the CPU is not kept beyond 4 GiB"
+            return Input(Version(reason=reason), Layout.of(tensor))
+        if size > _COPIED_BYTES and not tensor.is_inference():
+            held = OnCpu(tensor.detach(), tensor._version)
+        else:
+            with plain_pytorch():
+                held = OnCpu(tensor.detach().clone())
+        self._held_bytes += size
+        weakref.finalize(held, self._release, size)
+        return held
+
+    def _release(self, size: int) -> None:
+        self._held_bytes -= size
+
+    def _compute(self, version: Version, what: str) -> None:
+        """Compute a version and all that it depends on."""
+        order = self._ordered(version, what)
+        size, flops = sum(each.cost() for each in order), sum(each.flops for each in order)
+        if size > _MAX_BYTES or flops > _MAX_FLOPS:
+            much = f"{size / 1e9:.1f} GB and {flops / 1e9:.0f} GFLOP"
+            raise NoValueError(what, f"which take {much} on the CPU: more than 4 GiB or 400 GFLOP")
+        for operator in order:
+            if self._seconds > _MAX_SECONDS:
+                raise NoValueError(what, f"and {_MAX_SECONDS:.0f} s of computing are used up")
+            began = time.monotonic()
+            try:
+                self._execute(operator)
+            except (NotImplementedError, RuntimeError, TypeError) as error:
+                if isinstance(error, NoValueError):
+                    raise
+                raise NoValueError(what, f"and {operator.function} fails on the CPU") from error
+            finally:
+                self._seconds += time.monotonic() - began
+
+    def _ordered(self, version: Version, what: str) -> list[Operator]:
+        """Return the operators that a version depends on, in the order of the program."""
+        found: dict[int, Operator] = {}
+        pending = [version]
+        while pending:
+            each = pending.pop()
+            if each.memory is not None:
+                continue
+            if each.maker is None:
+                if self._assumed is None:
+                    raise NoValueError(what, each.reason)
+            elif each.maker.number not in found:
+                found[each.maker.number] = each.maker
+                pending.extend(source.version for source in each.maker.inputs())
+        return [found[number] for number in sorted(found)]
+
+    def _execute(self, operator: Operator) -> None:
+        """Run a recorded operator on the CPU."""
+        changed: dict[int, torch.UntypedStorage] = {}
+        for source, _ in operator.written:
+            changed[id(source.version)] = self._view(source).untyped_storage().clone()
+
+        def real(value: Any) -> Any:
+            if isinstance(value, OnCpu):
+                if value.writes is not None and value.tensor._version != value.writes:
+                    raise NoValueError("a tensor", "and its source on the CPU has changed since")
+                return value.tensor
+            if not isinstance(value, Input):
+                return value
+            memory = changed.get(id(value.version))
+            return self._view(value) if memory is None else value.layout.view(memory)
+
+        args, kwargs = tree_map(real, (operator.args, operator.kwargs), is_leaf=is_input)
+        with ExitStack() as stack:
+            if torch.Tag.nondeterministic_seeded in operator.function.tags:
+                stack.enter_context(torch.random.fork_rng(devices=[]))
+                torch.random.default_generator.manual_seed(operator.number)
+                self._deviations.drawn = True
+            function = ATTENTION_ON_CPU.get(operator.function, operator.function)
+            results = tree_leaves(function(*args, **kwargs))
+        assumed = any(source.version.assumed for source in operator.inputs())
+        for source, version in operator.written:
+            version.assumed = assumed
+            version.memory, version.maker = changed[id(source.version)], None
+        for index, layout, version in operator.created:
+            version.assumed = assumed
+            if index >= len(results):
+                version.maker, version.reason = None, f"which {operator.function} does not return"
+                continue
+            memory = _zeros(layout)
+            layout.view(memory).copy_(results[index])
+            version.memory, version.maker = memory, None
+
+    def _view(self, source: Input) -> torch.Tensor:
+        """Return a tensor over known memory, or over that of the assumed number."""
+        if source.version.memory is None:
+            assert self._assumed is not None
+            self._deviations.assumed += 1
+            source.version.assumed = True
+            layout = source.layout
+            elements = layout.memory_bytes // layout.dtype.itemsize
+            number = self._assumed if layout.dtype.is_floating_point else int(self._assumed)
+            filled = torch.full((elements,), number, dtype=layout.dtype, device="cpu")
+            source.version.memory = filled.untyped_storage()
+        return source.layout.view(source.version.memory)
+
+
+def _zeros(layout: Layout) -> torch.UntypedStorage:
+    """Return memory on the CPU for a tensor; what a program leaves uninitialized is 0."""
+    return torch.zeros(layout.memory_bytes, dtype=torch.uint8, device="cpu").untyped_storage()
+
+
+def _on_cpu(value: Any) -> Any:
+    """Return the CPU for a device, no generator for a GPU's, anything else unchanged."""
+    if isinstance(value, torch.device):
+        return torch.device("cpu")
+    return None if isinstance(value, torch.Generator) else value
+
+
+def _flops(function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> float:
+    """Return an operator's floating-point operations, 0 if PyTorch does not count them."""
+    count: Callable[..., Any] | None = flop_registry.get(function._overloadpacket)
+    return float(count(*args, **kwargs, out_val=result)) if count is not None else 0.0

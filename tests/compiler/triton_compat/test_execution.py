@@ -1,0 +1,87 @@
+"""Compiling a kernel leaves PyTorch alone: it takes longer to import than the kernel to compile."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("triton")
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
+)
+
+#: The second kernel's argument is a tensor descriptor; the third target's backend has to ask
+#: whether a tensor is smaller than 2 GB.
+COMPILE = """
+import irlens
+irlens.capture("softmax", target="h100")
+irlens.capture("matmul_tma", target="h100")
+irlens.capture("softmax", target="mi300x")
+"""
+#: What Triton up to 3.7 does natively on the first call of a kernel.
+LOOK_UP = """
+import sys, threading
+from irlens.compiler.triton_compat import execution
+
+def look_up(_):
+    try:
+        import torch
+    except ImportError as error:
+        print(f"{type(error).__name__}: {error}")
+    elsewhere = threading.Thread(target=lambda: __import__("torch"))
+    elsewhere.start()
+    elsewhere.join()
+    print("torch" in sys.modules)
+
+execution.jit.mangle_type = look_up
+"""
+
+
+def run(program: str, store: Path) -> str:
+    variables = {**os.environ, "IRLENS_CACHE_DIR": str(store)}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=variables).stdout
+
+
+def captures(store: Path) -> dict[str, bytes]:
+    folder = store / "captures"
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@needs_torch
+def test_captures_are_the_same_with_and_without_torch_in_the_process(tmp_path: Path) -> None:
+    printed = run(f"{COMPILE}\nimport sys; print('torch' in sys.modules)", tmp_path / "without")
+    assert printed == "False\n"
+    run(f"import torch\n{COMPILE}", tmp_path / "with")
+    without = captures(tmp_path / "without")
+    assert sum(name.endswith(".ttgir") for name in without) == 3
+    assert without == captures(tmp_path / "with")
+
+
+@needs_torch
+def test_only_the_lookup_itself_does_not_find_torch(tmp_path: Path) -> None:
+    printed = run(f"{LOOK_UP}\nexecution.prepare_specialization()", tmp_path)
+    assert printed == "ModuleNotFoundError: No module named 'torch'\nTrue\n"
+
+
+@needs_torch
+def test_the_lookup_finds_a_torch_that_the_process_has_imported(tmp_path: Path) -> None:
+    assert run(f"import torch\n{LOOK_UP}\nexecution.prepare_specialization()", tmp_path) == ""
+
+
+@needs_torch
+def test_a_later_call_specializes_real_tensors(tmp_path: Path) -> None:
+    program = f"""{COMPILE}
+import torch
+from triton.backends.nvidia.compiler import CUDABackend
+from triton.runtime.jit import native_specialize_impl as impl
+
+tensor = torch.zeros(64, dtype=torch.float16)
+for each in (tensor, torch.nn.Parameter(tensor), torch.zeros(3, dtype=torch.bool)):
+    print(impl(CUDABackend, each, False, True, True))
+"""
+    assert run(program, tmp_path).splitlines() == ["('*fp16', 'D')"] * 2 + ["('*u1', 'D')"]
