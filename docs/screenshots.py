@@ -4,14 +4,18 @@ python docs/screenshots.py
 """
 
 import asyncio
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from irlens.artifacts.load import load
 from irlens.compiler import Request
 from irlens.session.interactive import InteractiveSession
+from irlens.session.workbench import Entry
 from irlens.tui.app import IrlensApp
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,15 +33,27 @@ PICTURES: dict[str, tuple[tuple[int, int], str, tuple[str, ...]]] = {
 }
 
 
+#: Hours since each sample was captured, as far as the pictures are concerned.
+_AGE = 2.5
+
+
 def _never(name: str) -> Request:
     raise AssertionError(f"{name} is not to be compiled")
+
+
+class _Samples(InteractiveSession):
+    """Samples that are as old in every picture: a checkout writes them anew."""
+
+    def entries(self) -> Iterator[Entry]:
+        captured = time.time() - _AGE * 3600
+        return (replace(entry, modified=captured) for entry in super().entries())
 
 
 async def take(name: str) -> None:
     """Take one picture."""
     size, capture, keys = PICTURES[name]
     path = CAPTURES / capture
-    bench = InteractiveSession("samples", lambda: load(path), request_for=_never, root=path)
+    bench = _Samples("samples", lambda: load(path), request_for=_never, root=path)
     app = IrlensApp(bench, entry=bench.single() if capture else None)
     async with app.run_test(size=size) as pilot:
         picture = await _when_still(pilot, name)

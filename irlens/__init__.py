@@ -4,6 +4,7 @@ The library is these functions and the records they return (``irlens.model``). I
 cheap: each function imports what it needs, and only compiling needs Triton.
 """
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,21 +87,28 @@ def load(path: str | Path) -> "Iterator[Capture]":
         yield entry
 
 
-def inspect(capture: "Capture") -> "Report":
+def inspect(capture: "Capture", *, sass: bool = False) -> "Report":
     """Return the report of a capture, which is remembered in irlens's cache directory.
+
+    Args:
+        capture: Any capture.
+        sass: Whether to disassemble the machine code too, as ``irlens inspect`` does: its live
+            registers and spills, for about half a second.
 
     Raises:
         ArtifactError: An artifact is broken.
+        ToolError: The disassembler is missing or failed.
     """
     from irlens.session.reports import report_of
 
-    return report_of(capture)
+    return report_of(capture, sass=sass)
 
 
 def compare(before: "Report", after: "Report") -> "Comparison":
     """Return the differences between two reports, figure by figure."""
     from irlens.diff.report import compare as compare_reports
 
+    _show_in_notebooks()
     return compare_reports(before, after)
 
 
@@ -110,3 +118,26 @@ def to_builtins(report: "Report | Comparison") -> dict[str, Any]:
 
     converted: dict[str, Any] = msgspec.to_builtins(report)
     return converted
+
+
+def _show_in_notebooks() -> None:
+    """Give records the method that notebooks look for; they know nothing of rendering."""
+    from irlens.model.comparison import Comparison, Comparisons
+    from irlens.model.report import Report
+    from irlens.model.sweep import Sweep
+
+    for record in (Report, Comparison, Comparisons, Sweep):
+        setattr(record, _METHOD, _repr_html)
+
+
+def _repr_html(record: Any) -> str:
+    """Return a record as the HTML report, in a frame."""
+    from irlens.render.html import embedded
+
+    return embedded(record)
+
+
+#: The method by which IPython asks for HTML.
+_METHOD = "_repr_html_"
+if "IPython" in sys.modules:  # a notebook may also read records from elsewhere
+    _show_in_notebooks()
