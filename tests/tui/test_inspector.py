@@ -87,7 +87,8 @@ async def test_opens_where_the_kernel_begins(
             assert pane.document.begin in (seen if seen[-1] == pane.cursor.rows[-1] else seen[:3])
         for pane in stages:
             assert pane.linked
-            if pane.showing == "llir":  # only the kernel's end belongs to the line of its definition
+            # In LLVM IR nothing but the kernel's end belongs to the line of its definition.
+            if pane.showing == "llir":
                 assert pane.document is not None
                 assert pane.line == pane.document.begin
             else:
