@@ -150,7 +150,7 @@ def named_files(values: Iterable[object]) -> dict[str, str]:
 
 
 def _release(version: str | None) -> tuple[int, int] | None:
-    numbers = re.match(r"(\d+)\.(\d+)", version or "")
+    numbers = re.match(r"(\d{1,4})\.(\d{1,4})", version or "")
     return (int(numbers[1]), int(numbers[2])) if numbers else None
 
 

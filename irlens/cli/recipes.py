@@ -10,6 +10,7 @@ from irlens.check.baseline import Baseline, Entry, Recipe
 from irlens.check.pairing import RecipeResult
 from irlens.compiler.sources.description import KernelSource, find_kernel, find_kernels
 from irlens.compiler.sources.lookup import known_files
+from irlens.model import files
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.session.reports import Session
@@ -174,9 +175,9 @@ def _split(kernel: str, below: Path = Path()) -> tuple[Path | None, str]:
     stem, colon, function = kernel.partition(".py:")
     if colon:
         return Path(f"{stem}.py"), f":{function}"
-    is_path = "/" in kernel or kernel.endswith(".py") or (below / kernel).is_file()
+    is_path = "/" in kernel or kernel.endswith(".py") or files.kind(below / kernel) == "file"
     # As on the command line, a kernel's name takes precedence over a folder's.
-    if is_path or ((below / kernel).is_dir() and kernel not in known_files()):
+    if is_path or (files.kind(below / kernel) == "directory" and kernel not in known_files()):
         return Path(kernel), ""
     return None, ""
 

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import irlens
-from irlens.artifacts.entries import Broken
+from irlens.artifacts.compile_options import is_known_release
+from irlens.artifacts.entries import Broken, requested_warps
 from irlens.artifacts.load import load, load_bytes
 from irlens.model import files as untrusted
-from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest
+from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest, Stage
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError
 
@@ -199,6 +200,26 @@ def _remove_artifacts(entry: Path) -> None:
             )
         )
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", [(5000, 1), (1, 5000)])
+def test_a_version_longer_than_any_release_is_no_release(
+    tmp_path: Path, parts: tuple[int, int]
+) -> None:
+    version = ".".join("9" * digits for digits in parts)
+    assert not is_known_release(version)
+    assert _only(_entry(tmp_path / "A", triton_version=version)).kernel == "kernel"
+
+
+def test_warps_that_no_module_has_are_unknown(tmp_path: Path) -> None:
+    assert requested_warps(_module(tmp_path, "8")) == 8
+    assert requested_warps(_module(tmp_path, "9" * 5000)) is None
+
+
+def _module(folder: Path, warps: str) -> Stage:
+    path = folder / "kernel.ttgir"
+    path.write_text(f'module attributes {{"ttg.num-warps" = {warps} : i32}} {{\n}}\n')
+    return Stage("ttgir", path=path, home=folder)
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,16 @@ def spelled(one: Entry, kernel: str, **changes: object) -> Entry:
     return msgspec.structs.replace(one, recipe=recipe, **changes)
 
 
+def test_a_name_that_no_file_can_have_is_an_unknown_kernel(named: Path) -> None:
+    assert irlens(named, "check", "mine", "-t", "h100", "--update").code == 0
+    (one,) = entries(named)
+    write_entries(named, [spelled(one, "x" * 5000)])
+    ran = irlens(named, "check")
+    assert ran.code != 0
+    assert "unknown kernel" in ran.out + ran.err
+    assert "Traceback" not in ran.err
+
+
 @pytest.mark.parametrize("first", ["mine", "kernels/mine.py:vector_add_kernel"])
 def test_a_kernel_has_one_entry_whatever_it_is_called(named: Path, first: str) -> None:
     assert irlens(named, "check", first, "-t", "h100", "--update").code == 0

@@ -19,6 +19,7 @@ from irlens.model.listing import Listing
 from irlens.model.report import Report
 from irlens.model.text import printable
 from irlens.render import Options, render
+from irlens.render.html.charts import Frame
 from irlens.render.html.glosses import Glosses
 from irlens.render.html.highlighting import MOST_COLOURED_LINES, coloured
 from irlens.render.html.markup import Markup, escape, join, tag
@@ -272,3 +273,11 @@ def test_a_term_is_no_part_of_another_word() -> None:
     assert spill is not None
     explained = tag("abbr", "spills", title=spill.explanation)
     assert explain("no spills, a spill") == f"no {explained}, a spill"
+
+
+def test_a_curve_above_its_own_peak_stays_in_its_frame() -> None:
+    """As in a saved report that somebody edited."""
+    frame = Frame(right=10, top=8)
+    assert frame.y(10**400) == frame.y(8)
+    assert frame.x(10**400) == frame.x(10)
+    assert frame.y(4) > frame.y(8)

@@ -253,14 +253,15 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     margins: tuple[int, int, int, int] = (34, 18, 16, 34)
 
     def x(self, value: float) -> float:
-        """Return where a value is, in pixels from the left."""
+        """Return where a value is, in pixels from the left; at most the largest x."""
         left, right, _, _ = self.margins
-        return left + value / max(self.right, 1) * (self.width - left - right)
+        return left + min(value, self.right) / max(self.right, 1) * (self.width - left - right)
 
     def y(self, value: float) -> float:
-        """Return where a value is, in pixels from the top."""
+        """Return where a value is, in pixels from the top; at most the largest y."""
         _, _, top, bottom = self.margins
-        return self.height - bottom - value / max(self.top, 1) * (self.height - top - bottom)
+        share = min(value, self.top) / max(self.top, 1)
+        return self.height - bottom - share * (self.height - top - bottom)
 
     def axes(
         self, x_ticks: Sequence[tuple[float, str]], y_ticks: Sequence[tuple[float, str]], title: str
