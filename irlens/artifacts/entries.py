@@ -221,7 +221,7 @@ def _decode(path: Path, content: bytes, record: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(content, type=record)
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except files.DECODE_ERRORS as error:
         raise ArtifactError(
             f"{path.name} is broken: {error}", hint="delete the entry; Triton compiles it again"
         ) from error

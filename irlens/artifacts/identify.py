@@ -153,7 +153,7 @@ def code_object_metadata(file: elf.Elf, record: type[T]) -> T:
         if note.owner == "AMDGPU" and note.type == NT_AMDGPU_METADATA:
             try:
                 return msgspec.msgpack.decode(note.content, type=record)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            except files.DECODE_ERRORS as error:
                 raise ArtifactError(
                     f"the metadata note of this AMD code object makes no sense: {error}",
                     hint="compile the kernel again, or copy it again",

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import inventory, store
+from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 
@@ -69,8 +70,8 @@ def key(capture: Capture, *, sass: bool) -> str:
     digest.update(msgspec.json.encode((*facts, sass)))
     stages = ((name, stage.read()) for name, stage in sorted(capture.stages.items()))
     sources = ((name, (capture.python(name) or "").encode()) for name in capture.python_files)
-    for files in (stages, sources):
-        for name, content in files:
+    for contents in (stages, sources):
+        for name, content in contents:
             digest.update(f"{name} {len(content)} ".encode())
             digest.update(content)
     return digest.hexdigest()
@@ -81,7 +82,7 @@ def recall(key: str) -> Report | None:
     path = _path(key)
     try:
         report = msgspec.json.decode(path.read_bytes(), type=Report)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *files.DECODE_ERRORS):
         return None
     store.touch(path)
     return report

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.figures import FIGURES
+from irlens.model import files
 from irlens.model.config import Config, Target
 from irlens.model.errors import ArtifactError
 from irlens.model.pressure import Pressure
@@ -195,7 +196,7 @@ def read(path: Path) -> Baseline | None:
         baseline = msgspec.json.decode(content, type=Baseline)
     except msgspec.ValidationError as error:
         raise ArtifactError(f"{path}: not a baseline: {error}", hint=_RESTORE) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except files.DECODE_ERRORS as error:
         raise _malformed(path, content, str(error)) from error
     _check_names(path, baseline)
     return baseline

@@ -25,6 +25,7 @@ import msgspec
 from irlens.check.baseline import NAME, Baseline
 from irlens.check.conditions import Condition, ConditionError, parse_all
 from irlens.compiler.sources.lookup import find_project
+from irlens.model import files
 from irlens.model.errors import ArtifactError, IrlensError, ParseError, UnknownNameError
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -135,7 +136,7 @@ def find(start: Path) -> Project:
         table = msgspec.toml.decode(content, type=_File).tool.irlens
     except OSError as error:
         raise ArtifactError(f"cannot read {path}: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except files.DECODE_ERRORS as error:
         raise ArtifactError(f"{path}: {error}") from error
     settings = _read(path, _IRLENS, table, _Irlens)
     check = _read(path, _CHECK, settings.check, _Check)

@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from irlens.model.errors import ArtifactError
 from irlens.model.text import rounded_size
 
@@ -34,6 +36,10 @@ _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 
 #: A blob, or a number that no compiler writes: converting one takes quadratic time.
 _DIGITS = re.compile(rb"(?<!\w)0[xX][0-9a-fA-F]{1000,}|\d{1000,}")
+
+#: What decoding untrusted JSON, TOML or MessagePack raises: malformed or of other types, not UTF-8,
+#: nested too deeply.
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _OUTSIDE = "copy the capture with `cp -rL` if its links can be trusted"
 

@@ -28,6 +28,7 @@ from irlens.compiler.capture_files import (
 from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.gpus import Gpu
+from irlens.model import files
 from irlens.model.capture import MANIFEST_SCHEMA, PYTHON_FOLDER, Capture, Manifest
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, CaptureError
@@ -267,7 +268,7 @@ def _report(folder: Path) -> ProcessReport:
 def _read_report(path: Path) -> ProcessReport:
     try:
         return msgspec.json.decode(path.read_bytes(), type=ProcessReport)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *files.DECODE_ERRORS):
         return ProcessReport()  # the process was killed
 
 
@@ -325,7 +326,7 @@ def _lines(file: Path, kind: type[_T]) -> Iterator[_T]:
     except FileNotFoundError:
         return
     for line in lines:
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        with suppress(*files.DECODE_ERRORS):
             yield msgspec.json.decode(line, type=kind)
 
 
@@ -346,8 +347,8 @@ def _sources(capture: Capture, launch: Launch | None) -> list[Path]:
     ttir = capture.stages.get("ttir")
     named = _NAMED_FILE.findall(ttir.text()) if ttir is not None else []
     own = [launch.file] if launch is not None and launch.file is not None else []
-    files = dict.fromkeys(Path(name) for name in (*own, *named) if not _IN_TRITON.search(name))
-    return [path for path in files if path.is_file()]
+    paths = dict.fromkeys(Path(name) for name in (*own, *named) if not _IN_TRITON.search(name))
+    return [path for path in paths if path.is_file()]
 
 
 def _manifest(

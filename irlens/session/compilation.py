@@ -19,6 +19,7 @@ import msgspec
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
+from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.session.entries import key_of
@@ -122,7 +123,7 @@ class Compiler:
             raise CaptureError(f"compiling {request.kernel} was cancelled")
         try:
             answer: Answer = msgspec.json.decode(output, type=Answer)
-        except msgspec.DecodeError:
+        except files.DECODE_ERRORS:
             raise _died(request.kernel, process.returncode, errors) from None
         if isinstance(answer, Failed):
             raise CaptureError(answer.message, hint=answer.hint)
@@ -213,7 +214,7 @@ class Compilations:
         saves = self._saves_of(key)
         if key in self._superseded:
             saves.accept()
-        return _names(saves.wait(until, lambda files: take(_names(files))))
+        return _names(saves.wait(until, lambda saved: take(_names(saved))))
 
     def cancel(self) -> None:
         """Abandon the compilation of another thread."""
@@ -272,8 +273,8 @@ def _died(kernel: str, code: int, errors: bytes) -> CaptureError:
     return CaptureError(f"the compiler of {kernel} {ending}", hint=hint or None)
 
 
-def _names(files: Iterable[Path]) -> str:
-    return ", ".join(file.name for file in files)
+def _names(saved: Iterable[Path]) -> str:
+    return ", ".join(file.name for file in saved)
 
 
 if __name__ == "__main__":

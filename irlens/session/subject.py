@@ -126,7 +126,7 @@ def saved_reports(kernel: str) -> "list[Report] | None":
         return msgspec.convert(items, list[Report])
     except msgspec.ValidationError as error:
         raise ArtifactError(f"{name}: incomplete report: {error}") from error
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except files.DECODE_ERRORS as error:
         raise ArtifactError(f"{name}: invalid JSON: {error}") from error
 
 

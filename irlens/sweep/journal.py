@@ -17,6 +17,7 @@ import msgspec
 from irlens.artifacts import inventory, locks, report_cache, store
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.request import compiler_environment
+from irlens.model import files
 from irlens.model.sweep import Timing
 from irlens.sweep.tasks import Result
 
@@ -111,7 +112,7 @@ class Journal:
         for line in lines:
             try:
                 known.append(msgspec.json.decode(line, type=_Line))
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except files.DECODE_ERRORS:
                 continue
         return known
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from irlens.model import files
 from irlens.model.errors import CaptureError, UnknownNameError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -83,8 +84,8 @@ def samples_folder() -> Path:
 
 def find_project(start: Path) -> Path | None:
     """Return the nearest ``pyproject.toml`` in or above ``start``, or ``None``."""
-    files = (folder / "pyproject.toml" for folder in (start, *start.parents))
-    return next((path for path in files if path.is_file()), None)
+    paths = (folder / "pyproject.toml" for folder in (start, *start.parents))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _find_module(name: str) -> Path | None:
@@ -122,7 +123,7 @@ def _project_folder(start: Path) -> Path | None:
     try:
         status = path.stat()
         folder = _kernels_setting(path, status.st_mtime_ns, status.st_size)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, *files.DECODE_ERRORS) as error:
         raise CaptureError(f"cannot read {path}: {error}") from error
     if folder is None:
         return None

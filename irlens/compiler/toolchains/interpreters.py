@@ -18,6 +18,7 @@ import msgspec
 from irlens.artifacts import locks, store
 from irlens.compiler.request import Request
 from irlens.compiler.toolchains.versions import OLDEST_TRITON, is_too_old, triton_identity
+from irlens.model import files
 from irlens.model.errors import CaptureError
 
 T = TypeVar("T")
@@ -185,7 +186,7 @@ def _run(path: Path, command: dict[str, object], reply: type[T], held: int | Non
         ) from None
     try:
         return msgspec.json.decode(process.stdout, type=reply)
-    except msgspec.DecodeError:
+    except files.DECODE_ERRORS:
         if not command:
             raise CaptureError(
                 f"{path} is not a Python that irlens can compile with", hint=_PYTHON_HINT

@@ -15,6 +15,7 @@ from irlens.diff.code.machine_registers import trace
 from irlens.diff.code.reaching import Itself, Traced, Values
 from irlens.isa.stage_syntax import syntax_of
 from irlens.isa.syntax import Flow, Line, Scope, Syntax, Word
+from irlens.model import files
 from irlens.model.code import Columns
 from irlens.model.errors import ParseError
 
@@ -276,7 +277,7 @@ def _read_metadata(text: str) -> Code:
     """Return Triton's metadata as one statement a key, sorted; lines count keys."""
     try:
         values = msgspec.json.decode(text, type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except files.DECODE_ERRORS as error:
         raise ParseError(
             f"no JSON object: {error}", stage="metadata", line=1, column=1, text=text[:80]
         ) from error

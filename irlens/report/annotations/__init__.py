@@ -5,6 +5,7 @@ from contextlib import suppress
 import msgspec
 
 from irlens.artifacts import tools
+from irlens.model import files
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import ArtifactError, ToolError, UnknownNameError
 from irlens.model.listing import Listing, Occurrences, StageListing
@@ -35,14 +36,14 @@ def list_capture(capture: Capture, report: Report) -> Listing:
     Raises:
         ArtifactError: A file of the capture cannot be read.
     """
-    files = {name: capture.python(name) for name in capture.python_files}
+    sources = {name: capture.python(name) for name in capture.python_files}
     stages = {}
     for stage in list_stages(capture):
         with suppress(ToolError):
             stages[stage] = list_stage(capture, stage, report)
     return Listing(
         kernel=capture.kernel,
-        python={name: text for name, text in files.items() if text is not None},
+        python={name: text for name, text in sources.items() if text is not None},
         stages=stages,
     )
 
@@ -114,7 +115,7 @@ def format_metadata(text: str) -> str:
     """
     try:
         values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except files.DECODE_ERRORS:
         return text
     entries = (
         msgspec.json.encode(key) + b": " + msgspec.json.format(bytes(value), indent=0)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from irlens.model import files
 from irlens.tui.themes import DARK
 
 
@@ -38,7 +39,7 @@ def load(path: Path | None) -> Preferences:
     """Return the preferences in a file; the defaults if it is missing or invalid."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Preferences) if path else Preferences()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *files.DECODE_ERRORS):
         return Preferences()
 
 

@@ -1,5 +1,6 @@
 """Base class of the views of code: lines drawn on demand in the colours of the theme."""
 
+from abc import ABCMeta, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
@@ -7,6 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Size
 from textual.message import Message
+from textual.message_pump import _MessagePumpMeta
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -18,7 +20,11 @@ from irlens.tui.widgets.scrolling import VisibleRows, place_scrollbar
 from irlens.tui.widgets.text_search import TextSearch
 
 
-class CodeView(ScrollView, can_focus=True):
+class _AbstractWidget(_MessagePumpMeta, ABCMeta):
+    """The metaclass of Textual's widgets, for one with abstract methods."""
+
+
+class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
     """Code with a cursor and a search.
 
     Attributes:
@@ -83,26 +89,26 @@ class CodeView(ScrollView, can_focus=True):
         self._note = ""
 
     @property
+    @abstractmethod
     def searched_lines(self) -> Iterable[tuple[int, str]]:
         """Lines as drawn, by ascending number."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def position(self) -> Hit:
         """The cursor."""
-        raise NotImplementedError
 
+    @abstractmethod
     def go_to_position(self, position: Hit) -> None:
         """Move the cursor."""
-        raise NotImplementedError
 
     def cursor_positions(self, hits: list[Hit]) -> Sequence[Hit]:
         """Return the positions of matches as the cursor takes them."""
         return hits
 
+    @abstractmethod
     def describe(self) -> None:
         """Update the border's titles."""
-        raise NotImplementedError
 
     def show_note(self, note: str) -> None:
         """Show one sentence instead of code: that it is loading, or why there is none."""

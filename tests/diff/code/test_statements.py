@@ -1,6 +1,9 @@
 """Where a function of PTX ends, and the values and loops that are in it."""
 
+import pytest
+
 from irlens.diff.code.statements import read_code
+from irlens.model.errors import ParseError
 
 _MODULE = """\
 .version 8.7
@@ -53,3 +56,9 @@ def test_a_block_of_inline_assembly_ends_no_function() -> None:
 def test_behind_such_a_block_names_mean_the_same_values() -> None:
     (branch,) = (each for each in read_code("ptx", _MODULE).statements if "%p1 bra" in each.text)
     assert [name.value for name in branch.names] == [("first", "%p1"), ("first", "$L__BB0_1")]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' * 100_000, "[1, 2]", "{"])
+def test_metadata_that_is_no_object_or_nested_too_deeply_does_not_parse(text: str) -> None:
+    with pytest.raises(ParseError, match="no JSON object"):
+        read_code("metadata", text)
