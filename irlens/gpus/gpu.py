@@ -161,6 +161,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
         bandwidth: Peak memory bandwidth, bytes per second; ``None`` if unknown.
         latency: Seconds from a load's issue to its data from memory, with nothing else in
             flight; ``None`` if unknown.
+        memory: Size of its memory in bytes, as vendors count it, a GB of 2^30; drivers keep some
+            percent of it. ``None`` if unknown, or if there are several sizes.
         clock: Peak ("boost") clock in Hz, as the vendor or the driver states it; ``None`` if
             unknown.
         drivers: The names by which drivers report it, and no other GPU.
@@ -176,6 +178,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     units: int | None
     bandwidth: float | None
     latency: float | None
+    memory: int | None
     clock: float | None
     drivers: tuple[str, ...]
     source: str
@@ -186,6 +189,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
             "units": self.units is None or 1 <= self.units <= 1024,
             "bandwidth is not in bytes/s": self.bandwidth is None or 5e10 <= self.bandwidth <= 5e13,
             "latency is not in seconds": self.latency is None or 5e-8 <= self.latency <= 5e-6,
+            "memory is not in bytes": self.memory is None or 1 << 30 <= self.memory <= 1 << 40,
             "clock is not in Hz": self.clock is None or 5e8 <= self.clock <= 5e9,
             "no source": self.source,
         }

@@ -35,6 +35,7 @@ def _row(
         units=units,
         bandwidth=None if gigabytes_per_second is None else gigabytes_per_second * 1e9,
         latency=None if nanoseconds is None else nanoseconds * 1e-9,
+        memory=_MEMORY[name] << 30 if name in _MEMORY else None,
         clock=None if megahertz is None else megahertz * 1e6,
         drivers=(title,) if drivers is None else drivers,
         source=source,
@@ -92,6 +93,17 @@ _V100_DRIVERS = ("Tesla V100-SXM2-16GB", "Tesla V100-SXM2-32GB")
 _A100_DRIVERS = ("NVIDIA A100-SXM4-40GB", "NVIDIA A100-PCIE-40GB")
 _GH200_DRIVERS = ("NVIDIA GH200 480GB",)
 _MI250X_DIE = "AMD Instinct MI250X, one of two dies"
+
+#: Sizes of the memory in GB by the same table; the B200's by its name there. A product with several
+#: sizes has none.
+_MEMORY = {
+    "rtx2080ti": 11, "a100": 40, "a100-80gb": 80, "a100-80gb-pcie": 80, "a10": 24, "rtx-a6000": 48,
+    "rtx3080": 10, "rtx3090": 24, "l4": 24, "l40": 48, "l40s": 48, "rtx6000-ada": 48, "rtx4080": 16,
+    "rtx4090": 24, "h100": 80, "h100-pcie": 80, "h100-nvl": 94, "h200": 141, "b200": 180,
+    "rtx5080": 16, "rtx5090": 32, "mi100": 32, "mi210": 64, "mi250x": 64, "mi300x": 192,
+    "mi355x": 288, "rx7600": 8, "rx7800xt": 16, "rx7900xt": 20, "rx7900xtx": 24, "rx9060xt": 16,
+    "rx9070": 16, "rx9070xt": 16,
+}  # fmt: skip
 
 PRODUCTS: tuple[Product, ...] = (
     # name, the vendor's title, architecture, SMs, GB/s, boost MHz, source, drivers' names

@@ -139,7 +139,7 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None
     }
     if job.sm_count is not None:
         properties["multi_processor_count"] = job.sm_count
-    facts = GpuFacts(target=target, name=job.gpu_name, properties=properties)
+    facts = GpuFacts(target, job.gpu_name, properties, job.memory)
     install_fake_cuda(facts, deviations, job.options.assumed)
 
 

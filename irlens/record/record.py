@@ -147,6 +147,7 @@ def _job(program: Program, folder: Path, gpu: Gpu | None, options: Options) -> J
         arguments=program.arguments,
         folder=str(folder),
         target=gpu.target if gpu else None,
+        memory=gpu.product.memory if gpu and gpu.product else None,
         sm_count=gpu.sm_count if gpu else None,
         gpu_name=_driver_name(gpu) if gpu else "",
         pythonpath=os.environ.get("PYTHONPATH"),

@@ -93,3 +93,21 @@ def test_amd_is_as_rocm_documents_it(name: str, figures: tuple[int, int, int | N
     assert gpu.arch.shared_per_sm == lds * 1024
     assert gpu.arch.registers_per_sm * 4 == registers * 1024
     assert (gpu.product.units if gpu.product else None) == units
+
+
+# The same table's memory in GB; of the B200 it has 182, and 180 in the product's name.
+MEMORY = {"a100": 40, "h100": 80, "h100-nvl": 94, "h200": 141, "mi250x": 64, "mi300x": 192}
+
+
+@pytest.mark.parametrize(("name", "gigabytes"), MEMORY.items())
+def test_memory_is_that_of_the_table(name: str, gigabytes: int) -> None:
+    product = arch.find(name).product
+    assert product
+    assert product.memory == gigabytes << 30
+
+
+@pytest.mark.parametrize("name", ["v100", "gb10"])
+def test_memory_of_several_sizes_or_shared_with_the_cpu_is_unknown(name: str) -> None:
+    product = arch.find(name).product
+    assert product
+    assert product.memory is None

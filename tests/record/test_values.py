@@ -266,3 +266,33 @@ assert product.sum().item() == 8
         "mi300x",
     ).runs
     assert (ran.code, ran.stopped, ran.deviations.assumed) == (0, None, 1)
+
+
+_MEMORY = """
+free, total = torch.cuda.mem_get_info()
+assert free == total == torch.cuda.get_device_properties(0).total_memory == {size}
+x = torch.ones(64, device="cuda")
+add[(1,)](x, x, x, 64, BLOCK=64)
+"""
+
+
+@pytest.mark.parametrize(("target", "gigabytes"), [("h100", 80), ("mi300x", 192)])
+def test_the_memory_of_a_product_is_an_assumption_that_is_told(
+    tmp_path: Path, target: str, gigabytes: int
+) -> None:
+    (ran,) = run(tmp_path, _MEMORY.format(size=gigabytes << 30), target=target).runs
+    assert (ran.code, ran.deviations.memory) == (0, True)
+
+
+def test_the_memory_of_an_architecture_is_unknown(tmp_path: Path) -> None:
+    (ran,) = run(
+        tmp_path,
+        """
+assert not hasattr(torch.cuda.get_device_properties(0), "total_memory")
+torch.cuda.mem_get_info()
+""",
+        target="sm_90",
+    ).runs
+    assert not ran.deviations.memory
+    assert ran.stopped
+    assert "torch.cuda.mem_get_info is not known without the GPU" in ran.stopped

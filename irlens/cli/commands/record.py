@@ -262,6 +262,8 @@ def _simplifications(recording: "Recording") -> Iterator[str]:
         yield f"torch.compile left {plural(unread, 'unknown constant')} in memory"
     if any(each.attention for each in counts):
         yield "attention assumed to use a flash or memory-efficient kernel"
+    if any(each.memory for each in counts):
+        yield "the GPU's memory assumed to be its product's, all of it free"
     if untracked := sum(each.blind for each in counts):
         yield f"{untracked} Python process{'es' if untracked > 1 else ''} of the program untracked"
 

@@ -41,6 +41,8 @@ class Deviations(msgspec.Struct):
         unread: Constants that TorchInductor left in memory because their values are unknown.
         attention: Whether attention used PyTorch's flash or memory-efficient kernel; on a GPU the
             choice depends on PyTorch's build.
+        memory: Whether the program asked for the GPU's memory: a product's size, of which a driver
+            keeps some, and all of it free.
         blind: Child Python processes that could not be followed.
     """
 
@@ -52,6 +54,7 @@ class Deviations(msgspec.Struct):
     untimed: int = 0
     unread: int = 0
     attention: bool = False
+    memory: bool = False
     blind: int = 0
 
     def clear(self) -> None:

@@ -40,7 +40,7 @@ def install_fake_cuda(
         deviations: Counts what runs differently from a GPU from now on.
         assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
     """
-    install_runtime(facts)
+    install_runtime(facts, deviations)
     _accept_device_numbers()
     install_autocast()
     is_amd = facts.target.vendor == "amd"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import torch
 
-from irlens.compiler.fake_cuda import NoGpuError, NoValueError
+from irlens.compiler.fake_cuda import Deviations, NoGpuError
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat.drivers import toolkit_version
 from irlens.model.config import Target
@@ -23,18 +23,21 @@ class GpuFacts(msgspec.Struct, frozen=True):
         target: The GPU's target.
         name: The product's name in its driver.
         properties: The known attributes of ``torch.cuda.get_device_properties``.
+        memory: Its memory's size in bytes; ``None`` if unknown.
     """
 
     target: Target
     name: str
     properties: dict[str, int]
+    memory: int | None = None
 
 
-def install_runtime(facts: GpuFacts) -> None:
+def install_runtime(facts: GpuFacts, deviations: Deviations) -> None:
     """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``."""
     no_ops = {name: _no_op() for name in _NO_OPS}
     readings = dict.fromkeys(_READINGS, _unmeasured)
-    for name, replacement in (_device_queries(facts) | _REPLACEMENTS | no_ops | readings).items():
+    queries = _device_queries(facts, deviations)
+    for name, replacement in (queries | _REPLACEMENTS | no_ops | readings).items():
         setattr(torch.cuda, name, replacement)
     torch.Tensor.record_stream = _no_op()
     torch.cuda.nvtx._nvtx = _Stub()
@@ -154,7 +157,10 @@ class _Properties(SimpleNamespace):
     """Properties of a GPU; reading an unknown one raises instead of inventing a value."""
 
     def __getattr__(self, name: str) -> Any:
-        raise NoGpuError(f"{name} of torch.cuda.get_device_properties")
+        what = f"{name} of torch.cuda.get_device_properties"
+        if name == "total_memory":
+            return self.read_memory(what)
+        raise NoGpuError(what)
 
 
 def _no_op() -> Callable[..., None]:
@@ -174,10 +180,6 @@ def _missing(name: str) -> Any:
     raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 
-def _memory(device: object = None) -> tuple[int, int]:
-    raise NoValueError("torch.cuda.mem_get_info")
-
-
 def _unmeasured(*args: object, **kwargs: object) -> float:
     """Return NaN: nothing measures the GPU."""
     return float("nan")
@@ -191,8 +193,15 @@ def _restore(state: torch.Tensor) -> None:
     _RANDOM.set_state(state)
 
 
-def _device_queries(facts: GpuFacts) -> dict[str, Any]:
+def _device_queries(facts: GpuFacts, deviations: Deviations) -> dict[str, Any]:
     """Return the functions of ``torch.cuda`` that describe the GPU."""
+
+    def read_memory(what: str) -> int:
+        if facts.memory is None:
+            raise NoGpuError(what)
+        deviations.memory = True
+        return facts.memory
+
     version = _capability(facts.target)
     properties = _Properties(
         name=facts.name,
@@ -200,12 +209,14 @@ def _device_queries(facts: GpuFacts) -> dict[str, Any]:
         minor=version[1],
         gcnArchName=facts.target.arch,
         warp_size=facts.target.warp_size,
+        read_memory=read_memory,
         **facts.properties,
     )
     return {
         "get_device_name": lambda device=None: facts.name,
         "get_device_capability": lambda device=None: version,
         "get_device_properties": lambda device=None: properties,
+        "mem_get_info": lambda device=None: (read_memory("torch.cuda.mem_get_info"),) * 2,
         "is_bf16_supported": lambda including_emulation=True: version >= (8, 0),
     }
 
@@ -234,7 +245,6 @@ _REPLACEMENTS: dict[str, Any] = {
     "graph": _Stub,
     "graph_pool_handle": lambda: (0, 0),
     "is_current_stream_capturing": lambda: False,
-    "mem_get_info": _memory,
     "default_generators": (_RANDOM,),
     "initial_seed": lambda: _RANDOM.initial_seed(),
     "manual_seed": lambda seed: _seed(seed),
