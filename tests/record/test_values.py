@@ -296,3 +296,68 @@ torch.cuda.mem_get_info()
     assert not ran.deviations.memory
     assert ran.stopped
     assert "torch.cuda.mem_get_info is not known without the GPU" in ran.stopped
+
+
+def test_what_has_the_shape_of_a_kernels_output_does_not_depend_on_it(tmp_path: Path) -> None:
+    (ran,) = run(
+        tmp_path,
+        """
+x = torch.ones(64, device="cuda", requires_grad=True)
+out = torch.empty_like(x)
+add[(1,)](x, x, out, 64, BLOCK=64)
+assert torch.ones_like(out).sum().item() == 64 and torch.zeros_like(out).tolist() == [0] * 64
+assert torch.full_like(out, 3.0)[0].item() == 3 and out.new_ones(2).tolist() == [1, 1]
+assert out.new_full((2,), 5).dtype == torch.float32 and 0 <= torch.rand_like(out)[0].item() < 1
+
+class Add(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.empty((), device="cuda")
+        add[(1,)](x, x, out, 1, BLOCK=64)
+        return out
+    @staticmethod
+    def backward(ctx, gradient):
+        assert gradient.item() == 1
+        return gradient.expand(64)
+
+Add.apply(x).backward()
+""",
+    ).runs
+    assert (ran.code, ran.stopped, ran.deviations.assumed) == (0, None, 0)
+
+
+def test_what_a_kernel_writes_through_an_address_in_memory_is_unknown(tmp_path: Path) -> None:
+    """As the tutorial of grouped matrix products does."""
+    (ran,) = run(
+        tmp_path,
+        """
+@triton.jit
+def fill(addresses, BLOCK: tl.constexpr):
+    out = tl.load(addresses + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    tl.store(out + tl.arange(0, BLOCK), 1.0)
+
+outputs = [torch.empty(64, device="cuda") for _ in range(2)]
+addresses = torch.tensor([each.data_ptr() for each in outputs], device="cuda")
+fill[(2,)](addresses, BLOCK=64)
+assert all(torch.allclose(each, torch.ones(64, device="cuda")) for each in outputs)
+assert not torch.allclose(torch.zeros(4, device="cuda"), torch.ones(4, device="cuda"))
+""",
+    ).runs
+    assert (ran.code, ran.stopped, ran.deviations.compared) == (0, None, 2)
+
+
+def test_the_profiler_profiles_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("triton.profiler")
+    (ran,) = run(
+        tmp_path,
+        """
+import triton.profiler as proton
+proton.start("profile", hook="triton")
+with proton.scope("add"):
+    x = torch.ones(64, device="cuda")
+    add[(1,)](x, x, x, 64, BLOCK=64)
+proton.deactivate()
+proton.finalize()
+""",
+    ).runs
+    assert (ran.code, ran.stopped) == (0, None)

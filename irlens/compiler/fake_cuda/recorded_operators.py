@@ -104,6 +104,26 @@ def is_input(value: object) -> bool:
     return isinstance(value, Input | OnCpu)
 
 
+def reads_no_values(function: Any) -> bool:
+    """Whether an operator's tensors only lend their shape and dtype: ``ones_like``, ``new_zeros``."""
+    name = function._schema.name.partition("::")[2]
+    return (name.endswith("_like") and name.removesuffix("_like") in _FILLS) or name in _NEW
+
+
+def leaves_uninitialized(function: Any) -> bool:
+    """Whether an operator creates a tensor without writing to it."""
+    return function._schema.name.partition("::")[2] in _UNINITIALIZED
+
+
+_FILLS = frozenset({"empty", "full", "ones", "rand", "randint", "randn", "zeros"})
+_NEW = frozenset({"new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros"})
+_UNINITIALIZED = frozenset(
+    {
+        "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided",
+    }
+)  # fmt: skip
+
+
 def written_by(function: Any, args: Any, kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
     """Yield the tensors that an operator writes to, by its schema."""
     for index, argument in enumerate(function._schema.arguments):

@@ -30,6 +30,8 @@ from irlens.compiler.fake_cuda.recorded_operators import (
     Operator,
     Version,
     is_input,
+    leaves_uninitialized,
+    reads_no_values,
     written_by,
 )
 
@@ -77,10 +79,11 @@ class Values:
         self._recorded += 1
         operator = None
         if self._recorded <= _MAX_RECORDED:
+            captured = _by_shape if reads_no_values(function) else self._captured
             operator = Operator(
                 function=function,
-                args=self._captured(args),
-                kwargs=self._captured(kwargs),
+                args=captured(args),
+                kwargs=captured(kwargs),
                 number=self._recorded,
                 flops=_flops(function, args, kwargs, result),
             )
@@ -116,6 +119,9 @@ class Values:
     def check_known(self, tensor: torch.Tensor, what: str) -> None:
         """Raise ``NoValueError`` if a tensor's values depend on what is unknown or assumed."""
         version = self._input(tensor).version
+        if version.maker is not None and leaves_uninitialized(version.maker.function):
+            # A program may pass addresses of tensors to its kernels in another tensor.
+            raise NoValueError(what, "which the program leaves uninitialized")
         made = () if version.memory is not None else self._ordered(version, what)
         sources = [source.version for each in made for source in each.inputs()]
         for each in (version, *sources):
@@ -306,6 +312,20 @@ class Values:
 def _zeros(layout: Layout) -> torch.UntypedStorage:
     """Return memory on the CPU for a tensor; what a program leaves uninitialized is 0."""
     return torch.zeros(layout.memory_bytes, dtype=torch.uint8, device="cpu").untyped_storage()
+
+
+def _by_shape(arguments: Any) -> Any:
+    """Return arguments that create a tensor of the shape and dtype of others, on the CPU."""
+
+    def captured(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return OnCpu(value.detach())  # without values where it is a fake one
+        return _on_cpu(value)
+
+    captured_arguments = tree_map(captured, arguments)
+    if isinstance(captured_arguments, dict):
+        captured_arguments["device"] = torch.device("cpu")
+    return captured_arguments
 
 
 def _on_cpu(value: Any) -> Any:

@@ -345,13 +345,15 @@ def _driver_class(driver: _StubDriver, *, active: bool) -> type[DriverBase]:
 
 
 def _stub_libraries(vendor: str) -> None:
-    """Stub the vendor's libraries that Triton binds: matrix products, and NVML's clocks."""
+    """Stub the vendor's libraries that Triton binds: matrix products, NVML's clocks, profilers."""
     module = importlib.import_module("triton._C.libtriton")
     folder, name = ("nvidia", "CublasLt") if vendor == "nvidia" else ("amd", "HipblasLt")
     for library in ("cublas", "hipblas"):
         binding = getattr(getattr(module, folder, None), library, None)
         if binding is not None:
             setattr(binding, name, _StubBlas)
+    if hasattr(knobs, "proton"):  # since 3.4
+        knobs.proton.disable = True
     triton.testing.nvsmi = lambda attributes: [math.nan] * len(attributes)
 
 
