@@ -1,5 +1,9 @@
 """PyTorch's operators with FlagGems's Triton kernels in their place."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import flag_gems
 import torch
 from operator_runs import run
@@ -17,9 +21,9 @@ mask = torch.ones(256, 1024, device="cuda", dtype=torch.bool)
 index = torch.randint(256, (64,), device="cuda")
 positions = torch.randint(256, (64, 1024), device="cuda")
 image = tensor(2, 16, 32, 32)
-operators = {
+operators: dict[str, Callable[[], Any]] = {
     **{
-        name: lambda name=name: getattr(torch, name)(x)
+        name: partial(getattr(torch, name), x)
         for name in (
             "abs", "all", "amax", "any", "argmax", "argmin", "cos", "erf", "exp", "isinf", "isnan",
             "log", "logical_not", "max", "mean", "min", "neg", "ones_like", "prod", "rand_like",
@@ -28,7 +32,7 @@ operators = {
         )
     },
     **{
-        name: lambda name=name: getattr(torch, name)(x, y)
+        name: partial(getattr(torch, name), x, y)
         for name in (
             "add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum",
             "pow", "isclose", "floor_divide", "remainder",
@@ -71,7 +75,7 @@ operators = {
     "vector_norm": lambda: torch.linalg.vector_norm(x, dim=1),
     "conv2d": lambda: functional.conv2d(image, tensor(32, 16, 3, 3), padding=1),
     "attention": lambda: functional.scaled_dot_product_attention(
-        *(tensor(2, 8, 256, 64) for _ in range(3)), is_causal=True
+        tensor(2, 8, 256, 64), tensor(2, 8, 256, 64), tensor(2, 8, 256, 64), is_causal=True
     ),
     "rms_norm": lambda: flag_gems.rms_norm(tensor(256, 1024, gradient=True), (1024,), tensor(1024)),
 }  # fmt: skip

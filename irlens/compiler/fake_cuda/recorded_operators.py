@@ -105,7 +105,7 @@ def is_input(value: object) -> bool:
 
 
 def reads_no_values(function: Any) -> bool:
-    """Whether an operator's tensors only lend their shape and dtype: ``ones_like``, ``new_zeros``."""
+    """Whether an operator's tensors only lend their shape and dtype, as those of ``ones_like``."""
     name = function._schema.name.partition("::")[2]
     return (name.endswith("_like") and name.removesuffix("_like") in _FILLS) or name in _NEW
 
