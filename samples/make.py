@@ -12,7 +12,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import chdir
 from pathlib import Path
 from typing import get_args
 
@@ -35,11 +36,14 @@ from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
+from irlens.model.scan import Scan
 from irlens.model.sweep import Sweep
-from irlens.render import DETAILS, Kind, Options, extension, format_names, render
+from irlens.render import DETAILS, Kind, Options, extension, format_names, is_streamed, render
 from irlens.render.json import schema
 from irlens.report import inspect
 from irlens.rules import find_rule
+from irlens.session.scan import scanner
+from irlens.session.scan.columns import SUMMED_UP, find_column
 
 SAMPLES = Path(__file__).resolve().parent
 TILE: dict[str, ConstexprValue] = {
@@ -158,6 +162,14 @@ def sweeps() -> dict[str, Sweep]:
     return {name: msgspec.json.decode(content, type=Sweep) for name, content in kept.items()}
 
 
+def scans() -> dict[str, Scan]:
+    """Return scans of the captures in this folder by name."""
+    columns = tuple(map(find_column, SUMMED_UP))
+    with chdir(SAMPLES):
+        request = scanner.Request(roots=(Path("captures"),), columns=columns, sums_up=True)
+        return {"captures": scanner.Scanner(request, lambda _: None).document(())}
+
+
 def codes() -> dict[str, CodeComparisons]:
     """Return what moved in stages of the captures in this folder by name."""
     found = captures()
@@ -178,10 +190,6 @@ def generated() -> Iterator[tuple[str, str]]:
         everything = Options(details=frozenset(DETAILS))
         text = render("text", "reports", [report], everything)
         yield f"reports/{name}.all.txt", text
-    for name, compared in comparisons().items():
-        for form in format_names("comparisons"):
-            text = render(form, "comparisons", compared, EXPLAINED)
-            yield f"comparisons/{name}.{extension(form)}", text
     yield f"checks/{BASELINE_NAME}", written(baseline()).decode()
     for name, checked in checks().items():
         for form in format_names("check"):
@@ -191,10 +199,16 @@ def generated() -> Iterator[tuple[str, str]]:
         for form in format_names("code"):
             text = render(form, "code", code, Options())
             yield f"code/{name}.{extension(form)}", text
-    for name, sweep in sweeps().items():
-        for form in format_names("sweep"):
-            text = render(form, "sweep", sweep, EXPLAINED)
-            yield f"sweeps/{name}.{extension(form)}", text
+    tables: tuple[tuple[Kind, str, Mapping[str, object]], ...] = (
+        ("comparisons", "comparisons", comparisons()),
+        ("sweep", "sweeps", sweeps()),
+        ("scan", "scans", scans()),
+    )
+    for kind, folder, subjects in tables:
+        for form in (form for form in format_names(kind) if not is_streamed(form, kind)):
+            for name, subject in subjects.items():
+                text = render(form, kind, subject, EXPLAINED)
+                yield f"{folder}/{name}.{extension(form)}", text
 
 
 def _compile() -> None:

@@ -50,13 +50,20 @@ class Broken(msgspec.Struct, frozen=True):
 class Listing(msgspec.Struct, frozen=True):
     """A directory's children by name: the artifacts, the other files, the directories.
 
-    ``refused`` has the links that would be part of a capture and lead out of the directory.
+    ``refused`` has the links that would be part of a capture and lead out of the directory, and
+    ``links`` the other links to directories, which are not followed.
     """
 
     artifacts: dict[str, dict[str, Path]]
     files: set[str]
     directories: list[Path]
     refused: list[Path]
+    links: list[Path] = []
+
+    @property
+    def holds_entry(self) -> bool:
+        """Whether the directory itself is an entry, broken ones included."""
+        return bool(self.artifacts or self.refused or MANIFEST_NAME in self.files)
 
 
 def list_files(directory: Path) -> Listing:
@@ -66,7 +73,7 @@ def list_files(directory: Path) -> Listing:
         OSError: It cannot be listed.
     """
     artifacts: defaultdict[str, dict[str, Path]] = defaultdict(dict)
-    others, directories, refused = set(), [], []
+    others, directories, refused, links = set(), [], [], []
     with os.scandir(directory) as children:
         for child in children:
             # Files still being written: irlens's workspaces, and Triton's ``tmp.pid_...``.
@@ -83,7 +90,9 @@ def list_files(directory: Path) -> Listing:
                     artifacts[name][extension] = Path(child.path)
                 else:
                     others.add(child.name)
-    return Listing(dict(artifacts), others, sorted(directories), sorted(refused))
+            elif child.is_symlink() and files.kind(Path(child.path)) == "directory":
+                links.append(Path(child.path))
+    return Listing(dict(artifacts), others, sorted(directories), sorted(refused), sorted(links))
 
 
 def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:

@@ -13,6 +13,7 @@ import msgspec
 from irlens.artifacts.entries import (
     RIGHT_PATH,
     Broken,
+    Listing,
     list_files,
     read_entry,
 )
@@ -138,8 +139,12 @@ def _stem(found: Capture | Broken) -> str:
     return stage.path.name.removesuffix(f".{stage.name}") if stage.path else found.kernel
 
 
-def _walk(top: Path) -> Iterator[Capture | Broken]:
-    """Yield everything at and below a directory. Links to directories are not followed."""
+def walk(top: Path) -> Iterator[tuple[Path, Listing] | Broken]:
+    """Yield every directory at and below one, by path. Links to directories are not followed.
+
+    Raises:
+        ArtifactError: While iterating: the first directory cannot be listed.
+    """
     waiting = [(top, 0)]
     while waiting:
         directory, depth = waiting.pop()
@@ -150,9 +155,18 @@ def _walk(top: Path) -> Iterator[Capture | Broken]:
                 raise files.unreadable(top, error, RIGHT_PATH) from error
             yield Broken(directory, f"cannot be read: {error.strerror}")
             continue
-        yield from read_entry(directory, listing)
+        yield directory, listing
         if depth < MAX_DEPTH:
             waiting += [(child, depth + 1) for child in reversed(listing.directories)]
+
+
+def _walk(top: Path) -> Iterator[Capture | Broken]:
+    """Yield every capture at and below a directory."""
+    for found in walk(top):
+        if isinstance(found, Broken):
+            yield found
+        else:
+            yield from read_entry(*found)
 
 
 def _mode(path: Path) -> int:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO, TypeAlias, TypeVar
@@ -112,13 +112,33 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
     """
     data = content.encode() if isinstance(content, str) else content
     if output is not None and str(output) != "-":
-        _replace(output, data)
+        _replace(output, [data])
     elif paged and isinstance(content, str) and sys.stdout.isatty() and _is_too_tall(content):
         # -R passes our colours through; -F, -X as git does: no pager for content that fits.
         os.environ.setdefault("LESS", "FRX")
         click.echo_via_pager(content, color=True)
     else:
         _print(data)
+
+
+def write_stream(pieces: Iterable[str], output: Path | None) -> None:
+    """Write text as it is made to a file (completely or not at all), or to stdout.
+
+    Once nobody reads stdout, no more pieces are taken.
+
+    Args:
+        pieces: The text.
+        output: The file, ``None`` for stdout. A symbolic link is followed.
+
+    Raises:
+        IrlensError: The file, or stdout, cannot be written.
+    """
+    if output is not None and str(output) != "-":
+        _replace(output, (piece.encode() for piece in pieces))
+        return
+    for piece in pieces:
+        if not _print(piece.encode()):
+            return
 
 
 def write_json(
@@ -209,7 +229,8 @@ def abandon_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _print(data: bytes) -> None:
+def _print(data: bytes) -> bool:
+    """Write to stdout; return whether anybody still reads it."""
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -217,30 +238,38 @@ def _print(data: bytes) -> None:
         # The reader (`head`) has closed the pipe. The exit code still depends on the result:
         # with `set -o pipefail` a failed check must not pass.
         abandon_stdout()
+        return False
     except OSError as error:  # a full disk
         abandon_stdout()
         raise IrlensError(f"cannot write to stdout: {error.strerror}") from error
+    return True
 
 
 def _is_too_tall(text: str) -> bool:
     return text.count("\n") >= shutil.get_terminal_size().lines
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace(path: Path, pieces: Iterable[bytes]) -> None:
     temporary: Path | None = None
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
             # A device or a pipe: replacing /dev/null with a file would harm the whole machine.
-            target.write_bytes(data)
+            _write_pieces(target, pieces)
             return
         temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
-        temporary.write_bytes(data)
+        _write_pieces(temporary, pieces)
         temporary.replace(target)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
         raise IrlensError(
             f"cannot write {path}: {error.strerror}",
             hint="name a file in a writable directory",
         ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
+    with path.open("wb") as file:
+        file.writelines(pieces)

@@ -18,6 +18,7 @@ COMMANDS = {
     "kernels": "List the kernels that can be named without a path.",
     "mcp": "Serve irlens's tools to a coding agent.",
     "record": "Run a program and capture the kernels it compiles.",
+    "scan": "List the captures of a cache with their figures.",
     "schema": "Print the JSON Schema of --format json.",
     "sweep": "Compile a grid of configurations and show which fit.",
     "targets": "List the GPUs to compile for, with their limits.",

@@ -2,58 +2,59 @@
 
 from collections.abc import Iterable
 
-from irlens.model.report import COMPUTE_KINDS, Pipeline, Report
+from irlens.model.inspected import Inspected
+from irlens.model.report import COMPUTE_KINDS, Pipeline
 
 
-def spill_instructions(report: Report) -> int | None:
+def spill_instructions(report: Inspected) -> int | None:
     """Return the instructions that spill or reload; ``None`` without machine code."""
     return None if report.spills is None else len(report.spills)
 
 
-def spill_instructions_in_loops(report: Report) -> int | None:
+def spill_instructions_in_loops(report: Inspected) -> int | None:
     """Return those of them inside a loop."""
     return None if report.spills is None else sum(one.loop_depth > 0 for one in report.spills)
 
 
-def shared_bytes(report: Report) -> int | None:
+def shared_bytes(report: Inspected) -> int | None:
     """Return dynamic plus static shared memory per CTA, reserved bytes excluded."""
     resources = report.resources
     return _sum([resources.shared_dynamic_bytes, resources.shared_static_bytes])
 
 
-def instructions(report: Report) -> int | None:
+def instructions(report: Inspected) -> int | None:
     """Return the static instructions of ptx or amdgcn."""
     return _sum(mix.total for mix in report.mix) if report.mix else None
 
 
-def live_registers(report: Report) -> int | None:
+def live_registers(report: Inspected) -> int | None:
     """Return peak register pressure in ptx or amdgcn."""
     pressure = report.pressure.ptx or report.pressure.amdgcn
     return pressure.peak if pressure is not None else None
 
 
-def stages_achieved(report: Report) -> int | None:
+def stages_achieved(report: Inspected) -> int | None:
     """Return the stages of the shallowest loop that loads data."""
     return _shallowest(_copying(report))[0]
 
 
-def stages_at_most(report: Report) -> int | None:
+def stages_at_most(report: Inspected) -> int | None:
     """Return the upper bound of ``stages_achieved`` where only a bound is known."""
     return _shallowest(_copying(report))[1]
 
 
-def stages_requested(report: Report) -> int | None:
+def stages_requested(report: Inspected) -> int | None:
     """Return the stages that the shallowest loop requests."""
     return _shallowest(_copying(report))[2]
 
 
-def bytes_in_flight_per_sm(report: Report) -> int | None:
+def bytes_in_flight_per_sm(report: Inspected) -> int | None:
     """Return the bytes in flight during the compute, of the loop with the fewest."""
     values = [each.bytes_in_flight_per_sm for each in _copying(report)]
     return None if None in values else min((value or 0 for value in values), default=None)
 
 
-def _copying(report: Report) -> list[Pipeline]:
+def _copying(report: Inspected) -> list[Pipeline]:
     return [each for each in report.pipelines if each.kind not in COMPUTE_KINDS]
 
 

@@ -1,17 +1,22 @@
 """One figure of a report: what it is called, what it counts, and how its values read."""
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import msgspec
 
+from irlens.figures import derived
 from irlens.model.comparison import Unit, Value, Weight
 from irlens.model.config import Vendor
-from irlens.model.report import CurveName, Report
+from irlens.model.inspected import Inspected
+from irlens.model.report import CurveName
 from irlens.model.text import count, percent, signed, size
 
 UNKNOWN = "–"
 UNCHANGED = "~"
+
+#: Records that are read from the metadata and the binary, but for what tensor memory takes.
+_OF_BINARY = frozenset({"resources", "occupancy"})
 
 #: The kind of record that a figure belongs to: "report", "pipeline", "load", "warp group".
 Scope: TypeAlias = str
@@ -71,7 +76,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     sweep: str = ""
     fact: bool = False
     column: int = 0
-    compute: Callable[[Report], Value] | None = None
+    compute: Callable[[Inspected], Value] | None = None
 
     @property
     def scope(self) -> Scope:
@@ -83,6 +88,14 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def field(self) -> str:
         """Path within the record of its scope: "achieved_stages", "occupancy.waves"."""
         return self.path.rpartition("[].")[2]
+
+    @property
+    def of_binary(self) -> bool:
+        """Whether Triton's metadata and the binary decide it: no text has to be parsed."""
+        record, _, field = self.path.partition(".")
+        if self.compute is not None:
+            return self.compute is derived.shared_bytes
+        return record in _OF_BINARY and not field.startswith("tensor_memory")
 
     @property
     def budget_path(self) -> str:
@@ -129,19 +142,19 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Return a value for a column under ``heading``, which has the unit of bytes."""
         return format_value(value, "count" if self.unit == "bytes" else self.unit)
 
-    def read(self, record: msgspec.Struct) -> Value:
+    def read(self, record: msgspec.Struct | Inspected) -> Value:
         """Return the value that a record of the figure's scope holds; ``None`` where unknown."""
         if self.compute is not None:
-            return self.compute(record) if isinstance(record, Report) else None
+            return self.compute(cast(Inspected, record))  # of a report, which check_paths ensures
         return read_path(record, self.field)
 
-    def read_each(self, report: Report) -> tuple[Value, ...]:
+    def read_each(self, report: Inspected) -> tuple[Value, ...]:
         """Return the values in a report: one, or one for each element of the list in its path."""
         elements, _, _ = self.path.rpartition("[].")
         return tuple(map(self.read, getattr(report, elements) if elements else [report]))
 
 
-def read_path(record: msgspec.Struct, path: str) -> Value:
+def read_path(record: msgspec.Struct | Inspected, path: str) -> Value:
     """Return a field of a record or of a record inside it; lists as their items or their names.
 
     Raises:

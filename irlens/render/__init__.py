@@ -6,6 +6,7 @@ programs write records.
 """
 
 import importlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irlens.model.errors import IrlensError, UnknownNameError
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DETAILS", "FORMATS", "Detail", "Kind", "Options", "build_view", "check_format", "extension",
-    "format_names", "render", "shows_code",
+    "format_names", "is_streamed", "render", "shows_code", "stream",
 ]  # fmt: skip
 
 _ALL: tuple[Kind, ...] = ("reports", "comparisons", "code", "check", "sweep")
 _WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
+_ALL_AND_SCANS: tuple[Kind, ...] = (*_ALL, "scan")
 
 
 class Format(NamedTuple):
@@ -30,28 +32,36 @@ class Format(NamedTuple):
         extension: Of its files, without the dot.
         kinds: What it can write.
         with_code: Kinds that it shows the stages' text of, too.
+        streams: Kinds that it writes row by row, with ``stream``.
     """
 
     extension: str
     kinds: tuple[Kind, ...]
     with_code: tuple[Kind, ...] = ()
+    streams: tuple[Kind, ...] = ()
 
 
 #: By the name that ``--format`` takes, which is the module's.
 FORMATS: dict[str, Format] = {
-    "csv": Format("csv", _WITHOUT_CODE),
+    "csv": Format("csv", _WITHOUT_CODE, streams=("scan",)),
     "github": Format("annotations", _WITHOUT_CODE),
-    "html": Format("html", _ALL, with_code=("reports", "comparisons")),
-    "json": Format("json", _ALL),
-    "markdown": Format("md", _ALL),
+    "html": Format("html", _ALL_AND_SCANS, with_code=("reports", "comparisons")),
+    "json": Format("json", _ALL_AND_SCANS),
+    "jsonl": Format("jsonl", (), streams=("scan",)),
+    "markdown": Format("md", _ALL_AND_SCANS),
     "sarif": Format("sarif", _WITHOUT_CODE),
-    "text": Format("txt", _ALL),
+    "text": Format("txt", _ALL_AND_SCANS),
 }
 
 
 def format_names(kind: Kind = "reports") -> list[str]:
     """Return the names of the formats that can write a kind of result."""
-    return [name for name, form in FORMATS.items() if kind in form.kinds]
+    return [name for name, form in FORMATS.items() if kind in (*form.kinds, *form.streams)]
+
+
+def is_streamed(name: str, kind: Kind) -> bool:
+    """Whether a format writes a kind of result with ``stream``, not with ``render``."""
+    return kind in FORMATS[name].streams
 
 
 def extension(name: str) -> str:
@@ -86,7 +96,7 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
         name: The format.
         kind: What ``subject`` is.
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
-            ``Sweep``.
+            ``Sweep``, ``Scan``.
         options: Where the output will be seen.
 
     Raises:
@@ -97,6 +107,21 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
     module = importlib.import_module(f"{__name__}.{name}")
     written: str = module.render(kind, subject, options or Options())
     return written
+
+
+def stream(
+    name: str, titles: Sequence[str], records: Iterable[Mapping[str, object]]
+) -> Iterator[str]:
+    """Return the output of a format that streams, in pieces.
+
+    Args:
+        name: The format.
+        titles: What each record has.
+        records: The records, taken one at a time.
+    """
+    module = importlib.import_module(f"{__name__}.{name}")
+    pieces: Iterator[str] = module.stream(titles, records)
+    return pieces
 
 
 def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
@@ -122,3 +147,7 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
             from irlens.render.view.sweep import sweep_view
 
             return sweep_view(subject, options)
+        case "scan":
+            from irlens.render.view.scan import scan_view
+
+            return scan_view(subject, options)

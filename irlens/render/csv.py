@@ -59,6 +59,28 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
             return _written(map(_report_row, subject))
 
 
+def stream(titles: Sequence[str], records: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """Yield the titles, then a line for each record, which has a value for each title.
+
+    Lists are joined by blanks.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(_safe, titles))
+    yield text.getvalue()
+    for record in records:
+        text.seek(0)
+        text.truncate()
+        writer.writerow([_safe(_field(record[title])) for title in titles])
+        yield text.getvalue()
+
+
+def _field(value: object) -> Field:
+    if isinstance(value, list):
+        return " ".join("" if each is None else str(each) for each in value)
+    return value if isinstance(value, bool | int | float | str) else None
+
+
 def _written(rows: Iterable[Mapping[str, Field]], titles: Sequence[str] = ()) -> str:
     """Return the rows under their titles.
 

@@ -121,6 +121,10 @@ def _record(kind: Kind) -> type[msgspec.Struct]:
             from irlens.model.sweep import Sweep
 
             return Sweep
+        case "scan":
+            from irlens.model.scan import Scan
+
+            return Scan
         case "reports":
             from irlens.model.report import Report
 

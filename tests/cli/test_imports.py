@@ -40,6 +40,7 @@ def imported(*arguments: str) -> set[str]:
         "",
         "inspect",
         "diff",
+        "scan",
         "sweep",
         "check",
         "tui",
@@ -70,6 +71,7 @@ def test_reading_a_cache_loads_nothing_heavy(h200_cache: Path) -> None:
     assert not imported("inspect", str(entry)) & HEAVY
     assert not imported("inspect", str(entry), "--format", "json") & HEAVY
     assert not imported("inspect", str(entry), "--stage", "ptx") & HEAVY
+    assert not imported("scan", str(entry)) & HEAVY
     assert not imported("diff", str(entry), str(entry)) & HEAVY
     assert not imported("diff", str(entry), str(entry), "--format", "markdown") & HEAVY
 

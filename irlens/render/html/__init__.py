@@ -39,7 +39,7 @@ def embedded(record: Report | Comparison | Comparisons | Sweep) -> str:
 def render(kind: Kind, subject: Any, options: Options) -> str:
     """Return a page; scripts make it more convenient, and it reads without them."""
     tree = build_view(kind, subject, replace(options, rows=None, details=frozenset(DETAILS)))
-    scripts = [_TABLE_SCRIPT] if kind == "sweep" else []
+    scripts = [_TABLE_SCRIPT] if kind in ("sweep", "scan") else []
     if kind == "reports" and options.listings:
         scripts.append(_CODE_SCRIPT)
     return document(tree.title or f"irlens {kind}", write(tree), scripts=scripts)

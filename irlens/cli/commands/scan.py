@@ -1,0 +1,154 @@
+"""``irlens scan``: a row of figures for each capture of a cache, whatever its size."""
+
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from irlens.cli import Exit, output
+from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.model.text import count
+from irlens.render import is_streamed, stream
+
+if TYPE_CHECKING:  # running the command loads them
+    from irlens.artifacts.entries import Broken
+    from irlens.session.scan.scanner import Request, Scanner
+
+_HELP = """List the captures in DIRs with their figures, and sum them up.
+
+DIR is a Triton cache, TorchInductor's tree of caches, irlens's store, or a directory of
+captures. Nothing is compiled, and only what the selected columns need is read: registers
+and occupancy need Triton's metadata and the binary; pipelines and findings parse the code.
+
+--columns takes path, kernel, target, triton, findings, sha256, and every figure by a name
+that budgets and sweeps use (`irlens explain FIGURE`). --where takes conditions as budgets
+have them; a condition on pipelines selects captures where any pipeline meets it. Unknown
+values never match.
+
+csv and jsonl write each row as soon as it is known, in the order of the paths unless
+--sort is given; jsonl without --columns writes full reports. The other formats sum up.
+
+An entry that cannot be read is reported on stderr and skipped; a link to a directory is
+not followed. Exits with 0, or with 2 if anything was skipped.
+
+\b
+irlens scan ~/.triton/cache
+irlens scan ~/.triton/cache --where "local_bytes > 0" --sort=-local_bytes
+irlens scan ~/.triton/cache -f csv --columns kernel,target,registers,occupancy
+irlens scan ci/before ci/after -f jsonl -o reports.jsonl
+"""
+#: Table rows on a terminal without --all.
+_ROWS = 30
+_MAX_SHOWN = 20
+
+
+def _names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
+
+
+@click.command(help=_HELP)
+@click.argument(
+    "directories",
+    metavar="DIR...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+)
+@click.option("--where", metavar="EXPR", multiple=True, help="Show only matching captures.")
+@click.option(
+    "--sort",
+    metavar="[-]COLUMN,...",
+    callback=_names,
+    help="Sort by these columns; a minus sorts in descending order.",
+)
+@click.option(
+    "--columns", metavar="NAME,...", callback=_names, help="Show these columns, in this order."
+)
+@click.option("--all", "everything", is_flag=True, help="Show every row, also on a terminal.")
+@writing_options("scan")
+def command(
+    directories: tuple[Path, ...],
+    where: tuple[str, ...],
+    sort: tuple[str, ...],
+    columns: tuple[str, ...],
+    everything: bool,
+    **options: Unpack[WritingOptions],
+) -> Exit:
+    """Scan directories."""
+    from irlens.session.scan.scanner import Scanner
+
+    streams = is_streamed(options["form"], "scan")
+    if streams and options["summary"]:
+        raise click.UsageError(f"--summary has no effect with --format {options['form']}")
+    reports = options["form"] == "jsonl" and not columns
+    request = _request(directories, where, sort, columns, reports=reports, sums_up=not streams)
+    notes = _Notes()
+    scanner = Scanner(request, notes)
+    if streams:
+        names = [column.name for column in request.columns]
+        records = _reports(scanner) if reports else _rows(scanner, request)
+        pieces = stream(options["form"], names, records)
+        output.write_stream(pieces, options["destination"])
+    else:
+        on_terminal = options["destination"] is None and sys.stdout.isatty()
+        rows = _ROWS if on_terminal and not everything else None
+        named = shlex.join(map(str, directories))
+        write(scanner.document(where), "scan", options, rows=rows, named=named)
+    notes.finish()
+    return Exit.TROUBLE if scanner.skipped else Exit.OK
+
+
+def _request(
+    directories: tuple[Path, ...],
+    where: tuple[str, ...],
+    sort: tuple[str, ...],
+    names: tuple[str, ...],
+    *,
+    reports: bool,
+    sums_up: bool,
+) -> "Request":
+    from irlens.session.scan.columns import DEFAULT, SUMMED_UP, find_column
+    from irlens.session.scan.scanner import Request
+    from irlens.session.scan.selection import parse_where
+
+    default = SUMMED_UP if sums_up else DEFAULT
+    return Request(
+        roots=tuple(dict.fromkeys(directories)),
+        columns=tuple(map(find_column, dict.fromkeys(names or default))),
+        where=tuple(parse_where(where)),
+        sort=tuple((find_column(key.removeprefix("-")), key.startswith("-")) for key in sort),
+        reports=reports,
+        sums_up=sums_up,
+    )
+
+
+def _rows(scanner: "Scanner", request: "Request") -> Iterator[Mapping[str, object]]:
+    for values in scanner.rows():
+        yield {column.name: values[column.key] for column in request.columns}
+
+
+def _reports(scanner: "Scanner") -> Iterator[Mapping[str, object]]:
+    for path, report in scanner.reports():
+        yield {"path": path, "report": report}
+
+
+class _Notes:
+    """Reports skipped entries on stderr: the first ones in a line each, the others counted."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def __call__(self, broken: "Broken") -> None:
+        """Report one entry."""
+        self._number += 1
+        if self._number <= _MAX_SHOWN:
+            output.note(f"skipped {broken.path}: {broken.reason}")
+
+    def finish(self) -> None:
+        """Report how many there were, if any."""
+        if self._number:
+            shown = f", {count(_MAX_SHOWN)} of them shown" if self._number > _MAX_SHOWN else ""
+            output.note(f"{count(self._number)} skipped{shown}")

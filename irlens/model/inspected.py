@@ -1,0 +1,70 @@
+"""What figures are read from: a finished report, or an inspection that computes what is read."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from irlens.model.config import Config, Target
+from irlens.model.memory import LoopLoad, SharedMemory
+from irlens.model.pressure import Pressure
+from irlens.model.report import Finding, InstructionMix, Occupancy, Pipeline
+from irlens.model.resources import Resources, SpillSite, WarpGroup
+
+
+class Inspected(Protocol):
+    """The parts of a ``Report`` that figures are read from, under the report's names."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def target(self) -> Target | None:
+        """The GPU it was compiled for."""
+
+    @property
+    def triton_version(self) -> str | None:
+        """The compiler's version."""
+
+    @property
+    def config(self) -> Config:
+        """Compile and launch parameters."""
+
+    @property
+    def resources(self) -> Resources:
+        """Registers and memories."""
+
+    @property
+    def occupancy(self) -> Occupancy | None:
+        """Theoretical occupancy."""
+
+    @property
+    def warp_groups(self) -> Sequence[WarpGroup]:
+        """Groups of warps that run different parts of the kernel."""
+
+    @property
+    def pipelines(self) -> Sequence[Pipeline]:
+        """One record per loop and mechanism."""
+
+    @property
+    def loads(self) -> Sequence[LoopLoad]:
+        """Reads of global memory in loops."""
+
+    @property
+    def memory(self) -> SharedMemory | None:
+        """Use of dynamic shared memory."""
+
+    @property
+    def pressure(self) -> Pressure:
+        """Register pressure by stage."""
+
+    @property
+    def spills(self) -> Sequence[SpillSite] | None:
+        """Instructions that access spilled registers or stack arrays."""
+
+    @property
+    def mix(self) -> Sequence[InstructionMix]:
+        """Instruction mix, one record per stage."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Findings, most severe first."""

@@ -1,0 +1,124 @@
+"""The records of a scan: many captures, a row of figures each.
+
+``None`` is always "unknown" or "does not apply".
+"""
+
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from irlens.model.comparison import Value
+from irlens.model.report import Severity
+
+SCAN_SCHEMA = 1
+
+#: A column's value; of a figure that each loop has, the values of all loops.
+ScanValue: TypeAlias = Value | list[Value]
+
+
+class ScanRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One capture.
+
+    Attributes:
+        path: Its directory, as `irlens inspect` takes it.
+        kernel: The kernel's name.
+        figures: The selected columns, by the names that select them.
+    """
+
+    path: str
+    kernel: str
+    figures: dict[str, ScanValue]
+
+
+class OccupancyBin(msgspec.Struct, frozen=True, kw_only=True):
+    """Captures whose occupancy is above ``above`` and at most ``up_to``, both 0..1."""
+
+    above: float
+    up_to: float
+    captures: int
+
+
+class FindingCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a finding occurs.
+
+    Attributes:
+        code: "IRL201".
+        severity: Its severity.
+        findings: Findings of this code.
+        captures: Captures that have it.
+    """
+
+    code: str
+    severity: Severity
+    findings: int
+    captures: int
+
+
+class RankedCapture(msgspec.Struct, frozen=True, kw_only=True):
+    """A capture with findings: how many of each severity."""
+
+    path: str
+    kernel: str
+    findings: dict[Severity, int]
+
+
+class Duplicates(msgspec.Struct, frozen=True, kw_only=True):
+    """Captures of one kernel whose artifacts are equal, byte by byte.
+
+    Attributes:
+        kernel: The kernel's name.
+        sha256: SHA-256 of the artifacts, in hex.
+        paths: Their directories.
+    """
+
+    kernel: str
+    sha256: str
+    paths: Annotated[list[str], msgspec.Meta(min_length=2)]
+
+
+class ScanSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What the captures of a scan have in common and where to look first.
+
+    Attributes:
+        captures: Captures that match; one row each.
+        kernels: Different names of kernels among them.
+        targets: Captures by target, the most frequent first.
+        excluded: Captures that ``--where`` excludes.
+        skipped: Entries that cannot be read.
+        occupancy: Distribution of the occupancy, in tenths; empty bins are left out.
+        cannot_launch: Captures that do not fit on their GPU.
+        occupancy_unknown: Captures of unknown occupancy.
+        findings: By code, the most severe first; ``None`` where the scan did not ask for findings.
+        worst: Captures with the most severe and the most findings, at most ten.
+        duplicates: Groups of captures with equal artifacts, the largest first.
+    """
+
+    captures: int
+    kernels: int
+    targets: dict[str, int]
+    excluded: int
+    skipped: int
+    occupancy: list[OccupancyBin]
+    cannot_launch: int
+    occupancy_unknown: int
+    findings: list[FindingCount] | None
+    worst: list[RankedCapture]
+    duplicates: list[Duplicates]
+
+
+class Scan(msgspec.Struct, frozen=True, kw_only=True):
+    """All captures in one or several directories.
+
+    Attributes:
+        schema: Version of this interface.
+        columns: Names of the selected columns, in order.
+        where: Conditions that every row meets.
+        rows: By path, or in the requested order.
+        summary: Of the rows.
+    """
+
+    schema: int
+    columns: list[str]
+    where: list[str]
+    rows: list[ScanRow]
+    summary: ScanSummary

@@ -1,0 +1,12 @@
+"""JSON lines: a document a line, written as soon as it is there."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+
+def stream(_titles: Sequence[str], records: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """Yield each record as one line of JSON."""
+    encoder = msgspec.json.Encoder()
+    for record in records:
+        yield encoder.encode(record).decode() + "\n"

@@ -1,0 +1,166 @@
+"""Scans as nodes: how many captures there are, a table of them, and where to look first."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from irlens import figures
+from irlens.figures import Figure
+from irlens.model.report import SEVERITIES, Severity
+from irlens.model.scan import Scan, ScanSummary, ScanValue
+from irlens.model.text import count, percent, plural
+from irlens.render.options import Options
+from irlens.render.view.nodes import (
+    SEVERITY_TONES,
+    Bar,
+    Column,
+    Command,
+    Headline,
+    Items,
+    NextSteps,
+    Node,
+    Row,
+    Run,
+    Section,
+    Table,
+    Text,
+    text,
+)
+
+_MORE = "; --all shows them"
+_MOST_TARGETS = 4
+#: Groups of duplicates that are listed.
+_MOST_GROUPS = 10
+#: Columns of text, which have no figure.
+_WORDS = frozenset({"path", "kernel", "target", "triton", "findings", "sha256"})
+
+
+def scan_view(scan: Scan, options: Options) -> Section:
+    """Return a scan; ``options`` limit the rows of its table."""
+    summary = scan.summary
+    children: list[Node] = [Headline(tuple(map(Run, _totals(summary))))]
+    if scan.rows:
+        children.append(_table(scan, options.rows))
+    children += _occupancy(summary)
+    children += _findings(summary)
+    children += _duplicates(summary)
+    first = summary.worst[0].path if summary.worst else None
+    if first is not None and options.subject is not None:
+        line = f"irlens inspect {shlex.quote(first)}"
+        children.append(NextSteps((Command(line, "the capture with the most severe findings"),)))
+    return Section("Scan", tuple(children), key="scan")
+
+
+def _totals(summary: ScanSummary) -> Iterator[str]:
+    yield plural(summary.captures, "capture")
+    yield plural(summary.kernels, "kernel")
+    targets = list(summary.targets)
+    shown = [f"{name} ({count(summary.targets[name])})" for name in targets[:_MOST_TARGETS]]
+    if len(targets) > _MOST_TARGETS:
+        shown.append(plural(len(targets) - _MOST_TARGETS, "more target"))
+    yield ", ".join(shown) or "no target"
+    if summary.excluded:
+        yield f"{count(summary.excluded)} left out by --where"
+    if summary.skipped:
+        yield f"{count(summary.skipped)} skipped"
+
+
+def _table(scan: Scan, shown: int | None) -> Table:
+    known = {name: figures.find(name) if name not in _WORDS else None for name in scan.columns}
+    rows = tuple(
+        Row(tuple(_cell(row.figures[name], known[name]) for name in scan.columns))
+        for row in scan.rows
+    )
+    heads = tuple(
+        Column(figure.heading if figure is not None else name, numbers=figure is not None)
+        for name, figure in known.items()
+    )
+    return Table(heads, rows, "captures", shown=shown, sortable=True, noun="capture", more=_MORE)
+
+
+def _cell(value: ScanValue, figure: Figure | None) -> Text:
+    values = value if isinstance(value, list) else [value]
+    if figure is not None:
+        return text(" ".join(figure.cell(each) for each in values) or figures.UNKNOWN)
+    if isinstance(value, list):
+        return text(" ".join(str(each) for each in dict.fromkeys(values)))
+    return text(figures.UNKNOWN if value is None else str(value))
+
+
+def _occupancy(summary: ScanSummary) -> Iterator[Section]:
+    """Yield the distribution of the occupancy, a row for each tenth that occurs."""
+    known = [
+        (f"{percent(each.above)} to {percent(each.up_to)}", each.captures)
+        for each in summary.occupancy
+    ]
+    known += [
+        (label, number)
+        for label, number in (
+            ("cannot launch", summary.cannot_launch),
+            ("unknown", summary.occupancy_unknown),
+        )
+        if number
+    ]
+    if not known:
+        return
+    most = max(number for _, number in known)
+    rows = tuple(Row((text(label), text(count(n)), Bar(n / most))) for label, n in known)
+    heads = (Column("occupancy"), Column("captures", numbers=True), Column())
+    yield Section("Occupancy", (Table(heads, rows, "occupancy"),), key="occupancy")
+
+
+def _findings(summary: ScanSummary) -> Iterator[Section]:
+    """Yield the findings by code, and the captures with the most severe ones."""
+    if not summary.findings:
+        return
+    rows = tuple(
+        Row(
+            (
+                text(Run(each.code, SEVERITY_TONES[each.severity])),
+                text(each.severity),
+                text(count(each.findings)),
+                text(count(each.captures)),
+            )
+        )
+        for each in summary.findings
+    )
+    heads = (
+        Column("finding"),
+        Column("severity"),
+        Column("times", numbers=True),
+        Column("captures", numbers=True),
+    )
+    worst = tuple(
+        Row((text(each.kernel), text(_severities(each.findings)), text(Run(each.path, "dim"))))
+        for each in summary.worst
+    )
+    columns = (Column("most severe first"), Column("findings"), Column("path"))
+    children = (Table(heads, rows, "findings"), Table(columns, worst, "most severe"))
+    yield Section("Findings", children, key="findings")
+
+
+def _severities(often: dict[Severity, int]) -> str:
+    return ", ".join(plural(often[each], each) for each in SEVERITIES if often.get(each))
+
+
+def _duplicates(summary: ScanSummary) -> Iterator[Section]:
+    groups = summary.duplicates
+    if not groups:
+        return
+    spare = sum(len(group.paths) - 1 for group in groups)
+    items = [
+        text(
+            Run(group.kernel, "strong"),
+            f" {len(group.paths)} times  ",
+            Run(_some(group.paths), "dim"),
+        )
+        for group in groups[:_MOST_GROUPS]
+    ]
+    if len(groups) > _MOST_GROUPS:
+        items.append(text(Run(f"… and {plural(len(groups) - _MOST_GROUPS, 'more group')}", "dim")))
+    title = f"Duplicates: {plural(spare, 'capture')} equal to another, byte by byte"
+    yield Section(title, (Items(tuple(items)),), key="duplicates", folded=True)
+
+
+def _some(paths: Sequence[str]) -> str:
+    first, second, *others = paths
+    return f"{first}, {second}{f' and {len(others)} more' if others else ''}"

@@ -1,0 +1,435 @@
+"""What is known about one capture, each part computed on demand; all of them are its report."""
+
+import hashlib
+from collections.abc import Iterable
+from functools import cached_property
+
+import msgspec
+
+from irlens import rules
+from irlens.analyze import pressure as register_pressure
+from irlens.analyze import shared_memory, ttgir_loads
+from irlens.analyze.facts import Facts, Provenance
+from irlens.analyze.mix import instruction_mix
+from irlens.analyze.mlir_loops import requested_stages
+from irlens.analyze.pipelines import find_pipelines, warp_specialization
+from irlens.analyze.pipelines.distinct_bytes import source_bytes
+from irlens.analyze.pipelines.ptx_loops import analyze_loops
+from irlens.analyze.pipelines.verdicts import PtxKernel
+from irlens.analyze.pipelines.warp_specialization import Specialization
+from irlens.analyze.pipelines.wgmma import find_serialized
+from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand, with_grid
+from irlens.analyze.spills import find_spills
+from irlens.analyze.tensor_memory import with_tensor_memory
+from irlens.artifacts.compile_options import is_known_release
+from irlens.figures import Figure
+from irlens.gpus import Gpu
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, RunResult, Stage
+from irlens.model.comparison import Value
+from irlens.model.config import Config, Target
+from irlens.model.memory import LoopLoad, SharedMemory
+from irlens.model.pressure import Pressure, StagePressure
+from irlens.model.report import (
+    SCHEMA,
+    Finding,
+    InstructionMix,
+    Occupancy,
+    Pipeline,
+    Report,
+    StageSize,
+)
+from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.source import SourceLocation
+from irlens.report.parsed import Parsed, parse
+
+NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
+NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
+
+
+class _Fit(msgspec.Struct, frozen=True):
+    """What the metadata and the binary say, without what would change it."""
+
+    resources: Resources
+    occupancy: Occupancy | None
+
+
+class Inspection:
+    """What can be known about a capture, each part computed when it is first read.
+
+    Its attributes are those of ``Report``, with the same values: a figure read from it costs what
+    that figure needs. Registers and occupancy need the metadata and the binary alone. Where an
+    artifact is broken, a part that needs it raises ``ArtifactError``.
+
+    Args:
+        capture: Any capture, however little it holds.
+        sass: Whether to disassemble the cubin too, which takes a moment.
+    """
+
+    def __init__(self, capture: Capture, *, sass: bool = False) -> None:
+        self._as_loaded = capture
+        self._sass = sass
+        self._provenance = Provenance()
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return self._as_loaded.kernel
+
+    @property
+    def target(self) -> Target | None:
+        """The GPU it was compiled for."""
+        return self._as_loaded.target
+
+    @property
+    def config(self) -> Config:
+        """Compile and launch parameters, with the grid that follows from the occupancy."""
+        return self._capture.config
+
+    @property
+    def run(self) -> RunResult | None:
+        """The launch on a real GPU."""
+        return self._as_loaded.manifest.run if self._as_loaded.manifest else None
+
+    @cached_property
+    def _gpu(self) -> Gpu | None:
+        return find_gpu(self._as_loaded, self._provenance)
+
+    @cached_property
+    def _demand(self) -> Demand:
+        return read_demand(self._as_loaded, self._gpu, self._provenance)
+
+    @cached_property
+    def _capture(self) -> Capture:
+        return with_grid(self._as_loaded, self._gpu, self._demand)
+
+    @cached_property
+    def _parsed(self) -> Parsed:
+        return parse(self._capture, self._provenance, sass=self._sass)
+
+    def values(self, figure: Figure) -> tuple[Value, ...]:
+        """Return ``figure.read_each`` of the report, and compute no more than the figure needs.
+
+        Raises:
+            ArtifactError: An artifact that it needs is broken.
+        """
+        return (figure.read(self._fit),) if figure.of_binary else figure.read_each(self)
+
+    @cached_property
+    def _fit(self) -> "_Fit":
+        return _Fit(
+            resources=self._demand.resources,
+            occupancy=find_occupancy(
+                self._capture, self._gpu, self._demand, Provenance(), changes=False
+            ),
+        )
+
+    @cached_property
+    def triton_version(self) -> str | None:
+        """The compiler's version."""
+        return _triton_version(self._as_loaded, self._provenance)
+
+    @cached_property
+    def stages(self) -> dict[str, StageSize]:
+        """Sizes of the artifacts."""
+        return _stage_sizes(self._as_loaded)
+
+    @cached_property
+    def resources(self) -> Resources:
+        """Registers and memories."""
+        parsed = self._parsed
+        return with_tensor_memory(
+            self._demand.resources, self._capture, parsed.ptx, parsed.flows.get("ptx"), self._gpu,
+            self._provenance,
+        )  # fmt: skip
+
+    @cached_property
+    def occupancy(self) -> Occupancy | None:
+        """Theoretical occupancy."""
+        return find_occupancy(self._capture, self._gpu, self._demand, self._provenance)
+
+    @cached_property
+    def loads(self) -> list[LoopLoad]:
+        """Reads of global memory in the loops of the ttgir."""
+        ttgir = self._parsed.ttgir
+        return list(ttgir_loads.find(ttgir, self._capture.config.num_stages)) if ttgir else []
+
+    @cached_property
+    def _specialization(self) -> Specialization | None:
+        return _specialization(self._parsed, self._provenance)
+
+    @property
+    def warp_groups(self) -> list[WarpGroup]:
+        """Groups of warps that run different parts of the kernel."""
+        return list(self._specialization.groups) if self._specialization is not None else []
+
+    @cached_property
+    def _serialized(self) -> bool | None:
+        ptx = self._parsed.ptx
+        return find_serialized(self._capture, ptx) if ptx is not None else None
+
+    @cached_property
+    def pipelines(self) -> list[Pipeline]:
+        """One record per loop and mechanism."""
+        found = _pipelines(
+            self._capture, self._parsed, self._demand, tuple(self.loads), self._serialized,
+            self._specialization, self._provenance,
+        )  # fmt: skip
+        return [_with_bytes_per_sm(pipeline, self._gpu, self.occupancy) for pipeline in found]
+
+    @cached_property
+    def pressure(self) -> Pressure:
+        """Register pressure by stage."""
+        return _pressure(self._parsed, "cubin" in self._capture.stages, self._provenance)
+
+    @cached_property
+    def spills(self) -> list[SpillSite] | None:
+        """Instructions that access spilled registers or stack arrays."""
+        return _spills(self._parsed, self._demand, self._provenance)
+
+    @cached_property
+    def memory(self) -> SharedMemory | None:
+        """Use of dynamic shared memory."""
+        return _shared_memory(self._capture, self._parsed, self._provenance)
+
+    @cached_property
+    def mix(self) -> list[InstructionMix]:
+        """Instruction mix."""
+        return _mixes(self._parsed)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Findings, most severe first."""
+        parsed, usage = self._parsed, self._demand.usage
+        return rules.run(
+            Facts(
+                gpu=self._gpu,
+                config=self._capture.config,
+                resources=self.resources,
+                occupancy=self.occupancy,
+                pipelines=self.pipelines,
+                threads=usage.threads if usage else None,
+                warp_groups=tuple(self.warp_groups),
+                ttir=parsed.ttir,
+                ttgir=parsed.ttgir,
+                loads=tuple(self.loads),
+                ptx=parsed.ptx,
+                amdgcn=parsed.amdgcn,
+                spills=self.spills,
+                serialized=self._serialized,
+            )
+        )
+
+    @cached_property
+    def code(self) -> dict[str, str]:
+        """Text of the lines of Python that the report mentions."""
+        locations = [
+            *(pipeline.source for pipeline in self.pipelines),
+            *(load.source for load in self.loads),
+            *(finding.source for finding in self.findings),
+            *_pressure_lines(self.pressure),
+        ]
+        return _code(self._capture, locations, self._provenance)
+
+    def report(self) -> Report:
+        """Return all of it.
+
+        Raises:
+            ArtifactError: An artifact is broken.
+            ToolError: Disassembly is requested, and the disassembler is missing or failed.
+        """
+        _note_options(self._capture, self._provenance)
+        parts = {
+            name: getattr(self, name)
+            for name in Report.__struct_fields__
+            if name not in ("schema", "sources", "unknown")
+        }
+        return Report(
+            schema=SCHEMA,
+            sources=self._provenance.sources,
+            unknown=self._provenance.unknown,
+            **parts,
+        )
+
+
+def _triton_version(capture: Capture, provenance: Provenance) -> str | None:
+    if capture.manifest:
+        return capture.manifest.triton_version
+    if capture.metadata and capture.metadata.triton_version:
+        return capture.metadata.triton_version
+    reason = "Triton's metadata is not in this capture, or too old to say"
+    provenance.missing(reason, "triton_version")
+    return None
+
+
+def _note_options(capture: Capture, provenance: Provenance) -> None:
+    """Note whether the compile options are known, and whether they are all that were chosen."""
+    version = capture.metadata.triton_version if capture.metadata else None
+    if capture.config.options is None:
+        reason = "Triton's metadata is not in this capture"
+    elif capture.manifest is not None and capture.manifest.options is not None:
+        return  # the compiler itself stated its defaults
+    elif is_known_release(version):
+        return
+    else:
+        reason = (
+            f"the defaults of Triton {version} are not known to this irlens"
+            if version
+            else "Triton's metadata is too old to say which version's defaults it has"
+        )
+    provenance.missing(reason, "config.options")
+
+
+def _stage_sizes(capture: Capture) -> dict[str, StageSize]:
+    ordered = sorted(capture.stages.values(), key=lambda stage: STAGE_ORDER.index(stage.name))
+    return {stage.name: _stage_size(stage) for stage in ordered}
+
+
+def _stage_size(stage: Stage) -> StageSize:
+    content = stage.read()
+    lines = None if stage.name in BINARY_STAGES else len(content.splitlines())
+    return StageSize(lines=lines, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def _pipelines(
+    capture: Capture,
+    parsed: Parsed,
+    demand: Demand,
+    loads: tuple[LoopLoad, ...],
+    serialized: bool | None,
+    specialization: Specialization | None,
+    provenance: Provenance,
+) -> list[Pipeline]:
+    requested = requested_stages(parsed.ttir, capture.config.num_stages)
+    threads = demand.usage.threads if demand.usage else None
+    if parsed.amdgcn is not None:
+        from irlens.analyze.pipelines import amdgcn as amd_pipelines
+
+        provenance.known("amdgcn, loads followed to their waits and uses", "pipelines")
+        pipelines = amd_pipelines.find_pipelines(
+            parsed.amdgcn,
+            threads_per_cta=threads,
+            requested=requested,
+            of_source=source_bytes(loads),
+        )
+        return amd_pipelines.against_source(pipelines, loads, parsed.ttgir)
+    if parsed.ptx is None:
+        provenance.missing(NO_ASSEMBLY, "pipelines")
+        return []
+    pipelines = find_pipelines(
+        PtxKernel(
+            loops=analyze_loops(parsed.ptx, parsed.flows["ptx"], specialization),
+            requested=requested,
+            threads_per_cta=threads or parsed.ptx.threads_per_cta,
+            serialized=serialized,
+            of_source=source_bytes(loads),
+        )
+    )
+    origin = "ptx, copies, commits and waits followed along the control flow"
+    if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in pipelines):
+        origin += "; cubin, whether ptxas serialized matrix products"
+    provenance.known(origin, "pipelines")
+    return pipelines
+
+
+def _specialization(parsed: Parsed, provenance: Provenance) -> Specialization | None:
+    if parsed.ptx is None:
+        if parsed.amdgcn is None:
+            provenance.missing(NO_ASSEMBLY, "warp_groups")
+        elif parsed.ttgir is not None and warp_specialization.is_specialized(parsed.ttgir):
+            provenance.missing(warp_specialization.NO_PTX, "warp_groups")
+        return None
+    specialization = warp_specialization.find(parsed.ptx, parsed.flows["ptx"], parsed.ttgir)
+    if specialization is not None and specialization.reason:
+        provenance.missing(specialization.reason, "warp_groups")
+    elif specialization is not None:
+        provenance.known("ttgir, ttg.warp_specialize; ptx, setmaxnreg", "warp_groups")
+    return specialization
+
+
+def _with_bytes_per_sm(
+    pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy | None
+) -> Pipeline:
+    """Add a pipeline's bytes in flight per SM, and the bytes that hide the memory's latency."""
+    in_flight = pipeline.bytes_in_flight
+    return msgspec.structs.replace(
+        pipeline,
+        bytes_in_flight_per_sm=(
+            in_flight * occupancy.blocks_per_sm
+            if in_flight is not None and occupancy is not None and occupancy.launchable
+            else None
+        ),
+        bytes_to_cover_latency=gpu.bytes_to_cover_latency if gpu is not None else None,
+    )
+
+
+def _shared_memory(capture: Capture, parsed: Parsed, provenance: Provenance) -> SharedMemory | None:
+    if parsed.ttgir is None:
+        provenance.missing("there is no ttgir in this capture", "memory")
+        return None
+    provenance.known("ttgir, ttg.local_alloc and their live ranges", "memory")
+    return shared_memory.explain(
+        parsed.ttgir, capture.metadata.shared if capture.metadata is not None else None
+    )
+
+
+def _pressure(parsed: Parsed, has_cubin: bool, provenance: Provenance) -> Pressure:
+    stages: dict[str, StagePressure] = {}
+    for function in (parsed.ptx, parsed.amdgcn):
+        if function is not None:
+            flow = parsed.flows[function.stage]
+            stages[function.stage] = register_pressure.analyze(function, flow)
+    if parsed.sass is not None:
+        from irlens.analyze import sass_pressure
+
+        stages["sass"] = sass_pressure.analyze(parsed.sass)
+    elif has_cubin:
+        provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
+    for stage, pressure in stages.items():
+        provenance.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
+        if pressure.peak is None:
+            provenance.missing(pressure.reason, f"pressure.{stage}.peak")
+    return Pressure(**stages)
+
+
+def _pressure_lines(pressure: Pressure) -> Iterable[SourceLocation]:
+    """Source lines with a pressure figure."""
+    for _, stage in pressure.stages():
+        yield from (line.source for line in stage.lines)
+
+
+def _spills(parsed: Parsed, demand: Demand, provenance: Provenance) -> list[SpillSite] | None:
+    if parsed.amdgcn is None and demand.resources.local_bytes == 0:
+        return []
+    machine_code = parsed.amdgcn or parsed.sass
+    if machine_code is not None:
+        return find_spills(machine_code, parsed.flows[machine_code.stage])
+    reason = (
+        "there is no machine code in this capture"
+        if demand.resources.local_bytes is None
+        else NOT_DISASSEMBLED
+    )
+    provenance.missing(reason, "spills")
+    return None
+
+
+def _mixes(parsed: Parsed) -> list[InstructionMix]:
+    if parsed.ptx is not None:
+        return [instruction_mix(parsed.ptx, parsed.device_functions)]
+    return [instruction_mix(parsed.amdgcn)] if parsed.amdgcn is not None else []
+
+
+def _code(
+    capture: Capture, locations: Iterable[SourceLocation | None], provenance: Provenance
+) -> dict[str, str]:
+    """The source lines that the report refers to, if the capture holds the source."""
+    code: dict[str, str] = {}
+    lines: dict[str, list[str]] = {}
+    for location in sorted({each for each in locations if each is not None}):
+        if location.file not in lines:
+            lines[location.file] = (capture.python(location.file) or "").splitlines()
+            if capture.refuses_python(location.file):
+                reason = f"python/{location.file} leads out of the capture and is not read"
+                provenance.missing(reason, "code")
+        if 1 <= location.line <= len(lines[location.file]):
+            code[str(location)] = lines[location.file][location.line - 1].strip()
+    return code

@@ -1,0 +1,1 @@
+"""Scans: a row of figures for each capture in one or several directories, of any number."""

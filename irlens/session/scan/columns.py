@@ -1,0 +1,99 @@
+"""Columns of a scan: figures of the registry, and what names a capture."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from irlens import figures
+from irlens.figures import Figure
+from irlens.model.capture import Capture
+from irlens.model.errors import UnknownNameError
+from irlens.model.scan import ScanValue
+
+if TYPE_CHECKING:  # a scan that only repeats another loads no analysis
+    from irlens.model.report import Report
+    from irlens.report.inspection import Inspection
+
+PATH, KERNEL, FINDINGS, SEVERITIES, DIGEST = "path", "kernel", "findings", "severities", "sha256"
+OCCUPANCY, LAUNCHABLE = "occupancy.theoretical", "occupancy.launchable"
+#: Columns that are no figures.
+NAMING = (PATH, KERNEL, "target", "triton", FINDINGS, DIGEST)
+#: Columns of formats that write rows alone, unless the user names others.
+DEFAULT = (
+    PATH, KERNEL, "target", "num_warps", "num_stages", "occupancy", "registers", "local_bytes",
+    "shared_bytes", "stages_achieved", FINDINGS,
+)  # fmt: skip
+#: Those of formats with a summary: the paths of a cache, which are hashes, would leave no room.
+SUMMED_UP = tuple(name for name in DEFAULT if name not in (PATH, "num_warps", "num_stages"))
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column: the name that selects it, the key of its value, its figure if it is one."""
+
+    name: str
+    key: str
+    figure: Figure | None = None
+
+
+def find_column(name: str) -> Column:
+    """Return the column that a name selects.
+
+    Raises:
+        UnknownNameError: There is none.
+    """
+    if name in NAMING:
+        return Column(name, name)
+    figure = figures.find(name)
+    if figure is None:
+        sweep = (each.sweep for each in figures.FIGURES if each.sweep)
+        raise UnknownNameError("column", name, [*NAMING, *sweep, *figures.budget_names()])
+    return Column(name, figure.path, figure)
+
+
+def read_values(
+    capture: Capture, inspected: "Inspection | Report", keys: Sequence[str]
+) -> Iterator[tuple[str, ScanValue]]:
+    """Yield the value of each key; of an inspection, nothing else is computed.
+
+    Raises:
+        ArtifactError: An artifact that a value needs is broken or gone.
+    """
+    for key in keys:
+        yield key, _value(capture, inspected, key)
+
+
+def _value(capture: Capture, inspected: "Inspection | Report", key: str) -> ScanValue:
+    match key:
+        case "kernel":
+            return inspected.kernel
+        case "target":
+            return inspected.target.name if inspected.target is not None else None
+        case "triton":
+            return inspected.triton_version
+        case "findings":
+            return [finding.code for finding in inspected.findings]
+        case "severities":
+            return [finding.severity for finding in inspected.findings]
+        case "sha256":
+            return digest(capture)
+    figure = figures.get(key)
+    if figure is None:
+        raise UnknownNameError("column", key, NAMING)
+    values = getattr(inspected, "values", lambda each: each.read_each(inspected))(figure)
+    return list(values) if figure.scope != "report" else values[0]
+
+
+def digest(capture: Capture) -> str:
+    """Return the SHA-256, in hex, of a capture's artifacts and their names.
+
+    Raises:
+        ArtifactError: An artifact is gone or unreadable.
+    """
+    whole = hashlib.sha256(capture.kernel.encode())
+    for name, stage in sorted(capture.stages.items()):
+        content = stage.read()
+        whole.update(f"{name} {len(content)} ".encode())
+        whole.update(content)
+    return whole.hexdigest()

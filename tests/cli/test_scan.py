@@ -1,0 +1,174 @@
+"""``irlens scan`` from the command line."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.model.report import Report
+
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
+NAMES = sorted(path.name for path in CAPTURES.iterdir())
+
+
+class Ran(msgspec.Struct, frozen=True):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(self.out)))
+
+
+def scan(*arguments: str | Path, cwd: Path | None = None) -> Ran:
+    ran = subprocess.run(
+        [sys.executable, "-m", "irlens", "scan", *map(str, arguments)], stdin=subprocess.DEVNULL,
+        capture_output=True, cwd=cwd, env={**os.environ, "COLUMNS": "80"}, check=False, text=True,
+    )  # fmt: skip
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    """Three captures, two of which are equal."""
+    for name, sample in (("a", "softmax-h100"), ("b", "spill-h100"), ("c", "softmax-h100")):
+        shutil.copytree(CAPTURES / sample, tmp_path / "cache" / name)
+    return tmp_path / "cache"
+
+
+def test_csv_has_a_row_for_each_capture_in_the_order_of_the_paths() -> None:
+    ran = scan(CAPTURES, "-f", "csv", "--columns", "path,kernel,target,registers,occupancy")
+    assert (ran.code, ran.err) == (0, "")
+    assert [Path(row["path"]).name for row in ran.rows] == NAMES
+    softmax = ran.rows[NAMES.index("softmax-h100")]
+    assert list(softmax) == ["path", "kernel", "target", "registers", "occupancy"]
+    assert list(softmax.values())[1:] == ["softmax_kernel", "h100", "30", "1.0"]
+
+
+def test_json_lines_without_columns_are_full_reports() -> None:
+    inspected = subprocess.run(
+        [sys.executable, "-m", "irlens", "inspect", CAPTURES / "softmax-h100", "--no-sass",
+         "--format", "json"], capture_output=True, check=True,
+    )  # fmt: skip
+    lines = scan(CAPTURES, "-f", "jsonl").out.splitlines()
+    assert [Path(json.loads(line)["path"]).name for line in lines] == NAMES
+    report = json.loads(lines[NAMES.index("softmax-h100")])["report"]
+    whole = msgspec.convert(report, Report)
+    assert whole == msgspec.json.decode(inspected.stdout, type=Report)
+
+
+def test_json_lines_with_columns_are_rows() -> None:
+    ran = scan(CAPTURES, "-f", "jsonl", "--columns", "kernel,pipeline.achieved,findings")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert rows[NAMES.index("softmax-mi300x")] == {
+        "kernel": "softmax_kernel", "pipeline.achieved": [2], "findings": ["IRL201"],
+    }  # fmt: skip
+
+
+def test_where_takes_the_conditions_of_budgets() -> None:
+    ran = scan(CAPTURES, "-f", "csv", "--columns", "path", "--where", "local_bytes > 0")
+    assert [Path(row["path"]).name for row in ran.rows] == ["spill-h100"]
+    where = "pipeline.achieved < pipeline.requested and occupancy == 1"
+    ran = scan(CAPTURES, "-f", "csv", "--columns", "path", "--where", where)
+    assert [Path(row["path"]).name for row in ran.rows] == ["softmax-mi300x", "softmax-t4"]
+    ran = scan(CAPTURES, "--where", "local_bytes > ")
+    assert ran.code == 2
+    assert "--where" in ran.err
+
+
+def test_sort_puts_the_unknown_last() -> None:
+    ran = scan(CAPTURES, "-f", "csv", "--columns", "registers", "--sort=-registers")
+    registers = [int(row["registers"]) for row in ran.rows]
+    assert registers == sorted(registers, reverse=True)
+    for keys in ("stages_achieved", "-stages_achieved"):
+        ran = scan(CAPTURES, "-f", "csv", "--columns", "stages_achieved", f"--sort={keys}")
+        stages = [row["stages_achieved"] for row in ran.rows]
+        known = [each for each in stages if each]
+        assert stages == known + [""] * (len(stages) - len(known))
+        assert known == sorted(known, reverse=keys.startswith("-"))
+
+
+def test_unknown_columns_have_a_hint() -> None:
+    ran = scan(CAPTURES, "--columns", "registrs")
+    assert ran.code == 2
+    assert "unknown column 'registrs'" in ran.err
+    assert "registers" in ran.err
+
+
+def test_the_text_sums_up(three: Path) -> None:
+    ran = scan("cache", cwd=three.parent)
+    assert ran.code == 0, ran.err
+    assert "3 captures · 2 kernels · h100 (3)" in ran.out
+    assert "softmax_kernel 2 times  cache/a, cache/c" in ran.out
+    assert "spill_kernel       1 warning, 2 notes  cache/b" in ran.out
+    assert "irlens inspect cache/b" in ran.out
+    assert all(len(line) <= 80 for line in ran.out.splitlines())
+
+
+def test_columns_without_findings_sum_up_without_findings(three: Path) -> None:
+    (three / "b" / "spill_kernel.ptx").write_bytes(b"\0")
+    ran = scan(three, "-f", "json", "--columns", "kernel,registers")
+    assert (ran.code, ran.err) == (0, "")  # nothing has read the damaged ptx
+    summary = json.loads(ran.out)["summary"]
+    assert summary["findings"] is None
+    assert summary["occupancy"] == [
+        {"above": 0.2, "up_to": 0.3, "captures": 1}, {"above": 0.9, "up_to": 1.0, "captures": 2},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "text"])
+def test_what_cannot_be_read_is_skipped(three: Path, form: str) -> None:
+    (three / "a" / "softmax_kernel.cubin").write_bytes(b"\x7fELF")
+    (three / "b" / "spill_kernel.json").write_text("{")
+    (three / "d").symlink_to(CAPTURES / "matmul-a100")
+    ran = scan(three, "-f", form)
+    assert ran.code == 2
+    lines = ran.err.splitlines()
+    assert {line.removeprefix("irlens: skipped ").split(": ")[0] for line in lines[:-1]} == {
+        str(three / "a"), str(three / "b" / "spill_kernel.json"), str(three / "d"),
+    }  # fmt: skip
+    assert any("is a link to a directory" in line for line in lines)
+    assert lines[-1] == "irlens: 3 skipped"
+    assert "softmax_kernel" in ran.out
+    assert "matmul" not in ran.out
+
+
+def test_an_empty_directory_is_an_error(tmp_path: Path) -> None:
+    ran = scan(tmp_path)
+    assert ran.code == 2
+    assert f"{tmp_path} holds nothing that Triton left" in ran.err
+
+
+def test_several_directories(three: Path) -> None:
+    ran = scan(three / "b", three / "a", "-f", "csv", "--columns", "path")
+    assert [Path(row["path"]).name for row in ran.rows] == ["b", "a"]
+
+
+def test_a_reader_that_goes_away_ends_the_scan(three: Path) -> None:
+    command = f"{sys.executable} -m irlens scan {three} -f csv | head -1"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, check=True, text=True)
+    assert ran.stdout.startswith("path,kernel")
+    assert ran.stderr == ""
+
+
+def test_output_is_written_whole_or_not_at_all(three: Path, tmp_path: Path) -> None:
+    written = tmp_path / "rows.csv"
+    written.write_text("before")
+    ran = scan(three, "-f", "csv", "-o", written, "--columns", "kernel")
+    assert ran.code == 0
+    assert written.read_text().splitlines() == [
+        "kernel",
+        *["softmax_kernel", "spill_kernel"],
+        "softmax_kernel",
+    ]
+    written.write_text("before")
+    assert scan(tmp_path / "empty", "-f", "csv", "-o", written).code == 2
+    assert written.read_text() == "before"
