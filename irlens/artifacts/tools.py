@@ -10,8 +10,11 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import zlib
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,6 +39,9 @@ def _name(path: Path) -> str | None:
 
 
 DISASSEMBLY = inventory.Kind("disassembly", folder="sass", name=_name)
+
+#: One lock for each disassembly: who asks for one that is being made waits for it.
+_making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def find(name: str) -> Path:
@@ -123,17 +129,46 @@ def disassemble(cubin: bytes) -> str:
         ToolError: nvdisasm is missing or refuses the cubin.
     """
     tool = find("nvdisasm")
-    maker = "\0".join((version(tool), *_DISASSEMBLE)).encode()
+    path = _cached_path(cubin, tool)
+    with _making[path.name]:
+        text = _read_cached(path)
+        if text is None:
+            with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
+                # A relative name keeps the temporary directory out of the tool's output.
+                Path(directory, "kernel.cubin").write_bytes(cubin)
+                text = run(tool, [*_DISASSEMBLE, "kernel.cubin"], directory=Path(directory))
+            _write_cached(path, text)
+        return text
+
+
+def is_disassembled(cubin: bytes) -> bool:
+    """Whether ``disassemble`` finds a cubin in the cache.
+
+    Raises:
+        ToolError: nvdisasm is missing.
+    """
+    return _cached_path(cubin, find("nvdisasm")).exists()
+
+
+def _cached_path(cubin: bytes, tool: Path) -> Path:
+    """Return the cache file of a cubin's disassembly."""
+    maker = "\0".join((_version_now(tool), *_DISASSEMBLE)).encode()
     key = hashlib.sha256(hashlib.sha256(cubin).digest() + maker).hexdigest()
-    path = store.root() / DISASSEMBLY.folder / f"{key}.gz"
-    text = _read_cached(path)
-    if text is None:
-        with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
-            # A relative name keeps the temporary directory out of the tool's output.
-            Path(directory, "kernel.cubin").write_bytes(cubin)
-            text = run(tool, [*_DISASSEMBLE, "kernel.cubin"], directory=Path(directory))
-        _write_cached(path, text)
-    return text
+    return store.root() / DISASSEMBLY.folder / f"{key}.gz"
+
+
+def _version_now(tool: Path) -> str:
+    """Return the version of a tool, which is asked once for each state of its file."""
+    try:
+        status = tool.stat()
+    except OSError:
+        return version(tool)
+    return _version_of_file(tool, status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=8)
+def _version_of_file(tool: Path, *_state: int) -> str:
+    return version(tool)
 
 
 def _triton_directories() -> list[Path]:

@@ -8,6 +8,7 @@ from irlens.cli import output
 from irlens.model.capture import BINARY_STAGES, Capture
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable
+from irlens.session.background import disassembling
 from irlens.session.stages import annotated, binary_hint, read_stage
 
 
@@ -36,15 +37,16 @@ def show(
     Raises:
         IrlensError: A capture lacks the stage, or it is binary and would go to a terminal.
     """
-    if annotate:
-        _show_annotated(captures, name, destination, paged=paged, interleave=interleave)
-        return
-    if interleave:
-        from irlens.session.source_lines import interleaved
+    with disassembling(captures if name == "sass" else []):
+        if annotate:
+            _show_annotated(captures, name, destination, paged=paged, interleave=interleave)
+            return
+        if interleave:
+            from irlens.session.source_lines import interleaved
 
-        contents = [interleaved(capture, name).encode() for capture in captures]
-    else:
-        contents = [read_stage(capture, name) for capture in captures]
+            contents = [interleaved(capture, name).encode() for capture in captures]
+        else:
+            contents = [read_stage(capture, name) for capture in captures]
     is_binary = name in BINARY_STAGES
     if destination is not None or (is_binary and not sys.stdout.isatty()):
         output.write(b"".join(contents), destination)

@@ -47,7 +47,7 @@ def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
         ArtifactError: An artifact is broken.
         ToolError: The disassembler is missing or failed.
     """
-    ptx_kernel, amd_kernel, section = None, None, None
+    ptx_kernel, amd_kernel = None, None
     device_functions = 0
     flows: dict[str, Cfg] = {}
     if "ptx" in capture.stages:
@@ -60,18 +60,20 @@ def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
 
         programs = amdgcn.parse(capture.stages["amdgcn"].text()).kernels
         amd_kernel = _select(programs, "amdgcn", capture, provenance)
-    if sass and "cubin" in capture.stages:
-        section = _disassemble(capture, ptx_kernel, provenance)
     for function in (ptx_kernel, amd_kernel):
         if function is not None:
             flows[function.stage] = cfg.build(function)
+    ttir, ttgir = _mlir(capture, "ttir"), _mlir(capture, "ttgir")
+    section = None
+    if sass and "cubin" in capture.stages:  # last: the disassembler works in the background
+        section = _disassemble(capture, ptx_kernel, provenance)
     if section is not None:
         from irlens.analyze import sass_cfg
 
         flows["sass"] = sass_cfg.build(section)
     return Parsed(
-        ttir=_mlir(capture, "ttir"),
-        ttgir=_mlir(capture, "ttgir"),
+        ttir=ttir,
+        ttgir=ttgir,
         ptx=ptx_kernel,
         amdgcn=amd_kernel,
         sass=section,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from irlens.model.errors import (
     UnknownNameError,
 )
 from irlens.model.report import Report
+from irlens.session.background import disassembling, not_inspected
 from irlens.session.subject import (
     Configurations,
     is_compiled,
@@ -62,9 +63,10 @@ def report_of(capture: Capture, *, sass: bool | None = False) -> Report:
     wanted = "cubin" in capture.stages if sass is None else sass
 
     def make() -> Report:
-        from irlens.report import inspect
+        with disassembling([capture] if wanted else []):
+            from irlens.report import inspect
 
-        return inspect(capture, sass=wanted)
+            return inspect(capture, sass=wanted)
 
     try:
         return report_cache.report_of(capture, make, sass=wanted)
@@ -113,11 +115,37 @@ class Session:
         self, kernel: str, configurations: Configurations, *, sass: bool | None = None
     ) -> list[tuple[Capture | None, Report]]:
         """Return each report of ``reports`` with its capture, ``None`` for a saved report."""
+        selected = self._select(kernel, configurations)
+        if isinstance(selected, _Saved):
+            return [(None, report) for report in selected.reports]
+        return self.inspect_captures(kernel, selected, sass=sass)
+
+    def reports_of_sides(
+        self, sides: Sequence[tuple[str, Configurations]], *, sass: bool | None = None
+    ) -> list[list[Report]]:
+        """Return what ``reports`` returns of each KERNEL and its configurations.
+
+        Raises:
+            IrlensError: A KERNEL cannot be inspected.
+        """
+        selected = [self._select(*side) for side in sides]
+        unread = [each for each in selected if not isinstance(each, _Saved)]
+        covered = [each for each in unread if _covers_machine_code(each, sass) is not False]
+        with disassembling([each for captures in covered for each in not_inspected(captures)]):
+            return [
+                each.reports
+                if isinstance(each, _Saved)
+                else [report for _, report in self.inspect_captures(kernel, each, sass=sass)]
+                for (kernel, _), each in zip(sides, selected, strict=True)
+            ]
+
+    def _select(self, kernel: str, configurations: Configurations) -> "_Saved | list[Capture]":
+        """Return the saved reports or the captures that KERNEL and the options select."""
         saved = saved_reports(kernel)
-        if saved is not None:
-            refuse_options(kernel, configurations)
-            return [(None, report) for report in saved]
-        return self.inspect_captures(kernel, self.captures(kernel, configurations), sass=sass)
+        if saved is None:
+            return self.captures(kernel, configurations)
+        refuse_options(kernel, configurations)
+        return _Saved(list(saved))
 
     def inspect_captures(
         self, kernel: str, captures: Sequence[Capture], *, sass: bool | None = None
@@ -132,8 +160,7 @@ class Session:
         Raises:
             ArtifactError: No capture is readable.
         """
-        if sass is None and len(captures) > _MOST_DISASSEMBLED:
-            sass = False
+        sass = _covers_machine_code(captures, sass)
         if len(captures) == 1:
             try:
                 return [(captures[0], report_of(captures[0], sass=sass))]
@@ -141,12 +168,13 @@ class Session:
                 # A comparison has two sides: the message names the broken one.
                 raise ArtifactError(f"{kernel}: {error.message}", hint=error.hint) from error
         inspected: list[tuple[Capture | None, Report]] = []
-        for capture in captures:
-            try:
-                inspected.append((capture, report_of(capture, sass=sass)))
-            except ArtifactError as error:
-                # One broken artifact must not hide the rest of a cache.
-                self._notify(f"skipped {capture.directory or capture.kernel}: {error.message}")
+        with disassembling(not_inspected(captures) if sass is not False else []):
+            for capture in captures:
+                try:
+                    inspected.append((capture, report_of(capture, sass=sass)))
+                except ArtifactError as error:
+                    # One broken artifact must not hide the rest of a cache.
+                    self._notify(f"skipped {capture.directory or capture.kernel}: {error.message}")
         if not inspected:
             raise _nothing_readable(kernel)
         return inspected
@@ -338,6 +366,17 @@ class Session:
         if not captures:
             raise _nothing_readable(kernel)
         return captures
+
+
+class _Saved(NamedTuple):
+    """The reports of a file."""
+
+    reports: list[Report]
+
+
+def _covers_machine_code(captures: Sequence[Capture], sass: bool | None) -> bool | None:
+    """Return ``report_of``'s argument for several captures: only few are disassembled unasked."""
+    return False if sass is None and len(captures) > _MOST_DISASSEMBLED else sass
 
 
 def known_gpu(device: "Device") -> "Gpu":

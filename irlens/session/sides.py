@@ -7,6 +7,7 @@ from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
+from irlens.session.background import disassembling
 from irlens.session.reports import Session
 from irlens.session.subject import Configurations, is_compiled
 
@@ -73,8 +74,9 @@ class Sides:
         names = check_stages(stages.split(","))
         configurations = self._configurations
         if self._after is not None:
-            captures = self._both_captures(self._after)
-            comparisons = compare_sets(*captures, names, sides=self._names, context=context)
+            before, after = self._both_captures(self._after)
+            with disassembling([*before, *after] if "sass" in names else []):
+                comparisons = compare_sets(before, after, names, sides=self._names, context=context)
             if not comparisons.pairs:
                 raise self._nothing_in_common()
             return comparisons
@@ -82,16 +84,16 @@ class Sides:
         sides = [self._session.captures(self._before, one) for one in each_triton]
         if len(sides) == len(sides[0]) == 1:
             raise self._one_side()
-        return compare_across(sides, names, context=context)
+        with disassembling([each for side in sides for each in side] if "sass" in names else []):
+            return compare_across(sides, names, context=context)
 
     def _both_reports(
         self, after: str, *, sass: bool | None = None
     ) -> tuple[Sequence[Report], Sequence[Report]]:
         first, second = self._split_options(after)
-        return (
-            self._session.reports(self._before, first, sass=sass),
-            self._session.reports(after, second, sass=sass),
-        )
+        sides = ((self._before, first), (after, second))
+        before, now = self._session.reports_of_sides(sides, sass=sass)
+        return before, now
 
     def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
         first, second = self._split_options(after)

@@ -1,0 +1,65 @@
+"""Disassembles the cubins of captures in the background, on all cores, before they are needed."""
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from irlens.artifacts import store, tools
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, ToolError
+
+
+@contextmanager
+def ahead(captures: Iterable[Capture]) -> Iterator[None]:
+    """Disassemble captures while the body runs; ``tools.disassemble`` then finds them in the cache.
+
+    nvdisasm needs half a second even for a small kernel, and one core. The body waits for a
+    disassembly that is being made when it needs it, and gets its errors there. What the body has
+    not waited for is abandoned at its end.
+
+    Args:
+        captures: Those without a cubin are skipped.
+    """
+    pending = [capture for capture in captures if "cubin" in capture.stages]
+    if not pending or not _can_cache():
+        yield
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    executor = ThreadPoolExecutor(_cores(), thread_name_prefix="nvdisasm")
+    for capture in pending:
+        executor.submit(_disassemble, capture)
+    try:
+        yield
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _disassemble(capture: Capture) -> None:
+    # Errors are raised where the text is needed.
+    with _cores_free, suppress(ArtifactError, ToolError):
+        cubin = capture.stages["cubin"].read()
+        if not tools.is_disassembled(cubin):
+            tools.disassemble(cubin)
+
+
+def _can_cache() -> bool:
+    """Whether disassemblies can be handed over through the cache."""
+    folder = store.root() / tools.DISASSEMBLY.folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+#: Keeps several users of ``ahead``, one inside another, from running more tools than cores.
+_cores_free = threading.BoundedSemaphore(_cores())
