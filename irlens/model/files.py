@@ -8,6 +8,7 @@ a multiple of its input's size in memory.
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -178,6 +179,10 @@ def size_limit() -> int:
 
 def _open_within(path: Path, within: Path) -> int:
     """Open a file below a directory; no link that appears meanwhile leads out of it."""
+    if _NO_FOLLOW and path.parent == within and path.name != "..":
+        # A file of the directory itself that is no link cannot leave it.
+        with suppress(OSError):
+            return os.open(path, _FLAGS | _NO_FOLLOW)
     home = within.resolve()
     real = path.resolve()
     if not real.is_relative_to(home) or real == home:
