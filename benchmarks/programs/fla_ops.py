@@ -28,12 +28,17 @@ def vectors() -> torch.Tensor:
 
 def gates(*shape: int) -> torch.Tensor:
     """Return logarithms of decays."""
-    return functional.logsigmoid(tensor(*shape, dtype=torch.float32))
+    return leaf(functional.logsigmoid(tensor(*shape, dtype=torch.float32)))
+
+
+def leaf(computed: torch.Tensor) -> torch.Tensor:
+    """Return a tensor with a gradient of its own, for several backward passes."""
+    return computed.detach().requires_grad_()
 
 
 q, k, v, w, a, b = (vectors() for _ in range(6))
-unit, other = functional.normalize(k, dim=-1), functional.normalize(w, dim=-1)
-beta, scalar = torch.sigmoid(tensor(*HEAD)), gates(*HEAD)
+unit, other = (leaf(functional.normalize(vectors(), dim=-1)) for _ in range(2))
+beta, scalar = leaf(torch.sigmoid(tensor(*HEAD))), gates(*HEAD)
 gate, slots = gates(*HEAD, SIZE), tensor(*HEAD, 32)
 many = tensor(BATCH, LENGTH, 16, SIZE)
 one = tensor(BATCH, LENGTH, 1, SIZE)
@@ -62,7 +67,8 @@ run(
         "gla, recurrent": lambda: ops.fused_recurrent_gla(q, k, v, gate),
         "gsa": lambda: ops.chunk_gsa(q, k, v, slots, gates(*HEAD, 32)),
         "hgrn": lambda: ops.fused_recurrent_hgrn(x, gates(BATCH, LENGTH, WIDTH)),
-        "iplr_delta_rule": lambda: ops.chunk_iplr_delta_rule(q, k, v, unit, -unit),
+        # It has no backward pass.
+        "iplr_delta_rule": lambda: ops.chunk_iplr_delta_rule(q, k, v, unit, -unit)[0].detach(),
         "kda": lambda: ops.chunk_kda(q, unit, v, gate, beta),
         "lightning_attn": lambda: ops.chunk_lightning_attn(q, k, v, 1, 12),
         "linear_attn": lambda: ops.chunk_linear_attn(q, k, v),
@@ -75,7 +81,7 @@ run(
             block_indices=blocks, block_counts=4, block_size=64,
         ),
         "parallax": lambda: ops.parallel_parallax(q, w, k, v),
-        "path_attn": lambda: ops.parallel_path_attn(q, k, v, unit, beta, scalar),
+        "path_attn": lambda: ops.parallel_path_attn(q, k, v, unit.float(), beta.float(), scalar),
         "precond_gated_delta_rule": lambda: ops.chunk_precond_gated_delta_rule(
             q, k, v, gates(*HEAD), scalar, beta, beta
         ),
@@ -99,7 +105,8 @@ run(
             tensor(512, WIDTH), classes, tensor(4096, WIDTH)
         ),
         "kl divergence": lambda: modules.FusedKLDivLoss()(
-            tensor(512, WIDTH), tensor(512, WIDTH), tensor(4096, WIDTH), tensor(4096, WIDTH)
+            tensor(512, WIDTH), tensor(512, WIDTH).detach(),
+            tensor(4096, WIDTH), tensor(4096, WIDTH).detach(),
         ),
         "token shift": lambda: token_shift(x),
         "swiglu": lambda: modules.GatedMLP(WIDTH).cuda().bfloat16()(x),

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
@@ -46,9 +48,10 @@ def open_session(
     Raises:
         IrlensError: KERNEL is unknown or does not compile.
     """
+    chosen = msgspec.structs.replace(configurations, run=configurations.run or False)
 
     def request_for(name: str) -> "Request":
-        return next(session.requests(name, Configurations(run=False)))
+        return next(session.requests(name, chosen))
 
     if kernel is None:
         if configurations != Configurations():
@@ -63,7 +66,8 @@ def open_session(
 
     sources = () if is_compiled(kernel) else find_kernels(kernel)
     functions = [source.function for source in sources]
-    if len(functions) > 1 and configurations == Configurations():
+    if len(functions) > 1 and configurations.is_single:
+        # Compiled once one is opened: the others may need arguments that nobody has given.
         offered = [Uncompiled(f"{kernel}:{function}") for function in functions]
         return InteractiveSession(kernel, lambda: iter(offered), request_for)
     compiled = list(session.compile_all(kernel, configurations))

@@ -64,6 +64,11 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
         """Whether no option selects anything, so that what is compiled stays as it is."""
         return not self.run and msgspec.structs.replace(self, run=None) == Configurations()
 
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one combination, for one Triton."""
+        return len(self.tritons) <= 1 and len(list(self.as_written())) == 1
+
     def by_triton(self) -> "list[Configurations]":
         """Return one selection for each Triton."""
         return [msgspec.structs.replace(self, tritons=(triton,)) for triton in self.tritons]

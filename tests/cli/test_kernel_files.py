@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens.model.errors import CaptureError
 from irlens.session.interactive import open_session
 from irlens.session.reports import Session
 from irlens.session.subject import Configurations
@@ -105,6 +106,21 @@ def test_the_tui_offers_every_kernel(project: Path, monkeypatch: pytest.MonkeyPa
     everything = open_session(None, Configurations(), Session())
     listed = {entry.kernel for entry in everything.entries()}
     assert {"several:first", "several:third", "single", "broken"} < listed
+
+
+def test_the_tui_offers_every_kernel_for_the_options_too(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    chosen = Configurations(targets=("mi300x",), settings=(("num_warps", ("2",)),))
+    session = open_session("mine/several.py", chosen, Session())
+    first, second, third = (entry.key for entry in session.entries())
+    report = session.report(first)
+    assert (report.target.arch, report.config.num_warps) == ("gfx942", 2)
+    with pytest.raises(CaptureError, match="second needs a value for x_ptr, n") as raised:
+        session.report(second)
+    assert raised.value.hint == "for example --arg x_ptr=fp32[1024] --arg n=1024"
+    assert session.report(third).kernel == "third"  # one that fails does not end the session
 
 
 def test_a_check_takes_the_kernels_that_a_file_describes(project: Path) -> None:
