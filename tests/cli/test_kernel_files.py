@@ -116,6 +116,7 @@ def test_the_tui_offers_every_kernel_for_the_options_too(
     session = open_session("mine/several.py", chosen, Session())
     first, second, third = (entry.key for entry in session.entries())
     report = session.report(first)
+    assert report.target
     assert (report.target.arch, report.config.num_warps) == ("gfx942", 2)
     with pytest.raises(CaptureError, match="second needs a value for x_ptr, n") as raised:
         session.report(second)

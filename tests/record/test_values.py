@@ -353,6 +353,7 @@ def test_the_profiler_profiles_nothing(tmp_path: Path) -> None:
         """
 import triton.profiler as proton
 proton.start("profile", hook="triton")
+proton.activate(0)
 with proton.scope("add"):
     x = torch.ones(64, device="cuda")
     add[(1,)](x, x, x, 64, BLOCK=64)

@@ -22,6 +22,7 @@ from triton.backends.driver import DriverBase
 from triton.backends.nvidia.compiler import get_ptxas_version
 from triton.runtime.cache import get_cache_manager
 
+from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat.autotuning import take_first_that_fits
 from irlens.compiler.triton_compat.execution import current_allocator
 from irlens.compiler.triton_compat.options import triton_target
@@ -352,9 +353,17 @@ def _stub_libraries(vendor: str) -> None:
         binding = getattr(getattr(module, folder, None), library, None)
         if binding is not None:
             setattr(binding, name, _StubBlas)
-    if hasattr(knobs, "proton"):  # since 3.4
-        knobs.proton.disable = True
+    after_import("triton.profiler", _stub_profiler)
     triton.testing.nvsmi = lambda attributes: [math.nan] * len(attributes)
+
+
+def _stub_profiler(profiler: Any) -> None:
+    """Make Triton's profiler profile nothing: it needs the vendor's library, and a GPU."""
+    sessions = {"start": 0, "activate": None, "deactivate": None, "finalize": None}
+    # Its package has a function of the name of the module, which calls those of the module.
+    modules = (profiler, sys.modules[f"{profiler.__name__}.profile"])
+    for module, (name, result) in itertools.product(modules, sessions.items()):
+        setattr(module, name, lambda *args, result=result, **kwargs: result)
 
 
 class _StubBlas:
