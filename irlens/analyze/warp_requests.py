@@ -1,0 +1,280 @@
+"""Warp requests and sectors of one access to global memory.
+
+A thread's elements are accessed in runs of registers, as wide as the machine's instruction; one run
+of all lanes of a warp is a request, and the sectors that the lanes touch are fetched or written
+once for it. This is what Nsight Compute's ``l1tex__t_requests_pipe_lsu_mem_global_op_ld`` and
+``l1tex__t_sectors_pipe_lsu_mem_global_op_ld``, and the same with ``st``, count. A warp whose lanes
+are all masked makes no request.
+
+Triton lets every thread load, also those that hold the same element, but only one of them store
+(``getFreeVariableMasks`` and ``emitRedundantThreadPredicate`` in the lowering of loads and stores).
+"""
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from irlens.isa.mlir.linear_maps import LinearMap
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Integers: TypeAlias = NDArray[np.int64]
+    Booleans: TypeAlias = NDArray[np.bool_]
+    _T = TypeVar("_T", np.int64, np.bool_)
+
+SECTOR = 32  # bytes: NVIDIA's, of every architecture since Maxwell
+#: Elements that are evaluated at a time.
+_CHUNK = 1 << 21
+_NOWHERE = -(1 << 62)  # no sector or address of a lane that is masked
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How a load or store accesses the elements of a tensor.
+
+    Attributes:
+        layout: The tensor's.
+        direction: "copy" is an asynchronous copy to shared memory, which counts as a load, but of
+            one thread for each element.
+        element_bytes: Bytes of an element.
+        width: Bytes that one thread's instruction accesses, a multiple of an element's.
+        granule: Bytes of a sector (AMD: of a cache line).
+
+    Raises:
+        ValueError: No thread has registers for an instruction that wide.
+    """
+
+    layout: LinearMap
+    direction: Literal["load", "store", "copy"]
+    element_bytes: int
+    width: int
+    granule: int = SECTOR
+
+    def __post_init__(self) -> None:
+        if self.width % self.element_bytes or self.width < self.element_bytes:
+            raise ValueError(f"{self.width} bytes are not elements of {self.element_bytes}")
+        if self.elements > self.layout.registers >> len(free_bits(self.layout)[0]):
+            raise ValueError(f"no thread holds {self.width} bytes of this tensor")
+
+    @property
+    def elements(self) -> int:
+        """Elements of a thread's instruction."""
+        return self.width // self.element_bytes
+
+
+class Requests(msgspec.Struct, frozen=True):
+    """What an access costs, over all its programs.
+
+    Attributes:
+        requests: Instructions of warps with at least one active lane.
+        sectors: Distinct sectors that each of them touches, added up.
+        ideal_sectors: The fewest that hold as many bytes as a program accesses, each counted once.
+    """
+
+    requests: int
+    sectors: int
+    ideal_sectors: int
+
+
+def count(access: Access, offsets: "ArrayLike", mask: "ArrayLike | None" = None) -> Requests:
+    """Count the requests of an access from the address of each element.
+
+    Args:
+        access: The access.
+        offsets: Addresses in bytes, relative to a multiple of the granule; the last dimensions are
+            the tensor's, those before them the programs'.
+        mask: Which elements are accessed, of a shape that broadcasts to the offsets'; all if
+            ``None``.
+    """
+    import numpy as np
+
+    flat = _by_program(access, np.asarray(offsets, np.int64))
+    shape = np.shape(offsets)
+    masks = None
+    if mask is not None:
+        masks = _by_program(access, np.broadcast_to(np.asarray(mask, np.bool_), shape))
+    weights = np.ones(len(flat), np.int64)
+    return _count(access, flat, masks, weights)
+
+
+def count_affine(
+    access: Access,
+    bases: "ArrayLike",
+    strides: Sequence[int],
+    limits: "Sequence[ArrayLike | None] | None" = None,
+) -> Requests:
+    """Count the requests of an access whose addresses are affine in the coordinates.
+
+    Programs whose addresses differ by whole sectors cost the same and are evaluated once.
+
+    Args:
+        access: The access.
+        bases: Of each program, the address of the element at the origin, in bytes.
+        strides: Bytes from one coordinate of a dimension to the next.
+        limits: For each dimension the number of coordinates that are not masked, of each program
+            or of all; ``None`` for all coordinates.
+    """
+    import numpy as np
+
+    shape = access.layout.shape
+    start = np.atleast_1d(np.asarray(bases, np.int64))
+    columns = [start % access.granule]
+    for extent, limit in zip(shape, limits or [None] * len(shape), strict=True):
+        valid = np.asarray(extent if limit is None else limit, np.int64)
+        columns.append(np.broadcast_to(valid.clip(0, extent), start.shape))
+    rows, weights = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+    grid = np.indices(shape, np.int64)
+    relative = sum((axis * step for axis, step in zip(grid, strides, strict=True)), np.int64(0))
+    offsets = rows[:, 0].reshape(-1, *(1 for _ in shape)) + relative
+    mask = np.ones(offsets.shape, np.bool_)
+    for dimension, axis in enumerate(grid):
+        mask &= axis < rows[:, dimension + 1].reshape(-1, *(1 for _ in shape))
+    return _count(access, _by_program(access, offsets), _by_program(access, mask), weights)
+
+
+def _count(
+    access: Access, offsets: "Integers", masks: "Booleans | None", weights: "Integers"
+) -> Requests:
+    """Count each program's requests, times its weight."""
+    index, active = _instructions(access)
+    requests = sectors = ideal = 0
+    for chunk in _chunks(access, len(offsets)):
+        mask = None if masks is None else masks[chunk]
+        lanes = active[None] if mask is None else active & mask[:, index[..., 0]]
+        touched = _sectors(access, offsets[chunk][:, index], lanes)
+        weight = weights[chunk]
+        requests += int((lanes.any(axis=-1).sum(axis=-1) * weight).sum())
+        sectors += int((touched * weight).sum())
+        ideal += int((_ideal_sectors(access, offsets[chunk], mask) * weight).sum())
+    return Requests(requests, sectors, ideal)
+
+
+def _by_program(access: Access, values: "NDArray[_T]") -> "NDArray[_T]":
+    """Return one row of elements for each program.
+
+    Raises:
+        ValueError: The last dimensions are not the tensor's.
+    """
+    shape = access.layout.shape
+    if values.shape[values.ndim - len(shape) :] != shape:
+        raise ValueError(f"no {shape} tensors in an array of {values.shape}")
+    return values.reshape(-1, prod(shape))
+
+
+def _chunks(access: Access, programs: int) -> Iterator[slice]:
+    """Yield ranges of programs that are evaluated at a time."""
+    size = max(1, _CHUNK >> sum(map(len, access.layout.bases)))
+    yield from (slice(start, start + size) for start in range(0, programs, size))
+
+
+def _instructions(access: Access) -> "tuple[Integers, Booleans]":
+    """Return the element that each instruction, lane and position accesses, and which lanes do.
+
+    The instructions of all warps and blocks are in one dimension.
+    """
+    import numpy as np
+
+    layout = access.layout
+    bases = [[_flat(layout.shape, basis) for basis in part] for part in layout.bases]
+    free = free_bits(layout)
+    bases[0] = [basis for bit, basis in enumerate(bases[0]) if bit not in free[0]]
+    register, lane, warp, block = map(_reached, bases)
+    vectors = register.reshape(-1, access.elements)
+    index = np.bitwise_xor.outer(np.bitwise_xor.outer(block, warp).ravel(), vectors[:, 0])
+    index = np.bitwise_xor.outer(index.ravel(), lane)
+    index = index[:, :, None] ^ vectors[0]  # the positions of a vector move its first element
+    if access.direction == "load":
+        return index, np.ones(index.shape[:2], np.bool_)
+    leaders = [_leaders(len(part), bits) for part, bits in zip(bases, free, strict=True)]
+    blocks = np.ones_like(leaders[3]) if access.direction == "copy" else leaders[3]
+    warps = np.logical_and.outer(blocks, leaders[2]).ravel()
+    instructions = np.repeat(warps, len(vectors))
+    return index, np.logical_and.outer(instructions, leaders[1])
+
+
+def _flat(shape: tuple[int, ...], basis: tuple[int, ...]) -> int:
+    """Return a basis as a move of the element's index in row-major order."""
+    index = 0
+    for extent, step in zip(shape, basis, strict=True):
+        index = index * extent + step
+    return index
+
+
+def _reached(bases: list[int]) -> "Integers":
+    """Return what the numbers from 0 on reach."""
+    import numpy as np
+
+    reached = np.zeros(1, np.int64)
+    for basis in bases:
+        reached = np.concatenate((reached, reached ^ basis))
+    return reached
+
+
+def _leaders(bits: int, free: frozenset[int]) -> "Booleans":
+    """Return which of the numbers of so many bits have no free bit set."""
+    import numpy as np
+
+    leads: Booleans = np.arange(1 << bits) & sum(1 << bit for bit in free) == 0
+    return leads
+
+
+def free_bits(layout: LinearMap) -> tuple[frozenset[int], ...]:
+    """Return which bits of a register, lane, warp and block lead to elements that others hold.
+
+    A basis is free if it is a combination of those before it, in this order.
+    """
+    echelon: list[int] = []
+    free = []
+    for part in layout.bases:
+        bits = set[int]()
+        for bit, basis in enumerate(part):
+            rest = _flat(layout.shape, basis)
+            for known in echelon:
+                rest = min(rest, rest ^ known)
+            if rest:
+                echelon = sorted([*echelon, rest], reverse=True)
+            else:
+                bits.add(bit)
+        free.append(frozenset(bits))
+    return tuple(free)
+
+
+def _sectors(access: Access, offsets: "Integers", lanes: "Booleans") -> "Integers":
+    """Return each program's distinct sectors, added up over its requests.
+
+    Raises:
+        ValueError: The elements of an instruction are not side by side.
+    """
+    import numpy as np
+
+    first, last = offsets[..., 0], offsets[..., -1]
+    lanes = np.broadcast_to(lanes, first.shape)
+    if (last - first != access.width - access.element_bytes)[lanes].any():
+        raise ValueError(f"elements {access.width} bytes wide are not side by side")
+    begin = first // access.granule
+    end = (last + access.element_bytes - 1) // access.granule
+    touched = np.where(lanes, begin, _NOWHERE)
+    if (begin != end)[lanes].any():
+        touched = np.concatenate((touched, np.where(lanes, end, _NOWHERE)), axis=-1)
+    total: Integers = _distinct(touched).sum(axis=-1)
+    return total
+
+
+def _ideal_sectors(access: Access, offsets: "Integers", mask: "Booleans | None") -> "Integers":
+    import numpy as np
+
+    accessed = offsets if mask is None else np.where(mask, offsets, _NOWHERE)
+    return -(-_distinct(accessed) * access.element_bytes // access.granule)
+
+
+def _distinct(values: "Integers") -> "Integers":
+    """Count the distinct values along the last dimension, ``_NOWHERE`` not among them."""
+    import numpy as np
+
+    ordered = np.sort(values, axis=-1)
+    changes = (ordered[..., 1:] != ordered[..., :-1]).sum(axis=-1)
+    distinct: Integers = changes + (ordered[..., 0] != _NOWHERE)
+    return distinct
