@@ -327,8 +327,14 @@ class Outcome:
         self.failures: list[tuple[int, str, str]] = []
         self.kinds: Counter[str] = Counter()
         self.seconds = 0.0
+        self.slowest = ""
         self.memory = 0
         self.done = 0
+
+    def note(self, number: int, how: str, seconds: float) -> None:
+        """Remember which input took the most CPU time."""
+        if seconds > self.seconds:
+            self.seconds, self.slowest = seconds, f"{number}, {how}"
 
 
 def run_one(number: int, seed: int, captures: list[Path], folder: Path) -> tuple[int, Path, str]:
@@ -373,6 +379,7 @@ def run(
             process, status, usage = os.wait3(0)
             number, place, how = running.pop(process)
             outcome.done += 1
+            outcome.note(number, how, usage.ru_utime + usage.ru_stime)
             for problem in _problems(place, status, usage, base, outcome):
                 outcome.failures.append((number, how, problem))
                 print(f"input {number} ({how}): {problem}", flush=True)
@@ -385,7 +392,7 @@ def _problems(
     place: Path, status: int, usage: resource.struct_rusage, base: int, outcome: Outcome
 ) -> Iterator[str]:
     seconds, memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 - base
-    outcome.seconds, outcome.memory = max(outcome.seconds, seconds), max(outcome.memory, memory)
+    outcome.memory = max(outcome.memory, memory)
     if (place / "failure").exists():
         outcome.kinds["failure"] += 1
         yield (place / "failure").read_text()
@@ -429,6 +436,7 @@ def main() -> int:
         f"{len(outcome.failures)} failures {dict(outcome.kinds)}; "
         f"at most {outcome.seconds:.1f} s and {outcome.memory / 1e6:.0f} MB"
     )
+    print(f"the slowest was input {outcome.slowest}")
     return 1 if outcome.failures else 0
 
 
