@@ -1,11 +1,10 @@
 """Disassembles the cubins of captures in the background, on all cores, before they are needed."""
 
-import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from irlens.artifacts import store, tools
+from irlens.artifacts import processors, store, tools
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, ToolError
 
@@ -22,12 +21,12 @@ def ahead(captures: Iterable[Capture]) -> Iterator[None]:
         captures: Those without a cubin are skipped.
     """
     pending = [capture for capture in captures if "cubin" in capture.stages]
-    if not pending or not _can_cache():
+    if not pending or not store.can_write(tools.DISASSEMBLY.folder):
         yield
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    executor = ThreadPoolExecutor(_cores(), thread_name_prefix="nvdisasm")
+    executor = ThreadPoolExecutor(processors.count(), thread_name_prefix="nvdisasm")
     for capture in pending:
         executor.submit(_disassemble, capture)
     try:
@@ -38,28 +37,11 @@ def ahead(captures: Iterable[Capture]) -> Iterator[None]:
 
 def _disassemble(capture: Capture) -> None:
     # Errors are raised where the text is needed.
-    with _cores_free, suppress(ArtifactError, ToolError):
+    with _processors_free, suppress(ArtifactError, ToolError):
         cubin = capture.stages["cubin"].read()
         if not tools.is_disassembled(cubin):
             tools.disassemble(cubin)
 
 
-def _can_cache() -> bool:
-    """Whether disassemblies can be handed over through the cache."""
-    folder = store.root() / tools.DISASSEMBLY.folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK)
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-#: Keeps several users of ``ahead``, one inside another, from running more tools than cores.
-_cores_free = threading.BoundedSemaphore(_cores())
+#: Keeps several users of ``ahead``, one inside another, from running more tools than processors.
+_processors_free = threading.BoundedSemaphore(processors.count())

@@ -77,15 +77,6 @@ def key(capture: Capture, *, sass: bool) -> str:
     return digest.hexdigest()
 
 
-def is_remembered(capture: Capture, *, sass: bool) -> bool:
-    """Whether a capture's report is in the cache, where it may still turn out to be damaged.
-
-    Raises:
-        ArtifactError: An artifact is gone or unreadable.
-    """
-    return _path(key(capture, sass=sass)).exists()
-
-
 def recall(key: str) -> Report | None:
     """Return the cached report of a key, ``None`` if there is none."""
     path = _path(key)

@@ -76,6 +76,16 @@ def ensure_writable() -> str | None:
     return None
 
 
+def can_write(folder: str) -> bool:
+    """Whether results can be handed over through a folder of the store, which is created."""
+    path = root() / folder
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(path, os.W_OK)
+
+
 def digest(request: object) -> str:
     """Return the SHA-256, in hex, of a request's canonical JSON.
 

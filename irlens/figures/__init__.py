@@ -93,16 +93,19 @@ def _element(record: Any, figure: Figure, vendor: Vendor | None) -> str:
     return f"{record.name} {', '.join(counts)}"
 
 
+@cache
 def of_scope(scope: Scope) -> tuple[Figure, ...]:
     """Return the figures of one kind of record, in the registry's order."""
     return tuple(figure for figure in FIGURES if figure.scope == scope)
 
 
+@cache
 def elements(path: str) -> tuple[Figure, ...]:
     """Return the compared figures of the records in a list of the report: "warp_groups"."""
     return tuple(f for f in FIGURES if f.path.startswith(f"{path}[].") and f.importance)
 
 
+@cache
 def compared(scope: Scope) -> tuple[Figure, ...]:
     """Return the figures of one kind of record that comparisons compare."""
     return tuple(figure for figure in of_scope(scope) if figure.importance is not None)

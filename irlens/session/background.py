@@ -1,11 +1,20 @@
-"""Work on captures that begins before its results are needed."""
+"""Work on captures that begins before its results are needed, on all cores."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeAlias
 
-from irlens.artifacts import report_cache
+from irlens.artifacts import processors, store
+from irlens.artifacts.report_cache import REPORTS
 from irlens.model.capture import Capture
-from irlens.model.errors import ArtifactError
+
+#: A capture without a remembered report, and the ``sass`` of ``report_of``.
+Due: TypeAlias = tuple[Capture, bool | None]
+
+#: Up to this many reports are made in this process: starting a worker takes as long.
+_FEW = 32
+#: Captures per task of a worker: small enough for all workers to end together.
+_BATCH = 8
 
 
 def disassembling(captures: Sequence[Capture]) -> AbstractContextManager[None]:
@@ -17,11 +26,59 @@ def disassembling(captures: Sequence[Capture]) -> AbstractContextManager[None]:
     return ahead(captures)
 
 
-def not_inspected(captures: Sequence[Capture]) -> list[Capture]:
-    """Return the captures without a remembered report that covers the machine code."""
-    found: list[Capture] = []
-    for capture in captures:
-        with suppress(ArtifactError):  # inspecting it reports the error
-            if "cubin" in capture.stages and not report_cache.is_remembered(capture, sass=True):
-                found.append(capture)
-    return found
+def preparing(
+    due: Sequence[Due], make: Callable[[Sequence[Due]], None]
+) -> AbstractContextManager[None]:
+    """Prepare the reports of captures that the body of a ``with`` makes or recalls.
+
+    Many reports are made by worker processes, and are in the cache when the body begins; the
+    machine code of few captures is disassembled while it runs.
+
+    Args:
+        due: The captures.
+        make: Makes and caches reports. What fails is left to who needs the report.
+    """
+    if len(due) > _FEW and store.can_write(REPORTS.folder):
+        _spread(due, make)
+        return nullcontext()
+    return disassembling([capture for capture, sass in due if sass is not False])
+
+
+def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
+    """Call ``make`` in worker processes, one for each processor."""
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    batches = [due[at : at + _BATCH] for at in range(0, len(due), _BATCH)]
+    can_fork = _can_fork()
+    if can_fork:
+        import irlens.report  # noqa: F401  # once, for all workers
+
+    executor = ProcessPoolExecutor(
+        processors.count(),
+        mp_context=get_context("fork" if can_fork else "spawn"),
+        initializer=_ignore_interrupts,
+    )
+    try:
+        for _ in executor.map(make, batches):
+            pass
+    except BrokenProcessPool:  # a worker was killed, perhaps for its memory
+        return
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _can_fork() -> bool:
+    """Whether a fork is safe: it would copy the threads of a server in an arbitrary state."""
+    import sys
+    import threading
+
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C, which a terminal sends to all processes, to the parent."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

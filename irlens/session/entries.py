@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from irlens.artifacts import store
+from irlens.artifacts import processors, store
 from irlens.artifacts.entries import Broken
 from irlens.figures import COLUMNS
 from irlens.model.capture import Capture
@@ -187,8 +187,7 @@ def _start_pool() -> "Executor":
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context, resource_tracker
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = max(1, min((cores or 1) - 1, _MAX_WORKERS))
+    workers = max(1, min(processors.count() - 1, _MAX_WORKERS))
     # A fork would copy the interface's threads in an arbitrary state.
     context = get_context("spawn")
     # The tracker inherits stderr, and that of a running Textual app is not a file.

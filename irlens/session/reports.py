@@ -1,6 +1,7 @@
 """From the subject to captures and reports: load or compile, then analyse or recall."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -16,7 +17,7 @@ from irlens.model.errors import (
     UnknownNameError,
 )
 from irlens.model.report import Report
-from irlens.session.background import disassembling, not_inspected
+from irlens.session.background import Due, disassembling, preparing
 from irlens.session.subject import (
     Configurations,
     is_compiled,
@@ -78,6 +79,22 @@ def report_of(capture: Capture, *, sass: bool | None = False) -> Report:
         return replace(report, unknown=unknown)
 
 
+def _recall(capture: Capture, sass: bool | None) -> Report | None:
+    """Return what ``report_of`` would return if it is remembered, ``None`` otherwise."""
+    try:
+        key = report_cache.key(capture, sass="cubin" in capture.stages if sass is None else sass)
+    except ArtifactError:  # making the report reports the error
+        return None
+    return report_cache.recall(key)
+
+
+def _make_reports(due: Sequence[Due]) -> None:
+    """Make and cache reports; who needs one that fails reports the error."""
+    for capture, sass in due:
+        with suppress(IrlensError):
+            report_of(capture, sass=sass)
+
+
 class Session:
     """Loads or compiles what the user named, and returns finished records.
 
@@ -129,15 +146,16 @@ class Session:
             IrlensError: A KERNEL cannot be inspected.
         """
         selected = [self._select(*side) for side in sides]
-        unread = [each for each in selected if not isinstance(each, _Saved)]
-        covered = [each for each in unread if _covers_machine_code(each, sass) is not False]
-        with disassembling([each for captures in covered for each in not_inspected(captures)]):
-            return [
-                each.reports
-                if isinstance(each, _Saved)
-                else [report for _, report in self.inspect_captures(kernel, each, sass=sass)]
-                for (kernel, _), each in zip(sides, selected, strict=True)
-            ]
+        unread = [
+            (kernel, each)
+            for (kernel, _), each in zip(sides, selected, strict=True)
+            if not isinstance(each, _Saved)
+        ]
+        inspected = iter(self._inspect_sets(unread, sass))
+        return [
+            each.reports if isinstance(each, _Saved) else [report for _, report in next(inspected)]
+            for each in selected
+        ]
 
     def _select(self, kernel: str, configurations: Configurations) -> "_Saved | list[Capture]":
         """Return the saved reports or the captures that KERNEL and the options select."""
@@ -160,21 +178,52 @@ class Session:
         Raises:
             ArtifactError: No capture is readable.
         """
-        sass = _covers_machine_code(captures, sass)
-        if len(captures) == 1:
-            try:
-                return [(captures[0], report_of(captures[0], sass=sass))]
-            except ArtifactError as error:
-                # A comparison has two sides: the message names the broken one.
-                raise ArtifactError(f"{kernel}: {error.message}", hint=error.hint) from error
+        ((*inspected,),) = self._inspect_sets([(kernel, captures)], sass)
+        return inspected
+
+    def _inspect_sets(
+        self, sets: Sequence[tuple[str, Sequence[Capture]]], sass: bool | None
+    ) -> list[list[tuple[Capture | None, Report]]]:
+        """Return the reports of several KERNELs' captures, see ``inspect_captures``.
+
+        Those that are not remembered are made on all cores if they are many.
+        """
+        coverages = [_covers_machine_code(captures, sass) for _, captures in sets]
+        known = [
+            [_recall(capture, coverage) for capture in captures]
+            for (_, captures), coverage in zip(sets, coverages, strict=True)
+        ]
+        missing = [
+            (capture, coverage)
+            for (_, captures), coverage, reports in zip(sets, coverages, known, strict=True)
+            for capture, report in zip(captures, reports, strict=True)
+            if report is None
+        ]
+        with preparing(missing, _make_reports):
+            return [
+                self._inspect_set(kernel, captures, coverage, reports)
+                for (kernel, captures), coverage, reports in zip(
+                    sets, coverages, known, strict=True
+                )
+            ]
+
+    def _inspect_set(
+        self,
+        kernel: str,
+        captures: Sequence[Capture],
+        sass: bool | None,
+        known: Sequence[Report | None],
+    ) -> list[tuple[Capture | None, Report]]:
         inspected: list[tuple[Capture | None, Report]] = []
-        with disassembling(not_inspected(captures) if sass is not False else []):
-            for capture in captures:
-                try:
-                    inspected.append((capture, report_of(capture, sass=sass)))
-                except ArtifactError as error:
-                    # One broken artifact must not hide the rest of a cache.
-                    self._notify(f"skipped {capture.directory or capture.kernel}: {error.message}")
+        for capture, report in zip(captures, known, strict=True):
+            try:
+                inspected.append((capture, report or report_of(capture, sass=sass)))
+            except ArtifactError as error:
+                if len(captures) == 1:
+                    # A comparison has two sides: the message names the broken one.
+                    raise ArtifactError(f"{kernel}: {error.message}", hint=error.hint) from error
+                # One broken artifact must not hide the rest of a cache.
+                self._notify(f"skipped {capture.directory or capture.kernel}: {error.message}")
         if not inspected:
             raise _nothing_readable(kernel)
         return inspected
