@@ -303,6 +303,7 @@ def _pipelines(
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:
         from irlens.analyze.pipelines import amdgcn as amd_pipelines
+        from irlens.analyze.pipelines.lds_lifetimes import stays_in_iteration
 
         provenance.known("amdgcn, loads followed to their waits and uses", "pipelines")
         pipelines = amd_pipelines.find_pipelines(
@@ -310,6 +311,7 @@ def _pipelines(
             threads_per_cta=threads,
             requested=requested,
             of_source=source_bytes(loads),
+            lds_stays=stays_in_iteration(parsed.ttgir),
         )
         return amd_pipelines.against_source(pipelines, loads, parsed.ttgir)
     if parsed.ptx is None:

@@ -31,8 +31,12 @@ def _files() -> dict[str, str]:
     return found
 
 
-def _find(function: Function, asked: int | None = None) -> list[Pipeline]:
-    return pipelines.find_pipelines(function, threads_per_cta=256, requested=lambda *_: asked)
+def _find(
+    function: Function, asked: int | None = None, *, lds_stays: bool = False
+) -> list[Pipeline]:
+    return pipelines.find_pipelines(
+        function, threads_per_cta=256, requested=lambda *_: asked, lds_stays=lds_stays
+    )
 
 
 def _pipelines(name: str, asked: int | None = None) -> list[Pipeline]:
@@ -40,13 +44,19 @@ def _pipelines(name: str, asked: int | None = None) -> list[Pipeline]:
     return _find(kernel, asked)
 
 
-def _loop(*body: str, before: tuple[str, ...] = (), stores_apart: bool = False) -> Pipeline:
+def _loop(
+    *body: str,
+    before: tuple[str, ...] = (),
+    stores_apart: bool = False,
+    lds_stays: bool = False,
+) -> Pipeline:
     """The one pipeline of a loop of these lines."""
     text = "\n\t".join(["\t.type k,@function\nk:", *before, "s_nop 0"])
     text += "\n.LBB0_1:\n\t" + "\n\t".join([*body, "s_cbranch_scc1 .LBB0_1", "s_endpgm"])
     text += "\n.Lfunc_end0:\n.amdhsa_kernel k\n"
     text += ".amdhsa_memory_ordered 1\n" if stores_apart else ""
-    (found,) = _find(parse(text + ".end_amdhsa_kernel\n").functions[0])
+    (kernel,) = parse(text + ".end_amdhsa_kernel\n").functions
+    (found,) = _find(kernel, lds_stays=lds_stays)
     return found
 
 
@@ -279,6 +289,23 @@ def test_what_lies_between_lds_stores_and_loads_is_claimed_only_where_certain() 
     assert (filled.prefetch_iterations, filled.reason) == (None, pipelines.NOT_FOLLOWED)
     ahead = _loop(read, use, LOAD, OTHER, wait, store, before=("ds_write_b32 v4, v7",))
     assert (ahead.prefetch_iterations, ahead.verdict) == (1, "pipelined")
+
+
+def test_lds_that_no_iteration_leaves_to_the_next_is_read_where_it_is_stored() -> None:
+    one, two = '.file 1 "/" "k.py"', ".loc 1 7 3"
+    store, read = "ds_write_b32 v4, v1", "ds_read_b32 v5, v6"
+    use, wait = "v_add_f32_e32 v2, v2, v5", "s_waitcnt vmcnt(0)"
+    before = (one, "ds_write_b32 v4, v7")
+    behind = (two, LOAD, OTHER, wait, store, read, use)
+    assert _loop(*behind, before=before).reason == pipelines.NOT_FOLLOWED
+    found = _loop(*behind, before=before, lds_stays=True)
+    assert (found.prefetch_iterations, found.verdict) == (0, "not pipelined")
+    # Another operation's read does not say when this one's is.
+    other = (two, LOAD, OTHER, wait, store, ".loc 1 8 3", read, use)
+    assert _loop(*other, before=before, lds_stays=True).reason == pipelines.NOT_FOLLOWED
+    # Nor do reads around the store: the loop may be rotated.
+    around = (two, read, LOAD, OTHER, wait, store, read, use)
+    assert _loop(*around, before=before, lds_stays=True).reason == pipelines.NOT_FOLLOWED
 
 
 def test_code_that_is_skipped_without_lanes_belongs_to_the_iteration() -> None:

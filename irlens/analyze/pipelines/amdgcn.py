@@ -60,6 +60,7 @@ def find_pipelines(
     threads_per_cta: int | None,
     requested: RequestedStages,
     of_source: SourceBytes | None = None,
+    lds_stays: bool = False,
 ) -> list[Pipeline]:
     """Describe every innermost loop that reads global memory, and how far its loads run ahead.
 
@@ -69,6 +70,8 @@ def find_pipelines(
             open.
         requested: Number of stages requested.
         of_source: What the source's loops load, to count once what lanes share.
+        lds_stays: Whether every iteration reads all that it stores to LDS itself; ``False`` if
+            unknown.
 
     Returns:
         In the order of the text, one record per loop and mechanism. Groups are single load
@@ -78,7 +81,7 @@ def find_pipelines(
     Raises:
         ArtifactError: A branch to a label that does not exist.
     """
-    finder = _Finder(function, threads_per_cta, requested, of_source or {})
+    finder = _Finder(function, threads_per_cta, requested, of_source or {}, lds_stays=lds_stays)
     pipelines = [
         each for loop in finder.loops.innermost(_reads_memory) for each in finder.describe(loop)
     ]
@@ -121,6 +124,8 @@ class _Finder:
         threads: int | None,
         requested: RequestedStages,
         of_source: SourceBytes,
+        *,
+        lds_stays: bool = False,
     ) -> None:
         self.loops = KernelLoops.of(function)
         self.rests = remainders(function, self.loops)
@@ -129,6 +134,7 @@ class _Finder:
         self.threads = threads
         self.requested = requested
         self.of_source = of_source
+        self.lds_stays = lds_stays
 
     def describe(self, index: int) -> Iterator[Pipeline]:
         """Yield the records of one loop."""
@@ -180,7 +186,9 @@ class _Finder:
             return None
         filled = self.loops.is_lds_filled_before(index)
         factor = unroll_factor(self.loops, self.rests, index)
-        return LoopTrace(body, self.lanes, self.stores_apart, filled, factor)
+        return LoopTrace(
+            body, self.lanes, self.stores_apart, filled, factor, lds_stays=self.lds_stays
+        )
 
     def _kind(self, index: int) -> PipelineKind | None:
         """Return the mechanism of a loop that cannot be followed."""

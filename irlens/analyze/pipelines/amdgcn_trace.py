@@ -194,6 +194,8 @@ class LoopTrace:
         stores_apart: Whether stores have a counter of their own.
         filled: Whether LDS may hold data when the loop is entered.
         factor: Iterations of the source, where that is certain.
+        lds_stays: Whether every iteration of the source reads all that it stores to LDS itself;
+            ``False`` if unknown.
 
     Attributes:
         starts: Positions where the iterations of the source start; only the first one where LLVM
@@ -207,11 +209,14 @@ class LoopTrace:
         stores_apart: bool,
         filled: bool,
         factor: int | None = None,
+        *,
+        lds_stays: bool = False,
     ) -> None:
         self.body = body
         self.lanes = lanes
         self._accesses = [access(instruction, lanes) for instruction in body]
         self.filled = filled
+        self._lds_stays = lds_stays
         self.factor = factor
         self._stores_apart = stores_apart
         self._lds_reads = [n for n, each in enumerate(body) if reads_lds(each)]
@@ -388,12 +393,26 @@ class LoopTrace:
 
         The number of tiles that LDS holds between a store and its load is not visible. But a load
         before all stores reads what an earlier iteration left, and where LDS is empty before the
-        loop, a load after a store reads that store.
+        loop, a load after a store reads that store. So does a load of the same operation as the
+        store, where no iteration of the source leaves anything in LDS to the next one.
         """
         behind = self._lds_read_behind(store)
-        if behind and not self.filled:
+        if behind and (not self.filled or (self._lds_stays and self._is_read_back(store))):
             return iteration, iteration
         return (iteration, None) if behind else (iteration + 1, None)
+
+    def _is_read_back(self, store: int) -> bool:
+        """Whether LDS is read for the operation of a store behind it, and not ahead of it.
+
+        Reads ahead of the store may be those of the next iteration of the source, if LLVM rotated
+        the loop.
+        """
+        place = self.body[store].locations
+        copy = self._copy(store)
+        reads = [
+            n for n in self._lds_reads if self._copy(n) == copy and self.body[n].locations == place
+        ]
+        return bool(place and reads) and min(reads) > store
 
     def _feeds_itself(self, load: int) -> bool:
         """Whether the address of a load depends on what it loaded an iteration before."""
