@@ -6,7 +6,7 @@ the loop. Where the waits are outside the loop, often in other warps, the number
 way depends on run time; the ring bounds it, since each barrier has one phase under way at a time.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from irlens.analyze.pipelines.mbarrier_trace import Issues, Touch, Tracer
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import InFlight, Unreadable
+from irlens.isa.ptx import Instruction
 from irlens.isa.ptx.copies import awaited_barrier, expected_bytes, expects_bytes
 from irlens.model.report import Pipeline
 from irlens.model.source import user_frame
@@ -63,12 +64,13 @@ class AwaitedOutside(msgspec.Struct, frozen=True):
     """Nothing in the loop waits for the work that it issues.
 
     Attributes:
-        ring: Barriers that the work goes around; ``None`` if unknown.
+        rings: The different numbers of barriers that some work goes around, in ascending order;
+            empty if unknown.
         bytes_per_iteration: Bytes announced to them in an iteration.
         waits: The waits for one of them, as indices into ``Function.instructions``.
     """
 
-    ring: int | None
+    rings: tuple[int, ...]
     bytes_per_iteration: int | None
     waits: tuple[int, ...]
 
@@ -119,10 +121,17 @@ class Ring:
 
     Args:
         loops: The function.
-        issues: What issues the work.
+        issues: What issues the work, or commits it.
+        committed: What issues the work that ``issues`` commits; ``None`` where that issues it.
     """
 
-    def __init__(self, loops: FunctionLoops, issues: Issues) -> None:
+    def __init__(
+        self,
+        loops: FunctionLoops,
+        issues: Issues,
+        committed: Callable[[Instruction], bool] | None = None,
+    ) -> None:
+        self._committed = committed
         self._instructions = loops.function.instructions
         touching = {}
         for index, instruction in enumerate(self._instructions):
@@ -140,12 +149,12 @@ class Ring:
         issued = {touch.address for touch in every if not self._waits(touch)}
         awaited = {touch.address for touch in every if self._waits(touch)}
         if not awaited or (None not in issued | awaited and not issued & awaited):
-            return self._awaited_outside(traced, issued)
+            return self._awaited_outside(loop, traced, issued)
         unknown = next((touch for touch in every if touch.address is None), None)
         if unknown is not None:
             line = self._instructions[unknown.at].line
             reason = f"the barrier of line {line} does not follow from constants"
-            return self._known_ring(traced, awaited) or Unreadable(reason)
+            return self._known_ring(loop, traced, awaited) or Unreadable(reason)
 
         # Phases of barriers that this loop does not wait for are another loop's.
         def relevant(touches: list[Touch]) -> list[Touch]:
@@ -182,7 +191,7 @@ class Ring:
         return awaited_barrier(self._instructions[touch.at]) is not None
 
     def _known_ring(
-        self, traced: list[list[Touch]], awaited: set[int | None]
+        self, loop: int, traced: list[list[Touch]], awaited: set[int | None]
     ) -> AwaitedOutside | None:
         """Look for work on barriers that are all known, beside work on others.
 
@@ -196,18 +205,18 @@ class Ring:
         issued = {touch.address for touches in known for touch in touches}
         if not issued or issued & awaited:
             return None
-        outside = self._awaited_outside(known, issued)
+        outside = self._awaited_outside(loop, known, issued)
         return outside if outside.waits else None
 
     def _awaited_outside(
-        self, traced: list[list[Touch]], issued: set[int | None]
+        self, loop: int, traced: list[list[Touch]], issued: set[int | None]
     ) -> AwaitedOutside:
         """Look for the waits in the rest of the function."""
         last = [self._instructions[touch.at] for touch in traced[-1]]
         expected = [expected_bytes(each) for each in last if expects_bytes(each)]
         known = [count for count in expected if count is not None]
         return AwaitedOutside(
-            self._ring_size([touch for touches in traced for touch in touches]),
+            self._ring_sizes(loop, [touch for touches in traced for touch in touches]),
             sum(known) if known and len(known) == len(expected) else None,
             tuple(
                 touch.at
@@ -216,14 +225,40 @@ class Ring:
             ),
         )
 
-    def _ring_size(self, touches: list[Touch]) -> int | None:
-        """Return the number of barriers that each issuing instruction goes around."""
+    def _ring_sizes(self, loop: int, touches: list[Touch]) -> tuple[int, ...]:
+        """Return the different numbers of barriers that work goes around; empty if unknown."""
         rings: dict[int, set[int | None]] = {}
         for touch in touches:
             if not self._waits(touch):
                 rings.setdefault(touch.at, set()).add(touch.address)
-        sizes = {None if None in ring else len(ring) for ring in rings.values()}
-        return sizes.pop() if len(sizes) == 1 else None
+        if any(None in ring for ring in rings.values()):
+            return ()
+        sizes = {len(ring) for ring in rings.values()}
+        return (*sizes,) if len(sizes) == 1 else self._ring_bounds(loop, rings)
+
+    def _ring_bounds(self, loop: int, rings: Mapping[int, set[int | None]]) -> tuple[int, ...]:
+        """Return the numbers of barriers that bound each part of a loop's work.
+
+        Commits with no work in between commit the same work, which the smallest of their rings
+        bounds. A commit covers all work ahead of it, so that work whose own barriers are unknown
+        is bounded by the next ring. A ring that nothing waits for bounds nothing.
+
+        Args:
+            loop: The loop.
+            rings: By commit the barriers that it goes around.
+        """
+        awaited = {touch.address for touch in self._tracer.everywhere() if self._waits(touch)}
+        parts: list[list[int]] = []
+        is_new = True
+        for index in self._tracer.instructions(loop):
+            if self._committed is not None and self._committed(self._instructions[index]):
+                is_new = True
+            elif index in rings:
+                parts += [[]] if is_new else []
+                is_new = False
+                parts[-1] += [len(rings[index])] if rings[index] & awaited else []
+        known = self._committed is not None and not is_new and all(parts)
+        return tuple(sorted({min(sizes) for sizes in parts})) if known else ()
 
     def _replay(
         self, iteration: int, touches: list[Touch], phases: dict[int, _Phase]
@@ -321,15 +356,17 @@ def awaited_outside(
     places = _places(loops, blocks)
     where = f"at {' and '.join(places)}" if places else "outside this loop"
     reason = f"{work} are awaited {where}: how many are in flight depends on the warps at run time"
-    if reading.ring is None:
+    if not reading.rings:
         return msgspec.structs.replace(record, reason=reason)
-    most = reading.ring if by_other_warps and reading.ring >= _SMALLEST_RING else None
+    *smaller, largest = reading.rings
+    most = largest if by_other_warps and largest >= _SMALLEST_RING else None
+    within = "rings of " + ", ".join(map(str, smaller)) + " and" if smaller else "a ring of"
     return msgspec.structs.replace(
         record,
         stages_at_most=most,
         bytes_per_iteration=reading.bytes_per_iteration,
         verdict=record.verdict if most is None else "pipelined",
-        reason=f"{reason}, within a ring of {plural(reading.ring, 'barrier')}",
+        reason=f"{reason}, within {within} {plural(largest, 'barrier')}",
     )
 
 

@@ -73,7 +73,7 @@ class Products:
     @cached_property
     def barriers(self) -> Ring:
         """The barriers that the commits of ``tcgen05`` signal."""
-        return Ring(self._loops, tcgen05_barrier)
+        return Ring(self._loops, tcgen05_barrier, committed=is_tcgen05_mma)
 
     def settle(self, loop: int) -> SteadyLoop | None:
         """Return the groups of ``wgmma`` in the steady state of a reducible loop."""

@@ -1,5 +1,6 @@
 """Rings of barriers, held against what the ttgir says of the same copies."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from irlens.model.config import Target
 from irlens.report import inspect
 
 KERNEL = Path(__file__).parents[2] / "data" / "ptx" / "two_rings.py"
+SM_100 = Target(vendor="nvidia", arch="sm_100", warp_size=32)
 SM_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32)
 
 
@@ -26,3 +28,27 @@ def test_copies_with_a_ring_each_are_told_apart(
     assert {load.iterations_ahead for load in loads} == {stages - 1}
     assert pipeline.prefetch_iterations == stages - 1
     assert pipeline.bytes_per_iteration == sum(load.bytes_per_iteration or 0 for load in loads)
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+def test_products_on_rings_of_different_sizes_are_bounded_by_the_largest(
+    stages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scores' products go around the buffers of the keys, the others around a single one."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    kernel = KERNEL.with_name("specialized_attention.py")
+    request = Request(kernel=str(kernel), target=SM_100, settings={"num_stages": stages})
+    (found,) = capture(request)
+    ttgir = found.stages["ttgir"].text()
+    if "partition2" not in ttgir:
+        pytest.skip("this Triton does not specialize the loop")
+    report = inspect(found)
+    (products,) = (each for each in report.pipelines if each.kind == "tcgen05")
+    keys = {int(count) for count in re.findall(r"ttg\.local_alloc : .*<(\d)x64x64xf16", ttgir)}
+    assert keys == {stages}
+    assert (products.verdict, products.achieved_stages) == ("pipelined", None)
+    assert products.stages_at_most == stages
+    assert f"within rings of 1 and {stages} barriers" in products.reason
+    # No more results of products have room in tensor memory at once.
+    results = re.findall(r"ttng\.tmem_alloc : .*<(\d)x128x64xf32", ttgir)
+    assert max(map(int, results)) <= products.stages_at_most
