@@ -6,14 +6,17 @@ No other code branches on a GPU's name: every difference between GPUs is a field
 
 import re
 
+from msgspec.structs import replace
+
 from irlens.gpus.amd import ARCHS as _AMD_ARCHS
 from irlens.gpus.gpu import Arch, Gpu, Product, ScalarFile
 from irlens.gpus.nvidia import ARCHS as _NVIDIA_ARCHS
 from irlens.gpus.products import OLDER_THAN_TRITON
 from irlens.gpus.products import PRODUCTS as _PRODUCTS
+from irlens.gpus.rates import RATES, Dtype, Rates
 from irlens.model.errors import UnknownNameError
 
-__all__ = ["Arch", "Gpu", "Product", "ScalarFile", "by_arch", "find", "gpus"]
+__all__ = ["Arch", "Dtype", "Gpu", "Product", "Rates", "ScalarFile", "by_arch", "find", "gpus"]
 
 
 def _key(name: str) -> str:
@@ -35,10 +38,12 @@ def _index(rows: list[tuple[str, Gpu]]) -> dict[str, Gpu]:
     return index
 
 
-_ARCHS = {arch.name: Gpu(arch=arch) for arch in _NVIDIA_ARCHS + _AMD_ARCHS}
+_ARCHS = {
+    arch.name: Gpu(arch=arch, rates=RATES.get(arch.name)) for arch in _NVIDIA_ARCHS + _AMD_ARCHS
+}
 _GPUS = [
     *_ARCHS.values(),
-    *(Gpu(arch=_ARCHS[product.arch].arch, product=product) for product in _PRODUCTS),
+    *(replace(_ARCHS[product.arch], product=product) for product in _PRODUCTS),
 ]
 _BY_NAME = _index(
     [(gpu.name, gpu) for gpu in _GPUS]

@@ -6,6 +6,7 @@ from typing import Literal, Self
 import msgspec
 from msgspec.structs import replace
 
+from irlens.gpus.rates import Dtype, Rates
 from irlens.model.config import Target, Vendor
 
 _NAME_PATTERN: dict[Vendor, str] = {"nvidia": r"sm_\d{2,3}", "amd": r"gfx[0-9a-f]{3,4}"}
@@ -167,6 +168,12 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
             unknown.
         drivers: The names by which drivers report it, and no other GPU.
         source: The source of these numbers.
+        l2_bytes: Capacity of the L2; ``None`` if unknown.
+        l2_source: The source of the L2's capacity.
+        half_rate_fp32_accumulation: Whether tensor cores that accumulate in fp32 run at half their
+            rate.
+        tensor_rates_known: Whether its tensor cores run at its architecture's rates; otherwise
+            sources disagree.
 
     Raises:
         ValueError: The row is not plausible.
@@ -182,6 +189,10 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     clock: float | None
     drivers: tuple[str, ...]
     source: str
+    l2_bytes: int | None = None
+    l2_source: str = ""
+    half_rate_fp32_accumulation: bool = False
+    tensor_rates_known: bool = True
 
     def __post_init__(self) -> None:
         checks = {
@@ -191,7 +202,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
             "latency is not in seconds": self.latency is None or 5e-8 <= self.latency <= 5e-6,
             "memory is not in bytes": self.memory is None or 1 << 30 <= self.memory <= 1 << 40,
             "clock is not in Hz": self.clock is None or 5e8 <= self.clock <= 5e9,
-            "no source": self.source,
+            "L2 is not in bytes": self.l2_bytes is None or 1 << 20 <= self.l2_bytes <= 1 << 30,
+            "no source": self.source and (self.l2_bytes is None) == (not self.l2_source),
         }
         failed = [complaint for complaint, holds in checks.items() if not holds]
         if failed:
@@ -199,10 +211,11 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
-    """An architecture, and the product if one is known."""
+    """An architecture, its rates if they are known, and the product if one is known."""
 
     arch: Arch
     product: Product | None = None
+    rates: Rates | None = None
 
     @property
     def name(self) -> str:
@@ -229,6 +242,26 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         if product.bandwidth is None or product.latency is None:
             return None
         return round(product.bandwidth * product.latency / units)
+
+    def peak_flops(self, dtype: Dtype, *, tensor: bool) -> float | None:
+        """Return the peak rate of dense operations at the boost clock, per second.
+
+        Args:
+            dtype: Type of the operands.
+            tensor: Whether tensor cores ("matrix cores") do them. A product of fp16 or fp8 is
+                taken to accumulate in fp16 where that is faster.
+
+        Returns:
+            ``None`` if the product is not known, or one of its figures.
+        """
+        product = self.product
+        if product is None or product.units is None or product.clock is None or not self.rates:
+            return None
+        rates = self.rates.tensor if tensor else self.rates.vector
+        if dtype not in rates or (tensor and not product.tensor_rates_known):
+            return None
+        wide = product.half_rate_fp32_accumulation and tensor and dtype in ("tf32", "bf16")
+        return product.units * product.clock * rates[dtype] / (2 if wide else 1)
 
     @property
     def target(self) -> Target:

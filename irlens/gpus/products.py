@@ -11,6 +11,49 @@ logs and the lists of cloud providers.
 
 from irlens.gpus.gpu import Product
 
+#: Capacity of the L2 in MiB, and its source; a product that is missing has no document for it.
+_L2: dict[str, tuple[float, str]] = {
+    "v100": (6, "NVIDIA, 'Tesla V100 GPU Architecture'"),
+    "t4": (4, "NVIDIA, 'Turing GPU Architecture'"),
+    "rtx2080ti": (5.5, "NVIDIA, 'Turing GPU Architecture'"),
+    **dict.fromkeys(
+        ("a100", "a100-80gb", "a100-80gb-pcie"),
+        (40, "NVIDIA, 'A100 Tensor Core GPU Architecture'"),
+    ),
+    **dict.fromkeys(
+        ("a10", "a10g", "rtx-a6000", "rtx3090"),
+        (6, "NVIDIA, 'Ampere GA102 GPU Architecture': 512 KB for each 32 bits of memory bus"),
+    ),
+    "rtx3080": (5, "NVIDIA, 'Ampere GA102 GPU Architecture'"),
+    "l4": (48, "NVIDIA, 'Ada GPU Architecture', AD104"),
+    **dict.fromkeys(
+        ("l40", "l40s", "rtx6000-ada"), (96, "NVIDIA, 'Ada GPU Architecture', full AD102")
+    ),
+    "rtx4080": (64, "NVIDIA, 'Ada GPU Architecture'"),
+    "rtx4090": (72, "NVIDIA, 'Ada GPU Architecture'; nvbench, pull request 207 (the driver's)"),
+    "h100": (50, "a device's own driver"),
+    **dict.fromkeys(
+        ("h100-pcie", "h100-nvl", "h200"), (50, "NVIDIA, 'H100 Tensor Core GPU Architecture'")
+    ),
+    "b200": (126.5, "pytorch/ao, pull request 4002 (the driver's)"),
+    "rtx5080": (64, "NVIDIA, 'RTX Blackwell GPU Architecture'"),
+    "rtx5090": (96, "NVIDIA, 'RTX Blackwell GPU Architecture'"),
+    **dict.fromkeys(
+        ("mi100", "mi210", "mi250x"), (8, "ROCm documentation, 'AMD GPU specifications', per die")
+    ),
+    "mi300a": (24, "ROCm documentation, 'AMD GPU specifications': 4 MiB for each XCD"),
+    **dict.fromkeys(
+        ("mi300x", "mi325x", "mi350x", "mi355x"),
+        (32, "ROCm documentation, 'AMD GPU specifications': 4 MiB for each XCD"),
+    ),
+}
+# GeForce cards accumulate products in fp32 at half the rate of fp16 (NVIDIA, 'Turing', 'Ampere
+# GA102', 'Ada' and 'RTX Blackwell GPU Architecture').
+_HALF_RATE = {"rtx2080ti", "rtx3080", "rtx3090", "rtx4080", "rtx4090", "rtx5080", "rtx5090"}
+
+# Of 181 and 362 dense TFLOP/s of fp16, each is in some document.
+_DISPUTED_TENSOR_RATES = {"l40"}
+
 
 def _row(
     name: str,
@@ -28,6 +71,7 @@ def _row(
 
     ``nanoseconds`` is the memory's latency, where it was measured.
     """
+    l2, l2_source = _L2.get(name, (None, ""))
     return Product(
         name=name,
         title=title,
@@ -39,6 +83,10 @@ def _row(
         clock=None if megahertz is None else megahertz * 1e6,
         drivers=(title,) if drivers is None else drivers,
         source=source,
+        l2_bytes=None if l2 is None else round(l2 * (1 << 20)),
+        l2_source=l2_source,
+        half_rate_fp32_accumulation=name in _HALF_RATE,
+        tensor_rates_known=name not in _DISPUTED_TENSOR_RATES,
     )
 
 
@@ -56,7 +104,7 @@ _RTX3090 = (
 _RTX3080 = f"{_TABLE}, 'GeForce RTX 3080 10GB'"
 _RTX4080 = f"units, clock: neowin.net; bandwidth: {_TABLE}, 717 GB/s"
 _RTX6000 = f"{_TABLE}; clock: cputronic.com"
-_H100 = f"units: {_QUERY}; bandwidth: {_TABLE}; sources of the clock disagree"
+_H100 = f"units, clock: a device's own driver; bandwidth: {_TABLE}"
 _H100_PCIE = f"units, clock: Triton, third_party/proton, specs.py; bandwidth: {_TABLE}"
 _H100_NVL = f"units, clock: MT4G, sample_results (the driver's); bandwidth: {_TABLE}"
 _H200 = (
@@ -64,7 +112,10 @@ _H200 = (
     "latency: benchmarks/memory_latency.cu on a device, 350 to 353 ns over 512 MiB to 4 GiB"
 )
 _GH200 = f"units: public output of OpenCL-Benchmark (the driver's); bandwidth: {_TABLE}"
-_B200 = f"{_TABLE}; bandwidth: docs.vultr.com too, 8.0 TB/s"
+_B200 = (
+    f"{_TABLE}; bandwidth: docs.vultr.com too, 8.0 TB/s; "
+    "NVIDIA's 75 TFLOP/s of FP32 make the clock (HGX B200 data sheet)"
+)
 _RTX5090 = f"{_TABLE}; clock: Linux Format, May 2025"
 _GB10 = "public guides to the DGX Spark: 6,144 CUDA cores (128 to an SM), 273 GB/s"
 _ROCM = f"units: ROCm documentation, 'AMD GPU specifications'; {_REST}"
@@ -125,12 +176,12 @@ PRODUCTS: tuple[Product, ...] = (
     _row("rtx6000-ada", "NVIDIA RTX 6000 Ada Generation", "sm_89", 142, 960, 2505, _RTX6000),
     _row("rtx4080", "NVIDIA GeForce RTX 4080", "sm_89", 76, 716.8, 2505, _RTX4080),
     _row("rtx4090", "NVIDIA GeForce RTX 4090", "sm_89", 128, 1008, 2520, _TABLE),
-    _row("h100", "NVIDIA H100 SXM", "sm_90", 132, 3350, None, _H100, ("NVIDIA H100 80GB HBM3",)),
+    _row("h100", "NVIDIA H100 SXM", "sm_90", 132, 3350, 1980, _H100, ("NVIDIA H100 80GB HBM3",)),
     _row("h100-pcie", "NVIDIA H100 PCIe", "sm_90", 114, 2000, 1755, _H100_PCIE),
     _row("h100-nvl", "NVIDIA H100 NVL", "sm_90", 132, 3938, 1785, _H100_NVL),
     _row("h200", "NVIDIA H200", "sm_90", 132, 4800, 1980, _H200, nanoseconds=352),
     _row("gh200", "NVIDIA GH200 (96 GB HBM3)", "sm_90", 132, 4000, None, _GH200, _GH200_DRIVERS),
-    _row("b200", "NVIDIA B200", "sm_100", 148, 8000, None, _B200),
+    _row("b200", "NVIDIA B200", "sm_100", 148, 8000, 1980, _B200),
     _row("rtx5080", "NVIDIA GeForce RTX 5080", "sm_120", 84, 960, 2620, _TABLE),
     _row("rtx5090", "NVIDIA GeForce RTX 5090", "sm_120", 170, 1792, 2407, _RTX5090),
     _row("gb10", "NVIDIA GB10", "sm_121", 48, 273, None, _GB10),

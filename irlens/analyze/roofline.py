@@ -1,0 +1,91 @@
+"""The roofline model: the least time of a launch on a GPU (Williams et al., CACM 52(4), 2009).
+
+Peaks are theoretical, units of different kinds work at the same time, and caches are cold. Bytes
+that a kernel leaves in the L2 are counted, since it evicts what those before it left there.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from irlens.gpus import Dtype, Gpu
+from irlens.model.roofline import Roofline
+
+
+def roofline(
+    gpu: Gpu,
+    traffic: int | None,
+    tensor: Mapping[Dtype, int] | None,
+    vector: Mapping[Dtype, int] | None,
+) -> Roofline:
+    """Return the roofline of a launch.
+
+    Args:
+        gpu: The GPU; a floor needs a product.
+        traffic: Bytes that DRAM must deliver and take, each once; ``None`` if unknown.
+        tensor: Operations of tensor cores by the operands' type, a multiply-add being two;
+            ``None`` if unknown.
+        vector: The same of all other units.
+    """
+    reasons = []
+    memory = compute = None
+    if traffic is None:
+        reasons.append("the bytes are unknown")
+    elif (bandwidth := gpu.product.bandwidth if gpu.product else None) is None:
+        reasons.append(f"the memory bandwidth of {gpu.name} is unknown")
+    else:
+        memory = traffic / bandwidth * 1e6
+    if tensor is None or vector is None:
+        reasons.append("the operations are unknown")
+    else:
+        missing = _missing(gpu, tensor, tensor=True) + _missing(gpu, vector, tensor=False)
+        if missing:
+            reasons.append(f"the peak of {' and '.join(missing)} on {gpu.name} is unknown")
+        else:
+            compute = _compute_us(gpu, tensor, vector)
+    floor: float | None = None
+    bound: Literal["memory", "compute"] | None = None
+    if memory is not None and compute is not None:
+        floor = max(memory, compute)
+        bound = "memory" if memory >= compute else "compute"
+    return Roofline(
+        memory_us=memory,
+        compute_us=compute,
+        floor_us=floor,
+        bound=bound,
+        flops_per_byte=_intensity(traffic, tensor, vector),
+        reason="; ".join(reasons) or None,
+    )
+
+
+def _compute_us(gpu: Gpu, tensor: Mapping[Dtype, int], vector: Mapping[Dtype, int]) -> float:
+    """Return the least time of operations whose peaks are known.
+
+    Tensor cores work on one product at a time; vector units of different types may be different
+    units.
+    """
+    products = sum(_seconds(gpu, dtype, count, tensor=True) for dtype, count in tensor.items())
+    others = (_seconds(gpu, dtype, count, tensor=False) for dtype, count in vector.items())
+    return max(products, *others, 0.0) * 1e6
+
+
+def _seconds(gpu: Gpu, dtype: Dtype, count: int, *, tensor: bool) -> float:
+    peak = gpu.peak_flops(dtype, tensor=tensor)
+    return count / peak if peak else 0.0
+
+
+def _missing(gpu: Gpu, counts: Mapping[Dtype, int], *, tensor: bool) -> list[str]:
+    """Return the types with operations whose peak is unknown."""
+    unit = "tensor" if tensor else "vector"
+    return [
+        f"{unit} {dtype}"
+        for dtype, count in counts.items()
+        if count and gpu.peak_flops(dtype, tensor=tensor) is None
+    ]
+
+
+def _intensity(
+    traffic: int | None, tensor: Mapping[Dtype, int] | None, vector: Mapping[Dtype, int] | None
+) -> float | None:
+    if not traffic or tensor is None or vector is None:
+        return None
+    return (sum(tensor.values()) + sum(vector.values())) / traffic
