@@ -18,7 +18,7 @@ from irlens.artifacts.entries import (
     read_entry,
 )
 from irlens.model import files
-from irlens.model.capture import MANIFEST_NAME, STAGE_ORDER, Capture, Stage
+from irlens.model.capture import MANIFEST_NAME, PYTHON_FOLDER, STAGE_ORDER, Capture, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError
 
@@ -157,7 +157,13 @@ def walk(top: Path) -> Iterator[tuple[Path, Listing] | Broken]:
             continue
         yield directory, listing
         if depth < MAX_DEPTH:
-            waiting += [(child, depth + 1) for child in reversed(listing.directories)]
+            # A capture's copies of its Python files are none of its entries.
+            inner = (
+                child
+                for child in reversed(listing.directories)
+                if child.name != PYTHON_FOLDER or MANIFEST_NAME not in listing.files
+            )
+            waiting += [(child, depth + 1) for child in inner]
 
 
 def _walk(top: Path) -> Iterator[Capture | Broken]:

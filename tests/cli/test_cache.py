@@ -58,7 +58,7 @@ def test_what_is_kept_is_shown_and_removed(store: Path) -> None:
     assert inspect("--num-warps", "2,4", "--pressure").code == 0
     assert numbers() == {
         "environments": 0, "captures": 2, "reports": 2, "disassembly": 2, "sweeps": 0,
-        "revisions": 0,
+        "revisions": 0, "scans": 0,
     }  # fmt: skip
     lines = irlens("cache").out.splitlines()
     assert lines[0] == str(store)
@@ -71,7 +71,7 @@ def test_what_is_kept_is_shown_and_removed(store: Path) -> None:
     assert removed(irlens("cache", "clean", "--captures", "-f", "json")) == {"captures": 2}
     assert numbers() == {
         "environments": 0, "captures": 0, "reports": 2, "disassembly": 2, "sweeps": 0,
-        "revisions": 0,
+        "revisions": 0, "scans": 0,
     }  # fmt: skip
     everything = irlens("cache", "clean", "--format", "json")
     assert sum(removed(everything).values()) == json.loads(everything.out)["removed"] == 4

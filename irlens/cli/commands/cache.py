@@ -20,8 +20,8 @@ _HELP = """Show what irlens keeps on disk, and how large it is.
 
 environments: Tritons that --triton installed; captures: compiled kernels; reports and
 disassembly: results of analysing them; sweeps: progress of interrupted sweeps, with their
-times; revisions: Python files that `irlens diff --git` took from git. irlens recreates
-everything on demand. It is stored in the user's cache directory, or in $IRLENS_CACHE_DIR.
+times; revisions: Python files that `irlens diff --git` took from git; scans: what `irlens
+scan` read of each directory. irlens recreates everything on demand. It is stored in the user's cache directory, or in $IRLENS_CACHE_DIR.
 
 \b
 irlens cache
@@ -61,6 +61,7 @@ class _KindOptions(TypedDict):
     disassembly: bool
     sweeps: bool
     revisions: bool
+    scans: bool
 
 
 def _age(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int:
@@ -108,6 +109,7 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
 @click.option("--disassembly", is_flag=True, help="Remove disassembled machine code.")
 @click.option("--sweeps", is_flag=True, help="Remove progress and times of interrupted sweeps.")
 @click.option("--revisions", is_flag=True, help="Remove Python files of git revisions.")
+@click.option("--scans", is_flag=True, help="Remove indexes of scanned directories.")
 @click.option(
     "--older-than",
     "age",
@@ -145,11 +147,12 @@ def _kinds() -> "Sequence[Kind]":
     from irlens.artifacts import inventory, store
     from irlens.artifacts.report_cache import REPORTS
     from irlens.artifacts.revisions import REVISIONS
+    from irlens.artifacts.scan_index import SCANS
     from irlens.artifacts.tools import DISASSEMBLY
     from irlens.compiler.toolchains.environments import ENVIRONMENTS
     from irlens.sweep.journal import SWEEPS
 
-    kinds = (ENVIRONMENTS, inventory.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS, REVISIONS)
+    kinds = (ENVIRONMENTS, inventory.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS, REVISIONS, SCANS)
     for kind in kinds:
         if inventory.is_link(kind):
             output.note(f"{store.root() / kind.folder} is a link: its target is left alone")

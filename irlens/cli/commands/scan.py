@@ -67,6 +67,13 @@ def _names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> t
 @click.option(
     "--columns", metavar="NAME,...", callback=_names, help="Show these columns, in this order."
 )
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Use N worker processes.  [default: number of cores, 1 if no code is parsed]",
+)
 @click.option("--all", "everything", is_flag=True, help="Show every row, also on a terminal.")
 @writing_options("scan")
 def command(
@@ -74,6 +81,7 @@ def command(
     where: tuple[str, ...],
     sort: tuple[str, ...],
     columns: tuple[str, ...],
+    jobs: int | None,
     everything: bool,
     **options: Unpack[WritingOptions],
 ) -> Exit:
@@ -83,13 +91,12 @@ def command(
     streams = is_streamed(options["form"], "scan")
     if streams and options["summary"]:
         raise click.UsageError(f"--summary has no effect with --format {options['form']}")
-    reports = options["form"] == "jsonl" and not columns
-    request = _request(directories, where, sort, columns, reports=reports, sums_up=not streams)
+    request = _request(directories, where, sort, columns, options["form"], jobs)
     notes = _Notes()
     scanner = Scanner(request, notes)
     if streams:
         names = [column.name for column in request.columns]
-        records = _reports(scanner) if reports else _rows(scanner, request)
+        records = _reports(scanner) if request.reports else _rows(scanner, request)
         pieces = stream(options["form"], names, records)
         output.write_stream(pieces, options["destination"])
     else:
@@ -106,15 +113,16 @@ def _request(
     where: tuple[str, ...],
     sort: tuple[str, ...],
     names: tuple[str, ...],
-    *,
-    reports: bool,
-    sums_up: bool,
+    form: str,
+    jobs: int | None,
 ) -> "Request":
     from irlens.session.scan.columns import DEFAULT, SUMMED_UP, find_column
     from irlens.session.scan.scanner import Request
     from irlens.session.scan.selection import parse_where
 
-    default = SUMMED_UP if sums_up else DEFAULT
+    sums_up = not is_streamed(form, "scan")
+    reports = form == "jsonl" and not names
+    default = SUMMED_UP if sums_up else () if reports else DEFAULT
     return Request(
         roots=tuple(dict.fromkeys(directories)),
         columns=tuple(map(find_column, dict.fromkeys(names or default))),
@@ -122,6 +130,7 @@ def _request(
         sort=tuple((find_column(key.removeprefix("-")), key.startswith("-")) for key in sort),
         reports=reports,
         sums_up=sums_up,
+        jobs=jobs,
     )
 
 

@@ -52,6 +52,14 @@ def find_column(name: str) -> Column:
     return Column(name, figure.path, figure)
 
 
+def is_cheap(key: str) -> bool:
+    """Whether a value needs the metadata and the binary alone, or the bytes of the stages."""
+    if key in (KERNEL, "target", "triton", DIGEST):
+        return True
+    figure = figures.get(key)
+    return figure is not None and (figure.of_binary or figure.path.startswith("config."))
+
+
 def read_values(
     capture: Capture, inspected: "Inspection | Report", keys: Sequence[str]
 ) -> Iterator[tuple[str, ScanValue]]:

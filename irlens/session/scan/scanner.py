@@ -1,6 +1,8 @@
 """Runs a scan: finds entries, reads their rows, selects, sorts and sums up."""
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -8,6 +10,7 @@ import msgspec
 from irlens.artifacts import report_cache
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
+from irlens.artifacts.scan_index import ScanIndex, has_changed, signature
 from irlens.check.conditions import Condition
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
@@ -15,10 +18,11 @@ from irlens.model.report import Report
 from irlens.model.scan import SCAN_SCHEMA, Scan, ScanRow, ScanValue
 from irlens.session.reports import report_of
 from irlens.session.scan import columns as known
-from irlens.session.scan.columns import Column
+from irlens.session.scan.columns import Column, is_cheap
 from irlens.session.scan.entries import REPORT, EntryRows, find_entries, read_rows
 from irlens.session.scan.selection import keys_of, matches, sort_rows
 from irlens.session.scan.summary import Summary
+from irlens.session.scan.workers import Reader
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +35,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         sort: Columns to sort by, each descending or not; by path where empty.
         reports: Whether to make full reports.
         sums_up: Whether a summary is wanted, which needs every capture's digest.
+        jobs: Worker processes; ``None``: as many as there are cores if text has to be parsed.
     """
 
     roots: tuple[Path, ...]
@@ -39,6 +44,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     sort: tuple[tuple[Column, bool], ...] = ()
     reports: bool = False
     sums_up: bool = False
+    jobs: int | None = None
+
+    @property
+    def workers(self) -> int:
+        """The number of processes to read entries in."""
+        if self.jobs is not None:
+            return self.jobs
+        return 1 if all(map(is_cheap, self.keys)) else len(os.sched_getaffinity(0))
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -48,9 +61,27 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         keys += [key for condition in self.where for key in keys_of(condition)]
         if self.sums_up:
             keys += ["target", known.OCCUPANCY, known.LAUNCHABLE, known.DIGEST]
-            keys += [known.SEVERITIES] if known.FINDINGS in keys else []
+        keys += [known.SEVERITIES] if known.FINDINGS in keys else []
         keys += [REPORT] if self.reports else []
         return tuple(key for key in dict.fromkeys(keys) if key != known.PATH)
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """An entry on its way.
+
+    Attributes:
+        directory: Its directory.
+        name: Its name in the index.
+        signature: Its signature there; ``None`` if it must not be indexed.
+        known: What the index has of its captures, if something is missing.
+        is_read: Whether it is read.
+    """
+
+    directory: Path
+    name: str = ""
+    signature: bytes | None = None
+    known: list[dict[str, ScanValue]] = []
+    is_read: bool = False
 
 
 class Scanner:
@@ -73,13 +104,13 @@ class Scanner:
         self.excluded = 0
         self.skipped = 0
 
-    def rows(self) -> Iterator[dict[str, ScanValue]]:
+    def rows(self) -> Generator[dict[str, ScanValue], None, None]:
         """Yield the values of each matching capture, by key; as they are read unless sorted.
 
         Raises:
             ArtifactError: While iterating: a directory cannot be listed, or holds no entry.
         """
-        rows = self._matching()
+        rows: Iterator[dict[str, ScanValue]] = self._matching()
         if self._request.sort:
             by = [(column.key, descending) for column, descending in self._request.sort]
             rows = iter(sort_rows(list(rows), by))
@@ -127,25 +158,61 @@ class Scanner:
         )
 
     def _matching(self) -> Iterator[dict[str, ScanValue]]:
-        for directory, entry in self._entries():
-            for broken in entry.broken:
-                self._skip(broken)
-            for values in entry.rows:
-                row = {known.PATH: str(directory), **values}
-                if all(matches(condition, row) for condition in self._request.where):
-                    yield row
-                else:
-                    self.excluded += 1
-
-    def _entries(self) -> Iterator[tuple[Path, EntryRows]]:
-        keys = self._request.keys
         for root in self._request.roots:
-            for found in find_entries(root):
-                if isinstance(found, Broken):
-                    self._skip(found)
-                else:
-                    directory, listing = found
-                    yield directory, read_rows(directory, keys, listing)
+            with closing(self._entries(root)) as entries:
+                for directory, entry in entries:
+                    for broken in entry.broken:
+                        self._skip(broken)
+                    for values in entry.rows:
+                        row = {known.PATH: str(directory), **values}
+                        if all(matches(condition, row) for condition in self._request.where):
+                            yield row
+                        else:
+                            self.excluded += 1
+
+    def _entries(self, root: Path) -> Generator[tuple[Path, EntryRows], None, None]:
+        """Yield the rows of each entry, by path; the index is saved, however it ends."""
+        index, complete = ScanIndex(root), False
+        with Reader[_Found](self._request.workers) as reader:
+            try:
+                for found, read in self._read(root, index, reader):
+                    entry = self._merged(found, read)
+                    if found.signature is not None and found.is_read and not entry.broken:
+                        index.add(found.name, found.signature, entry.rows)
+                    yield found.directory, entry
+                complete = True
+            finally:
+                index.save(complete=complete)
+
+    def _read(
+        self, root: Path, index: ScanIndex, reader: "Reader[_Found]"
+    ) -> Iterator[tuple["_Found", EntryRows]]:
+        keys = self._request.keys
+        for found in find_entries(root):
+            if isinstance(found, Broken):
+                yield from reader.pass_on(_Found(found.path), EntryRows([], [found]))
+                continue
+            directory, listing = found
+            digest, name = signature(directory, listing), str(directory.relative_to(root))
+            rows = index.rows(name, digest) if digest is not None else []
+            missing = [key for key in keys if not rows or any(key not in row for row in rows)]
+            if missing:
+                tag = _Found(directory, name, digest, rows, is_read=True)
+                yield from reader.read(tag, directory, listing, missing)
+            else:
+                tag = _Found(directory, name, digest)
+                yield from reader.pass_on(tag, EntryRows(rows, []))
+        yield from reader.finish()
+
+    def _merged(self, found: _Found, read: EntryRows) -> EntryRows:
+        """Return what was read with what was known before, unless the entry changed meanwhile."""
+        if not found.known:
+            return read
+        directory = found.directory
+        if len(read.rows) == len(found.known) and not has_changed(directory, found.signature):
+            rows = [old | new for old, new in zip(found.known, read.rows, strict=True)]
+            return EntryRows(rows, read.broken)
+        return read_rows(directory, self._request.keys)
 
     def _skip(self, broken: Broken) -> None:
         self.skipped += 1

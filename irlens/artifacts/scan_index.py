@@ -1,0 +1,161 @@
+"""An index of a scanned directory: what was read of each entry, as long as its files are the same.
+
+A row is valid for the name, size, times and inode of every file of its entry, and for this irlens.
+The time of the last status change cannot be set back, so that an edit that keeps size and
+modification time is seen, too. Entries that changed just now are not indexed: another edit might
+carry the same time.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from irlens.artifacts import inventory, report_cache, store
+from irlens.artifacts.entries import Listing, list_files
+from irlens.model import files
+from irlens.model.capture import PYTHON_FOLDER
+
+#: Age in nanoseconds that an entry's last change needs: the coarsest time that file systems keep.
+_SETTLED = 2_000_000_000
+#: Indexes of as many directories are kept; beyond it, the least recently used are removed.
+_MAX_INDEXES = 100
+
+#: The values of one capture by key, as JSON has them.
+Row: TypeAlias = dict[str, Any]
+
+SCANS = inventory.Kind(
+    "scans", folder="scans", name=lambda path: inventory.key_of(path, ".msgpack")
+)
+
+
+class _Entry(msgspec.Struct, frozen=True, array_like=True):
+    signature: bytes
+    rows: msgspec.Raw
+
+
+class _Content(msgspec.Struct, frozen=True):
+    """An index on disk; the rows of an entry are decoded when they are asked for."""
+
+    program: bytes
+    entries: dict[str, _Entry]
+
+
+_decode_rows = msgspec.msgpack.Decoder(list[Row]).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def signature(directory: Path, listing: Listing) -> bytes | None:
+    """Return a digest of the status of all files of an entry; ``None`` if one changed just now.
+
+    Args:
+        directory: The entry.
+        listing: Its files.
+    """
+    named = [str(path) for stages in listing.artifacts.values() for path in stages.values()]
+    named += [os.path.join(directory, name) for name in listing.files]  # noqa: PTH118  # faster
+    facts = []
+    newest = 0
+    try:
+        if any(child.name == PYTHON_FOLDER for child in listing.directories):
+            with os.scandir(directory / PYTHON_FOLDER) as children:
+                named += [child.path for child in children]
+        for path in sorted(named):
+            status = os.stat(path)  # noqa: PTH116  # faster
+            facts.append(
+                (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            )
+            newest = max(newest, status.st_ctime_ns)
+    except OSError:
+        return None
+    if time.time_ns() - newest < _SETTLED:
+        return None
+    return hashlib.blake2b(repr(facts).encode(), digest_size=16).digest()
+
+
+def has_changed(directory: Path, digest: bytes | None) -> bool:
+    """Whether the files of an entry have another signature now."""
+    try:
+        return digest != signature(directory, list_files(directory))
+    except OSError:  # deleted meanwhile
+        return True
+
+
+class ScanIndex:
+    """What is known of the entries below a directory; nothing if there is no valid index.
+
+    Args:
+        root: The directory.
+    """
+
+    def __init__(self, root: Path) -> None:
+        key = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()
+        self._path = store.root() / SCANS.folder / f"{key}.msgpack"
+        # Whether an artifact is too large to be read depends on the limit.
+        self._program = report_cache.program_digest() + str(files.size_limit()).encode()
+        self._known = self._load()
+        self._seen: dict[str, _Entry] = {}
+        self._is_changed = False
+
+    def rows(self, name: str, digest: bytes) -> list[Row]:
+        """Return what is known of an entry's captures; nothing if it changed.
+
+        Args:
+            name: The entry's path below the directory.
+            digest: Its ``signature``.
+        """
+        entry = self._known.get(name)
+        if entry is None or entry.signature != digest:
+            return []
+        self._seen[name] = entry
+        return _decode_rows(entry.rows)
+
+    def add(self, name: str, digest: bytes, rows: Sequence[Row]) -> None:
+        """Remember all rows of an entry.
+
+        Args:
+            name: The entry's path below the directory.
+            digest: Its ``signature``, taken before it was read.
+            rows: At least one.
+        """
+        self._seen[name] = _Entry(digest, msgspec.Raw(_encode(rows)))
+        self._is_changed = True
+
+    def save(self, *, complete: bool) -> None:
+        """Write the index. One that cannot be written is no error.
+
+        Args:
+            complete: Whether all entries were visited, so that others are gone.
+        """
+        if complete and not self._is_changed and len(self._seen) == len(self._known):
+            store.touch(self._path)
+            return
+        entries = self._seen if complete else {**self._known, **self._seen}
+        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(_encode(_Content(self._program, entries)))
+            temporary.replace(self._path)
+            _evict(self._path.parent)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def _load(self) -> dict[str, _Entry]:
+        try:
+            content = msgspec.msgpack.decode(self._path.read_bytes(), type=_Content)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return {}
+        return content.entries if content.program == self._program else {}
+
+
+def _evict(folder: Path) -> None:
+    """Remove the least recently used indexes beyond the number that is kept."""
+    found = sorted(folder.glob("*.msgpack"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in found[_MAX_INDEXES:]:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,127 @@
+"""Reads the entries of a scan, many of them in worker processes, and returns them in order."""
+
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from irlens.artifacts.entries import Listing
+from irlens.model.errors import IrlensError
+from irlens.session.scan.entries import EntryRows, read_rows
+
+T = TypeVar("T")
+
+#: As many entries are read in this process first: starting workers takes as long.
+_FEW = 24
+#: Entries per task of a worker, and tasks per worker that wait or are done.
+_BATCH = 8
+_AHEAD = 4
+
+
+class _Batch:
+    """Entries that one task reads."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Path, tuple[str, ...]]] = []
+        self.future: Future[list[EntryRows]] | None = None
+
+
+class _Waiting(msgspec.Struct, Generic[T]):
+    """What the caller knows of an entry, and its rows or where they will be."""
+
+    tag: T
+    rows: EntryRows | None
+    batch: _Batch | None = None
+    index: int = 0
+
+
+class Reader(Generic[T]):
+    """Reads entries; use it as a context manager, which ends the workers.
+
+    Args:
+        jobs: Worker processes; with 1, entries are read in this process.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+        self._number = 0
+        self._queue: deque[_Waiting[T]] = deque()
+        self._batch = _Batch()
+
+    def __enter__(self) -> "Reader[T]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def pass_on(self, tag: T, rows: EntryRows) -> Iterator[tuple[T, EntryRows]]:
+        """Put known rows in line; yield what is ready and first in line."""
+        self._queue.append(_Waiting(tag, rows))
+        yield from self._ready()
+
+    def read(
+        self, tag: T, directory: Path, listing: Listing, keys: Sequence[str]
+    ) -> Iterator[tuple[T, EntryRows]]:
+        """Put an entry in line to be read; yield what is ready and first in line."""
+        self._number += 1
+        if self._jobs == 1 or self._number <= _FEW:
+            self._queue.append(_Waiting(tag, read_rows(directory, keys, listing)))
+        else:
+            at = len(self._batch.entries)
+            self._queue.append(_Waiting(tag, None, self._batch, at))
+            self._batch.entries.append((directory, tuple(keys)))
+            if at + 1 == _BATCH:
+                self._submit()
+        yield from self._ready()
+
+    def finish(self) -> Iterator[tuple[T, EntryRows]]:
+        """Yield all the rest, in order."""
+        while self._queue:
+            yield self._first()
+
+    def _ready(self) -> Iterator[tuple[T, EntryRows]]:
+        """Yield what is known, or waits for more than the workers need to be busy."""
+        most = self._jobs * _AHEAD * _BATCH
+        while self._queue and (self._queue[0].rows is not None or len(self._queue) > most):
+            yield self._first()
+
+    def _first(self) -> tuple[T, EntryRows]:
+        waiting = self._queue.popleft()
+        if waiting.rows is not None:
+            return waiting.tag, waiting.rows
+        if waiting.batch is self._batch:
+            self._submit()
+        if waiting.batch is None or waiting.batch.future is None:
+            raise AssertionError("a batch that was left is submitted")
+        try:
+            return waiting.tag, waiting.batch.future.result()[waiting.index]
+        except BrokenProcessPool as error:
+            raise IrlensError(
+                "a worker process ended unexpectedly", hint="try again with --jobs 1"
+            ) from error
+
+    def _submit(self) -> None:
+        if self._pool is None:
+            # The workers have the analyses that this process has loaded, and it has no threads.
+            self._pool = ProcessPoolExecutor(
+                self._jobs, mp_context=get_context("fork"), initializer=_ignore_interrupts
+            )
+        self._batch.future = self._pool.submit(_read, self._batch.entries)
+        self._batch = _Batch()
+
+
+def _ignore_interrupts() -> None:
+    """Leave ctrl+c to the process that waits for this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _read(entries: Sequence[tuple[Path, Sequence[str]]]) -> list[EntryRows]:
+    return [read_rows(directory, keys) for directory, keys in entries]
