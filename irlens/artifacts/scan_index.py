@@ -22,7 +22,7 @@ from irlens.model import files
 from irlens.model.capture import PYTHON_FOLDER
 
 #: Age in nanoseconds that an entry's last change needs: the coarsest time that file systems keep.
-_SETTLED = 2_000_000_000
+SETTLED_NS = 2_000_000_000
 #: Indexes of as many directories are kept; beyond it, the least recently used are removed.
 _MAX_INDEXES = 100
 
@@ -73,7 +73,7 @@ def signature(directory: Path, listing: Listing) -> bytes | None:
             newest = max(newest, status.st_ctime_ns)
     except OSError:
         return None
-    if time.time_ns() - newest < _SETTLED:
+    if time.time_ns() - newest < SETTLED_NS:
         return None
     return hashlib.blake2b(repr(facts).encode(), digest_size=16).digest()
 

@@ -12,7 +12,7 @@ from irlens.artifacts.scan_index import has_changed, signature
 
 @pytest.fixture
 def entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(scan_index, "_SETTLED", -(1 << 62))
+    monkeypatch.setattr(scan_index, "SETTLED_NS", -(1 << 62))
     for name in ("k.ptx", "k.json", "irlens.json"):
         (tmp_path / name).write_text(name)
     (tmp_path / "python").mkdir()
@@ -49,7 +49,7 @@ def test_a_replaced_file_is_another(entry: Path) -> None:
 
 
 def test_what_changed_just_now_has_none(entry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan_index, "_SETTLED", 1 << 62)
+    monkeypatch.setattr(scan_index, "SETTLED_NS", 1 << 62)
     assert sign(entry) is None
 
 

@@ -22,7 +22,7 @@ CAPTURES = Path(__file__).parents[3] / "samples" / "captures"
 def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test a store, and let entries count as settled at once."""
     monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path / "store"))
-    monkeypatch.setattr(scan_index, "_SETTLED", -(1 << 62))
+    monkeypatch.setattr(scan_index, "SETTLED_NS", -(1 << 62))
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_changed_entry_is_read_again(
 def test_an_entry_that_changed_just_now_is_not_indexed(
     cache: Path, read: list[tuple[str, tuple[str, ...]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan_index, "_SETTLED", 1 << 62)
+    monkeypatch.setattr(scan_index, "SETTLED_NS", 1 << 62)
     rows(request(cache, "registers"))
     read.clear()
     rows(request(cache, "registers"))
