@@ -31,8 +31,7 @@ def instrument(job: Job, deviations: Deviations) -> None:
     """
     target = job.target
     if target is not None:
-        if target.vendor == "nvidia":
-            _install_nvidia_smi(job, target)
+        _install_command(job, target)
         _install_driver(job, target)
         after_import("torch", lambda module: _install_torch_gpu(job, target, deviations))
     if job.options.configurations is not None:
@@ -94,17 +93,29 @@ echo "$line"
 """
 
 
-def _install_nvidia_smi(job: Job, target: Target) -> None:
-    """Put the command ``nvidia-smi`` of the fake GPU first on this process's path."""
-    digits = target.arch.removeprefix("sm_")
-    text = _NVIDIA_SMI.format(
-        name=shlex.quote(job.gpu_name), capability=f"{digits[:-1]}.{digits[-1]}"
-    )
+#: Its counterpart on AMD, which names the GPU whatever it is asked for.
+_ROCM_SMI = """#!/bin/sh
+case "$*" in
+    *--json*) printf '{{"card0": {{"Card Series": "%s", "GFX Version": "%s"}}}}\\n' {name} {arch} ;;
+    *) printf 'GPU[0]\\t\\t: Card Series: \\t\\t%s\\n' {name} ;;
+esac
+"""
+
+
+def _install_command(job: Job, target: Target) -> None:
+    """Put ``nvidia-smi`` or ``rocm-smi`` of the fake GPU first on this process's path."""
+    quoted = shlex.quote(job.gpu_name)
+    if target.vendor == "nvidia":
+        digits = target.arch.removeprefix("sm_")
+        capability = f"{digits[:-1]}.{digits[-1]}"
+        command, text = "nvidia-smi", _NVIDIA_SMI.format(name=quoted, capability=capability)
+    else:
+        command, text = "rocm-smi", _ROCM_SMI.format(name=quoted, arch=target.arch)
     folder = Path(job.folder, "bin")
     with suppress(FileExistsError):  # in a child, whose path has it
         folder.mkdir()
-        (folder / "nvidia-smi").write_text(text)
-        (folder / "nvidia-smi").chmod(0o755)
+        (folder / command).write_text(text)
+        (folder / command).chmod(0o755)
         os.environ["PATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PATH"))))
 
 

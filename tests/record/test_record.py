@@ -890,6 +890,20 @@ assert "H100" in name and (capability, clock) == ("9.0", "[N/A]")
     assert code(recording) == 0
 
 
+def test_a_program_may_look_for_an_amd_gpu_by_a_command(recorder: Recorder) -> None:
+    recording = recorder.run(
+        """
+import json, subprocess
+smi = lambda *options: subprocess.check_output(["rocm-smi", *options], text=True)
+assert smi("--showproductname").split() == "GPU[0] : Card Series: AMD Instinct MI300X".split()
+card = json.loads(smi("--showproductname", "--json"))["card0"]
+assert card == {"Card Series": "AMD Instinct MI300X", "GFX Version": "gfx942"}, card
+""",
+        gpus=("mi300x",),
+    )
+    assert code(recording) == 0
+
+
 def test_progress_is_reported_before_the_first_launch(recorder: Recorder) -> None:
     program = Program(name=str(recorder.write("import time; time.sleep(1.5)")), is_module=False)
     seen: list[int] = []
