@@ -449,7 +449,7 @@ def test_what_needs_a_value_says_so(recorder: Recorder, capfd: pytest.CaptureFix
         "x.cpu().numpy()": "torch.Tensor.numpy",
         "x[x > 0]": "aten.index.Tensor",
         "x.cpu() + torch.ones(8)": "aten.add.Tensor",
-        "torch.cuda.get_device_properties(0).total_memory": "total_memory",
+        "torch.cuda.get_device_properties(0).L2_cache_size": "L2_cache_size",
         "triton.testing.get_dram_gbps(0)": "the program asks for mem_clock_rate",
     }
     recorder.run(

@@ -362,3 +362,32 @@ proton.finalize()
 """,
     ).runs
     assert (ran.code, ran.stopped) == (0, None)
+
+
+def test_a_copy_on_the_cpu_is_there(tmp_path: Path) -> None:
+    """It has no values where a kernel wrote them, and neither has what follows from it."""
+    (ran,) = run(
+        tmp_path,
+        """
+x = torch.arange(64.0, device="cuda").requires_grad_()
+out = torch.empty(64, device="cuda")
+add[(1,)](x, x, out, 64, BLOCK=64)
+for copy in (out.cpu(), out.to("cpu"), out.to(torch.zeros(2)), out.to(device="cpu")):
+    assert copy.device == torch.device("cpu") and copy.is_cpu and not copy.is_cuda
+    assert copy.type() == "torch.FloatTensor" and copy.get_device() == -1
+    assert copy[3:].device.type == (copy * 2).device.type == copy.sum().device.type == "cpu"
+    assert "cpu" in repr(copy) and copy.cpu() is copy
+    assert copy.cuda().is_cuda and copy.to("cuda").device.type == "cuda" and copy.to(out).is_cuda
+    assert torch.zeros_like(copy, device="cuda").is_cuda and torch.ones_like(copy).is_cpu
+assert out.is_cuda and out.to(torch.float16).is_cuda and (out + out).is_cuda
+copy.add_(1)
+assert out.is_cuda and out.to(out).is_cuda and out.to(copy).is_cpu
+
+loss = (x * 2).cpu().pow(2).sum()
+assert loss.device.type == "cpu" and loss.item() == 4 * sum(n * n for n in range(64))
+loss.backward()
+assert x.grad.is_cuda and x.grad.tolist() == [8 * n for n in range(64)]
+assert torch.nn.Linear(4, 4).cuda().cpu().weight.device.type == "cpu"
+""",
+    ).runs
+    assert (ran.code, ran.stopped) == (0, None)

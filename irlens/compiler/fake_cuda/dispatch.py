@@ -27,7 +27,7 @@ from irlens.compiler.fake_cuda.runtime import GpuFacts, install_runtime
 from irlens.compiler.fake_cuda.values import Values
 from irlens.compiler.triton_compat.drivers import watch_writes
 
-_META = torch.device("meta")
+_META, _CPU = torch.device("meta"), torch.device("cpu")
 
 
 def install_fake_cuda(
@@ -81,8 +81,8 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
             return compare(*args, **keywords)
         if args and isinstance(args[0], torch.Tensor):
             if args[0].is_meta:
-                if func in _ANSWERS:
-                    return _ANSWERS[func](*args, **keywords)
+                if func in _ANSWERS or func in _MOVES:
+                    return self._answer(func, args, keywords)
                 if func in _VALUE_READS:
                     return func(self._values.read(args[0], _name(func)), *args[1:], **keywords)
             if func == torch.Tensor.cuda:
@@ -101,6 +101,13 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
             if META_ERROR.search(str(error)) and not isinstance(error, NoValueError):
                 raise NoValueError(_name(func)) from error
             raise
+
+    def _answer(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Return what the program is told of a fake tensor, or a copy on the other device."""
+        if func in _ANSWERS:
+            return _ANSWERS[func](self._values.is_on_host(args[0]), *args, **kwargs)
+        with operators(self, self._values):
+            return _MOVES[func](self._values, *args, **kwargs)
 
     def _call(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         with operators(self, self._values):
@@ -154,43 +161,52 @@ def _pinned(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def _to(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-    """Convert like ``Tensor.to``, but keep the device: there are no values to copy."""
+def _to(values: Values, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """Convert like ``Tensor.to``; on either device there are no values to copy."""
     kwargs.pop("copy", None)
-    _, dtype, _, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+    like = args[0] if args else kwargs.pop("other", None)
+    device, dtype, _, memory_format = torch._C._nn._parse_to(*args, **kwargs)
     if dtype is not None:
         tensor = tensor.type(dtype)
-    return tensor if memory_format is None else tensor.contiguous(memory_format=memory_format)
+    if memory_format is not None:
+        tensor = tensor.contiguous(memory_format=memory_format)
+    if device is None:
+        return tensor
+    on_host = values.is_on_host(like) if is_fake(like) else device.type == "cpu"
+    return values.move(tensor, to_host=on_host)
 
 
-def _type(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """Convert like ``Tensor.type``, or return the name of the tensor's type on the GPU."""
+def _type(on_host: bool, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Convert like ``Tensor.type``, or return the name of the tensor's type."""
     result = tensor.type(*args, **kwargs)
-    return result.replace("torch.meta.", "torch.cuda.") if isinstance(result, str) else result
+    place = "torch." if on_host else "torch.cuda."
+    return result.replace("torch.meta.", place) if isinstance(result, str) else result
 
 
-def _unchanged(tensor: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
-    return tensor
-
-
-def _repr(tensor: torch.Tensor, *_: object, **__: object) -> str:
+def _repr(on_host: bool, tensor: torch.Tensor, *_: object, **__: object) -> str:
     """Return a tensor's text in any format; it has no numbers."""
-    return repr(tensor).replace("device='meta'", "device='cuda:0'")
+    return repr(tensor).replace("device='meta'", f"device='{'cpu' if on_host else 'cuda:0'}'")
 
 
-#: Replacements of functions for fake tensors.
+#: Replacements of functions for fake tensors; the first argument is whether the program sees the
+#: tensor on the CPU.
 _ANSWERS: dict[Any, Callable[..., Any]] = {
-    torch.Tensor.is_cuda.__get__: lambda tensor, *_: True,
-    torch.Tensor.is_meta.__get__: lambda tensor, *_: False,
-    torch.Tensor.device.__get__: lambda tensor, *_: torch.device("cuda", 0),
-    torch.Tensor.get_device: lambda tensor: 0,
-    torch.Tensor.to: _to,
+    torch.Tensor.is_meta.__get__: lambda on_host, *_: False,
+    torch.Tensor.pin_memory: lambda on_host, tensor, *_, **__: tensor,
+    torch.Tensor.is_cuda.__get__: lambda on_host, *_: not on_host,
+    torch.Tensor.is_cpu.__get__: lambda on_host, *_: on_host,
+    torch.Tensor.device.__get__: lambda on_host, *_: _CPU if on_host else torch.device("cuda", 0),
+    torch.Tensor.get_device: lambda on_host, tensor: -1 if on_host else 0,
     torch.Tensor.type: _type,
-    torch.Tensor.cpu: _unchanged,
-    torch.Tensor.cuda: _unchanged,
-    torch.Tensor.pin_memory: _unchanged,
     torch.Tensor.__repr__: _repr,
     torch.Tensor.__format__: _repr,
+}
+
+#: Replacements that may copy a fake tensor to the other device.
+_MOVES: dict[Any, Callable[..., torch.Tensor]] = {
+    torch.Tensor.to: _to,
+    torch.Tensor.cpu: lambda values, tensor, *_, **__: values.move(tensor, to_host=True),
+    torch.Tensor.cuda: lambda values, tensor, *_, **__: values.move(tensor, to_host=False),
 }
 
 #: Functions that copy values from Python to a device.

@@ -55,6 +55,7 @@ class Values:
         self._deviations = deviations
         self._assumed = assumed
         self._versions: dict[StorageWeakRef, Version] = {}
+        self._on_host: set[StorageWeakRef] = set()
         self._recorded = 0
         self._seconds = 0.0
         self._held_bytes = 0
@@ -64,6 +65,24 @@ class Values:
         with torch._C.DisableTorchFunction():  # to the program, it is on "cuda"
             if is_fake(tensor):
                 self._set(tensor, Version(reason=f"which only the kernel {kernel} computes"))
+
+    def is_on_host(self, tensor: torch.Tensor) -> bool:
+        """Whether a fake tensor is on the CPU to the program: a copy, or computed from copies."""
+        return bool(self._on_host) and memory_of(tensor) in self._on_host
+
+    def move(self, tensor: torch.Tensor, *, to_host: bool) -> torch.Tensor:
+        """Return a fake tensor on the other device, a copy unless it is there already."""
+        if self.is_on_host(tensor) == to_host:
+            return tensor
+        moved: torch.Tensor = _Move.apply(tensor, self, to_host)
+        return moved
+
+    def place(self, tensor: torch.Tensor, *, on_host: bool) -> None:
+        """Set the device of a fake tensor's memory, as the program sees it."""
+        if on_host:
+            self._on_host.add(memory_of(tensor))
+        else:
+            self._on_host.discard(memory_of(tensor))
 
     def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         """Record an operator that ran on fake tensors."""
@@ -93,7 +112,9 @@ class Values:
             if operator is not None:
                 operator.written.append((self._input(tensor), version))
             self._set(tensor, version)
+        on_host = bool(self._on_host) and bool(old) and old <= self._on_host
         for index, tensor in created.values():
+            self.place(tensor, on_host=on_host and "device" not in kwargs)
             version = Version(operator, reason)
             if operator is not None:
                 operator.created.append((index, Layout.of(tensor), version))
@@ -183,6 +204,7 @@ class Values:
         if len(self._versions) % _PURGE_INTERVAL == 0:
             for freed in [memory for memory in self._versions if memory.expired()]:
                 del self._versions[freed]
+                self._on_host.discard(freed)
 
     def _input(self, tensor: torch.Tensor) -> Input:
         memory = memory_of(tensor)
@@ -307,6 +329,24 @@ class Values:
             filled = torch.full((elements,), number, dtype=layout.dtype, device="cpu")
             source.version.memory = filled.untyped_storage()
         return source.layout.view(source.version.memory)
+
+
+class _Move(torch.autograd.Function):  # type: ignore[misc]  # mypy does not follow torch
+    """Copies a fake tensor to the other device, and its gradient back."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: torch.Tensor, values: Values, to_host: bool) -> torch.Tensor:
+        ctx.back = (values, not to_host)
+        moved = tensor.clone()
+        values.place(moved, on_host=to_host)
+        return moved
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        values, to_host = ctx.back
+        moved = gradient.clone()
+        values.place(moved, on_host=to_host)
+        return moved, None, None
 
 
 def _zeros(layout: Layout) -> torch.UntypedStorage:
