@@ -21,7 +21,8 @@ _HELP = """Show what irlens keeps on disk, and how large it is.
 environments: Tritons that --triton installed; captures: compiled kernels; reports and
 disassembly: results of analysing them; sweeps: progress of interrupted sweeps, with their
 times; revisions: Python files that `irlens diff --git` took from git; scans: what `irlens
-scan` read of each directory. irlens recreates everything on demand. It is stored in the user's cache directory, or in $IRLENS_CACHE_DIR.
+scan` read of each directory. irlens recreates everything on demand. It is stored in the
+user's cache directory, or in $IRLENS_CACHE_DIR.
 
 \b
 irlens cache
