@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.analyze.global_accesses import access_widths
+from irlens.analyze.issued_accesses import issued_accesses
 from irlens.analyze.warp_requests import Access, Requests, count, count_affine
 from irlens.isa.mlir import parse
 from irlens.isa.mlir.encoding_maps import linear_map
-from irlens.isa.mlir.layouts import read_shaped
 from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.isa.ptx import parse as parse_ptx
 
@@ -95,43 +94,26 @@ KINDS = {
 }
 
 
-def _layout(entry: str, kernel: str, operation: str) -> LinearMap:
-    """Return the map of the tensor that the loads or stores of a kernel access."""
-    text = _files()[f"{entry}/{kernel}.ttgir"]
-    (written,) = {
-        line.rpartition(" : ")[2].partition(" loc(")[0]
-        for line in text.splitlines()
-        if f"tt.{operation} " in line
-    }
-    tensor = read_shaped(written)
-    assert tensor
-    found = linear_map(tensor.parameters[0], tensor.shape, parse(text).aliases)
-    assert isinstance(found, LinearMap)
-    return found
-
-
-def _width(entry: str, kernel: str, operation: str) -> int:
+def _access(entry: str, kernel: str, direction: str) -> Access:
+    """Return how the loads or stores of a kernel, which are all alike, access their elements."""
+    module = parse(_files()[f"{entry}/{kernel}.ttgir"])
     (function,) = parse_ptx(_files()[f"{entry}/{kernel}.ptx"]).kernels
-    widths = [
-        width
-        for (direction, _), found in access_widths(function).items()
-        if direction == operation
-        for width in found
-    ]
-    (width,) = set(widths)
-    return width
+    issued = [one.access for one in issued_accesses(module, function)]
+    alike = [one for one in issued if one and one.direction == direction]
+    assert None not in issued
+    assert alike.count(alike[0]) == len(alike)
+    return alike[0]
 
 
 def _counted(launch: dict[str, Any]) -> tuple[Requests, Requests]:
     size, loads, load, store = KINDS[launch["name"]]
     counted = []
     for operation, addresses in (("load", load), ("store", store)):
-        name = launch["entry"], launch["kernel"], operation
-        layout = _layout(*name)
-        access = Access(layout, "load" if operation == "load" else "store", size, _width(*name))
-        counted.append(
-            count_affine(access, *addresses(launch["args"], launch["grid"], layout.shape[0]))
-        )
+        access = _access(launch["entry"], launch["kernel"], operation)
+        assert access.element_bytes == size
+        block = access.layout.shape[0]
+        affine = addresses(launch["args"], launch["grid"], block)
+        counted.append(count_affine(access, *affine))
     read, written = counted
     return Requests(
         read.requests * loads, read.sectors * loads, read.ideal_sectors * loads

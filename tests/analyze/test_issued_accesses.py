@@ -1,0 +1,63 @@
+"""How the machine issues the accesses of a ttgir; the counters of an H200 test real kernels."""
+
+from irlens.analyze.issued_accesses import issued_accesses
+from irlens.analyze.warp_requests import Requests, count
+from irlens.isa.mlir import parse
+from irlens.isa.ptx import parse as parse_ptx
+
+BLOCKED = (
+    "#ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [2], order = [0]}>"
+)
+TTGIR = f"""#blocked = {BLOCKED}
+module attributes {{"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 32 : i32}} {{
+  tt.func public @k(%p: !tt.ptr<f32>, %q: tensor<256x!tt.ptr<f16>, #blocked>) {{
+    %s = tt.load %p : !tt.ptr<f32> loc(#loc1)
+    %v = tt.load %q : tensor<256x!tt.ptr<f16>, #blocked> loc(#loc2)
+    tt.store %q, %v : tensor<256x!tt.ptr<f16>, #blocked> loc(#loc3)
+    tt.return
+  }}
+}}
+#loc1 = loc("k.py":1:3)
+#loc2 = loc("k.py":2:3)
+#loc3 = loc("k.py":3:3)
+"""
+PTX = """.file 1 "k.py"
+.loc 1 1 3
+ld.global.b32 %r1, [%rd1];
+.loc 1 2 3
+ld.global.v2.b32 {%r2, %r3}, [%rd2];
+.loc 1 3 3
+"""
+STORE = "st.global.v2.b32 [%rd2], {%r2, %r3};"
+
+
+def _issued(ttgir: str = TTGIR, ptx: str = PTX + STORE) -> list[tuple[str, int, int] | str | None]:
+    """Return direction, bytes of an element and of an instruction, or the reason."""
+    (function,) = parse_ptx(ptx).kernels
+    return [
+        (one.access.direction, one.access.element_bytes, one.access.width)
+        if one.access
+        else one.reason
+        for one in issued_accesses(parse(ttgir), function)
+    ]
+
+
+def test_scalars_and_tensors() -> None:
+    assert _issued() == [("load", 4, 4), ("load", 2, 8), ("store", 2, 8)]
+    (function,) = parse_ptx(PTX + STORE).kernels
+    scalar = issued_accesses(parse(TTGIR), function)[0].access
+    assert scalar
+    assert count(scalar, 0) == Requests(2, 2, 1)
+
+
+def test_what_is_unknown_says_why() -> None:
+    scalar, load, store = ("load", 4, 4), ("load", 2, 8), ("store", 2, 8)
+    assert _issued(ptx=PTX) == [scalar, load, "no instruction has its location"]
+    narrow = PTX + STORE + "st.global.b16 [%rd2], %rs1;"
+    assert _issued(ptx=narrow) == [scalar, load, "its instructions differ in width"]
+    wide = PTX + "st.global.v4.b32 [%rd2], {%r2, %r3, %r4, %r5};"
+    assert _issued(ptx=wide) == [scalar, load, "no thread holds 16 bytes of this tensor"]
+    odd = TTGIR.replace("sizePerThread = [4]", "sizePerThread = [3]")
+    assert _issued(odd) == [scalar, *["#ttg.blocked: 3 is not a power of two"] * 2]
+    bare = TTGIR.replace('"ttg.num-warps" = 2 : i32, ', "")
+    assert _issued(bare) == ["the module has no ttg.num-warps", load, store]
