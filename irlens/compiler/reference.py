@@ -22,23 +22,17 @@ class Reference:
         device: Device of the tensors: PyTorch's "cuda" (AMD too) or "cpu".
 
     Raises:
-        CaptureError: The file has no such function.
+        CaptureError: The file lacks a function that the description names.
     """
 
     def __init__(self, description: Description, module: ModuleType, device: str) -> None:
         self._description = description
         self._device = device
-        self._function: Callable[..., object] | None = None
+        self._make_inputs = _function(module, description.inputs, "make inputs with")
+        self._function = _function(module, description.reference, "compare the outputs with")
         self._inputs: Sequence[str] = description.outputs
-        if description.reference is not None:
-            function = getattr(module, description.reference, None)
-            if not inspect.isfunction(function):
-                raise CaptureError(
-                    f"{module.__file__} has no function '{description.reference}' "
-                    "to compare the outputs with"
-                )
-            self._function = function
-            self._inputs = list(inspect.signature(function).parameters)
+        if self._function is not None:
+            self._inputs = list(inspect.signature(self._function).parameters)
 
     def tensors(self, args: Mapping[str, Argument]) -> dict[str, Any]:
         """Return the arguments, the same ones on every call.
@@ -59,6 +53,9 @@ class Reference:
                 values[name] = self._unwritten(tensor)
             else:
                 values[name] = self._random(tensor, generator)
+        if self._make_inputs is not None:
+            wanted = inspect.signature(self._make_inputs).parameters
+            values |= self._make_inputs(**{name: values[name] for name in wanted})
         return values
 
     def expected(self, arguments: Mapping[str, Any]) -> list[Any] | None:
@@ -142,6 +139,20 @@ class Reference:
             return torch.full(tensor.shape, math.nan, device=self._device).to(dtype)
         lowest = False if dtype == torch.bool else torch.iinfo(dtype).min
         return torch.full(tensor.shape, lowest, dtype=dtype, device=self._device)
+
+
+def _function(module: ModuleType, name: str | None, purpose: str) -> Callable[..., Any] | None:
+    """Return the module's function of a name; ``None`` for no name.
+
+    Raises:
+        CaptureError: There is no such function.
+    """
+    if name is None:
+        return None
+    function = getattr(module, name, None)
+    if not inspect.isfunction(function):
+        raise CaptureError(f"{module.__file__} has no function '{name}' to {purpose}")
+    return function
 
 
 def _torch_dtype(tensor: Tensor) -> Any:

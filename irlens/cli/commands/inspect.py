@@ -45,6 +45,7 @@ irlens inspect softmax --stage sass --interleave
 irlens inspect softmax --stage ptx --annotate
 irlens inspect softmax --line 51
 irlens inspect softmax --watch
+irlens inspect softmax --interpret --arg n_rows=20
 irlens inspect ~/.triton/cache
 """
 _DETAIL_HELP: dict[Detail, str] = {
@@ -85,6 +86,11 @@ _DETAIL_HELP: dict[Detail, str] = {
 @click.option("--all", "everything", is_flag=True, help="Show all of these details.")
 @sass_option
 @click.option("--watch", is_flag=True, help="Re-run on every save.")
+@click.option(
+    "--interpret",
+    is_flag=True,
+    help="Run the kernel on the CPU with Triton's interpreter, and check its results.",
+)
 @writing_options("reports")  # fmt: skip
 def command(
     kernel: str,
@@ -96,9 +102,13 @@ def command(
     everything: bool,
     sass: bool | None,
     watch: bool,
+    interpret: bool,
     **options: Unpack[ReportOptions],
 ) -> Exit:
     """Inspect one kernel, in one or several configurations."""
+    if interpret:
+        wants_code = stage or place or details or everything or watch
+        return _interpret(kernel, options, wants_code=bool(wants_code))
     if stage is None:
         for name, is_given in (("--interleave", interleave), ("--annotate", annotate)):
             if is_given:
@@ -135,6 +145,15 @@ def command(
         return watch_saves(kernel, configurations, show)
     show([], session.captures(kernel, configurations))
     return Exit.OK
+
+
+def _interpret(kernel: str, options: ReportOptions, *, wants_code: bool) -> Exit:
+    """Run the kernel on the CPU; ``wants_code``: options ask for what only compiling gives."""
+    if wants_code:
+        raise click.UsageError("--interpret compiles nothing: remove the options that show code")
+    from irlens.cli import interpretation
+
+    return interpretation.show(kernel, options)
 
 
 def _show_stage(

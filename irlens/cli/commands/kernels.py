@@ -25,6 +25,7 @@ class _Kernel(msgspec.Struct, frozen=True):
     args: dict[str, str]
     constexprs: dict[str, str]
     options: dict[str, str]
+    traffic: dict[str, str]
 
 
 _HELP = """List irlens's sample kernels and the project's own, with their defaults.
@@ -57,6 +58,7 @@ def command(form: ListFormat) -> Exit:
         lines.append(f"  {kernel.summary}")
         for title, values in (
             ("--arg", kernel.args), ("--set", kernel.constexprs), ("options", kernel.options),
+            ("bytes", kernel.traffic),
         ):  # fmt: skip
             if values:
                 defaults = "  ".join(f"{name}={value}" for name, value in values.items())
@@ -90,10 +92,12 @@ def _describe(name: str, source: "KernelSource") -> _Kernel:
         docstring = ast.get_docstring(tree) or docstring
     summary = printable_line(docstring.partition("\n")[0])
     if description is None:
-        return _Kernel(name, source.function, summary, {}, {}, {})
+        return _Kernel(name, source.function, summary, {}, {}, {}, {})
     sizes_and_args = {**description.args, **description.sizes}
     args, constexprs, options = (
         {key: printable_line(str(value)) for key, value in values.items() if str(value) != key}
         for values in (sizes_and_args, description.constexprs, description.options)
     )
-    return _Kernel(name, source.function, summary, args, constexprs, options)
+    traffic = msgspec.to_builtins(description.traffic) or {}
+    traffic = {key: printable_line(value) for key, value in traffic.items()}
+    return _Kernel(name, source.function, summary, args, constexprs, options, traffic)

@@ -25,6 +25,13 @@ class Tolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     atol: float
 
 
+class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bytes that all programs of a launch load and store, before any cache: expressions."""
+
+    read: str
+    written: str
+
+
 class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to call a kernel. Every string is an expression, see ``expressions.evaluate``.
 
@@ -40,9 +47,13 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         grid: CTAs in x, y and z; missing dimensions are 1. May use ``sm_count``, and
             ``blocks_per_sm``, the CTAs of the compiled kernel that fit an SM.
         outputs: The tensors that the kernel writes.
+        inputs: Name of the function in the same file that replaces random inputs where a kernel
+            cannot take any values, such as offsets. Its parameters have the names of the kernel's;
+            it returns a dictionary of tensors by parameter name.
         reference: Name of the function in the same file that computes the outputs. Its parameters
             have the names of the kernel's; it returns a tensor, or one for each output.
         tolerance: Tolerance of the comparison with the reference.
+        traffic: Bytes loaded and stored; the expressions may use constexprs as well.
     """
 
     args: dict[str, ConstexprValue]
@@ -51,8 +62,10 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, ConstexprValue] = {}
     grid: tuple[int | str, ...] = ()
     outputs: tuple[str, ...] = ()
+    inputs: str | None = None
     reference: str | None = None
     tolerance: Tolerance = Tolerance(rtol=1e-5, atol=1e-8)
+    traffic: Traffic | None = None
 
 
 class KernelSource(msgspec.Struct, frozen=True):

@@ -39,7 +39,7 @@ def test_samples_have_names() -> None:
 def test_a_misspelt_name_suggests_the_nearest_one() -> None:
     with pytest.raises(UnknownNameError) as raised:
         find_kernel("sofmax")
-    assert raised.value.hint == "did you mean softmax?"
+    assert raised.value.hint == "did you mean softmax or softmax_rows?"
 
 
 def test_the_default_kernel_is_the_one_that_no_other_calls(

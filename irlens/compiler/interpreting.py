@@ -1,0 +1,185 @@
+"""Run a kernel under Triton's interpreter, on the CPU, against its PyTorch reference.
+
+Triton decides on import whether it compiles or interprets, so that a kernel is interpreted in a
+process of its own: this file is also that process's entry point. Its standard input and error are
+the user's, so that ``breakpoint()`` and ``print`` work in a kernel.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from typing import Any
+
+import msgspec
+
+from irlens.compiler.calls.binding import bind, evaluate_formula, require_values, resolve
+from irlens.compiler.calls.expressions import evaluate
+from irlens.compiler.reference import Reference
+from irlens.compiler.request import Request
+from irlens.compiler.sources.description import Traffic, find_kernel
+from irlens.compiler.sources.loading import loaded
+from irlens.model.config import ConstexprValue, GridFormula
+from irlens.model.errors import CaptureError, IrlensError
+
+#: For grids that depend on the GPU: so many programs run one after the other.
+SM_COUNT = 4
+
+
+class Interpretation(msgspec.Struct, frozen=True, tag="done"):
+    """What came of interpreting a kernel.
+
+    Attributes:
+        kernel: The kernel function's name.
+        grid: Programs in x, y and z.
+        sizes: Sizes and constexprs that it ran with, by name.
+        outputs: The tensors that it writes.
+        reference: Name of the reference function; ``None`` if there is none.
+        matches: Whether all outputs match; ``None`` without a reference.
+        max_abs_error: Largest absolute difference of an output; ``None`` if it is not finite, or
+            without a reference.
+        rtol: Tolerance, relative to the reference.
+        atol: Tolerance, absolute.
+        read: Bytes that all programs load, masked lanes excepted.
+        written: Bytes that all programs store.
+        formula: What the description's ``traffic`` says of both; ``None`` if it says nothing.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    sizes: dict[str, ConstexprValue]
+    outputs: tuple[str, ...]
+    reference: str | None
+    matches: bool | None
+    max_abs_error: float | None
+    rtol: float
+    atol: float
+    read: int
+    written: int
+    formula: tuple[int, int] | None
+
+
+class _Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """The child's answer where the kernel cannot be interpreted, see ``IrlensError``."""
+
+    message: str
+    hint: str | None
+
+
+def interpret(request: Request) -> Interpretation:
+    """Interpret a kernel in a child process, whose stdin and stderr are this process's.
+
+    Raises:
+        CaptureError: PyTorch or NumPy is absent, or the kernel cannot be interpreted.
+        UnknownNameError: There is no such kernel, or an override names nothing of it.
+    """
+    absent = [name for name in ("torch", "numpy") if importlib.util.find_spec(name) is None]
+    if absent:
+        words = {"torch": "PyTorch", "numpy": "NumPy"}
+        raise CaptureError(
+            f"--interpret needs {words[absent[0]]}, which is not installed",
+            hint='pip install "irlens[run]"',
+        )
+    ran = subprocess.run(
+        # -P: the working directory is not trusted with modules.
+        [sys.executable, "-P", "-m", __name__, msgspec.json.encode(request).decode()],
+        env=os.environ
+        | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    if not ran.stdout:
+        raise CaptureError(
+            f"interpreting {request.kernel} ended with exit code {ran.returncode}",
+            hint="the traceback above shows the line of the kernel"
+            if ran.returncode == 1
+            else None,
+        )
+    answer = msgspec.json.decode(ran.stdout, type=Interpretation | _Refused)
+    if isinstance(answer, _Refused):
+        raise CaptureError(answer.message, hint=answer.hint)
+    return answer
+
+
+def run_interpreter(request: Request, *, spoil: bool = False) -> Interpretation:
+    """Interpret a kernel in this process, which has imported Triton to interpret.
+
+    Args:
+        request: The kernel; its target has no effect.
+        spoil: Change the last element of every output before the comparison.
+
+    Raises:
+        CaptureError: A value is missing or invalid.
+    """
+    from irlens.compiler.triton_compat.interpreter import Interpreted
+
+    source = find_kernel(request.kernel)
+    request = msgspec.structs.replace(request, sm_count=SM_COUNT)
+    if source.description is None:
+        raise CaptureError(
+            f"{source.path.name} does not describe {source.function}",
+            hint="add IRLENS_KERNELS with its args, grid, outputs and reference",
+        )
+    description = source.description
+    with loaded(source) as file:
+        kernel = Interpreted(vars(file.module), source.function)
+        options = {"num_warps", "num_stages", "num_ctas", "maxnreg"}
+        call = resolve(request, description, kernel.parameters, options)
+        settings = {**call.defaults, **kernel.config, **call.overrides}
+        require_values(source.function, kernel.parameters, call, settings, "")
+        grid = evaluate_formula(GridFormula(call.grid, {**call.sizes, **settings}), 1)
+        if grid is None:
+            raise CaptureError(f"{source.function} has no grid", hint="add --grid")
+        args = bind(call, settings)
+        reference = Reference(description, file.module, "cpu")
+        values: dict[str, Any] = reference.tensors(args)
+        read, written = kernel.launch(grid, values, args, settings)
+        if spoil:
+            for output in description.outputs:
+                values[output].view(-1)[-1] += 1
+        expected = reference.expected({**settings, **values})
+        matches, error = (None, None) if expected is None else reference.compare(values, expected)
+    names = {**call.sizes, **settings}
+    return Interpretation(
+        kernel=source.function,
+        grid=grid,
+        sizes={name: value for name, value in names.items() if name not in (*options, "sm_count")},
+        outputs=description.outputs,
+        reference=description.reference,
+        matches=matches,
+        max_abs_error=error,
+        rtol=description.tolerance.rtol,
+        atol=description.tolerance.atol,
+        read=read,
+        written=written,
+        formula=_evaluated(description.traffic, names),
+    )
+
+
+def _evaluated(traffic: Traffic | None, names: dict[str, ConstexprValue]) -> tuple[int, int] | None:
+    """Return the bytes read and written by the formulas of a description."""
+    if traffic is None:
+        return None
+    read = evaluate(traffic.read, names, "traffic")
+    written = evaluate(traffic.written, names, "traffic")
+    if not isinstance(read, int) or not isinstance(written, int):
+        raise CaptureError("traffic: a formula does not give a whole number of bytes")
+    return read, written
+
+
+def main() -> None:
+    """Run the child process: interpret the request in the first argument."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what the kernel prints must not mix with the answer
+    request = msgspec.json.decode(sys.argv[1], type=Request)
+    answer: Interpretation | _Refused
+    try:
+        answer = run_interpreter(request)
+    except IrlensError as error:
+        answer = _Refused(error.message, error.hint)
+    with os.fdopen(answers, "wb") as stream:
+        stream.write(msgspec.json.encode(answer))
+
+
+if __name__ == "__main__":
+    main()
