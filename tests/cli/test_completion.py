@@ -25,7 +25,7 @@ def offered(words: str, folder: Path | None = None) -> list[str]:
     "words", ["inspect", "diff", "diff matmul", "check", "check matmul", "sweep", "tui"]
 )
 def test_kernels_and_where_there_is_none_files(words: str) -> None:
-    assert offered(f"irlens {words} softm") == ["file,softm", "plain,softmax"]
+    assert offered(f"irlens {words} flash") == ["file,flash", "plain,flash_attention"]
     assert offered(f"irlens {words} src/m") == ["file,src/m"]
 
 
@@ -33,7 +33,7 @@ def test_the_project_s_own_kernels(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "softer.py").touch()
     (tmp_path / "pyproject.toml").write_text('[tool.irlens]\nkernels = "mine"\n')
-    assert offered("irlens inspect soft", tmp_path)[1:] == ["plain,softer", "plain,softmax"]
+    assert offered("irlens inspect soft", tmp_path)[1:3] == ["plain,softer", "plain,softmax"]
     (tmp_path / "pyproject.toml").write_text('[tool.irlens]\nkernels = "nowhere"\n')
     assert offered("irlens inspect soft", tmp_path) == ["file,soft"]
 
