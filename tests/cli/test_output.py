@@ -108,7 +108,7 @@ main()
     [
         ("isnpect softmax", "unknown command 'isnpect'", "did you mean inspect?"),
         ("inspect softmax --taret h100", "unknown option '--taret'", "did you mean --target"),
-        ("inspect softmx", "unknown kernel 'softmx'", "did you mean softmax?"),
+        ("inspect softmx", "unknown kernel 'softmx'", "did you mean softmax or softmax_rows?"),
         ("inspect", "missing argument 'KERNEL'", "see irlens inspect --help"),
         (
             "inspect softmax -t sm_61", "unknown target 'sm_61'",
