@@ -243,7 +243,7 @@ def test_a_kernel_is_compiled_once_for_all_that_ask_meanwhile(
 def test_an_error_of_the_compiler_is_told_as_it_was() -> None:
     with pytest.raises(CaptureError, match="unknown kernel 'sofmtax'") as caught:
         Compiler().compile(msgspec.structs.replace(softmax(), kernel="sofmtax"))
-    assert caught.value.hint == "did you mean softmax?"
+    assert (caught.value.hint or "").startswith("did you mean softmax or ")
 
 
 def test_a_compilation_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
