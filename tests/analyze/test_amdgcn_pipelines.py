@@ -308,6 +308,35 @@ def test_lds_that_no_iteration_leaves_to_the_next_is_read_where_it_is_stored() -
     assert _loop(*around, before=before, lds_stays=True).reason == pipelines.NOT_FOLLOWED
 
 
+def test_spilled_data_is_followed_to_its_reload() -> None:
+    wait, use = "s_waitcnt vmcnt(0)", "v_add_f32_e32 v2, v2, v9"
+    spill = "scratch_store_b32 off, v1, off offset:8"
+    reload = "scratch_load_b32 v9, off, off offset:8"
+    here = _loop(LOAD, OTHER, wait, spill, reload, wait, use)
+    assert (here.prefetch_iterations, here.verdict) == (0, "not pipelined")
+    later = _loop(reload, wait, use, LOAD, OTHER, wait, spill)
+    assert (later.prefetch_iterations, later.verdict) == (1, "pipelined")
+    clause = "s_clause 0x1 ; 8-byte Folded Spill"
+    clustered = _loop(LOAD, OTHER, wait, clause, spill, reload, wait, use)
+    assert clustered.prefetch_iterations == 0
+    # Another address, one that is not constant, and one that the next load may depend on.
+    other = reload.replace("offset:8", "offset:12")
+    assert _loop(LOAD, OTHER, wait, spill, other, wait, use).reason == pipelines.NOT_FOLLOWED
+    indexed = reload.replace("off, off", "v7, off")
+    assert _loop(LOAD, OTHER, wait, spill, indexed, wait, use).reason == pipelines.NOT_FOLLOWED
+    address = "v_add_u32_e32 v8, v9, v3"
+    assert _loop(LOAD, OTHER, wait, spill, reload, wait, address).reason == pipelines.NOT_FOLLOWED
+
+
+def test_each_register_of_a_wide_spill_has_its_own_address() -> None:
+    wait, use = "s_waitcnt vmcnt(0)", "v_add_f32_e32 v2, v2, v9"
+    spill = "scratch_store_b64 off, v[0:1], off offset:8"
+    body = (LOAD, OTHER, wait, spill, "scratch_load_b32 v9, off, off offset:{}", wait, use)
+    loaded = _loop(*(line.format(12) for line in body))
+    assert (loaded.prefetch_iterations, loaded.verdict) == (0, "not pipelined")
+    assert _loop(*(line.format(8) for line in body)).reason == pipelines.NOT_FOLLOWED
+
+
 def test_code_that_is_skipped_without_lanes_belongs_to_the_iteration() -> None:
     found = _loop(
         "s_and_saveexec_b64 s[4:5], vcc",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from irlens.analyze.pipelines.spill_slots import spill_slots
 from irlens.isa.amdgcn import Instruction
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import (
@@ -155,6 +156,7 @@ class LoopTrace:
         self._lds_stays = lds_stays
         self.factor = factor
         self._stores_apart = stores_apart
+        self._spilled = spill_slots(body)
         self._lds_reads = [n for n, each in enumerate(body) if reads_lds(each)]
         kinds = [[classify(each) for each in instruction.operations] for instruction in body]
         self._compute = [any(kind in _COMPUTES for kind in classes) for classes in kinds]
@@ -282,20 +284,26 @@ class LoopTrace:
         """Return how many iterations after a load its data is first used to compute.
 
         Moves, selects and repacking do not compute, and data written to LDS is used where it is
-        read there.
+        read there. Data that was spilled is followed to computation only: an address that depends
+        on it may be that of the next load.
 
         Returns:
             A lower and an upper bound; ``None`` where nothing in the loop uses the data.
         """
         first = self._accesses[load]
         holders = first.writes if first is not None else 0
+        slots: frozenset[int] = frozenset()
+        spilled = False
         start = load + 1
         for rounds in range(MAX_ITERATIONS):
             for position in range(start, len(self.body)):
                 instruction, accessed = self.body[position], self._accesses[position]
                 if accessed is None:
                     return None
-                if not accessed.reads & holders:
+                if (moves := self._spilled.get(position)) is not None:
+                    holders, slots = moves.move(holders, slots)
+                    spilled = spilled or bool(slots)
+                elif not accessed.reads & holders:
                     holders &= ~accessed.kills
                 elif writes_lds(instruction):
                     return self._used_from_lds(position, self._distance(load, rounds, position))
@@ -303,10 +311,11 @@ class LoopTrace:
                     return self._distance(load, rounds, position), None
                 elif (moved := self._moved(instruction, holders)) is None:
                     distance = self._distance(load, rounds, position)
-                    return distance, distance
+                    unclear = spilled and not self._compute[position]
+                    return distance, None if unclear else distance
                 else:
                     holders = holders & ~accessed.kills | moved
-            if not holders:
+            if not holders and not slots:
                 return None
             start = 0
         return None
