@@ -125,7 +125,9 @@ def count_affine(
     for extent, limit in zip(shape, limits or [None] * len(shape), strict=True):
         valid = np.asarray(extent if limit is None else limit, np.int64)
         columns.append(np.broadcast_to(valid.clip(0, extent), start.shape))
-    rows, weights = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+    radices = (access.granule, *(extent + 1 for extent in shape))
+    keys, weights = np.unique(np.ravel_multi_index(columns, radices), return_counts=True)
+    rows = np.stack(np.unravel_index(keys, radices), axis=1)
     grid = np.indices(shape, np.int64)
     relative = sum((axis * step for axis, step in zip(grid, strides, strict=True)), np.int64(0))
     offsets = rows[:, 0].reshape(-1, *(1 for _ in shape)) + relative
