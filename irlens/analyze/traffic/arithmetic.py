@@ -1,0 +1,254 @@
+"""The operations of ttir that compute integers, pointers and masks from others."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from irlens.analyze.traffic.values import (
+    Array,
+    Integer,
+    Mask,
+    Pointer,
+    Unknown,
+    Value,
+    add,
+    check_size,
+    constant,
+    integer,
+    mapped,
+    materialize,
+    multiply,
+    negate,
+    negative,
+    truth,
+    wrapped,
+)
+from irlens.isa.mlir import Operation
+from irlens.isa.mlir.layouts import element_bits, read_shaped
+
+_NUMBER = re.compile(r"-?\d+")
+
+
+def element_of(kind: str) -> tuple[tuple[int, ...], str]:
+    """Return shape and element type of a type; the shape of a scalar is empty."""
+    shaped = read_shaped(kind) if kind.startswith("tensor<") else None
+    return (shaped.shape, shaped.element) if shaped else ((), kind)
+
+
+def element_bytes(element: str) -> int | None:
+    """Return the bytes that an element takes in memory; ``None`` for an unknown type."""
+    bits = element_bits(element)
+    return None if bits is None else max(1, bits // 8)
+
+
+def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    """Return the result of an operation without side effects.
+
+    Returns:
+        ``None`` if the operation is not one that integers are computed with.
+    """
+    name = operation.name
+    if name == "arith.constant":
+        return _constant(operation)
+    if name == "tt.make_range":
+        start, end = (int(operation.attributes[key].split()[0]) for key in ("start", "end"))
+        return integer(np.arange(start, end, dtype=np.int64).reshape(1, -1))
+    function = _FUNCTIONS.get(name)
+    if function is None:
+        return None
+    for each in operands:
+        if isinstance(each, Unknown):
+            return each
+    return function(operation, operands)
+
+
+def _constant(operation: Operation) -> Value | None:
+    kind = operation.operand_types[0] if operation.operand_types else "i1"
+    shape, element = element_of(kind)
+    text = operation.words[0] if operation.words else ""
+    text = text.removeprefix("dense<").removesuffix(">")
+    if text in ("true", "false"):
+        return Mask((np.full((1,) * (len(shape) + 1), text == "true"),))
+    if _NUMBER.fullmatch(text) and element[:1] == "i":
+        return constant(int(text), len(shape))
+    return None
+
+
+def _bits(operation: Operation) -> int:
+    kinds = operation.result_types or operation.operand_types
+    return element_bits(element_of(kinds[0])[1]) or 64
+
+
+def _integers(operands: Sequence[Value]) -> list[Integer] | None:
+    found = [each for each in operands if isinstance(each, Integer)]
+    return found if len(found) == len(operands) else None
+
+
+def _sum(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    numbers = _integers(operands)
+    if numbers is None:
+        return None
+    left, right = numbers
+    result = {
+        "arith.addi": lambda: add(left, right),
+        "arith.subi": lambda: add(left, negate(right)),
+        "arith.muli": lambda: multiply(left, right),
+    }[operation.name]()
+    return wrapped(result, _bits(operation))
+
+
+def _divide(left: Array, right: Array) -> Array:
+    """Divide towards zero; a division by zero, which no program may execute, gives anything."""
+    right = np.where(right == 0, 1, right)
+    quotient = np.abs(left) // np.abs(right)
+    return np.asarray(np.where((left < 0) != (right < 0), -quotient, quotient))
+
+
+def _remainder(left: Array, right: Array) -> Array:
+    return np.asarray(left - _divide(left, right) * right)
+
+
+_ELEMENTWISE: dict[str, Callable[[Array, Array], Array]] = {
+    "arith.divsi": _divide,
+    "arith.remsi": _remainder,
+    "arith.minsi": np.minimum,
+    "arith.maxsi": np.maximum,
+    "arith.andi": np.bitwise_and,
+    "arith.ori": np.bitwise_or,
+    "arith.xori": np.bitwise_xor,
+}
+#: The same as the signed ones while neither operand is negative.
+_UNSIGNED = {
+    "arith.divui": "arith.divsi",
+    "arith.remui": "arith.remsi",
+    "arith.minui": "arith.minsi",
+    "arith.maxui": "arith.maxsi",
+}
+
+
+def _elementwise(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    if all(isinstance(each, Mask) for each in operands):
+        return _logic(operation, [each for each in operands if isinstance(each, Mask)])
+    numbers = _integers(operands)
+    if numbers is None:
+        return None
+    left, right = (materialize(each) for each in numbers)
+    check_size(left, right)
+    if operation.name in _UNSIGNED and (left.min() < 0 or right.min() < 0):
+        return None
+    function = _ELEMENTWISE[_UNSIGNED.get(operation.name, operation.name)]
+    return wrapped(integer(function(left, right)), _bits(operation))
+
+
+def _logic(operation: Operation, masks: Sequence[Mask]) -> Value | None:
+    left, right = masks
+    if operation.name == "arith.andi":
+        return Mask(left.factors + right.factors)
+    functions = {"arith.ori": np.logical_or, "arith.xori": np.logical_xor}
+    if operation.name not in functions:
+        return None
+    one, other = truth(left), truth(right)
+    check_size(one, other)
+    return Mask((np.asarray(functions[operation.name](one, other)),))
+
+
+def _compare(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    numbers = _integers(operands)
+    if numbers is None:
+        return None
+    low, high = numbers
+    predicate = operation.words[0]
+    if predicate[0] == "u":
+        if any(int(term.min()) < 0 for each in numbers for term in each.terms.values()):
+            return None
+        predicate = "s" + predicate[1:]
+    if predicate in ("eq", "ne"):
+        apart = materialize(wrapped(add(low, negate(high)), 64))
+        return Mask(((apart == 0) == (predicate == "eq"),))
+    if predicate in ("sgt", "sge"):
+        low, high = high, low
+    difference = add(low, negate(high))
+    if predicate in ("sge", "sle"):
+        rank = next(iter(difference.terms.values())).ndim - 1
+        difference = add(difference, constant(-1, rank))
+    return negative(wrapped(difference, 64))
+
+
+def _select(_operation: Operation, operands: Sequence[Value]) -> Value | None:
+    condition, left, right = operands
+    if not isinstance(condition, Mask):
+        return None
+    numbers = _integers((left, right))
+    if numbers is None:
+        return None
+    chosen, one, other = truth(condition), materialize(numbers[0]), materialize(numbers[1])
+    rank = max(one.ndim, chosen.ndim)
+    chosen = chosen.reshape(chosen.shape + (1,) * (rank - chosen.ndim))
+    check_size(chosen, one, other)
+    return integer(np.where(chosen, one, other))
+
+
+def _widen(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    (value,) = operands
+    if isinstance(value, Mask):
+        numbers = truth(value).astype(np.int64)
+        return integer(-numbers if operation.name == "arith.extsi" else numbers)
+    if not isinstance(value, Integer):
+        return None
+    if operation.name == "arith.extui" and any(int(t.min()) < 0 for t in value.terms.values()):
+        return None
+    return value
+
+
+def _narrow(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    (value,) = operands
+    bits = _bits(operation)
+    return wrapped(value, bits) if isinstance(value, Integer) and bits > 1 else None
+
+
+def _splat(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    shape, _ = element_of(operation.result_types[0])
+    return mapped(operands[0], lambda term: term.reshape(-1, *(1,) * len(shape)))
+
+
+def _expand(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    axis = int(operation.attributes["axis"].split()[0]) + 1
+    return mapped(operands[0], lambda term: np.expand_dims(term, axis))
+
+
+def _transpose(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    order = [int(n) for n in operation.attributes["order"].split(":")[1].strip(" >").split(",")]
+    return mapped(operands[0], lambda term: np.transpose(term, (0, *(n + 1 for n in order))))
+
+
+def _same(_operation: Operation, operands: Sequence[Value]) -> Value | None:
+    return operands[0]
+
+
+def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    pointer, number = operands
+    if not isinstance(pointer, Pointer) or not isinstance(number, Integer):
+        return None
+    _, element = element_of(operation.operand_types[0])
+    size = element_bytes(element.removeprefix("!tt.ptr<").partition(",")[0].removesuffix(">"))
+    if size is None:
+        return None
+    rank = next(iter(number.terms.values())).ndim - 1
+    moved = add(pointer.offset, multiply(number, constant(size, rank)))
+    return Pointer(pointer.argument, wrapped(moved, 64))
+
+
+_FUNCTIONS: dict[str, Callable[[Operation, Sequence[Value]], Value | None]] = {
+    **dict.fromkeys(("arith.addi", "arith.subi", "arith.muli"), _sum),
+    **dict.fromkeys((*_ELEMENTWISE, *_UNSIGNED), _elementwise),
+    **dict.fromkeys(("arith.extsi", "arith.extui", "arith.index_cast"), _widen),
+    "arith.trunci": _narrow,
+    "arith.cmpi": _compare,
+    "arith.select": _select,
+    "tt.addptr": _offset,
+    "tt.splat": _splat,
+    "tt.expand_dims": _expand,
+    "tt.trans": _transpose,
+    "tt.broadcast": _same,
+}

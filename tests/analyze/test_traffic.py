@@ -1,0 +1,146 @@
+"""Traffic of a launch, against formulas and a brute-force count."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from irlens.analyze.traffic import count
+from irlens.analyze.traffic.coverage import Coverage
+from irlens.isa.mlir import parse
+from irlens.model.traffic import Traffic
+
+SOFTMAX = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
+
+ADD = """
+module {
+  tt.func public @add(%x: !tt.ptr<f32>, %y: !tt.ptr<f16>, %n: i32) {
+    %c = arith.constant 64 : i32
+    %pid = tt.get_program_id x : i32
+    %start = arith.muli %pid, %c : i32
+    %range = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %base = tt.splat %start : i32 -> tensor<64xi32>
+    %offsets = arith.addi %base, %range : tensor<64xi32>
+    %bound = tt.splat %n : i32 -> tensor<64xi32>
+    %mask = arith.cmpi slt, %offsets, %bound : tensor<64xi32>
+    %xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %xp = tt.addptr %xs, %offsets : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %v = tt.load %xp, %mask : tensor<64x!tt.ptr<f32>>
+    %h = arith.truncf %v : tensor<64xf32> to tensor<64xf16>
+    %ys = tt.splat %y : !tt.ptr<f16> -> tensor<64x!tt.ptr<f16>>
+    %yp = tt.addptr %ys, %offsets : tensor<64x!tt.ptr<f16>>, tensor<64xi32>
+    tt.store %yp, %h, %mask : tensor<64x!tt.ptr<f16>>
+    tt.return
+  }
+}
+"""
+
+TILE = """
+module {
+  tt.func public @tile(%x: !tt.ptr<f32>, %m: i32, %n: i32, %stride: i32, %step: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c8 = arith.constant 8 : i32
+    %px = tt.get_program_id x : i32
+    %py = tt.get_program_id y : i32
+    %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    %re = tt.expand_dims %r {axis = 1 : i32} : tensor<8xi32> -> tensor<8x1xi32>
+    %ce = tt.expand_dims %r {axis = 0 : i32} : tensor<8xi32> -> tensor<1x8xi32>
+    %y0 = arith.muli %py, %c8 : i32
+    %ys = tt.splat %y0 : i32 -> tensor<8x1xi32>
+    %rows = arith.addi %ys, %re : tensor<8x1xi32>
+    %ms = tt.splat %m : i32 -> tensor<8x1xi32>
+    %rm = arith.cmpi slt, %rows, %ms : tensor<8x1xi32>
+    %rb = tt.broadcast %rm : tensor<8x1xi1> -> tensor<8x8xi1>
+    %ss = tt.splat %stride : i32 -> tensor<8x1xi32>
+    %ro = arith.muli %rows, %ss : tensor<8x1xi32>
+    %rob = tt.broadcast %ro : tensor<8x1xi32> -> tensor<8x8xi32>
+    scf.for %k = %px to %n step %step : i32 {
+      %k8 = arith.muli %k, %c8 : i32
+      %ks = tt.splat %k8 : i32 -> tensor<1x8xi32>
+      %cols = arith.addi %ks, %ce : tensor<1x8xi32>
+      %ns = tt.splat %n : i32 -> tensor<1x8xi32>
+      %cm = arith.cmpi sle, %cols, %ns : tensor<1x8xi32>
+      %cb = tt.broadcast %cm : tensor<1x8xi1> -> tensor<8x8xi1>
+      %cob = tt.broadcast %cols : tensor<1x8xi32> -> tensor<8x8xi32>
+      %mask = arith.andi %rb, %cb : tensor<8x8xi1>
+      %o = arith.addi %rob, %cob : tensor<8x8xi32>
+      %xs = tt.splat %x : !tt.ptr<f32> -> tensor<8x8x!tt.ptr<f32>>
+      %xp = tt.addptr %xs, %o : tensor<8x8x!tt.ptr<f32>>, tensor<8x8xi32>
+      %v = tt.load %xp, %mask : tensor<8x8x!tt.ptr<f32>>
+    }
+    tt.return
+  }
+}
+"""
+
+
+def _add(n: int, programs: int) -> Traffic:
+    arguments: dict[str, int | float | str] = {"x": "fp32[1]", "y": "fp16[1]", "n": n}
+    return count(parse(ADD, stage="ttir"), arguments, (programs, 1, 1))
+
+
+@pytest.mark.parametrize(("n", "programs"), [(1, 1), (64, 1), (1000, 16), (1000, 40), (70, 1)])
+def test_elementwise(n: int, programs: int) -> None:
+    traffic = _add(n, programs)
+    moved = min(n, 64 * programs)
+    assert (traffic.read_bytes, traffic.written_bytes) == (4 * moved, 2 * moved)
+    assert (traffic.distinct_read_bytes, traffic.distinct_written_bytes) == (4 * moved, 2 * moved)
+    assert [each.masked for each in traffic.accesses] == [64 * programs - moved] * 2
+    assert [each.argument for each in traffic.accesses] == ["x", "y"]
+
+
+def test_a_million_programs_in_chunks() -> None:
+    traffic = _add(64_000_000 - 5, 1_000_000)
+    assert traffic.read_bytes == traffic.distinct_read_bytes == 4 * (64_000_000 - 5)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tiles_of_a_loop_equal_brute_force(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    m, n, stride = (int(chance.integers(1, 40)) for _ in range(3))
+    step, across, down = (int(chance.integers(1, 6)) for _ in range(3))
+    given: dict[str, int | float | str] = {"m": m, "n": n, "stride": stride, "step": step}
+    traffic = count(parse(TILE, stage="ttir"), given, (across, down, 1))
+    places = [
+        row * stride + column
+        for px in range(across)
+        for py in range(down)
+        for k in range(px, n, step)
+        for row in range(8 * py, 8 * py + 8)
+        for column in range(8 * k, 8 * k + 8)
+        if row < m and column <= n
+    ]
+    assert traffic.reason == ""
+    assert traffic.read_bytes == 4 * len(places)
+    assert traffic.distinct_read_bytes == 4 * len(set(places))
+
+
+def test_persistent_softmax_moves_each_element_once() -> None:
+    manifest = json.loads((SOFTMAX / "irlens.json").read_text())
+    module = parse((SOFTMAX / "softmax_kernel.ttir").read_text(), stage="ttir")
+    traffic = count(module, manifest["args"] | {"n_rows": 4095, "n_cols": 1000}, (320, 1, 1))
+    assert traffic.read_bytes == traffic.distinct_read_bytes == 4095 * 1000 * 4
+    assert traffic.written_bytes == traffic.distinct_written_bytes == 4095 * 1000 * 4
+
+
+def test_an_address_that_depends_on_data_is_unknown_with_its_line() -> None:
+    text = ADD.replace("%n: i32) {", "%n: !tt.ptr<i32>) {").replace(
+        "    %bound = tt.splat %n", "    %l = tt.load %n : !tt.ptr<i32>\n    %bound = tt.splat %l"
+    )
+    traffic = count(parse(text, stage="ttir"), {}, (4, 1, 1))
+    assert traffic.read_bytes is None
+    assert traffic.reason == "line 10: it depends on data that is loaded"
+
+
+def test_a_missing_argument_is_named() -> None:
+    traffic = count(parse(ADD, stage="ttir"), {}, (4, 1, 1))
+    assert traffic.reason == "line 14: the launch does not give n as a number"
+
+
+def test_intervals_merge() -> None:
+    coverage = Coverage()
+    coverage.add(np.array([0, 8, 4, 100]), 4)
+    coverage.add(np.array([2, 102]), 4)
+    assert coverage.size() == 12 + 6
