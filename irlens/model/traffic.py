@@ -1,12 +1,32 @@
-"""The records of global-memory traffic: the bytes that a launch moves."""
+"""The records of global-memory traffic: what a launch requests of memory, and what it computes."""
 
 import msgspec
 
 from irlens.model.source import SourceLocation
 
 
+class OutOfBounds(msgspec.Struct, frozen=True, kw_only=True):
+    """Lanes that access memory outside the tensor that an argument is.
+
+    Attributes:
+        lanes: Lanes, over all programs.
+        program: The first program with such a lane, in x, y and z.
+        offset: Byte offset from the tensor's beginning of that program's first such lane.
+        tensor_bytes: Bytes that the tensor has.
+    """
+
+    lanes: int
+    program: tuple[int, int, int]
+    offset: int
+    tensor_bytes: int
+
+
 class Access(msgspec.Struct, frozen=True, kw_only=True):
     """One operation of the ttir that accesses global memory, over all programs of a launch.
+
+    A request is one instruction of a warp with at least one active lane. A sector is 32 bytes (AMD:
+    a cache line); each sector that a request touches counts once for it. ``None`` is "unknown", see
+    ``reason``.
 
     Attributes:
         line: 1-based line of the ttir.
@@ -16,6 +36,14 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         bytes: Bytes that the lanes which are not masked off access, re-reads included.
         distinct_bytes: The same with each byte counted once over the whole grid.
         masked: Lanes that are masked off, or outside the tensor of a descriptor.
+        requests: Requests of warps, as Nsight Compute's
+            ``l1tex__t_requests_pipe_lsu_mem_global_op_{ld,st}`` count them.
+        sectors: Sectors that the requests touch (``l1tex__t_sectors_...``).
+        ideal_sectors: The fewest sectors that hold as many bytes as each program accesses.
+        width: Bytes that one thread's instruction accesses.
+        out_of_bounds: Lanes outside the argument's tensor; ``None`` where there are none, or the
+            tensor's size is unknown.
+        reason: Why requests and sectors are unknown; empty where they are known.
     """
 
     line: int
@@ -25,6 +53,12 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     distinct_bytes: int
     masked: int
+    requests: int | None = None
+    sectors: int | None = None
+    ideal_sectors: int | None = None
+    width: int | None = None
+    out_of_bounds: OutOfBounds | None = None
+    reason: str = ""
 
 
 class Traffic(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,13 +71,33 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
         written_bytes: Bytes written, each as often as it is written.
         distinct_read_bytes: Bytes read, each counted once over the whole grid.
         distinct_written_bytes: Bytes written, each counted once over the whole grid.
+        wave_read_bytes: Bytes read, each counted once in every wave of programs; what DRAM
+            delivers if the L2 keeps nothing from one wave to the next.
+        load_requests: Requests of warps that load.
+        load_sectors: Sectors that they touch.
+        ideal_load_sectors: The fewest sectors that hold as many bytes.
+        store_requests: Requests of warps that store.
+        store_sectors: Sectors that they touch.
+        ideal_store_sectors: The fewest sectors that hold as many bytes.
+        flops: Floating-point operations by the operands' type ("fp16", "fp32", ...), a multiply-add
+            of a matrix product being two.
+        tensor_flops: Those of them that tensor cores do.
         accesses: The operations that access memory, in the order of the ttir.
-        reason: Why the figures are unknown; empty where they are known.
+        reason: Why figures are unknown; empty where all are known.
     """
 
     read_bytes: int | None = None
     written_bytes: int | None = None
     distinct_read_bytes: int | None = None
     distinct_written_bytes: int | None = None
+    wave_read_bytes: int | None = None
+    load_requests: int | None = None
+    load_sectors: int | None = None
+    ideal_load_sectors: int | None = None
+    store_requests: int | None = None
+    store_sectors: int | None = None
+    ideal_store_sectors: int | None = None
+    flops: dict[str, int] | None = None
+    tensor_flops: dict[str, int] | None = None
     accesses: list[Access] = []
     reason: str = ""
