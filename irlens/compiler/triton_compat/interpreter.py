@@ -2,10 +2,12 @@
 
 import ast
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
@@ -17,6 +19,10 @@ from irlens.compiler.calls.dtypes import DTYPE_PREFIX
 from irlens.compiler.triton_compat.jit import Values
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
+
+#: Gets "load", "store", "atomic_rmw" or "atomic_cas", the lanes' addresses, the mask, and the bytes
+#: of a lane.
+Observer: TypeAlias = Callable[[str, Any, Any, int], None]
 
 
 class Interpreted:
@@ -57,7 +63,9 @@ class Interpreted:
         arguments: Values,
         settings: dict[str, ConstexprValue],
     ) -> tuple[int, int]:
-        """Run every program, and return the bytes that they load and store.
+        """Run every program, and return the bytes that they read and write.
+
+        An atomic operation reads and writes.
 
         Args:
             grid: Programs in x, y and z.
@@ -73,39 +81,56 @@ class Interpreted:
             else value
             for name, value in args.items()
         }
-        with _counted_bytes() as moved:
+        moved = Counter[str]()
+
+        def observe(function: str, _addresses: Any, mask: Any, bytes_per_lane: int) -> None:
+            moved[function] += int(mask.sum()) * bytes_per_lane
+
+        with observed_accesses(observe):
             self._runnable[grid](**values, **chosen)  # type: ignore[index]  # Triton is not typed
-        return moved["create_masked_load"], moved["create_masked_store"]
+        atomic = moved["atomic_rmw"] + moved["atomic_cas"]
+        return moved["load"] + atomic, moved["store"] + atomic
 
 
 @contextmanager
-def _counted_bytes() -> Iterator[dict[str, int]]:
-    """Count the bytes of unmasked lanes that the interpreter loads and stores.
+def observed_accesses(observe: Observer) -> Iterator[None]:
+    """Call ``observe`` before every access to memory that the interpreter does.
 
-    Loads and stores without a mask, and those of descriptors, end in the masked ones.
+    Descriptors, atomic operations, and accesses with and without a mask all end in four functions
+    that take an address for each lane.
     """
-    builder = interpreter.InterpreterBuilder
-    moved = {"create_masked_load": 0, "create_masked_store": 0}
-    # By position: pointers and mask of a load, pointers, value and mask of a store.
-    masks = {"create_masked_load": 1, "create_masked_store": 2}
-    originals = {name: getattr(builder, name) for name in moved}
+    functions: Any = interpreter._interpreter  # private: compiled, and no API
+    originals = {name: getattr(functions, name) for name in _LANES}
 
-    def counting(name: str) -> Callable[..., Any]:
-        def access(self: Any, *args: Any, **keywords: Any) -> Any:
-            pointers, mask = args[0], args[masks[name]]
-            bits = pointers.get_element_ty().primitive_bitwidth
-            moved[name] += int(mask.data.sum()) * max(bits // 8, 1)
-            return originals[name](self, *args, **keywords)
+    def observing(name: str) -> Callable[..., Any]:
+        read_lanes = _LANES[name]
+
+        def access(*args: Any) -> Any:
+            observe(name, *read_lanes(*args))
+            return originals[name](*args)
 
         return access
 
     try:
-        for name in moved:
-            setattr(builder, name, counting(name))
-        yield moved
+        for name in originals:
+            setattr(functions, name, observing(name))
+        yield
     finally:
         for name, original in originals.items():
-            setattr(builder, name, original)
+            setattr(functions, name, original)
+
+
+#: For each function that accesses memory: addresses, mask and bytes of a lane from its arguments.
+_LANES: dict[str, Callable[..., tuple[Any, Any, int]]] = {
+    "load": lambda addresses, mask, _other, dtype: (addresses, mask, dtype.itemsize),
+    "store": lambda addresses, value, mask: (addresses, mask, value.itemsize),
+    "atomic_rmw": lambda _kind, addresses, value, mask, _order: (addresses, mask, value.itemsize),
+    "atomic_cas": lambda addresses, _expected, value, _order: (
+        addresses,
+        np.ones(addresses.shape, dtype=bool),
+        value.itemsize,
+    ),
+}
 
 
 def _is_constexpr(annotation: object) -> bool:
