@@ -7,7 +7,7 @@ makes it a capture. Only the JSON files are opened; a ``Stage`` reads its artifa
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,11 +50,12 @@ class Broken(msgspec.Struct, frozen=True):
 class Listing(msgspec.Struct, frozen=True):
     """A directory's children by name: the artifacts, the other files, the directories.
 
-    ``refused`` has the links that would be part of a capture and lead out of the directory, and
-    ``links`` the other links to directories, which are not followed.
+    ``artifacts`` has the stages of each name that artifacts share: ``NAME.ttir`` is listed as
+    "ttir" of "NAME". ``refused`` has the links that would be part of a capture and lead out of the
+    directory, and ``links`` the other links to directories, which are not followed.
     """
 
-    artifacts: dict[str, dict[str, Path]]
+    artifacts: dict[str, list[str]]
     files: set[str]
     directories: list[Path]
     refused: list[Path]
@@ -72,7 +73,7 @@ def list_files(directory: Path) -> Listing:
     Raises:
         OSError: It cannot be listed.
     """
-    artifacts: defaultdict[str, dict[str, Path]] = defaultdict(dict)
+    artifacts: defaultdict[str, list[str]] = defaultdict(list)
     others, directories, refused, links = set(), [], [], []
     with os.scandir(directory) as children:
         for child in children:
@@ -87,7 +88,7 @@ def list_files(directory: Path) -> Listing:
                 refused.append(Path(child.path))
             elif _is_file(child):
                 if is_artifact:
-                    artifacts[name][extension] = Path(child.path)
+                    artifacts[name].append(extension)
                 else:
                     others.add(child.name)
             elif child.is_symlink() and files.kind(Path(child.path)) == "directory":
@@ -122,7 +123,7 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
             except ArtifactError as error:
                 yield Broken(directory / f"{name}.json", error.message)
                 continue
-        elif not artifacts.keys() & {"ptx", "amdgcn", "cubin", "hsaco"}:
+        elif not {"ptx", "amdgcn", "cubin", "hsaco"}.intersection(artifacts):
             # Triton writes the metadata last, and a compilation that fails leaves what it had.
             stages = ", ".join(stage for stage in STAGE_ORDER if stage in artifacts)
             yield Broken(directory, f"only {stages} of {name}: its compilation did not finish")
@@ -152,13 +153,13 @@ def _is_refused(child: os.DirEntry[str], directory: Path, *, is_artifact: bool) 
 def _capture(
     directory: Path,
     name: str,
-    artifacts: dict[str, Path],
+    artifacts: Collection[str],
     metadata: Metadata | None,
     manifest: Manifest | None,
     options: dict[str, ConstexprValue] | None,
 ) -> Capture:
     stages = {
-        stage: Stage(stage, path=artifacts[stage], home=directory)
+        stage: Stage(stage, path=directory / f"{name}.{stage}", home=directory)
         for stage in STAGE_ORDER
         if stage in artifacts
     }

@@ -26,6 +26,8 @@ from irlens.model.errors import ArtifactError
 #: keeps a mistaken ``irlens inspect /`` from walking the whole disk.
 MAX_DEPTH = 5
 
+_LINK = "is a link to a directory, which is not followed"
+
 _UNKNOWN_CONFIG = Config(
     num_warps=None,
     num_stages=None,
@@ -106,12 +108,11 @@ def _captures(
 
 
 def _load_directory(top: Path) -> Iterator[Capture | Broken]:
-    is_empty = True
-    for each in _walk(top):
-        is_empty = False
-        yield each
-    if is_empty:
-        raise ArtifactError(f"{top} holds nothing that Triton left", hint=RIGHT_PATH)
+    for found in find_entries(top):
+        if isinstance(found, Broken):
+            yield found
+        else:
+            yield from read_entry(*found)
 
 
 def _load_json(path: Path) -> Iterator[Capture | Broken]:
@@ -139,7 +140,34 @@ def _stem(found: Capture | Broken) -> str:
     return stage.path.name.removesuffix(f".{stage.name}") if stage.path else found.kernel
 
 
-def walk(top: Path) -> Iterator[tuple[Path, Listing] | Broken]:
+def find_entries(top: Path, *, links: bool = False) -> Iterator[tuple[Path, Listing] | Broken]:
+    """Yield every entry at and below a directory, by path.
+
+    Args:
+        top: The directory.
+        links: Whether links to directories are yielded, as broken: they are not followed.
+
+    Raises:
+        ArtifactError: While iterating: the directory cannot be listed, or holds no entry.
+    """
+    is_empty = True
+    for found in _walk(top):
+        if isinstance(found, Broken):
+            is_empty = False
+            yield found
+            continue
+        _, listing = found
+        for link in listing.links if links else ():
+            is_empty = False
+            yield Broken(link, _LINK)
+        if listing.holds_entry:
+            is_empty = False
+            yield found
+    if is_empty:
+        raise ArtifactError(f"{top} holds nothing that Triton left", hint=RIGHT_PATH)
+
+
+def _walk(top: Path) -> Iterator[tuple[Path, Listing] | Broken]:
     """Yield every directory at and below one, by path. Links to directories are not followed.
 
     Raises:
@@ -164,15 +192,6 @@ def walk(top: Path) -> Iterator[tuple[Path, Listing] | Broken]:
                 if child.name != PYTHON_FOLDER or MANIFEST_NAME not in listing.files
             )
             waiting += [(child, depth + 1) for child in inner]
-
-
-def _walk(top: Path) -> Iterator[Capture | Broken]:
-    """Yield every capture at and below a directory."""
-    for found in walk(top):
-        if isinstance(found, Broken):
-            yield found
-        else:
-            yield from read_entry(*found)
 
 
 def _mode(path: Path) -> int:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ _MAX_INDEXES = 100
 
 #: The values of one capture by key, as JSON has them.
 Row: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 
 SCANS = inventory.Kind(
     "scans", folder="scans", name=lambda path: inventory.key_of(path, ".msgpack")
@@ -46,7 +47,6 @@ class _Content(msgspec.Struct, frozen=True):
     entries: dict[str, _Entry]
 
 
-_decode_rows = msgspec.msgpack.Decoder(list[Row]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -57,18 +57,19 @@ def signature(directory: Path, listing: Listing) -> bytes | None:
         directory: The entry.
         listing: Its files.
     """
-    named = [str(path) for stages in listing.artifacts.values() for path in stages.values()]
-    named += [os.path.join(directory, name) for name in listing.files]  # noqa: PTH118  # faster
+    named = [f"{name}.{stage}" for name, stages in listing.artifacts.items() for stage in stages]
+    named += listing.files
     facts = []
+    above = f"{directory}{os.sep}"
     newest = 0
     try:
         if any(child.name == PYTHON_FOLDER for child in listing.directories):
             with os.scandir(directory / PYTHON_FOLDER) as children:
-                named += [child.path for child in children]
-        for path in sorted(named):
-            status = os.stat(path)  # noqa: PTH116  # faster
+                named += [f"{PYTHON_FOLDER}{os.sep}{child.name}" for child in children]
+        for name in sorted(named):
+            status = os.stat(above + name)  # noqa: PTH116  # faster
             facts.append(
-                (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                (name, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             )
             newest = max(newest, status.st_ctime_ns)
     except OSError:
@@ -86,23 +87,26 @@ def has_changed(directory: Path, digest: bytes | None) -> bool:
         return True
 
 
-class ScanIndex:
+class ScanIndex(Generic[T]):
     """What is known of the entries below a directory; nothing if there is no valid index.
 
     Args:
         root: The directory.
+        record: What is kept of each capture: ``Row``, or a record.
     """
 
-    def __init__(self, root: Path) -> None:
-        key = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()
+    def __init__(self, root: Path, record: type[T]) -> None:
+        named = f"{root.resolve()}\0{record.__name__}"
+        key = hashlib.sha256(os.fsencode(named)).hexdigest()
         self._path = store.root() / SCANS.folder / f"{key}.msgpack"
+        self._decode = msgspec.msgpack.Decoder(list[record]).decode  # type: ignore[valid-type]
         # Whether an artifact is too large to be read depends on the limit.
         self._program = report_cache.program_digest() + str(files.size_limit()).encode()
         self._known = self._load()
         self._seen: dict[str, _Entry] = {}
         self._is_changed = False
 
-    def rows(self, name: str, digest: bytes) -> list[Row]:
+    def rows(self, name: str, digest: bytes) -> list[T]:
         """Return what is known of an entry's captures; nothing if it changed.
 
         Args:
@@ -113,9 +117,9 @@ class ScanIndex:
         if entry is None or entry.signature != digest:
             return []
         self._seen[name] = entry
-        return _decode_rows(entry.rows)
+        return self._decode(entry.rows)
 
-    def add(self, name: str, digest: bytes, rows: Sequence[Row]) -> None:
+    def add(self, name: str, digest: bytes, rows: Sequence[T]) -> None:
         """Remember all rows of an entry.
 
         Args:

@@ -1,6 +1,6 @@
 """Labels: the settings in which reports shown together differ."""
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from irlens.model.config import Config, Target
@@ -35,11 +35,11 @@ def labels(reports: Sequence[Labelled]) -> list[str]:
     Kernels have their own arguments and constexprs, so only reports of one kernel are compared.
     """
     kernels: dict[str, list[dict[str, object]]] = {}
-    chosen = {name for report in reports for name in report.config.options or ()}
+    chosen = {name for report in reports for name in _options(report)}
     facts = [_facts(report, chosen) for report in reports]
     for report, each in zip(reports, facts, strict=True):
         kernels.setdefault(report.kernel, []).append(each)
-    differing = {kernel: _differing(like) for kernel, like in kernels.items()}
+    differing = {kernel: _differing(_values(like)) for kernel, like in kernels.items()}
     return [
         " ".join(
             [
@@ -51,13 +51,75 @@ def labels(reports: Sequence[Labelled]) -> list[str]:
     ]
 
 
+class GrowingLabels:
+    """The labels of reports of one kernel that arrive over time: always those of ``labels``."""
+
+    def __init__(self) -> None:
+        self._reports: dict[str, Labelled] = {}
+        self._chosen: set[str] = set()
+        self._facts: dict[str, dict[str, object]] = {}
+        self._values: dict[str, set[str]] = {}
+        self._differing: list[str] = []
+
+    def update(self, reports: Mapping[str, Labelled | None]) -> Collection[str]:
+        """Add reports, replace known ones, or remove them; return whose labels may have changed.
+
+        Args:
+            reports: The reports by key; ``None`` removes one.
+        """
+        gone = [key for key, each in reports.items() if each is None and key in self._reports]
+        for key in gone:
+            del self._reports[key]
+        chosen = self._chosen
+        given = {key: each for key, each in reports.items() if each is not None}
+        facts = {key: _facts(report, chosen) for key, report in given.items()}
+        arrived = {
+            key: report
+            for key, report in given.items()
+            if self._facts.get(key) != facts[key] or not _is_chosen(report, chosen)
+        }
+        replaces = not arrived.keys().isdisjoint(self._reports)
+        self._reports |= arrived
+        if gone or replaces or not all(_is_chosen(each, chosen) for each in arrived.values()):
+            # Facts of other reports change with the options that any of them chooses.
+            self._chosen = {name for each in self._reports.values() for name in _options(each)}
+            self._facts, self._values = {}, {}
+            arrived = dict(self._reports)
+            facts = {key: _facts(each, self._chosen) for key, each in arrived.items()}
+        for key in arrived:
+            self._count(facts[key])
+            self._facts[key] = facts[key]
+        before, self._differing = self._differing, _differing(self._values)
+        return list(arrived if before == self._differing else self._facts)
+
+    def keys(self) -> Collection[str]:
+        """Return the keys of the reports."""
+        return self._reports.keys()
+
+    def label(self, key: str) -> str:
+        """Return how a report differs from the others; "" if it does not."""
+        facts = self._facts[key]
+        return " ".join(_written(name, facts) for name in self._differing if name in facts)
+
+    def _count(self, facts: dict[str, object]) -> None:
+        """Add the values of a report, which may lack what others have, and the other way round."""
+        for name, value in facts.items():
+            values = self._values.get(name)
+            if values is None:
+                values = self._values[name] = {repr(None)} if self._facts else set()
+            values.add(repr(value))
+        if len(facts) < len(self._values):
+            for name in self._values.keys() - facts:
+                self._values[name].add(repr(None))
+
+
 def differing(reports: Sequence[Labelled]) -> dict[str, list[str]]:
     """Return the settings in which reports of one kernel differ: the values of each, by name."""
-    chosen = {name for report in reports for name in report.config.options or ()}
+    chosen = {name for report in reports for name in _options(report)}
     facts = [_facts(report, chosen) for report in reports]
     return {
         name: ["" if name not in each else str(each[name]) for each in facts]
-        for name in _differing(facts)
+        for name in _differing(_values(facts))
     }
 
 
@@ -72,11 +134,26 @@ def labels_among(reports: Sequence[Labelled], key: Callable[[Labelled], Hashable
     return [by_index[index] for index in range(len(reports))]
 
 
-def _differing(facts: Sequence[dict[str, object]]) -> list[str]:
-    """The names of the facts that differ."""
+def _options(report: Labelled) -> Iterable[str]:
+    """The options that a report changes."""
+    return report.config.options or ()
+
+
+def _is_chosen(report: Labelled, chosen: Collection[str]) -> bool:
+    """Whether all options that a report changes are among some."""
+    return all(name in chosen for name in _options(report))
+
+
+def _values(facts: Sequence[dict[str, object]]) -> dict[str, set[str]]:
+    """The values of each fact, by name."""
     names = dict.fromkeys(name for each in facts for name in each)
-    kinds = {name: len({repr(each.get(name)) for each in facts}) for name in names}
-    if kinds["target"] > 1:  # products matter only where one architecture has several
+    return {name: {repr(each.get(name)) for each in facts} for name in names}
+
+
+def _differing(values: Mapping[str, Collection[str]]) -> list[str]:
+    """The names of the facts that differ."""
+    kinds = {name: len(each) for name, each in values.items()}
+    if kinds.get("target", 0) > 1:  # products matter only where one architecture has several
         del kinds["product" if kinds["product"] == kinds["target"] else "target"]
     return [name for name, number in kinds.items() if number > 1]
 

@@ -5,6 +5,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +18,8 @@ from irlens.figures import COLUMNS
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import Report, Severity
-from irlens.session.reports import report_of
+from irlens.session.entry_index import Indexed, key_of_capture
+from irlens.session.reports import recall, report_of
 from irlens.session.workbench import Entry, is_early
 
 # The first screen appears before any entry is read, and sooner without these.
@@ -30,6 +32,8 @@ Unread: TypeAlias = tuple[str, Capture, str]
 #: Up to this many captures are read in this process: starting a worker takes as long.
 _FEW = 12
 _MAX_WORKERS = 4
+#: Captures in a row without a remembered report, after which none is looked for.
+_MOST_MISSES = 16
 #: Captures per task of a worker: small enough for early results, large enough for low overhead.
 _BATCH = 8
 
@@ -41,7 +45,7 @@ class Uncompiled(msgspec.Struct, frozen=True):
 
 
 #: What an entry stands for.
-Item: TypeAlias = Capture | Broken | Report | Uncompiled
+Item: TypeAlias = Capture | Indexed | Broken | Report | Uncompiled
 
 
 def key_of(item: Item, index: int) -> str:
@@ -57,8 +61,7 @@ def key_of(item: Item, index: int) -> str:
         return item.name
     if isinstance(item, Report):
         return f"report {index}"
-    paths = [stage.path for stage in item.stages.values() if stage.path is not None]
-    return f"{paths[0] if paths else index}:{item.kernel}"
+    return item.entry.key if isinstance(item, Indexed) else key_of_capture(item, index)
 
 
 def display_path(path: Path | None, root: Path | None) -> str:
@@ -158,6 +161,23 @@ def read_entry(key: str, capture: Capture, place: str) -> Entry:
     return replace(entry, modified=_modified(capture))
 
 
+def recall_entries(unread: Sequence[Unread]) -> Iterator[tuple[Unread, Entry | None]]:
+    """Yield each capture with its complete entry if its report is remembered.
+
+    A directory that was listed before is remembered as a whole: after a few captures in a row
+    whose reports are not, the rest is not looked up, which takes as long as reading a binary.
+    """
+    misses = 0
+    for key, capture, place in unread:
+        entry = None
+        report = recall(capture) if misses < _MOST_MISSES else None
+        misses = misses + 1 if report is None else 0
+        if report is not None:
+            complete = entry_of_report(key, report, place)
+            entry = replace(complete, modified=_modified(capture))
+        yield (key, capture, place), entry
+
+
 def read_entries(unread: Sequence[Unread]) -> Iterator[Entry]:
     """Yield the complete entry of each capture as soon as it is read, in any order.
 
@@ -229,7 +249,16 @@ class Deduplication:
 
 
 def _is_stored(directory: Path) -> bool:
-    return directory.resolve().is_relative_to(store.captures().resolve())
+    if directory.is_symlink():
+        directory = directory.resolve()
+    parent = _resolved(directory.parent.absolute())
+    return (parent / directory.name).is_relative_to(_resolved(store.captures().absolute()))
+
+
+@lru_cache(maxsize=256)
+def _resolved(path: Path) -> Path:
+    """Return a path without links, resolved once: listings have thousands of siblings."""
+    return path.resolve()
 
 
 def _identity(capture: Capture) -> bytes:

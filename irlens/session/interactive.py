@@ -22,6 +22,7 @@ from irlens.model.report import Occupancy, Report
 from irlens.session import entries
 from irlens.session.compilation import Compilations
 from irlens.session.entries import Item, Uncompiled, key_of
+from irlens.session.entry_index import EntryIndex, Indexed, can_index
 from irlens.session.reports import Session, report_of
 from irlens.session.subject import Configurations, is_compiled, saved_reports
 from irlens.session.workbench import Entry, Setting
@@ -61,7 +62,8 @@ def open_session(
         saved = saved_reports(kernel)
         path = Path(kernel).expanduser()
         find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
-        return InteractiveSession(kernel, find, request_for, root=path)
+        indexed = saved is None and can_index(path)
+        return InteractiveSession(kernel, find, request_for, root=path, indexed=indexed)
     from irlens.compiler.sources.description import find_kernels
 
     sources = () if is_compiled(kernel) else find_kernels(kernel)
@@ -100,6 +102,8 @@ class InteractiveSession:
         request_for: Returns the request that compiles a kernel, by the kernel's name.
         origins: Captures whose requests are known.
         root: Displayed paths are relative to it.
+        indexed: Whether ``find`` yields the captures below ``root``, whose complete entries are to
+            be remembered.
     """
 
     def __init__(
@@ -110,12 +114,14 @@ class InteractiveSession:
         *,
         origins: "Iterable[tuple[Capture, Request]]" = (),
         root: Path | None = None,
+        indexed: bool = False,
     ) -> None:
         self.title = title
         self._find = find
         self._request_for = request_for
         self._root = root
-        self._items: dict[str, Capture | Report | Uncompiled] = {}
+        self._is_indexed = indexed
+        self._items: dict[str, Capture | Indexed | Report | Uncompiled] = {}
         self._duplicates = entries.Deduplication()
         self._compilations = Compilations(
             origins, lambda capture: self._duplicates.canonical_key(key_of(capture, 0), capture)
@@ -126,9 +132,26 @@ class InteractiveSession:
         self._compiling = threading.Lock()
 
     def entries(self) -> Iterator[Entry]:
-        """Yield each entry by name at once, then with its binary's figures, then complete."""
+        """Yield each entry by name at once, then with its binary's figures, then complete.
+
+        An entry whose report is remembered is complete at the second step, and one that is indexed
+        at once.
+        """
+        if not self._is_indexed or self._root is None:
+            yield from self._read(self._find())
+            return
+        index = EntryIndex(self._root)
+        try:
+            for entry in self._read(index.items()):
+                if entry.findings is not None:
+                    index.learn(entry)
+                yield entry
+        finally:
+            index.save()
+
+    def _read(self, items: Iterator[Item]) -> Iterator[Entry]:
         unread: list[entries.Unread] = []
-        for key, item in self._list():
+        for key, item in self._list(items):
             if isinstance(item, Broken):
                 place = entries.display_path(item.path, self._root)
                 yield Entry(key=key, kernel=item.path.name, problem=item.reason, place=place)
@@ -141,23 +164,25 @@ class InteractiveSession:
             self._items[key] = item
             if isinstance(item, Report):
                 yield entries.entry_of_report(key, item, "")
+            elif isinstance(item, Indexed):
+                yield item.entry
             else:
                 place = self._place(item)
                 yield entries.entry_of_metadata(key, item, place)
                 unread.append((key, item, place))
         readable: list[entries.Unread] = []
-        for key, capture, place in unread:
-            entry = entries.entry_of_binary(key, capture, place)
+        for each, recalled in entries.recall_entries(unread):
+            entry = recalled or entries.entry_of_binary(*each)
             yield entry
-            if not entry.problem:
-                readable.append((key, capture, place))
+            if recalled is None and not entry.problem:
+                readable.append(each)
         yield from entries.read_entries(readable)
 
-    def _list(self) -> Iterator[tuple[str, Item]]:
+    def _list(self, items: Iterator[Item]) -> Iterator[tuple[str, Item]]:
         """Yield every item once, with its key; captures compiled here come last."""
         compiled = list(self._compilations.captures.values())
         listed: set[str] = set()
-        for index, item in enumerate(itertools.chain(self._find(), compiled)):
+        for index, item in enumerate(itertools.chain(items, compiled)):
             key = key_of(item, index)
             if isinstance(item, Capture):
                 key = self._duplicates.canonical_key(key, item)
@@ -318,9 +343,12 @@ class InteractiveSession:
 
     def _item(self, key: str) -> Capture | Report | Uncompiled:
         try:
-            return self._items[key]
+            item = self._items[key]
         except KeyError:
             raise ArtifactError(f"there is no {key}") from None
+        if isinstance(item, Indexed):
+            item = self._items[key] = item.capture()
+        return item
 
     def _capture(self, key: str) -> Capture:
         """Return the capture of an entry, which is compiled if needed."""

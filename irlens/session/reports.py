@@ -79,7 +79,7 @@ def report_of(capture: Capture, *, sass: bool | None = False) -> Report:
         return replace(report, unknown=unknown)
 
 
-def _recall(capture: Capture, sass: bool | None) -> Report | None:
+def recall(capture: Capture, sass: bool | None = False) -> Report | None:
     """Return what ``report_of`` would return if it is remembered, ``None`` otherwise."""
     try:
         key = report_cache.key(capture, sass="cubin" in capture.stages if sass is None else sass)
@@ -190,7 +190,7 @@ class Session:
         """
         coverages = [_covers_machine_code(captures, sass) for _, captures in sets]
         known = [
-            [_recall(capture, coverage) for capture in captures]
+            [recall(capture, coverage) for capture in captures]
             for (_, captures), coverage in zip(sets, coverages, strict=True)
         ]
         missing = [

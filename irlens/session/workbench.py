@@ -61,7 +61,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_early(column: Figure) -> bool:
     """Return whether a record of the entry holds a figure, before the entry is analysed."""
-    return column.path.partition(".")[0] in ("target", "config", "resources", "occupancy")
+    return column.path.startswith(("target.", "config.", "resources.", "occupancy."))
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,8 +4,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from irlens.model.label import labels
+from irlens.model.comparison import Side
+from irlens.model.config import Config, Target
+from irlens.model.label import GrowingLabels, labels
 from irlens.model.report import Report
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
@@ -64,3 +68,43 @@ def test_an_option_that_one_report_changes_is_the_default_in_the_other() -> None
     )
     assert labels([plain, chosen]) == ["kpack=default", "kpack=2"]
     assert labels([plain, chosen, unknown]) == ["kpack=default", "kpack=2", ""]
+
+
+_CONFIGS = st.builds(
+    Config,
+    num_warps=st.sampled_from([None, 4, 8]),
+    num_stages=st.just(2),
+    num_ctas=st.just(1),
+    maxnreg=st.sampled_from([None, 64]),
+    constexprs=st.dictionaries(st.sampled_from("AB"), st.integers(0, 1), max_size=2),
+    args=st.dictionaries(st.sampled_from("xy"), st.sampled_from(["fp16[64]", "3"]), max_size=2),
+    options=st.none() | st.dictionaries(st.sampled_from("op"), st.integers(0, 1), max_size=2),
+)
+_TARGETS = st.none() | st.builds(
+    Target,
+    vendor=st.just("nvidia"),
+    arch=st.sampled_from(["sm_90", "sm_100"]),
+    warp_size=st.just(32),
+    product=st.sampled_from([None, "h100", "h200"]),
+)
+_SIDES = st.builds(
+    Side, kernel=st.just("k"), target=_TARGETS, triton_version=st.none(), config=_CONFIGS,
+    label=st.just(""),
+)  # fmt: skip
+_BATCHES = st.lists(st.dictionaries(st.sampled_from("12345"), st.none() | _SIDES), max_size=5)
+
+
+@given(_BATCHES)
+def test_labels_of_arriving_reports_are_those_of_all_at_once(
+    batches: list[dict[str, Side | None]],
+) -> None:
+    growing, known, told = GrowingLabels(), dict[str, Side](), dict[str, str]()
+    for batch in batches:
+        for key, side in batch.items():
+            if side is None:
+                known.pop(key, None)
+                told.pop(key, None)
+            else:
+                known[key] = side
+        told |= {key: growing.label(key) for key in growing.update(batch)}
+        assert told == dict(zip(known, labels(list(known.values())), strict=True))

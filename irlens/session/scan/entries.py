@@ -1,13 +1,12 @@
 """Reads the entries of a scan: the values of each capture in a directory, or why it has none."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from irlens.artifacts import report_cache
-from irlens.artifacts.entries import RIGHT_PATH, Broken, Listing, list_files, read_entry
-from irlens.artifacts.load import walk
+from irlens.artifacts.entries import Broken, Listing, list_files, read_entry
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.scan import ScanValue
@@ -17,37 +16,12 @@ from irlens.session.scan.columns import read_values
 #: The key of a full report in the cache of reports.
 REPORT = "report"
 
-_LINK = "is a link to a directory, which is not followed"
-
 
 class EntryRows(msgspec.Struct, frozen=True):
     """The values of each capture in a directory, and what cannot be read there."""
 
     rows: list[dict[str, ScanValue]]
     broken: list[Broken]
-
-
-def find_entries(top: Path) -> Iterator[tuple[Path, Listing] | Broken]:
-    """Yield every entry at and below a directory, by path; links to directories as broken.
-
-    Raises:
-        ArtifactError: While iterating: the directory cannot be listed, or holds no entry.
-    """
-    is_empty = True
-    for found in walk(top):
-        if isinstance(found, Broken):
-            is_empty = False
-            yield found
-            continue
-        directory, listing = found
-        for link in listing.links:
-            is_empty = False
-            yield Broken(link, _LINK)
-        if listing.holds_entry:
-            is_empty = False
-            yield directory, listing
-    if is_empty:
-        raise ArtifactError(f"{top} holds nothing that Triton left", hint=RIGHT_PATH)
 
 
 def read_rows(directory: Path, keys: Sequence[str], listing: Listing | None = None) -> EntryRows:

@@ -9,8 +9,8 @@ import msgspec
 
 from irlens.artifacts import report_cache
 from irlens.artifacts.entries import Broken
-from irlens.artifacts.load import load
-from irlens.artifacts.scan_index import ScanIndex, has_changed, signature
+from irlens.artifacts.load import find_entries, load
+from irlens.artifacts.scan_index import Row, ScanIndex, has_changed, signature
 from irlens.check.conditions import Condition
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
@@ -19,7 +19,7 @@ from irlens.model.scan import SCAN_SCHEMA, Scan, ScanRow, ScanValue
 from irlens.session.reports import report_of
 from irlens.session.scan import columns as known
 from irlens.session.scan.columns import Column, is_cheap
-from irlens.session.scan.entries import REPORT, EntryRows, find_entries, read_rows
+from irlens.session.scan.entries import REPORT, EntryRows, read_rows
 from irlens.session.scan.selection import keys_of, matches, sort_rows
 from irlens.session.scan.summary import Summary
 from irlens.session.scan.workers import Reader
@@ -172,7 +172,7 @@ class Scanner:
 
     def _entries(self, root: Path) -> Generator[tuple[Path, EntryRows], None, None]:
         """Yield the rows of each entry, by path; the index is saved, however it ends."""
-        index, complete = ScanIndex(root), False
+        index, complete = ScanIndex(root, Row), False
         with Reader[_Found](self._request.workers) as reader:
             try:
                 for found, read in self._read(root, index, reader):
@@ -185,10 +185,10 @@ class Scanner:
                 index.save(complete=complete)
 
     def _read(
-        self, root: Path, index: ScanIndex, reader: "Reader[_Found]"
+        self, root: Path, index: ScanIndex[Row], reader: "Reader[_Found]"
     ) -> Iterator[tuple["_Found", EntryRows]]:
         keys = self._request.keys
-        for found in find_entries(root):
+        for found in find_entries(root, links=True):
             if isinstance(found, Broken):
                 yield from reader.pass_on(_Found(found.path), EntryRows([], [found]))
                 continue

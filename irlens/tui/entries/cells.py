@@ -4,10 +4,11 @@ import math
 import re
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeAlias
 
 from irlens.figures import Figure
-from irlens.model.comparison import Side
+from irlens.model.comparison import Side, Value
 from irlens.model.config import Config, Target
 from irlens.model.report import SEVERITIES, Occupancy, Severity
 from irlens.model.text import printable_line
@@ -163,6 +164,7 @@ def is_case_sensitive(word: str) -> bool:
     return word != word.lower()
 
 
+@lru_cache(maxsize=1 << 12)
 def natural(text: str) -> Natural:
     """Return a sort key that orders texts by the numbers in them: sm_90 before sm_100."""
     return tuple(
@@ -198,6 +200,12 @@ def _figure(entry: Entry, row: Figure) -> Cell:
     values = entry.values(row)
     if values is None:
         return _not_analysed(entry), None
+    return _drawn(row, values, tuple(map(type, values)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _drawn(row: Figure, values: tuple[Value, ...], _: tuple[type, ...]) -> Cell:
+    """Draw known values of a column; their types tell 1 from 1.0 and True among those drawn."""
     if all(value is None for value in values):
         return _UNKNOWN, None
     # What had better not be there at all, such as local memory, is a warning.

@@ -6,12 +6,12 @@ therefore computed once per arrival, and nothing is drawn here.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.cells import cell_len
 
 from irlens.model.config import Target
-from irlens.model.label import labels
+from irlens.model.label import GrowingLabels
 from irlens.session.workbench import Entry
 from irlens.tui.entries.cells import (
     LOADING,
@@ -56,7 +56,8 @@ class EntryRows:
         self._name_keys: dict[str, tuple[str, Natural, Natural, str]] = {}
         #: The settings that distinguish each entry from the others of its kernel.
         self._distinctions: dict[str, str] = {}
-        self._by_kernel: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._by_kernel: defaultdict[str, _Kernel] = defaultdict(_Kernel)
+        self._by_name: list[str] = []
         #: Number of rows with the same text, by column and text.
         self._texts: dict[str, Counter[str]] = {name: Counter() for name in BROWSER_COLUMNS}
         self._widths = {
@@ -69,7 +70,7 @@ class EntryRows:
         """The widths that the columns need; they never shrink."""
         return ColumnNeeds(
             widths=self._widths,
-            distinction=max(map(cell_len, self._distinctions.values()), default=0),
+            distinction=max(map(_width, self._distinctions.values()), default=0),
             uniform=frozenset(name for name, texts in self._texts.items() if _is_uniform(texts)),
             sorted_by=self.sorted_by,
         )
@@ -81,18 +82,18 @@ class EntryRows:
         self._name_keys.clear()
         self._distinctions.clear()
         self._by_kernel.clear()
+        self._by_name.clear()
         for texts in self._texts.values():
             texts.clear()
         self.shown.clear()
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add entries, or replace known ones."""
-        arrived = list(entries)
-        for entry in arrived:
-            self.entries[entry.key] = entry
-            self._by_kernel[entry.kernel][entry.key] = None
-        relabelled = self._distinguish({entry.kernel for entry in arrived})
-        for key in dict.fromkeys([*(entry.key for entry in arrived), *relabelled]):
+        arrived = {entry.key: entry for entry in entries}
+        self._by_name += (key for key in arrived if key not in self.entries)
+        self.entries |= arrived
+        relabelled = self._distinguish(arrived.values())
+        for key in dict.fromkeys([*arrived, *relabelled]):
             self._compute_cells(key)
         self.sort()
 
@@ -112,8 +113,8 @@ class EntryRows:
 
     def sort(self) -> None:
         """Sort the rows: unknown values last in either order, ties by name and settings."""
-        matching = (key for key, entry in self.entries.items() if self._matches(entry))
-        by_name = sorted(matching, key=self._name_keys.__getitem__)
+        self._by_name.sort(key=self._name_keys.__getitem__)  # nearly sorted already
+        by_name = [key for key in self._by_name if self._matches(self.entries[key])]
         column = self.sorted_by if self.sorted_by in BROWSER_COLUMNS else "kernel"
         keyed = [(self._cells[key][column][1], key) for key in by_name]
         known = [(sort_key, key) for sort_key, key in keyed if sort_key is not None]
@@ -136,16 +137,21 @@ class EntryRows:
         title = BROWSER_COLUMNS[column].title
         return title + arrow if title else ""
 
-    def _distinguish(self, kernels: Iterable[str]) -> list[str]:
-        """Label the entries of some kernels by their differences; return the changed ones."""
+    def _distinguish(self, arrived: Iterable[Entry]) -> list[str]:
+        """Label entries by their differences from others of their kernel; return the changed ones.
+
+        Args:
+            arrived: New and changed entries; other entries' labels may change with them.
+        """
+        kernels: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in arrived:
+            kernels[entry.kernel].append(entry)
         changed = []
-        for kernel in kernels:
-            sides = {key: side_of(self.entries[key], None) for key in self._by_kernel[kernel]}
-            compiled = {key: side for key, side in sides.items() if side is not None}
-            products = _products(self.entries[key].target for key in compiled)
-            for key, label in zip(compiled, labels(list(compiled.values())), strict=True):
-                product = products.get(self.entries[key].target, "")
-                distinction = f"{product} {_shorten(label)}".strip()
+        for name, entries in kernels.items():
+            kernel = self._by_kernel[name]
+            for key in kernel.add(entries):
+                product = kernel.products.get(self.entries[key].target, "")
+                distinction = f"{product} {_shorten(kernel.labels.label(key))}".strip()
                 if self._distinctions.get(key) != distinction:
                     self._distinctions[key] = distinction
                     changed.append(key)
@@ -162,6 +168,8 @@ class EntryRows:
         """Replace a cell, and count its text."""
         own, texts = self._cells.setdefault(key, {}), self._texts[column]
         if column in own:
+            if own[column] is cell:
+                return
             before = _text(own[column][0])
             texts[before] -= 1
             if not texts[before]:
@@ -169,7 +177,7 @@ class EntryRows:
         own[column] = cell
         text = _text(cell[0])
         texts[text] += 1
-        self._widths[column] = max(self._widths[column], cell_len(text))
+        self._widths[column] = max(self._widths[column], _width(text))
 
     def _matches(self, entry: Entry) -> bool:
         if not self.words:
@@ -177,6 +185,26 @@ class EntryRows:
         text = search_text(entry)
         lower = text.lower()
         return all(word in (text if is_case_sensitive(word) else lower) for word in self.words)
+
+
+class _Kernel:
+    """The entries of one kernel: their labels, and the names of their products where needed."""
+
+    def __init__(self) -> None:
+        self.labels = GrowingLabels()
+        self.products: dict[Target | None, str] = {}
+        self._targets: set[Target | None] = set()
+
+    def add(self, entries: Iterable[Entry]) -> Collection[str]:
+        """Add entries, or replace known ones; return those whose distinction may have changed."""
+        sides = {entry.key: side_of(entry, None) for entry in entries}
+        relabelled = self.labels.update(sides)
+        targets = {entry.target for entry in entries if sides[entry.key] is not None}
+        if targets <= self._targets:
+            return relabelled
+        self._targets |= targets
+        before, self.products = self.products, _products(self._targets)
+        return relabelled if before == self.products else self.labels.keys()
 
 
 def _products(targets: Iterable[Target | None]) -> dict[Target | None, str]:
@@ -195,7 +223,14 @@ def _shorten(label: str) -> str:
     return " ".join(sorted(settings, key=lambda each: "[" in each))
 
 
-def _text(pieces: Iterable[tuple[str, str]]) -> str:
+def _width(text: str) -> int:
+    """Return the cells of a text without control characters."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def _text(pieces: Sequence[tuple[str, str]]) -> str:
+    if len(pieces) == 1:
+        return pieces[0][0]
     return "".join(text for text, _ in pieces)
 
 

@@ -56,7 +56,8 @@ def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
     ]
     findings = Counter[Severity]()
     for entry in entries:
-        findings.update(entry.findings or {})
+        if entry.findings:
+            findings.update(entry.findings)
     if pieces := finding_pieces(findings):
         parts.append(Content.assemble(*pieces).rstrip())
     return Content(" · ").join(parts)

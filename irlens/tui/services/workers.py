@@ -140,8 +140,12 @@ async def _batches(iterate: Callable[[], Iterator[T]]) -> AsyncIterator[list[T]]
             next_batch = asyncio.ensure_future(queue.get())
             try:
                 await asyncio.wait({thread, next_batch}, return_when=asyncio.FIRST_COMPLETED)
-                if next_batch.done() and (batch := next_batch.result()):
-                    yield batch
+                if next_batch.done():
+                    batch = next_batch.result()
+                    while not queue.empty():  # they came while the last one was drawn
+                        batch += queue.get_nowait()
+                    if batch:
+                        yield batch
             finally:
                 next_batch.cancel()  # no effect on a future that is done
         thread.result()
