@@ -6,11 +6,12 @@ from typing import Literal
 import msgspec
 
 from irlens.analyze.global_accesses import Assembly, Direction, access_widths
-from irlens.analyze.warp_requests import SECTOR, Access
+from irlens.analyze.warp_requests import SECTOR, WarpAccess
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.linear_maps import LinearMap
+from irlens.model.source import SourceLocation
 
 _DIRECTIONS: dict[str, Literal["load", "store", "copy"]] = {
     "tt.load": "load",
@@ -30,7 +31,7 @@ class IssuedAccess(msgspec.Struct, frozen=True):
     """
 
     operation: int
-    access: Access | None
+    access: WarpAccess | None
     reason: str | None = None
 
 
@@ -58,9 +59,82 @@ def issued_accesses(
     return tuple(found)
 
 
+class Issue(msgspec.Struct, frozen=True):
+    """How an operation's elements are accessed.
+
+    Attributes:
+        access: By the instructions of warps; ``None`` where the TMA copies them, which makes no
+            requests of warps.
+    """
+
+    access: WarpAccess | None
+
+
+#: Operations of ttgir that the TMA executes.
+_TMA = frozenset(
+    f"ttng.async_tma_{name}"
+    for name in ("copy_global_to_local", "copy_local_to_global", "gather", "scatter", "reduce")
+)
+_ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "ttg.atomic_poll"})
+_PRODUCTS = frozenset({"tt.dot", "tt.dot_scaled"})
+
+
+class IssueTable:
+    """What the compiler made of the accesses and products of a ttir, found by their locations.
+
+    Args:
+        module: The ttgir.
+        assembly: The kernel in the stage that has its instructions.
+        granule: Bytes of the GPU's sector or cache line.
+    """
+
+    def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
+        self._by_place: dict[tuple[str, tuple[SourceLocation, ...]], list[Issue | str]] = {}
+        for each in issued_accesses(module, assembly, granule):
+            operation = module.operations[each.operation]
+            direction = "store" if operation.name == "tt.store" else "load"
+            issue = each.reason or "" if each.access is None else Issue(each.access)
+            self._by_place.setdefault((direction, operation.location), []).append(issue)
+        for operation in module.operations:
+            if operation.name in _TMA:
+                direction = "load" if "to_local" in operation.name else "store"
+                self._by_place.setdefault((direction, operation.location), []).append(Issue(None))
+        self._on_vectors = frozenset(
+            operation.location for operation in module.named(*_PRODUCTS)
+            if _is_blocked(module, operation)
+        )  # fmt: skip
+
+    def find(self, operation: Operation) -> Issue | str:
+        """Return how an access of the ttir is issued, or why that is unknown."""
+        if operation.name in _ATOMICS:
+            return "atomic operations have counters of their own"
+        direction = "store" if operation.name.endswith("store") else "load"
+        found = self._by_place.get((direction, operation.location), [])
+        if not found:
+            return "the ttgir has no access at its location"
+        if any(each != found[0] for each in found):
+            reasons = [each for each in found if isinstance(each, str)]
+            return reasons[0] if reasons else "the ttgir has several different accesses for it"
+        return found[0]
+
+    def on_tensor_cores(self, product: Operation) -> bool:
+        """Return whether tensor cores compute a matrix product of the ttir."""
+        return product.location not in self._on_vectors
+
+
+def _is_blocked(module: Module, product: Operation) -> bool:
+    """Return whether a product's result has the layout of products without tensor cores."""
+    kinds = product.result_types or product.operand_types[-1:]
+    shaped = read_shaped(kinds[0]) if kinds else None
+    if shaped is None or not shaped.parameters:
+        return False
+    layout = shaped.parameters[0]
+    return "blocked" in module.aliases.get(layout, layout)
+
+
 def _access(
     module: Module, operation: Operation, widths: frozenset[int], granule: int
-) -> Access | str:
+) -> WarpAccess | str:
     """Return how an operation's elements are accessed, or why that is unknown."""
     pointer = operation.operand_types[0] if operation.operand_types else ""
     tensor = None if pointer.startswith("!") else read_shaped(pointer)
@@ -79,7 +153,7 @@ def _access(
         return layout.reason
     (width,) = widths
     try:
-        return Access(layout, _DIRECTIONS[operation.name], max(bits // 8, 1), width, granule)
+        return WarpAccess(layout, _DIRECTIONS[operation.name], max(bits // 8, 1), width, granule)
     except ValueError as error:
         return str(error)
 

@@ -11,6 +11,7 @@ Triton lets every thread load, also those that hold the same element, but only o
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
@@ -32,7 +33,7 @@ _CHUNK = 1 << 21
 _NOWHERE = -(1 << 62)  # no sector or address of a lane that is masked
 
 
-class Access(msgspec.Struct, frozen=True):
+class WarpAccess(msgspec.Struct, frozen=True):
     """How a load or store accesses the elements of a tensor.
 
     Attributes:
@@ -78,8 +79,15 @@ class Requests(msgspec.Struct, frozen=True):
     sectors: int
     ideal_sectors: int
 
+    def __add__(self, other: "Requests") -> "Requests":
+        return Requests(
+            self.requests + other.requests,
+            self.sectors + other.sectors,
+            self.ideal_sectors + other.ideal_sectors,
+        )
 
-def count(access: Access, offsets: "ArrayLike", mask: "ArrayLike | None" = None) -> Requests:
+
+def count(access: WarpAccess, offsets: "ArrayLike", mask: "ArrayLike | None" = None) -> Requests:
     """Count the requests of an access from the address of each element.
 
     Args:
@@ -96,49 +104,48 @@ def count(access: Access, offsets: "ArrayLike", mask: "ArrayLike | None" = None)
     masks = None
     if mask is not None:
         masks = _by_program(access, np.broadcast_to(np.asarray(mask, np.bool_), shape))
-    weights = np.ones(len(flat), np.int64)
-    return _count(access, flat, masks, weights)
+    return _count(access, flat, masks, np.ones(len(flat), np.int64))
 
 
-def count_affine(
-    access: Access,
-    bases: "ArrayLike",
-    strides: Sequence[int],
-    limits: "Sequence[ArrayLike | None] | None" = None,
+def count_patterns(
+    access: WarpAccess,
+    patterns: "Sequence[tuple[Integers, Booleans | None]]",
+    bases: "Integers",
+    kinds: "Integers",
 ) -> Requests:
-    """Count the requests of an access whose addresses are affine in the coordinates.
+    """Count the requests of tiles that have few different patterns.
 
-    Programs whose addresses differ by whole sectors cost the same and are evaluated once.
+    Tiles of one pattern whose addresses differ by whole sectors cost the same and are evaluated
+    once.
 
     Args:
         access: The access.
-        bases: Of each program, the address of the element at the origin, in bytes.
-        strides: Bytes from one coordinate of a dimension to the next.
-        limits: For each dimension the number of coordinates that are not masked, of each program
-            or of all; ``None`` for all coordinates.
+        patterns: Offsets of the elements, in row-major order, and which of them are accessed; all
+            if ``None``.
+        bases: Address of each tile, in bytes, relative to a multiple of the granule.
+        kinds: Pattern of each tile.
     """
     import numpy as np
 
-    shape = access.layout.shape
-    start = np.atleast_1d(np.asarray(bases, np.int64))
-    columns = [start % access.granule]
-    for extent, limit in zip(shape, limits or [None] * len(shape), strict=True):
-        valid = np.asarray(extent if limit is None else limit, np.int64)
-        columns.append(np.broadcast_to(valid.clip(0, extent), start.shape))
-    radices = (access.granule, *(extent + 1 for extent in shape))
-    keys, weights = np.unique(np.ravel_multi_index(columns, radices), return_counts=True)
-    rows = np.stack(np.unravel_index(keys, radices), axis=1)
-    grid = np.indices(shape, np.int64)
-    relative = sum((axis * step for axis, step in zip(grid, strides, strict=True)), np.int64(0))
-    offsets = rows[:, 0].reshape(-1, *(1 for _ in shape)) + relative
-    mask = np.ones(offsets.shape, np.bool_)
-    for dimension, axis in enumerate(grid):
-        mask &= axis < rows[:, dimension + 1].reshape(-1, *(1 for _ in shape))
-    return _count(access, _by_program(access, offsets), _by_program(access, mask), weights)
+    every = np.bincount(kinds * access.granule + bases % access.granule)
+    keys = np.flatnonzero(every)
+    weights = every[keys]
+    total = Requests(0, 0, 0)
+    step = max(1, _CHUNK >> sum(map(len, access.layout.bases)))
+    for begin in range(0, keys.size, step):
+        some = keys[begin : begin + step]
+        chosen = [patterns[kind] for kind in some // access.granule]
+        offsets = np.stack([each for each, _ in chosen]) + (some % access.granule)[:, None]
+        masks = None
+        if any(mask is not None for _, mask in chosen):
+            everywhere = np.ones(offsets.shape[1], np.bool_)
+            masks = np.stack([everywhere if mask is None else mask for _, mask in chosen])
+        total += _count(access, offsets, masks, weights[begin : begin + step])
+    return total
 
 
 def _count(
-    access: Access, offsets: "Integers", masks: "Booleans | None", weights: "Integers"
+    access: WarpAccess, offsets: "Integers", masks: "Booleans | None", weights: "Integers"
 ) -> Requests:
     """Count each program's requests, times its weight."""
     index, active = _instructions(access)
@@ -154,7 +161,7 @@ def _count(
     return Requests(requests, sectors, ideal)
 
 
-def _by_program(access: Access, values: "NDArray[_T]") -> "NDArray[_T]":
+def _by_program(access: WarpAccess, values: "NDArray[_T]") -> "NDArray[_T]":
     """Return one row of elements for each program.
 
     Raises:
@@ -166,13 +173,14 @@ def _by_program(access: Access, values: "NDArray[_T]") -> "NDArray[_T]":
     return values.reshape(-1, prod(shape))
 
 
-def _chunks(access: Access, programs: int) -> Iterator[slice]:
+def _chunks(access: WarpAccess, programs: int) -> Iterator[slice]:
     """Yield ranges of programs that are evaluated at a time."""
     size = max(1, _CHUNK >> sum(map(len, access.layout.bases)))
     yield from (slice(start, start + size) for start in range(0, programs, size))
 
 
-def _instructions(access: Access) -> "tuple[Integers, Booleans]":
+@lru_cache(maxsize=64)
+def _instructions(access: WarpAccess) -> "tuple[Integers, Booleans]":
     """Return the element that each instruction, lane and position accesses, and which lanes do.
 
     The instructions of all warps and blocks are in one dimension.
@@ -244,7 +252,7 @@ def free_bits(layout: LinearMap) -> tuple[frozenset[int], ...]:
     return tuple(free)
 
 
-def _sectors(access: Access, offsets: "Integers", lanes: "Booleans") -> "Integers":
+def _sectors(access: WarpAccess, offsets: "Integers", lanes: "Booleans") -> "Integers":
     """Return each program's distinct sectors, added up over its requests.
 
     Raises:
@@ -265,7 +273,7 @@ def _sectors(access: Access, offsets: "Integers", lanes: "Booleans") -> "Integer
     return total
 
 
-def _ideal_sectors(access: Access, offsets: "Integers", mask: "Booleans | None") -> "Integers":
+def _ideal_sectors(access: WarpAccess, offsets: "Integers", mask: "Booleans | None") -> "Integers":
     import numpy as np
 
     accessed = offsets if mask is None else np.where(mask, offsets, _NOWHERE)

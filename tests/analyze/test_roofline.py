@@ -1,48 +1,21 @@
-"""Rooflines: no floor is above what an H200 took."""
-
-import json
-from pathlib import Path
-from typing import Any
+"""Rooflines; the launches of an H200 test the floors of real kernels."""
 
 import pytest
 
 from irlens import gpus
 from irlens.analyze.roofline import roofline
-from irlens.gpus.rates import Dtype
+from tests.analyze.h200_launches import launches
 
-LAUNCHES: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parent.parent / "data" / "h200" / "dram.json").read_text()
-)
 H200 = gpus.find("h200")
-
-
-def _products(launch: dict[str, Any]) -> dict[Dtype, int]:
-    """Return the operations of a matrix product; Triton computes fp32 ones in tf32."""
-    if "m" not in launch:
-        return {}
-    dtype: Dtype = "tf32" if launch["dtype"] == "fp32" else launch["dtype"]
-    return {dtype: 2 * launch["m"] * launch["n"] * launch["k"]}
-
-
-def test_no_floor_is_above_the_measured_time() -> None:
-    bounds = set()
-    for launch in LAUNCHES:
-        traffic = launch["dram_read"] + launch["dram_write"]
-        found = roofline(H200, traffic, _products(launch), {})
-        assert found.floor_us is not None
-        assert found.floor_us <= launch["ns"] / 1e3, launch
-        assert found.floor_us <= launch["median_ms"] * 1e3, launch
-        bounds.add((launch["name"], found.bound))
-    assert len(LAUNCHES) == 217
-    assert ("add", "memory") in bounds
-    assert ("matmul", "compute") in bounds
 
 
 def test_streaming_kernels_come_close_to_the_floor() -> None:
     """The bound is worth something: the best launch of add runs at two thirds of it or more."""
     best = max(
-        (launch["dram_read"] + launch["dram_write"]) / 4800 / launch["ns"]
-        for launch in LAUNCHES
+        (launch["ncu"]["dram__bytes_read.sum"] + launch["ncu"]["dram__bytes_write.sum"])
+        / 4800
+        / launch["ncu"]["gpu__time_duration.sum"]
+        for launch in launches()
         if launch["name"] == "add"
     )
     assert best > 2 / 3

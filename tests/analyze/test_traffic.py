@@ -8,6 +8,7 @@ import pytest
 
 from irlens.analyze.traffic import count
 from irlens.analyze.traffic.coverage import Coverage
+from irlens.analyze.traffic.values import UnknownTrafficError
 from irlens.isa.mlir import parse
 from irlens.model.traffic import Traffic
 
@@ -139,8 +140,29 @@ def test_a_missing_argument_is_named() -> None:
     assert traffic.reason == "line 14: the launch does not give n as a number"
 
 
+def _filled(*intervals: tuple[int, int]) -> Coverage:
+    coverage = Coverage(2)
+    for start, length in intervals:
+        coverage.add(np.array([start]), np.array([0]), np.array([length]))
+    return coverage
+
+
 def test_intervals_merge() -> None:
-    coverage = Coverage()
-    coverage.add(np.array([0, 8, 4, 100]), 4)
-    coverage.add(np.array([2, 102]), 4)
-    assert coverage.size() == 12 + 6
+    assert _filled((0, 4), (8, 4), (4, 4), (100, 4), (2, 4), (102, 4)).size() == 12 + 6
+
+
+def test_many_intervals_become_a_map() -> None:
+    coverage = Coverage(4)
+    every_other = np.arange(7 << 20) * 8
+    nothing = np.array([0]), np.array([4])
+    coverage.add(every_other, *nothing)
+    assert coverage.size() == 4 * (7 << 20)
+    other = Coverage(4)
+    other.add(every_other + 4 * (1 << 20), *nothing)
+    coverage.update(other)
+    assert coverage.size() == 4 * ((7 << 20) + (1 << 19))
+
+
+def test_intervals_that_fit_no_map_are_unknown() -> None:
+    with pytest.raises(UnknownTrafficError):
+        Coverage(4).add(np.arange(7 << 20) * 8 + 1, np.array([0]), np.array([4]))

@@ -4,90 +4,213 @@ The integer and pointer part of the ttir is evaluated for all programs at once. 
 data, and what is not understood, makes the traffic unknown, with the line and the reason.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from math import prod
+from typing import TYPE_CHECKING, Any
 
-from irlens.analyze.traffic.counting import Tally
+import msgspec
+
+from irlens.analyze.issued_accesses import IssueTable
+from irlens.analyze.traffic.accesses import ATOMICS, LOADS, STORES, Reference
 from irlens.analyze.traffic.coverage import Coverage
-from irlens.analyze.traffic.programs import ATOMICS, LOADS, STORES, Key, Programs
-from irlens.analyze.traffic.values import TooLargeError, UnknownTrafficError
+from irlens.analyze.traffic.evaluation import public_function
+from irlens.analyze.traffic.flops import Flops, count_flops
+from irlens.analyze.traffic.launch import Launch
+from irlens.analyze.traffic.runs import run
+from irlens.analyze.traffic.tally import Tally
+from irlens.analyze.traffic.tiles import tiles_of
+from irlens.analyze.traffic.values import Array, UnknownTrafficError
 from irlens.isa.mlir import Module, Operation
-from irlens.model.traffic import Access, Traffic
+from irlens.model.traffic import Access, OutOfBounds, Traffic
 
-#: Programs that are evaluated at once: 1 MB for each array of a number.
-_AT_ONCE = 1 << 17
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Executions", "count", "executions"]
+
+#: An access: index of its operation, and the argument.
+_Key = tuple[int, str]
+
+
+class Executions(msgspec.Struct, frozen=True):
+    """How often the operations of a kernel's ttir are executed by all programs of a launch.
+
+    Attributes:
+        counts: Executions of each operation by its index; regions of ``tt.reduce`` and
+            ``tt.scan`` are not counted.
+        reason: Why they are unknown; empty if they are known.
+    """
+
+    counts: dict[int, int]
+    reason: str = ""
 
 
 def count(
     module: Module,
-    arguments: Mapping[str, int | float | str],
+    arguments: Mapping[str, Any],
     grid: tuple[int, int, int],
     *,
+    issued: IssueTable | None = None,
+    wave: int | None = None,
+    contents: "Mapping[str, NDArray[Any]] | None" = None,
     first: int | None = None,
 ) -> Traffic:
-    """Count the bytes that a launch requests.
+    """Count what a launch requests of global memory, and its floating-point operations.
 
     Args:
         module: The kernel's ttir.
-        arguments: The launch's arguments by name; of tensors only the name is used.
+        arguments: The launch's arguments by name: numbers, and tensors as "fp32[4096, 1024]".
         grid: Programs in x, y and z.
+        issued: How the machine issues the accesses, for requests and sectors.
+        wave: Programs that run at the same time, for ``wave_read_bytes``.
+        contents: What tensors of integers hold, by argument, where addresses depend on them.
         first: Count only so many programs, the first in the order x, y, z.
     """
-    functions = [each for each in module.named("tt.func") if "public" in each.words]
-    if len(functions) != 1 or module.unknown:
-        return Traffic(reason="the ttir has no single kernel, or is not understood")
+    launch = Launch(arguments, grid, contents or {})
     programs = prod(grid) if first is None else min(first, prod(grid))
-    tallies: dict[Key, Tally] = {}
+    tallies = _Tallies(module, launch, issued, wave)
+    executed: Counter[int] = Counter()
+    reason = ""
     try:
-        begin, step = 0, _AT_ONCE
-        while begin < programs:
-            some = Programs(module, arguments, grid, range(begin, min(begin + step, programs)))
-            try:
-                some.run(functions[0])
-            except TooLargeError:
-                if step == 1:
-                    raise UnknownTrafficError("a tensor of addresses is too large") from None
-                step = max(1, min(step, programs) // 4)
-                continue
-            for key, tally in some.tallies.items():
-                tallies.setdefault(key, Tally()).update(tally)
-            begin += step
-        return _traffic(module, tallies)
+        for some, evaluation in run(
+            module, launch, range(programs), lambda: _Tallies(module, launch, issued, wave)
+        ):
+            tallies.update(some)
+            executed.update(evaluation.executions)
+            reason = reason or evaluation.reason
+        return tallies.traffic(count_flops(module, executed, issued), reason)
     except UnknownTrafficError as error:
         return Traffic(reason=str(error))
 
 
-def _traffic(module: Module, tallies: dict[Key, Tally]) -> Traffic:
-    accesses = [
-        _access(module.operations[index], argument, tally)
-        for (index, argument), tally in sorted(tallies.items())
-    ]
-    reads, writes = LOADS | ATOMICS, STORES | ATOMICS
-    return Traffic(
-        read_bytes=sum(each.bytes for each in accesses if each.operation in reads),
-        written_bytes=sum(each.bytes for each in accesses if each.operation in writes),
-        distinct_read_bytes=_distinct(module, tallies, reads),
-        distinct_written_bytes=_distinct(module, tallies, writes),
-        accesses=accesses,
-    )
+def executions(
+    module: Module,
+    arguments: Mapping[str, Any],
+    grid: tuple[int, int, int],
+    contents: "Mapping[str, NDArray[Any]] | None" = None,
+) -> Executions:
+    """Count how often each operation of a kernel's ttir is executed."""
+    launch = Launch(arguments, grid, contents or {})
+    counts: Counter[int] = Counter()
+    try:
+        for _, evaluation in run(module, launch, range(prod(grid)), lambda: _ignore):
+            counts.update(evaluation.executions)
+    except UnknownTrafficError as error:
+        return Executions({}, str(error))
+    return Executions(dict(counts))
 
 
-def _access(operation: Operation, argument: str, tally: Tally) -> Access:
-    return Access(
-        line=operation.span.line,
-        source=operation.location[0] if operation.location else None,
-        operation=operation.name,
-        argument=argument,
-        bytes=tally.bytes,
-        distinct_bytes=tally.coverage.size(),
-        masked=tally.masked,
-    )
+def _ignore(_operation: Operation, _access: Reference, _programs: Array) -> None:
+    """Count no access."""
 
 
-def _distinct(module: Module, tallies: dict[Key, Tally], operations: frozenset[str]) -> int:
-    """Return the bytes that some operations access, each counted once."""
-    arguments: dict[str, Coverage] = {}
-    for (index, argument), tally in tallies.items():
-        if module.operations[index].name in operations:
-            arguments.setdefault(argument, Coverage()).update(tally.coverage)
-    return sum(each.size() for each in arguments.values())
+class _Tallies:
+    """What the accesses of some programs move."""
+
+    def __init__(
+        self, module: Module, launch: Launch, issued: IssueTable | None, wave: int | None
+    ) -> None:
+        self._module = module
+        self._launch = launch
+        self._issued = issued
+        self._wave = wave
+        self._sizes = {
+            argument.name.removeprefix("%"): launch.tensor_bytes(argument)
+            for argument in public_function(module).regions[0].blocks[0].arguments
+        }
+        self._tallies: dict[_Key, Tally] = {}
+
+    def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
+        """Count an access."""
+        key = (operation.index, access.pointer.argument)
+        if key not in self._tallies:
+            self._tallies[key] = Tally(
+                access.element_bytes,
+                self._sizes.get(access.pointer.argument),
+                self._wave,
+                None if self._issued is None else self._issued.find(operation),
+            )
+        self._tallies[key].access(tiles_of(access, programs))
+
+    def update(self, other: "_Tallies") -> None:
+        """Add what other programs move."""
+        for key, tally in other._tallies.items():
+            if key in self._tallies:
+                self._tallies[key].update(tally)
+            else:
+                self._tallies[key] = tally
+
+    def traffic(self, flops: Flops, reason: str) -> Traffic:
+        """Return the record of a launch."""
+        accesses = [
+            self._access(self._module.operations[index], argument, tally)
+            for (index, argument), tally in sorted(self._tallies.items())
+        ]
+        operations = Traffic(
+            accesses=accesses, flops=flops.total, tensor_flops=flops.tensor, reason=reason
+        )
+        if reason:
+            return operations
+        reads, writes = LOADS | ATOMICS, STORES | ATOMICS
+        return msgspec.structs.replace(
+            operations,
+            read_bytes=sum(each.bytes for each in accesses if each.operation in reads),
+            written_bytes=sum(each.bytes for each in accesses if each.operation in writes),
+            distinct_read_bytes=self._distinct(reads),
+            distinct_written_bytes=self._distinct(writes),
+            wave_read_bytes=None if self._wave is None else self._distinct(reads, waves=True),
+            **_requests("load", [each for each in accesses if each.operation in LOADS]),
+            **_requests("store", [each for each in accesses if each.operation in STORES]),
+        )
+
+    def _access(self, operation: Operation, argument: str, tally: Tally) -> Access:
+        requests, outside = tally.requests, tally.outside
+        return Access(
+            line=operation.span.line,
+            source=operation.location[0] if operation.location else None,
+            operation=operation.name,
+            argument=argument,
+            bytes=tally.bytes,
+            distinct_bytes=tally.coverage.size(),
+            masked=tally.masked,
+            requests=requests.requests if requests else None,
+            sectors=requests.sectors if requests else None,
+            ideal_sectors=requests.ideal_sectors if requests else None,
+            width=tally.width,
+            out_of_bounds=None
+            if not outside.lanes
+            else OutOfBounds(
+                lanes=outside.lanes,
+                program=self._place(outside.program),
+                offset=outside.offset,
+                tensor_bytes=self._sizes[argument] or 0,
+            ),
+            reason=tally.reason,
+        )
+
+    def _place(self, program: int) -> tuple[int, int, int]:
+        x, y, _ = self._launch.grid
+        return program % x, program // x % y, program // x // y
+
+    def _distinct(self, operations: frozenset[str], *, waves: bool = False) -> int:
+        """Return the bytes that some operations access, each counted once."""
+        arguments: dict[str, Coverage] = {}
+        for (index, argument), tally in self._tallies.items():
+            coverage = tally.waves if waves else tally.coverage
+            if self._module.operations[index].name in operations and coverage is not None:
+                arguments.setdefault(argument, Coverage(coverage.grain)).update(coverage)
+        return sum(each.size() for each in arguments.values())
+
+
+def _requests(kind: str, accesses: list[Access]) -> dict[str, int | None]:
+    """Return the totals of some accesses; unknown if one is."""
+    totals: dict[str, int | None] = {}
+    for name, key in (
+        ("requests", f"{kind}_requests"),
+        ("sectors", f"{kind}_sectors"),
+        ("ideal_sectors", f"ideal_{kind}_sectors"),
+    ):
+        counts = [getattr(each, name) for each in accesses]
+        totals[key] = None if None in counts else sum(counts)
+    return totals

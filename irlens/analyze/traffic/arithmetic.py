@@ -21,6 +21,7 @@ from irlens.analyze.traffic.values import (
     multiply,
     negate,
     negative,
+    separated,
     truth,
     wrapped,
 )
@@ -138,7 +139,7 @@ def _elementwise(operation: Operation, operands: Sequence[Value]) -> Value | Non
     if operation.name in _UNSIGNED and (left.min() < 0 or right.min() < 0):
         return None
     function = _ELEMENTWISE[_UNSIGNED.get(operation.name, operation.name)]
-    return wrapped(integer(function(left, right)), _bits(operation))
+    return wrapped(separated(function(left, right)), _bits(operation))
 
 
 def _logic(operation: Operation, masks: Sequence[Mask]) -> Value | None:
@@ -222,6 +223,34 @@ def _transpose(operation: Operation, operands: Sequence[Value]) -> Value | None:
     return mapped(operands[0], lambda term: np.transpose(term, (0, *(n + 1 for n in order))))
 
 
+def _reshape(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    old, _ = element_of(operation.operand_types[0])
+    new, _ = element_of(operation.result_types[0])
+    kept = [axis for axis, extent in enumerate(old) if extent > 1]
+    if [old[axis] for axis in kept] == [extent for extent in new if extent > 1]:
+
+        def moved(term: Array) -> Array:
+            extents = iter([term.shape[axis + 1] for axis in kept])
+            return term.reshape(-1, *(1 if extent == 1 else next(extents) for extent in new))
+
+        return mapped(operands[0], moved)
+    (value,) = operands
+    if isinstance(value, Mask):
+        return Mask((_reshaped(truth(value), old, new),))
+    if isinstance(value, Integer):
+        return separated(_reshaped(materialize(value), old, new))
+    if isinstance(value, Pointer):
+        offset = separated(_reshaped(materialize(value.offset), old, new))
+        return Pointer(value.argument, offset)
+    return None
+
+
+def _reshaped(array: Array, old: tuple[int, ...], new: tuple[int, ...]) -> Array:
+    size = array.shape[0]
+    check_size(np.broadcast_to(np.zeros(1), (size, *old)))
+    return np.broadcast_to(array, (size, *old)).reshape(size, *new)
+
+
 def _same(_operation: Operation, operands: Sequence[Value]) -> Value | None:
     return operands[0]
 
@@ -249,6 +278,7 @@ _FUNCTIONS: dict[str, Callable[[Operation, Sequence[Value]], Value | None]] = {
     "tt.addptr": _offset,
     "tt.splat": _splat,
     "tt.expand_dims": _expand,
+    "tt.reshape": _reshape,
     "tt.trans": _transpose,
     "tt.broadcast": _same,
 }

@@ -1,56 +1,115 @@
-"""Which bytes of an argument are accessed: a union of intervals."""
+"""Which bytes of an argument are accessed: a union of intervals, or a map where they are many."""
 
 import numpy as np
 
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
 
 #: Intervals that are held before they are merged.
-_PENDING = 1 << 21
-#: Intervals that a union may have, 16 bytes each.
-_MOST = 1 << 23
+_PENDING = 1 << 20
+#: Intervals that a union may have, 16 bytes each, before it becomes a map.
+_MOST = 1 << 22
+#: Grains of a page of the map, a byte each, and how many pages a map may have.
+_PAGE = 1 << 16
+_MOST_PAGES = 1 << 12
 
 
 class Coverage:
-    """A set of bytes, as offsets from an argument's base address."""
+    """A set of bytes, as offsets from an argument's base address.
 
-    def __init__(self) -> None:
-        self._starts: list[Array] = []
-        self._ends: list[Array] = []
+    Args:
+        grain: Bytes that the starts and lengths of all intervals are usually multiples of.
+
+    Attributes:
+        grain: The same.
+    """
+
+    def __init__(self, grain: int = 1) -> None:
+        self.grain = grain
+        self._pending: list[tuple[Array, Array]] = []
         self._held = 0
         self._merge_at = _PENDING
+        self._pages: dict[int, Array] = {}
 
-    def add(self, starts: Array, length: int) -> None:
-        """Add intervals of one length, in bytes."""
-        self._append(starts, starts + length)
+    def add(self, bases: Array, starts: Array, lengths: Array) -> None:
+        """Add the same intervals at several bases, all ascending, in bytes."""
+        step = max(1, _PENDING // max(1, starts.size))
+        for begin in range(0, bases.size, step):
+            some = bases[begin : begin + step, None]
+            first = (some + starts).reshape(-1)
+            self._append(*_joined(first, (some + (starts + lengths)).reshape(-1)))
 
     def update(self, other: "Coverage") -> None:
-        """Add another set."""
-        for starts, ends in zip(other._starts, other._ends, strict=True):
+        """Add another set of the same grain."""
+        for page, marks in other._pages.items():
+            self._page(page)[:] |= marks
+        for starts, ends in other._pending:
             self._append(starts, ends)
 
     def size(self) -> int:
-        """Return how many bytes the set has."""
+        """Return how many bytes the set has.
+
+        Raises:
+            UnknownTrafficError: They are too many intervals.
+        """
+        if self._pages:
+            self._map()
+            return self.grain * sum(int(marks.sum()) for marks in self._pages.values())
         self._merge()
-        return sum(int((e - s).sum()) for s, e in zip(self._starts, self._ends, strict=True))
+        return sum(int((ends - starts).sum()) for starts, ends in self._pending)
 
     def _append(self, starts: Array, ends: Array) -> None:
-        self._starts.append(starts)
-        self._ends.append(ends)
+        self._pending.append((starts, ends))
         self._held += starts.size
-        if self._held > self._merge_at:
+        if self._held <= self._merge_at:
+            return
+        if not self._pages:
             self._merge()
-            if self._held > _MOST:
-                raise UnknownTrafficError("the accessed bytes form too many intervals")
-            self._merge_at = self._held + _PENDING
+        if self._pages or self._held > _MOST:
+            self._map()
+        self._merge_at = self._held + _PENDING
 
     def _merge(self) -> None:
-        if not self._held:
+        if len(self._pending) < 2:
             return
-        starts = np.concatenate(self._starts)
-        ends = np.concatenate(self._ends)
+        starts = np.concatenate([each for each, _ in self._pending])
+        ends = np.concatenate([each for _, each in self._pending])
+        self._pending = [_joined(starts, ends)]
+        self._held = self._pending[0][0].size
+
+    def _map(self) -> None:
+        """Move all intervals to the map."""
+        for starts, ends in self._pending:
+            if ((starts | ends) % self.grain).any():
+                raise UnknownTrafficError("the accessed bytes form too many intervals")
+            first, lengths = starts // self.grain, (ends - starts) // self.grain
+            step = max(1, _PENDING // max(1, int(lengths.max())))
+            for begin in range(0, first.size, step):
+                some = slice(begin, begin + step)
+                self._mark(first[some], lengths[some])
+        self._pending, self._held = [], 0
+
+    def _mark(self, first: Array, lengths: Array) -> None:
+        before = np.cumsum(lengths) - lengths
+        grains = np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
+        pages = grains // _PAGE
+        cuts = np.flatnonzero(np.diff(pages)) + 1
+        for part in np.split(grains, cuts):
+            self._page(int(part[0]) // _PAGE)[part % _PAGE] = True
+
+    def _page(self, number: int) -> Array:
+        if number not in self._pages:
+            if len(self._pages) >= _MOST_PAGES:
+                raise UnknownTrafficError("the accessed bytes form too many intervals")
+            self._pages[number] = np.zeros(_PAGE, dtype=bool)
+        return self._pages[number]
+
+
+def _joined(starts: Array, ends: Array) -> tuple[Array, Array]:
+    """Return intervals in order, those that touch joined."""
+    if (np.diff(starts) < 0).any():
         order = np.argsort(starts, kind="stable")
-        starts, ends = starts[order], np.maximum.accumulate(ends[order])
-        first = np.concatenate(([True], starts[1:] > ends[:-1]))
-        last = np.concatenate((first[1:], [True]))
-        self._starts, self._ends = [starts[first]], [ends[last]]
-        self._held = self._starts[0].size
+        starts, ends = starts[order], ends[order]
+    ends = np.maximum.accumulate(ends)
+    first = np.concatenate(([True], starts[1:] > ends[:-1]))
+    last = np.concatenate((first[1:], [True]))
+    return starts[first], ends[last]

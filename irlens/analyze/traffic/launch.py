@@ -1,26 +1,90 @@
-"""Reads the arguments of a launch as the values that a kernel starts with."""
+"""A launch as the evaluation needs it: the values that a kernel starts with, its tensors' sizes."""
 
 import re
 from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any
 
-from irlens.analyze.traffic.values import Pointer, Unknown, Value, constant
+import msgspec
+
+from irlens.analyze.traffic.arithmetic import element_bytes, element_of
+from irlens.analyze.traffic.values import (
+    Descriptor,
+    Pointer,
+    Unknown,
+    Value,
+    constant,
+    truth_of,
+)
 from irlens.isa.mlir import Argument
 
-_WIDE = re.compile(r"i(\d+)")
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_INTEGER = re.compile(r"i(\d+)|index")
+_TENSOR = re.compile(r"\w+\s*\[([\d,\s]*)\].*", re.DOTALL)
 
 
-def first_values(
-    arguments: tuple[Argument, ...], given: Mapping[str, int | float | str]
-) -> dict[str, Value]:
-    """Return the value of each argument of a kernel's function by its name in the ttir."""
-    return {each.name: _first_value(each, given) for each in arguments}
+class Launch(msgspec.Struct, frozen=True):
+    """A launch.
+
+    Attributes:
+        arguments: Arguments by name: a number, or a tensor as "fp32[4096, 1024]".
+        grid: Programs in x, y and z.
+        contents: What tensors of integers hold, by argument.
+    """
+
+    arguments: Mapping[str, Any]
+    grid: tuple[int, int, int]
+    contents: "Mapping[str, NDArray[Any]]" = {}
+
+    def value(self, argument: Argument) -> Value:
+        """Return the value of an argument of the kernel's function."""
+        name, kind = argument.name.removeprefix("%"), argument.type or ""
+        if kind.startswith("!tt.ptr<"):
+            return Pointer(name, constant(0))
+        given = self.arguments.get(name)
+        if kind.startswith("!tt.tensordesc<"):
+            return self._descriptor(name)
+        number = (
+            {"True": True, "False": False}.get(given, given) if isinstance(given, str) else given
+        )
+        if kind == "i1" and isinstance(number, int):
+            return truth_of(bool(number))
+        if _INTEGER.fullmatch(kind) and isinstance(number, int):
+            return constant(int(number))
+        if kind[:1] in "fb":
+            return Unknown(f"{name} is a floating-point number")
+        return Unknown(f"the launch does not give {name} as a number")
+
+    def tensor_bytes(self, argument: Argument) -> int | None:
+        """Return the bytes of the tensor that an argument points to; ``None`` if unknown."""
+        shape = self.shape(argument.name.removeprefix("%"))
+        size = element_bytes(pointee(argument.type or ""))
+        return None if shape is None or size is None else prod(shape) * size
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """Return the shape of a tensor argument; ``None`` if it is unknown."""
+        match = _TENSOR.fullmatch(str(self.arguments.get(name, "")))
+        if match is None:
+            return None
+        extents = [each.strip() for each in match[1].split(",") if each.strip()]
+        return tuple(map(int, extents)) if all(map(str.isdecimal, extents)) else None
+
+    def _descriptor(self, name: str) -> Value:
+        """Return a descriptor made on the host, of a contiguous tensor."""
+        shape = self.shape(name)
+        if not shape:
+            return Unknown(f"the launch does not give the shape of {name}")
+        strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        return Descriptor(
+            Pointer(name, constant(0)), tuple(map(constant, shape)), tuple(map(constant, strides))
+        )
 
 
-def _first_value(argument: Argument, given: Mapping[str, int | float | str]) -> Value:
-    name, kind = argument.name.removeprefix("%"), argument.type or ""
+def pointee(kind: str) -> str:
+    """Return the element type that a pointer or a descriptor's type refers to."""
     if kind.startswith("!tt.ptr<"):
-        return Pointer(name, constant(0))
-    number = given.get(name)
-    if _WIDE.fullmatch(kind) and isinstance(number, int):
-        return constant(int(number))
-    return Unknown(f"the launch does not give {name} as a number")
+        return kind.removeprefix("!tt.ptr<").partition(",")[0].removesuffix(">")
+    inner = kind.removeprefix("!tt.tensordesc<").removesuffix(">")
+    return element_of(inner if inner.startswith("tensor<") else f"tensor<{inner}>")[1]

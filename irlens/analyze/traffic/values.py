@@ -1,11 +1,12 @@
-"""Values of all programs of a launch at once.
+"""Values of many instances of a block at once: programs, and the iterations of its loops.
 
-An array has axis 0 for the programs and one more for each dimension of the tensor; along an axis
+An array has axis 0 for the instances and one more for each dimension of the tensor; along an axis
 that a value does not vary on its extent is 1. An integer is a sum of such arrays, so that
 ``pid * 1024 + arange`` takes as much memory as its parts.
 """
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -67,7 +68,14 @@ class Descriptor(msgspec.Struct, frozen=True):
     strides: tuple[Integer, ...]
 
 
-Value: TypeAlias = Unknown | Integer | Pointer | Mask | Descriptor
+class BlockPointer(msgspec.Struct, frozen=True):
+    """A block pointer: a descriptor, and the tile's place by dimension, in elements."""
+
+    descriptor: Descriptor
+    offsets: tuple[Integer, ...]
+
+
+Value: TypeAlias = Unknown | Integer | Pointer | Mask | Descriptor | BlockPointer
 
 
 def axes_of(array: Array) -> Axes:
@@ -87,6 +95,40 @@ def integer(*arrays: Array) -> Integer:
 def constant(number: int, rank: int = 0) -> Integer:
     """Return one number for all programs, as a tensor of some rank."""
     return integer(np.full((1,) * (rank + 1), number, dtype=np.int64))
+
+
+def distinct(numbers: Array) -> Array:
+    """Return the distinct numbers of a one-dimensional array, ascending."""
+    if (np.diff(numbers) > 0).all():
+        return numbers
+    ordered = np.sort(numbers)
+    return np.asarray(ordered[np.concatenate(([True], np.diff(ordered) > 0))])
+
+
+def separated(array: Array) -> Integer:
+    """Return an array as a sum of arrays that vary along fewer axes, where it is one."""
+    axes = axes_of(array)
+    for alone in (axes, axes[:1]) if len(axes) > 2 else (axes,):
+        parts = [_slice(array, {axis}) for axis in alone]
+        if len(alone) < len(axes):
+            parts.append(_slice(array, set(axes) - set(alone)))
+        if len(parts) < 2:
+            break
+        parts = [parts[0], *(each - each.reshape(-1)[0] for each in parts[1:])]
+        if np.array_equal(reduce(np.add, parts), array):
+            return integer(*parts)
+    return integer(array)
+
+
+def _slice(array: Array, axes: set[int]) -> Array:
+    """Return an array as it is along some axes, and its first element along the others."""
+    kept = tuple(slice(None) if n in axes else slice(0, 1) for n in range(array.ndim))
+    return np.asarray(array[kept])
+
+
+def is_zero(value: Integer) -> bool:
+    """Return whether all elements are zero; a sum of terms that cancel may be missed."""
+    return not any(term.any() for term in value.terms.values())
 
 
 def materialize(value: Integer) -> Array:
@@ -144,6 +186,14 @@ def add(left: Integer, right: Integer) -> Integer:
     return integer(*left.terms.values(), *right.terms.values())
 
 
+def subtract(left: Integer, right: Integer) -> Integer:
+    """Return a difference, without the terms that cancel."""
+    terms = add(left, negate(right)).terms
+    kept = {axes: term for axes, term in terms.items() if term.any()}
+    rank = next(iter(terms.values())).ndim - 1
+    return Integer(kept) if kept else constant(0, rank)
+
+
 def negate(value: Integer) -> Integer:
     """Return the negative."""
     return Integer({axes: -term for axes, term in value.terms.items()})
@@ -177,6 +227,11 @@ def negative(difference: Integer) -> Mask:
     return Mask((materialize(difference) < 0,))
 
 
+def truth_of(value: bool) -> Mask:
+    """Return one truth value for all instances."""
+    return Mask((np.full(1, value),))
+
+
 def truth(mask: Mask) -> Array:
     """Return a mask as one array.
 
@@ -196,48 +251,94 @@ def truth(mask: Mask) -> Array:
 def mapped(value: Value, function: Callable[[Array], Array]) -> Value:
     """Return a value with its axes rearranged by a function."""
     if isinstance(value, Integer):
-        return integer(*(function(term) for term in value.terms.values()))
+        return _mapped_integer(value, function)
     if isinstance(value, Pointer):
-        offset = integer(*(function(term) for term in value.offset.terms.values()))
-        return Pointer(value.argument, offset)
+        return Pointer(value.argument, _mapped_integer(value.offset, function))
     if isinstance(value, Mask):
         return Mask(tuple(_mapped_factor(each, function) for each in value.factors))
+    if isinstance(value, Descriptor):
+        return _mapped_descriptor(value, function)
+    if isinstance(value, BlockPointer):
+        offsets = tuple(_mapped_integer(each, function) for each in value.offsets)
+        return BlockPointer(_mapped_descriptor(value.descriptor, function), offsets)
     return value
+
+
+def _mapped_descriptor(value: Descriptor, function: Callable[[Array], Array]) -> Descriptor:
+    return Descriptor(
+        Pointer(value.base.argument, _mapped_integer(value.base.offset, function)),
+        tuple(_mapped_integer(each, function) for each in value.shape),
+        tuple(_mapped_integer(each, function) for each in value.strides),
+    )
+
+
+def _mapped_integer(value: Integer, function: Callable[[Array], Array]) -> Integer:
+    return integer(*(function(term) for term in value.terms.values()))
 
 
 def _mapped_factor(
     factor: Array | Negative, function: Callable[[Array], Array]
 ) -> Array | Negative:
     if isinstance(factor, Negative):
-        terms = factor.difference.terms.values()
-        return Negative(integer(*(function(term) for term in terms)))
+        return Negative(_mapped_integer(factor.difference, function))
     return function(factor)
 
 
-def chosen(condition: Array, left: Value, right: Value) -> Value:
-    """Return ``left`` for the programs where a scalar condition holds and ``right`` elsewhere."""
-    if left is right:
-        return left
-    if isinstance(left, Integer) and isinstance(right, Integer):
-        return integer(*_chosen_terms(condition, left.terms, right.terms))
-    if isinstance(left, Pointer) and isinstance(right, Pointer) and left.argument == right.argument:
-        terms = _chosen_terms(condition, left.offset.terms, right.offset.terms)
-        return Pointer(left.argument, integer(*terms))
-    if isinstance(left, Unknown):
-        return left
-    return right if isinstance(right, Unknown) else Unknown("it differs between programs")
+def taken(value: Value, rows: Array) -> Value:
+    """Return a value for some instances, by their rows; a row may be taken several times."""
+    return mapped(value, lambda term: term if term.shape[0] == 1 else term[rows])
 
 
-def _chosen_terms(
-    condition: Array, left: dict[Axes, Array], right: dict[Axes, Array]
-) -> Iterable[Array]:
-    for axes in left.keys() | right.keys():
-        one, other = left.get(axes), right.get(axes)
-        known = one if one is not None else other
-        assert known is not None
-        if one is other or (one is not None and other is not None and np.array_equal(one, other)):
-            yield known
+def merged(size: int, parts: Sequence[tuple[Array, Value]]) -> Value:
+    """Return the value that has for each part's instances the part's value.
+
+    Args:
+        size: Number of instances.
+        parts: Rows and the values of these instances; together they are all instances.
+
+    Raises:
+        TooLargeError: The result would have too many elements.
+    """
+    parts = [(rows, value) for rows, value in parts if rows.size]
+    if len(parts) == 1:
+        return parts[0][1]
+    for _, value in parts:
+        if isinstance(value, Unknown):
+            return value
+    rows = [each for each, _ in parts]
+    integers = [value for _, value in parts if isinstance(value, Integer)]
+    if len(integers) == len(parts):
+        return _merged_integers(size, rows, integers)
+    pointers = [value for _, value in parts if isinstance(value, Pointer)]
+    if len(pointers) == len(parts) and len({each.argument for each in pointers}) == 1:
+        offsets = [each.offset for each in pointers]
+        return Pointer(pointers[0].argument, _merged_integers(size, rows, offsets))
+    masks = [truth(value) for _, value in parts if isinstance(value, Mask)]
+    if len(masks) == len(parts):
+        return Mask((_scattered(size, rows, masks, np.dtype(bool)),))
+    return Unknown("it differs between programs")
+
+
+def _merged_integers(size: int, rows: list[Array], parts: list[Integer]) -> Integer:
+    found = []
+    for axes in {axes: None for each in parts for axes in each.terms}:
+        terms = [each.terms.get(axes) for each in parts]
+        known = next(each for each in terms if each is not None)
+        if all(each is known for each in terms):
+            found.append(known)
             continue
-        shaped = condition.reshape(-1, *(1,) * (known.ndim - 1))
-        check_size(shaped, known)
-        yield np.where(shaped, 0 if one is None else one, 0 if other is None else other)
+        filled = [np.zeros((1,) * known.ndim, np.int64) if t is None else t for t in terms]
+        found.append(_scattered(size, rows, filled, np.dtype(np.int64)))
+    return integer(*found)
+
+
+def _scattered(
+    size: int, rows: list[Array], parts: list[Array], kind: "np.dtype[np.generic]"
+) -> Array:
+    extents = np.broadcast_shapes(*(each.shape[1:] for each in parts))
+    if size * math.prod(extents) > MOST_ELEMENTS:
+        raise TooLargeError
+    result = np.zeros((size, *extents), kind)
+    for where, part in zip(rows, parts, strict=True):
+        result[where] = part
+    return result

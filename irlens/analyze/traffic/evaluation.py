@@ -1,0 +1,458 @@
+"""Runs the integer and pointer part of a kernel's ttir for many programs and iterations at once."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from irlens.analyze.traffic import accesses, arithmetic, loops
+from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.frames import Frame
+from irlens.analyze.traffic.launch import Launch
+from irlens.analyze.traffic.values import (
+    Array,
+    Integer,
+    Mask,
+    Unknown,
+    UnknownTrafficError,
+    Value,
+    constant,
+    integer,
+    materialize,
+    merged,
+    taken,
+    truth,
+)
+from irlens.isa.mlir import Block, Module, Operation
+
+#: Operations with a region that accesses no memory and computes data.
+_DATA_REGIONS = frozenset({"tt.reduce", "tt.scan", "tt.map_elementwise"})
+#: Dialects without side effects, and other operations of this kind.
+_PURE_DIALECTS = ("arith.", "math.")
+_PURE = frozenset(
+    {
+        "tt.addptr", "tt.bitcast", "tt.broadcast", "tt.cat", "tt.clampf", "tt.dot",
+        "tt.dot_scaled", "tt.elementwise_inline_asm", "tt.expand_dims", "tt.extern_elementwise",
+        "tt.fp_to_fp", "tt.gather", "tt.histogram", "tt.int_to_ptr", "tt.join", "tt.make_range",
+        "tt.mulhiui", "tt.precise_divf", "tt.precise_sqrt", "tt.ptr_to_int", "tt.reshape",
+        "tt.splat", "tt.split", "tt.trans", "tt.unsplat", "ub.poison",
+    }
+)  # fmt: skip
+#: Operations that neither compute a value nor access memory that is counted.
+_SILENT = frozenset({"tt.print", "tt.assert", "llvm.intr.assume", "gpu.barrier", "ttg.barrier"})
+#: Iterations of a loop that are evaluated one after the other.
+_MOST_STEPS = 1 << 13
+#: Programs, each in each iteration, that a block may be evaluated for.
+_MOST_INSTANCES = 1 << 27
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+#: What is done with an access: its operation, how it accesses memory, the numbers of the programs.
+Visitor = Callable[[Operation, Reference, Array], None]
+
+
+class Evaluation:
+    """Some neighbouring programs of a launch, run together.
+
+    Args:
+        module: The kernel's ttir.
+        launch: Its arguments and the grid.
+        numbers: Numbers of the programs, x fastest.
+        visit: Called for every access that is evaluated.
+        stepwise: Loops, by index of their operation, whose iterations are evaluated one by one.
+        at_once: Instances of a loop's body that are evaluated at once.
+
+    Attributes:
+        executions: How often each operation is executed, by index.
+        reason: Why an access was not evaluated: the first such reason.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        launch: Launch,
+        numbers: range,
+        visit: Visitor,
+        stepwise: frozenset[int],
+        at_once: int,
+    ) -> None:
+        self.executions: Counter[int] = Counter()
+        self.reason = ""
+        self._module = module
+        self._launch = launch
+        self._numbers = np.arange(numbers.start, numbers.stop, dtype=np.int64)
+        self._at_once = at_once
+        self._visit = visit
+        self._stepwise = stepwise
+        self._recording = True
+
+    def run(self, function: Operation) -> None:
+        """Run a kernel's function.
+
+        Raises:
+            TooLargeError: Fewer programs at once may do.
+            NotAffineError: A loop has to be evaluated stepwise.
+            UnknownTrafficError: The traffic cannot be counted.
+        """
+        frame = Frame(self._numbers.size, programs=self._numbers)
+        for argument in function.regions[0].blocks[0].arguments:
+            frame.define(argument.name, self._launch.value(argument))
+        self._function(function, frame)
+
+    def _function(self, function: Operation, frame: Frame) -> list[Value]:
+        """Run a function whose arguments the frame has, and return what it returns."""
+        blocks = function.regions[0].blocks
+        if len(blocks) == 1:
+            return self.block(blocks[0], frame)
+        return _Branches(self, self._module, blocks, frame).run(function)
+
+    def block(self, block: Block, frame: Frame) -> list[Value]:
+        """Run a block and return the operands of its last operation."""
+        return self.operations([self._module.operations[n] for n in block.operations], frame)
+
+    def operations(self, operations: Sequence[Operation], frame: Frame) -> list[Value]:
+        """Run operations of one block and return the operands of the last one."""
+        operands: list[Value] = []
+        for operation in operations:
+            operands = [frame.read(name) for name in operation.operands]
+            if self._recording:
+                self.executions[operation.index] += frame.size
+            try:
+                self._run(operation, operands, frame)
+            except UnknownTrafficError as error:
+                raise placed(operation, str(error)) from None
+        return operands
+
+    def silently(self, operations: Sequence[Operation], frame: Frame) -> None:
+        """Run operations for their values alone: accesses and executions are not counted."""
+        recording, self._recording = self._recording, False
+        try:
+            self.operations(operations, frame)
+        finally:
+            self._recording = recording
+
+    def _run(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        name = operation.name
+        if name in accesses.ALL:
+            self._access(operation, operands, frame)
+        elif name == "scf.for":
+            self._for(operation, operands, frame)
+        elif name == "scf.if":
+            self._if(operation, operands[0], frame)
+        elif name == "scf.while":
+            self._while(operation, operands, frame)
+        elif name == "tt.call":
+            self._call(operation, operands, frame)
+        elif name in ("tt.get_program_id", "tt.get_num_programs"):
+            define(operation, [self._program(operation, frame)], frame)
+        elif name in accesses.MAKERS:
+            define(operation, [accesses.MAKERS[name](operation, operands)], frame)
+        elif name in TERMINATORS or name in _SILENT:
+            return
+        else:
+            self._compute(operation, operands, frame)
+
+    def _compute(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        pure = operation.name in _PURE or operation.name.startswith(_PURE_DIALECTS)
+        if not pure and operation.name not in _DATA_REGIONS:
+            raise UnknownTrafficError(f"{operation.name} is not understood")
+        result = arithmetic.compute(operation, operands) if pure else None
+        if result is None:
+            reasons = [each for each in operands if isinstance(each, Unknown)]
+            own = Unknown(f"line {operation.span.line}: {operation.name} is not evaluated")
+            result = reasons[0] if reasons else own
+        define_all(operation, result, frame)
+
+    def _program(self, operation: Operation, frame: Frame) -> Integer:
+        axis, grid = _AXES[operation.words[0]], self._launch.grid
+        if operation.name == "tt.get_num_programs":
+            return constant(grid[axis])
+        before = int(np.prod(grid[:axis], dtype=np.int64))
+        numbers = frame.programs if before == 1 else frame.programs // before
+        return integer(numbers if max(grid[axis + 1 :], default=1) == 1 else numbers % grid[axis])
+
+    def _access(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        reference = accesses.reference(operation, operands)
+        if isinstance(reference, Unknown):
+            if self._recording:
+                reason = str(placed(operation, reference.reason))
+                self.reason = self.reason or reason
+            read: Value = reference
+        else:
+            if self._recording:
+                self._visit(operation, reference, frame.programs)
+            contents = self._launch.contents.get(reference.pointer.argument)
+            loads = operation.name in accesses.LOADS
+            read = accesses.loaded(reference, contents if loads else None)
+        if isinstance(read, Unknown):
+            read = Unknown(str(placed(operation, read.reason)))
+        define_all(operation, read, frame)
+
+    def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        bounds = [_scalar(each) for each in operands[:3]]
+        loop = loops.counted(operation, self._module, bounds, operands[3:], frame.size)
+        if operation.index in self._stepwise:
+            results = self._iterate(loop, frame)
+        else:
+            results = self._iterate_at_once(loop, frame)
+        define(operation, results, frame)
+
+    def _iterate_at_once(self, loop: loops.Counted, frame: Frame) -> list[Value]:
+        """Run a loop whose carried values change by the same amount in every iteration."""
+        running = np.flatnonzero(loop.trips)
+        if not running.size:
+            return loop.initial
+        if int(loop.trips.sum()) > _MOST_INSTANCES:
+            raise UnknownTrafficError(f"more than {_MOST_INSTANCES:,} iterations of all programs")
+        outer = frame.inner(running)
+        steps = loops.Steps(loop, running)
+        needed = loops.needed(self._module, loop.operation, steps.wanted)
+        if needed:
+            first = outer.inner()
+            steps.enter(first)
+            self.silently(needed, first)
+            steps.learn([first.read(name) for name in loop.yields])
+        for owner, iteration in loop.instances(running, self._at_once):
+            body = outer.inner(owner)
+            steps.enter(body, owner, iteration)
+            self.block(loop.block, body)
+            steps.check([body.read(name) for name in loop.yields], body, owner)
+        return steps.results(frame.size)
+
+    def _iterate(self, loop: loops.Counted, frame: Frame) -> list[Value]:
+        """Run a loop iteration by iteration."""
+        carried = loop.initial
+        for iteration in range(_steps(int(loop.trips.max(initial=0)))):
+            rows = np.flatnonzero(loop.trips > iteration)
+            rest = np.flatnonzero(loop.trips <= iteration)
+            body = frame.inner(rows)
+            arguments = [loop.induction(rows, iteration), *(taken(each, rows) for each in carried)]
+            for argument, value in zip(loop.block.arguments, arguments, strict=True):
+                body.define(argument.name, value)
+            self.block(loop.block, body)
+            carried = [
+                merged(frame.size, [(rows, body.read(name)), (rest, taken(old, rest))])
+                for name, old in zip(loop.yields, carried, strict=True)
+            ]
+        return carried
+
+    def _while(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        before, after = (region.blocks[0] for region in operation.regions)
+        rows = np.arange(frame.size)
+        carried, left = operands, list[tuple[Array, list[Value]]]()
+        for _ in range(_MOST_STEPS):
+            test = frame.inner(rows)
+            _bind(before, carried, test)
+            condition, *passed = self.block(before, test)
+            held = _condition(condition, rows.size)
+            gone, stays = np.flatnonzero(~held), np.flatnonzero(held)
+            left.append((rows[gone], [taken(each, gone) for each in passed]))
+            if not stays.size:
+                break
+            rows = rows[stays]
+            body = frame.inner(rows)
+            _bind(after, [taken(each, stays) for each in passed], body)
+            carried = self.block(after, body)
+        else:
+            raise UnknownTrafficError(f"a loop of more than {_MOST_STEPS:,} iterations")
+        count = sum(number for _, number in operation.results)
+        results = [
+            merged(frame.size, [(rows, values[n]) for rows, values in left]) for n in range(count)
+        ]
+        define(operation, results, frame)
+
+    def _if(self, operation: Operation, condition: Value, frame: Frame) -> None:
+        if isinstance(condition, Unknown) and not self._accesses_memory(operation):
+            define_all(operation, condition, frame)
+            return
+        held = _condition(condition, frame.size)
+        branches = [region.blocks[0] for region in operation.regions if region.blocks]
+        count = sum(number for _, number in operation.results)
+        parts: list[list[tuple[Array, Value]]] = [[] for _ in range(count)]
+        for block, chosen in zip(branches, (held, ~held), strict=False):
+            rows = np.flatnonzero(chosen)
+            if not rows.size:
+                continue
+            values = self.block(block, frame.inner(rows))
+            for part, value in zip(parts, values, strict=False):
+                part.append((rows, value))
+        define(operation, [merged(frame.size, each) for each in parts], frame)
+
+    def _accesses_memory(self, operation: Operation) -> bool:
+        names = {each.name for each in self._module.body(operation)}
+        return bool(names & accesses.ALL) or "tt.call" in names
+
+    def _call(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        symbol = next((word for word in operation.words if word.startswith("@")), "")
+        called = [f for f in self._module.named("tt.func") if symbol and symbol in f.words]
+        if len(called) != 1 or not called[0].regions:
+            raise UnknownTrafficError(f"the called function {symbol} is not found")
+        body = Frame(frame.size, programs=frame.programs)
+        _bind(called[0].regions[0].blocks[0], operands, body)
+        define(operation, self._function(called[0], body), frame)
+
+
+#: Operations that end a block.
+TERMINATORS = frozenset({"scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br"})
+
+
+class _Branches:
+    """Runs a function of several blocks, each branch of which leads forward."""
+
+    def __init__(
+        self, evaluation: Evaluation, module: Module, blocks: Sequence[Block], frame: Frame
+    ) -> None:
+        self._evaluation = evaluation
+        self._module = module
+        self._blocks = blocks
+        self._frame = frame
+        self._numbers = {block.label: number for number, block in enumerate(blocks)}
+        self._arriving: list[list[tuple[Array, list[Value]]]] = [[] for _ in blocks]
+        self._returned: list[tuple[Array, list[Value]]] = []
+
+    def run(self, function: Operation) -> list[Value]:
+        """Run all blocks in order and return what the function returns."""
+        defined: dict[str, tuple[Array, Value]] = {}
+        everyone = np.arange(self._frame.size)
+        for number, block in enumerate(self._blocks):
+            arriving = self._arriving[number] if number else [(everyone, [])]
+            rows = np.sort(np.concatenate([each for each, _ in arriving] or [everyone[:0]]))
+            if not rows.size:
+                continue
+            body = _Seeing(self._frame, rows, defined)
+            for n, argument in enumerate(block.arguments if number else ()):
+                parts = [(np.searchsorted(rows, at), values[n]) for at, values in arriving]
+                body.define(argument.name, merged(rows.size, parts))
+            self._evaluation.block(block, body)
+            last = self._module.operations[block.operations[-1]]
+            self._leave(number, last, body, rows)
+            names = [each.name for each in block.arguments] if number else []
+            for index in block.operations:
+                names += result_names(self._module.operations[index])
+            defined.update({name: (rows, body.read(name)) for name in names})
+        count = len(self._returned[0][1]) if self._returned else 0
+        return [
+            merged(self._frame.size, [(rows, values[n]) for rows, values in self._returned])
+            for n in range(count)
+        ]
+
+    def _leave(self, number: int, last: Operation, body: Frame, rows: Array) -> None:
+        """Send a block's instances to the blocks that its last operation names."""
+        values = [body.read(name) for name in last.operands]
+        if last.name == "tt.return":
+            self._returned.append((rows, values))
+            return
+        targets = [self._numbers.get(word) for word in last.words if word.startswith("^")]
+        if last.name == "cf.br" and len(targets) == 1:
+            self._send(number, last, targets[0], rows, values)
+            return
+        if last.name != "cf.cond_br" or len(targets) != 2:
+            raise placed(last, f"{last.name} is not understood")
+        try:
+            held = _condition(values[0], rows.size)
+        except UnknownTrafficError as error:
+            raise placed(last, str(error)) from None
+        passed = values[1:]
+        for target, chosen in zip(targets, (held, ~held), strict=True):
+            count = len(self._blocks[target].arguments) if target else 0
+            given, passed = passed[:count], passed[count:]
+            at = np.flatnonzero(chosen)
+            self._send(number, last, target, rows[at], [taken(each, at) for each in given])
+
+    def _send(
+        self, number: int, last: Operation, target: int | None, rows: Array, values: list[Value]
+    ) -> None:
+        if target is None or target <= number:
+            raise placed(last, "a loop of branches is not understood")
+        if rows.size:
+            self._arriving[target].append((rows, values))
+
+
+class _Seeing(Frame):
+    """A block's frame that sees what the blocks before it defined."""
+
+    def __init__(
+        self, parent: Frame, rows: Array, defined: Mapping[str, tuple[Array, Value]]
+    ) -> None:
+        super().__init__(rows.size, parent, rows)
+        self._rows = rows
+        self._defined = defined
+
+    def read(self, name: str) -> Value:
+        """Return a value of this block, of one before it, or of the function's arguments."""
+        if name not in self._values and name in self._defined:
+            rows, value = self._defined[name]
+            self.define(name, taken(value, np.searchsorted(rows, self._rows)))
+        return super().read(name)
+
+
+def public_function(module: Module) -> Operation:
+    """Return a kernel's function.
+
+    Raises:
+        UnknownTrafficError: There is no single one, or the module is not understood.
+    """
+    functions = [each for each in module.named("tt.func") if "public" in each.words]
+    if len(functions) != 1 or module.unknown:
+        raise UnknownTrafficError("the ttir has no single kernel, or is not understood")
+    if not functions[0].regions or not functions[0].regions[0].blocks:
+        raise UnknownTrafficError("the kernel has no body")
+    return functions[0]
+
+
+def result_names(operation: Operation) -> list[str]:
+    """Return the names of an operation's results, one for each value."""
+    return [
+        name if count == 1 else f"{name}#{number}"
+        for name, count in operation.results
+        for number in range(count)
+    ]
+
+
+def define(operation: Operation, values: Sequence[Value], frame: Frame) -> None:
+    """Give an operation's results their values."""
+    names = result_names(operation)
+    if len(names) != len(values):
+        raise UnknownTrafficError("its results are not understood")
+    for name, value in zip(names, values, strict=True):
+        frame.define(name, value)
+
+
+def define_all(operation: Operation, value: Value, frame: Frame) -> None:
+    """Give all of an operation's results one value."""
+    for name in result_names(operation):
+        frame.define(name, value)
+
+
+def placed(operation: Operation, reason: str) -> UnknownTrafficError:
+    """Return an error with the operation's line, unless it has a line already."""
+    said = reason.startswith("line ")
+    return UnknownTrafficError(reason if said else f"line {operation.span.line}: {reason}")
+
+
+def _bind(block: Block, values: Sequence[Value], frame: Frame) -> None:
+    if len(block.arguments) != len(values):
+        raise UnknownTrafficError("its arguments are not understood")
+    for argument, value in zip(block.arguments, values, strict=True):
+        frame.define(argument.name, value)
+
+
+def _scalar(value: Value) -> Array:
+    if isinstance(value, Unknown):
+        raise UnknownTrafficError(value.reason)
+    if not isinstance(value, Integer):
+        raise UnknownTrafficError("a bound of the loop is not understood")
+    return materialize(value)
+
+
+def _condition(value: Value, size: int) -> Array:
+    if isinstance(value, Unknown):
+        raise UnknownTrafficError(value.reason)
+    if not isinstance(value, Mask):
+        raise UnknownTrafficError("the condition is not understood")
+    return np.broadcast_to(truth(value), (size,))
+
+
+def _steps(count: int) -> int:
+    if count > _MOST_STEPS:
+        raise UnknownTrafficError(f"a loop of more than {_MOST_STEPS:,} iterations")
+    return count

@@ -1,0 +1,192 @@
+"""The tiles that one access touches, sorted into shapes: each tile is a shape at a base address.
+
+Many programs and iterations access the same pattern of bytes at different addresses. Counts of
+bytes, sectors and lanes are made once for each pattern.
+"""
+
+from math import prod
+
+import msgspec
+import numpy as np
+
+from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.values import (
+    Array,
+    Integer,
+    Negative,
+    TooLargeError,
+    check_size,
+    materialize,
+)
+
+#: Elements of the patterns of one access that are held at once.
+_MOST_PATTERN_ELEMENTS = 1 << 24
+#: Numbers up to which distinct ones are found by marking them.
+_MOST_MARKED = 1 << 20
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """The addresses and the mask of a tile.
+
+    Attributes:
+        offsets: Bytes from the tile's base to each element, in row-major order.
+        mask: Which elements are accessed; ``None`` for all.
+    """
+
+    offsets: Array
+    mask: Array | None
+
+    def accessed(self) -> Array:
+        """Return the offsets of the elements that are accessed."""
+        return self.offsets if self.mask is None else self.offsets[self.mask]
+
+
+class Tiles(msgspec.Struct, frozen=True):
+    """The tiles of an access.
+
+    Attributes:
+        bases: Base address of each, bytes from the argument's.
+        kinds: Which pattern each has.
+        patterns: The patterns.
+        programs: The program of each.
+        elements: Elements of a tile.
+    """
+
+    bases: Array
+    kinds: Array
+    patterns: tuple[Pattern, ...]
+    programs: Array
+    elements: int
+
+
+def tiles_of(access: Reference, programs: Array) -> Tiles:
+    """Return the tiles of an access by all instances of its block.
+
+    Args:
+        access: The access.
+        programs: Number of each instance's program.
+
+    Raises:
+        TooLargeError: Fewer instances at once may do.
+    """
+    size, rank = programs.size, len(access.shape)
+    bases, common, varying = _split(access.pointer.offset, size, rank)
+    masks = _Masks(access, size)
+    columns = list(masks.columns)
+    rows = np.zeros((0, 0), np.int64)
+    if varying is not None:
+        bases = bases + varying.reshape(varying.shape[0], -1)[:, 0]
+        rows, column = _distinct_rows(varying - varying[(slice(None), *(slice(0, 1),) * rank)])
+        columns.append(column)
+    first, kinds = _combined(columns, size)
+    elements = prod(access.shape)
+    if first.size * elements > _MOST_PATTERN_ELEMENTS:
+        raise TooLargeError
+    patterns = []
+    for instance in first:
+        offsets = common
+        if varying is not None:
+            offsets = offsets + rows[columns[-1][instance]].reshape(varying.shape[1:])
+        flat = np.ascontiguousarray(np.broadcast_to(offsets, access.shape)).reshape(-1)
+        patterns.append(Pattern(flat, masks.of(int(instance))))
+    return Tiles(bases, kinds, tuple(patterns), programs, elements)
+
+
+def _split(value: Integer, size: int, rank: int) -> tuple[Array, Array, Array | None]:
+    """Split a sum into what depends on the instance, on the element, and on both."""
+    bases = np.zeros(size, np.int64)
+    common = np.zeros((1,) * rank, np.int64)
+    varying: Array | None = None
+    for axes, term in value.terms.items():
+        if not axes or axes == (0,):
+            bases = bases + term.reshape(-1)
+        elif 0 not in axes:
+            common = common + term[0]
+        elif varying is None:
+            varying = term
+        else:
+            check_size(varying, term)
+            varying = varying + term
+    return bases, common, varying
+
+
+def _distinct_rows(array: Array) -> tuple[Array, Array]:
+    """Return the distinct rows of an array, and which of them each row is."""
+    flat = np.ascontiguousarray(array.reshape(array.shape[0], -1))
+    whole = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).reshape(-1)
+    _, first, kinds = np.unique(whole, return_index=True, return_inverse=True)
+    return flat[first], kinds.reshape(-1)
+
+
+def _combined(columns: list[Array], size: int) -> tuple[Array, Array]:
+    """Return an instance of each distinct combination of columns, and each instance's number."""
+    kinds = np.zeros(size, np.int64)
+    for column in columns:
+        lowest, highest = int(column.min()), int(column.max())
+        if lowest < highest:
+            kinds = _ranks(_ranks(kinds) * (highest - lowest + 1) + (column - lowest))
+    first = np.zeros(int(kinds.max(initial=0)) + 1, np.int64)
+    first[kinds[::-1]] = np.arange(size - 1, -1, -1)
+    return first, kinds
+
+
+def _ranks(numbers: Array) -> Array:
+    """Return the rank of each number among the distinct ones; numbers are not negative."""
+    highest = int(numbers.max(initial=0))
+    if highest > _MOST_MARKED:
+        return np.unique(numbers, return_inverse=True)[1].reshape(-1)
+    marks = np.zeros(highest + 1, dtype=bool)
+    marks[numbers] = True
+    return (np.cumsum(marks) - 1)[numbers]
+
+
+class _Masks:
+    """The mask of an access, by what its factors depend on.
+
+    Attributes:
+        columns: Numbers that an instance's mask is a function of.
+    """
+
+    def __init__(self, access: Reference, size: int) -> None:
+        self._shape = access.shape
+        self._static: list[Array] = []
+        #: Limits of a sum over the element's coordinates: an element below its instance's passes.
+        self._limits: list[tuple[Array, Array]] = []
+        self._rows: list[tuple[Array, Array]] = []
+        self.columns: list[Array] = []
+        for factor in access.mask.factors:
+            if isinstance(factor, Negative):
+                self._compare(factor.difference, size)
+            elif factor.shape[0] == 1:
+                self._static.append(factor[0])
+            else:
+                rows, column = _distinct_rows(factor)
+                self._rows.append((rows.reshape(-1, *factor.shape[1:]), column))
+                self.columns.append(column)
+
+    def _compare(self, difference: Integer, size: int) -> None:
+        bases, common, varying = _split(difference, size, len(self._shape))
+        if varying is not None:
+            rows, column = _distinct_rows(materialize(difference) < 0)
+            shape = np.broadcast_shapes(*(t.shape[1:] for t in difference.terms.values()))
+            self._rows.append((rows.reshape(-1, *shape), column))
+        else:
+            # An element passes if base + common < 0; bases that exceed all of them are alike.
+            column = (-bases).clip(int(common.min()), int(common.max()) + 1)
+            self._limits.append((common, column))
+        self.columns.append(column)
+
+    def of(self, instance: int) -> Array | None:
+        """Return the mask of an instance in row-major order; ``None`` if all elements pass."""
+        factors = [
+            *self._static,
+            *(common < column[instance] for common, column in self._limits),
+            *(rows[column[instance]] for rows, column in self._rows),
+        ]
+        factors = [each for each in factors if not each.all()]
+        if not factors:
+            return None
+        mask = np.ones(self._shape, dtype=bool)
+        for each in factors:
+            mask &= each
+        return mask.reshape(-1)
