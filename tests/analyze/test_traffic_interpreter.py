@@ -109,7 +109,7 @@ OTHERS = [
     Case("boxes_kernel", [{"depth": 3, "height": 12, "width": 40}]),
     Case("boxes_kernel", [{"depth": 3, "height": 12, "width": 40}], {}, "sm_80"),
     Case("host_descriptor_kernel", [{"height": 19, "width": 48}], {}, "sm_90"),
-    Case("host_descriptor_kernel", [{"height": 19, "width": 48}], {}, "sm_80", "its arguments"),
+    Case("host_descriptor_kernel", [{"height": 19, "width": 48}], {}, "sm_80"),
     Case("lookup_kernel", [{"n_rows": 9, "n_entries": 14, "n_cols": 21}], {}, "sm_90", "data"),
     Case("split_k_kernel", [{"M": 33, "N": 18, "K": 71, "split": 3}]),
 ]

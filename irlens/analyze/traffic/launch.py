@@ -43,6 +43,9 @@ class Launch(msgspec.Struct, frozen=True):
         name, kind = argument.name.removeprefix("%"), argument.type or ""
         if kind.startswith("!tt.ptr<"):
             return Pointer(name, constant(0))
+        base, _, field = name.partition(".")
+        if field:
+            return self._descriptor_field(base, field)
         given = self.arguments.get(name)
         if kind.startswith("!tt.tensordesc<"):
             return self._descriptor(name)
@@ -70,6 +73,16 @@ class Launch(msgspec.Struct, frozen=True):
             return None
         extents = [each.strip() for each in match[1].split(",") if each.strip()]
         return tuple(map(int, extents)) if all(map(str.isdecimal, extents)) else None
+
+    def _descriptor_field(self, name: str, field: str) -> Value:
+        """Return an argument that Triton passes for a descriptor where the GPU has no TMA."""
+        kind, _, axis = field.partition(".")
+        shape = self.shape(name)
+        if not shape or not axis.isdecimal() or int(axis) >= len(shape):
+            return Unknown(f"the value of {name}.{field} is not known")
+        strides = [prod(shape[number + 1 :]) for number in range(len(shape))]
+        values = {"shape": shape, "stride": strides}
+        return constant(values[kind][int(axis)]) if kind in values else Unknown(f"it is {field}")
 
     def _descriptor(self, name: str) -> Value:
         """Return a descriptor made on the host, of a contiguous tensor."""
