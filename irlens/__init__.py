@@ -5,7 +5,7 @@ cheap: each function imports what it needs, and only compiling needs Triton.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,20 +87,37 @@ def load(path: str | Path) -> "Iterator[Capture]":
         yield entry
 
 
-def inspect(capture: "Capture", *, sass: bool = False) -> "Report":
+def inspect(
+    capture: "Capture",
+    *,
+    sass: bool = False,
+    launch: "Mapping[str, Any] | None" = None,
+    target: str | None = None,
+) -> "Report":
     """Return the report of a capture, which is remembered in irlens's cache directory.
 
     Args:
         capture: Any capture.
         sass: Whether to disassemble the machine code too, as ``irlens inspect`` does: its live
             registers and spills, for about half a second.
+        launch: What a capture does not say of its launch, for the figures that depend on it:
+            ``{"args": {"x_ptr": "fp32[4096]", "n": 4096}, "grid": [4, 1, 1]}``. Constexprs may be
+            among the arguments, and ``"@FILE.npy"`` is a tensor with its contents.
+        target: The GPU to take the capture for, one of the architecture it was compiled for:
+            "h200" for a cache entry that says "sm_90".
 
     Raises:
+        CaptureError: The kernel cannot be launched so.
+        UnknownNameError: An argument or the target is unknown.
         ArtifactError: An artifact is broken.
         ToolError: The disassembler is missing or failed.
     """
     from irlens.session.reports import report_of
 
+    if launch is not None or target is not None:
+        from irlens.session.launch import read_launch, with_launch
+
+        capture = with_launch(capture, read_launch(launch or {}), target)
     return report_of(capture, sass=sass)
 
 

@@ -70,7 +70,8 @@ def key(capture: Capture, *, sass: bool) -> str:
     digest.update(msgspec.json.encode((*facts, sass)))
     stages = ((name, stage.read()) for name, stage in sorted(capture.stages.items()))
     sources = ((name, (capture.python(name) or "").encode()) for name in capture.python_files)
-    for contents in (stages, sources):
+    given = ((name, each.read()) for name, each in sorted(capture.contents.items()))
+    for contents in (stages, sources, given):
         for name, content in contents:
             digest.update(f"{name} {len(content)} ".encode())
             digest.update(content)

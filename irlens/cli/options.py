@@ -222,6 +222,7 @@ def as_typed(subjects: Sequence[str], options: ConfigOptions) -> str:
         "--num-stages": options["num_stages"],
         "--num-ctas": options["num_ctas"],
         "--maxnreg": options["maxnreg"],
+        "--grid": options["grid"],
         "--triton": options["tritons"],  # takes an interpreter's path, too
     }
     given = [(option, ",".join(values)) for option, values in named.items() if values]

@@ -54,6 +54,22 @@ def bytes_in_flight_per_sm(report: Inspected) -> int | None:
     return None if None in values else min((value or 0 for value in values), default=None)
 
 
+def flops(report: Inspected) -> int | None:
+    """Return the floating-point operations of the launch; ``None`` where they are unknown."""
+    traffic = report.traffic
+    return None if traffic is None or traffic.flops is None else sum(traffic.flops.values())
+
+
+def sectors_over_ideal(report: Inspected) -> float | None:
+    """Return the sectors of loads and stores over the fewest that hold as many bytes."""
+    traffic = report.traffic
+    if traffic is None:
+        return None
+    sectors = _sum([traffic.load_sectors, traffic.store_sectors])
+    ideal = _sum([traffic.ideal_load_sectors, traffic.ideal_store_sectors])
+    return sectors / ideal if sectors is not None and ideal else None
+
+
 def _copying(report: Inspected) -> list[Pipeline]:
     return [each for each in report.pipelines if each.kind not in COMPUTE_KINDS]
 

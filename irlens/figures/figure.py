@@ -15,6 +15,8 @@ from irlens.model.text import count, percent, signed, size
 UNKNOWN = "–"
 UNCHANGED = "~"
 
+_SUFFIXES: dict[Unit, str] = {"us": " µs"}
+
 #: Records that are read from the metadata and the binary, but for what tensor memory takes.
 _OF_BINARY = frozenset({"resources", "occupancy"})
 
@@ -181,7 +183,7 @@ def format_value(value: Value, unit: Unit) -> str:
     if unit == "ratio":
         return percent(value)
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.4g}{_SUFFIXES.get(unit, '')}"
     return size(value) if unit == "bytes" else count(value)
 
 
@@ -198,7 +200,7 @@ def format_change(before: Value, after: Value, unit: Unit) -> str:
     if unit == "ratio":
         return f"{change * 100:+.3g} points".replace("-", "−")
     if isinstance(change, float):
-        return f"{change:+.4g}".replace("-", "−")
+        return f"{change:+.4g}{_SUFFIXES.get(unit, '')}".replace("-", "−")
     return signed(change) + (" B" if unit == "bytes" else "")
 
 

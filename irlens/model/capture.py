@@ -201,6 +201,8 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
         metadata: Triton's metadata, if present.
         manifest: irlens's own record, if irlens made the capture.
         directory: Its directory, if it has one.
+        contents: Contents of tensors of the launch, ``.npy`` files by argument, as far as the user
+            gives them.
     """
 
     kernel: str
@@ -210,6 +212,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Metadata | None = None
     manifest: Manifest | None = None
     directory: Path | None = None
+    contents: dict[str, Stage] = {}
 
     @property
     def metadata_stage(self) -> Stage | None:

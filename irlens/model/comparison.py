@@ -16,7 +16,7 @@ from irlens.model.source import SourceLocation
 COMPARISON_SCHEMA = 1
 
 Value: TypeAlias = bool | int | float | str | None
-Unit: TypeAlias = Literal["count", "bytes", "ratio", "factor", "word"]
+Unit: TypeAlias = Literal["count", "bytes", "ratio", "factor", "us", "word"]
 Weight: TypeAlias = Literal["much", "some", "little"]
 Presence: TypeAlias = Literal["both", "appeared", "gone"]
 
@@ -49,8 +49,8 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         path: Dotted path in the report; within a loop, the field's name alone.
-        unit: "bytes", "count", "ratio" (0..1), "factor" (any number), or "word" for what is not a
-            number.
+        unit: "bytes", "count", "ratio" (0..1), "factor" (any number), "us" (microseconds), or
+            "word" for what is not a number.
         before: Its value on the first side.
         after: Its value on the second side.
         change: ``after - before`` where both are numbers, else ``None``.

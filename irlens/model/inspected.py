@@ -8,6 +8,8 @@ from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, InstructionMix, Occupancy, Pipeline
 from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.roofline import Roofline
+from irlens.model.traffic import Traffic
 
 
 class Inspected(Protocol):
@@ -52,6 +54,14 @@ class Inspected(Protocol):
     @property
     def memory(self) -> SharedMemory | None:
         """Use of dynamic shared memory."""
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """Traffic of global memory."""
+
+    @property
+    def roofline(self) -> Roofline | None:
+        """Lower bounds of the launch's time."""
 
     @property
     def pressure(self) -> Pressure:

@@ -13,7 +13,9 @@ from irlens.model.config import Config, Target
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
+from irlens.model.traffic import Traffic
 
 SCHEMA = 1
 
@@ -301,6 +303,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         pipelines: One record per loop and mechanism.
         loads: Reads of global memory in the loops of the ttgir.
         memory: Use of dynamic shared memory; ``None`` without a ttgir.
+        traffic: Traffic of global memory; ``None`` where the launch's arguments or its grid, or
+            the ttir, are not known.
+        roofline: Lower bounds of the launch's time; ``None`` where the traffic is or the GPU is
+            unknown.
         pressure: Register pressure by stage.
         spills: Instructions that access spilled registers or stack arrays; ``None`` where the
             machine code was not read.
@@ -325,6 +331,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     pipelines: list[Pipeline]
     loads: list[LoopLoad]
     memory: SharedMemory | None
+    traffic: Traffic | None = None
+    roofline: Roofline | None = None
     pressure: Pressure
     spills: list[SpillSite] | None
     mix: list[InstructionMix]

@@ -92,7 +92,7 @@ def _describe_sweep_figures(definition: dict[str, Any]) -> None:
     values["properties"] = {
         name: {
             "anyOf": [
-                {"type": "number" if figure.unit in ("ratio", "factor") else "integer"},
+                {"type": "number" if figure.unit in ("ratio", "factor", "us") else "integer"},
                 {"type": "null"},
             ],
             "description": figure.documentation,

@@ -39,7 +39,10 @@ from irlens.model.report import (
     StageSize,
 )
 from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
+from irlens.model.traffic import Traffic
+from irlens.report.launch_figures import find_roofline, find_traffic
 from irlens.report.parsed import Parsed, parse
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
@@ -192,6 +195,16 @@ class Inspection:
         return _shared_memory(self._capture, self._parsed, self._provenance)
 
     @cached_property
+    def traffic(self) -> Traffic | None:
+        """Traffic of global memory."""
+        return find_traffic(self._capture, self._parsed.ttir, self._provenance)
+
+    @cached_property
+    def roofline(self) -> Roofline | None:
+        """Lower bounds of the launch's time."""
+        return find_roofline(self.traffic, self._gpu, self._provenance)
+
+    @cached_property
     def mix(self) -> list[InstructionMix]:
         """Instruction mix."""
         return _mixes(self._parsed)
@@ -227,6 +240,7 @@ class Inspection:
             *(load.source for load in self.loads),
             *(finding.source for finding in self.findings),
             *_pressure_lines(self.pressure),
+            *(each.source for each in (self.traffic.accesses if self.traffic else [])),
         ]
         return _code(self._capture, locations, self._provenance)
 

@@ -29,10 +29,13 @@ def key_of_capture(capture: Capture, index: int) -> str:
 
     Args:
         capture: The capture.
-        index: Index in the listing, for a capture without files.
+        index: Index in the listing, for a capture without files or a given launch.
     """
     paths = [stage.path for stage in capture.stages.values() if stage.path is not None]
-    return f"{paths[0] if paths else index}:{capture.kernel}"
+    place = f"{paths[0] if paths else index}:{capture.kernel}"
+    if capture.manifest is None and (capture.config.args or capture.config.grid):
+        return f"{place} {index}"  # one of several launches of the same artifacts
+    return place
 
 
 class Indexed(msgspec.Struct, frozen=True):

@@ -64,6 +64,9 @@ def open_session(
         find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
         indexed = saved is None and can_index(path)
         return InteractiveSession(kernel, find, request_for, root=path, indexed=indexed)
+    if (launched := session.launched(kernel, chosen)) is not None:
+        path = Path(kernel).expanduser()
+        return InteractiveSession(kernel, lambda: iter(launched), request_for, root=path)
     from irlens.compiler.sources.description import find_kernels
 
     sources = () if is_compiled(kernel) else find_kernels(kernel)

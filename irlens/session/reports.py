@@ -238,7 +238,41 @@ class Session:
             refuse_options(kernel, configurations)
             _refuse_report(kernel)
             return self._load(kernel)
+        if (launched := self.launched(kernel, configurations)) is not None:
+            return launched
         return [capture for capture, _ in self.compile_all(kernel, configurations)]
+
+    def launched(self, kernel: str, configurations: Configurations) -> list[Capture] | None:
+        """Return captures that say nothing of their launch, completed with those that are given.
+
+        Returns:
+            ``None`` where KERNEL is something else, or options ask for another compilation.
+
+        Raises:
+            IrlensError: No capture can be launched so.
+        """
+        if kernel == "-" or not is_compiled(kernel) or configurations.is_empty:
+            return None
+        if not configurations.is_launch or saved_reports(kernel) is not None:
+            return None
+        captures = self._load(kernel)
+        if any(capture.manifest is not None for capture in captures):
+            return None  # irlens captured them, and can compile them again
+        from irlens.session.launch import launches
+
+        combinations = [(target, args) for target, _, args in configurations.as_written()]
+        launched: list[Capture] = []
+        refused: list[IrlensError] = []
+        for each in launches(captures, combinations, configurations.grid):
+            if isinstance(each, Capture):
+                launched.append(each)
+            else:
+                refused.append(each)
+        if not launched:
+            raise refused[0]
+        for error in refused:  # of several kernels only some have these arguments
+            self._notify(f"skipped: {error.message}")
+        return launched
 
     def compile_all(
         self, kernel: str, configurations: Configurations

@@ -65,6 +65,15 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
         return not self.run and msgspec.structs.replace(self, run=None) == Configurations()
 
     @property
+    def is_launch(self) -> bool:
+        """Whether the options only say how, and on which product, something compiled is launched.
+
+        So they can complete what does not say it itself, and need no compiler.
+        """
+        launched = Configurations(targets=self.targets, args=self.args, grid=self.grid)
+        return not self.run and msgspec.structs.replace(self, run=None) == launched
+
+    @property
     def is_single(self) -> bool:
         """Whether there is one combination, for one Triton."""
         return len(self.tritons) <= 1 and len(list(self.as_written())) == 1

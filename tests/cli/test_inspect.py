@@ -223,6 +223,27 @@ class TestBadInput:
     def test_options_for_something_compiled(self, h200_cache: Path) -> None:
         assert "already compiled" in fails(str(h200_cache), "--num-stages", "2")
 
+    def test_a_launch_of_something_compiled(self, h200_cache: Path) -> None:
+        entry = next(path.parent for path in sorted(h200_cache.glob("*/softmax_kernel.ttir")))
+        given = (
+            "output_ptr=fp32[64,781]", "input_ptr=fp32[64,781]", "in_stride=781",
+            "out_stride=781", "n_rows=64", "n_cols=781",
+        )  # fmt: skip
+        arguments = [word for each in given for word in ("--arg", each)]
+        options = ["--grid", "n_rows,1", "-t", "h200", "--format", "json"]
+        ran = irlens("inspect", str(entry), *arguments, *options)
+        assert ran.code == 0, ran.err
+        report = json.loads(ran.raw)
+        assert report["target"]["product"] == "h200"
+        assert report["config"]["grid"] == [64, 1, 1]
+        assert report["traffic"]["read_bytes"] == 64 * 781 * 4
+
+    def test_a_launch_that_does_not_fit(self, h200_cache: Path) -> None:
+        entry = next(path.parent for path in sorted(h200_cache.glob("*/softmax_kernel.ttir")))
+        told = fails(str(entry), "--arg", "input_ptr=7")
+        assert "input_ptr of softmax_kernel is a tensor, not 7" in told
+        assert "compiled for sm_90, and a100 is sm_80" in fails(str(entry), "-t", "a100")
+
     def test_an_output_that_cannot_be_written(self, tmp_path: Path) -> None:
         told = fails("softmax", "-t", "sm_80", "--output", str(tmp_path / "no" / "report.txt"))
         assert "cannot write" in told

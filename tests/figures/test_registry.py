@@ -26,6 +26,8 @@ NOT_FIGURES = {
     r"memory\.buffers\[\].*": "a figure of one buffer",
     r"loads\[\]\.shape\[\]": "an element of a shape, whose row is loads[].shape",
     r"spills\[\]\.bytes": "a figure of one instruction; spills.instructions counts them",
+    r"traffic\.accesses\[\].*": "a figure of one access; the traffic's own figures are their sums",
+    r"traffic\.(flops|tensor_flops)\{\}": "a count by type; summary.flops is their total",
     r"mix\[\]\..*": "a count by class; summary.instructions is their total",
 }  # fmt: skip
 

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from irlens import figures
 from irlens.model.check import BudgetFigure, BudgetVerdict, CheckedKernel, Movement, Problem
-from irlens.model.comparison import Side
+from irlens.model.comparison import Side, Unit
 from irlens.model.report import Finding, Severity
 from irlens.render.view.changes import change_of, figure_title
 from irlens.render.view.drawings import place_of
@@ -139,6 +139,6 @@ def _value(figure: BudgetFigure) -> str:
     return figures.format_value(figure.value, _figure_unit(figure))
 
 
-def _figure_unit(figure: BudgetFigure) -> Literal["count", "bytes", "ratio", "factor", "word"]:
+def _figure_unit(figure: BudgetFigure) -> Unit:
     row = figures.get(figure.path)
     return "count" if row is None else row.unit

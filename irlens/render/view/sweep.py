@@ -104,8 +104,16 @@ def _in_table(trial: Trial) -> bool:
 def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
     settings = _differing(sweep)
     spills = not _no_local_memory(sweep)
+    known = {
+        name
+        for trial in trials
+        for name, value in (trial.figures or {}).items()
+        if value is not None
+    }
     columns = [
-        figure for figure in figures.SWEEP_COLUMNS if spills or figure.sweep != "local_bytes"
+        figure
+        for figure in figures.SWEEP_COLUMNS
+        if (spills or figure.sweep != "local_bytes") and (figure.sweep in known or not figure.needs)
     ]
     heads = [
         *(Column(name, numbers=True) for name in settings),

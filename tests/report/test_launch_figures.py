@@ -1,0 +1,103 @@
+"""Traffic and roofline of a report: exact where the launch is known, else unknown with a reason."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import irlens
+from irlens.analyze import traffic
+from irlens.analyze.facts import Provenance
+from irlens.gpus import find
+from irlens.model.capture import Capture
+from irlens.model.traffic import Traffic
+from irlens.report import inspect
+from irlens.report.launch_figures import find_roofline
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+
+
+@pytest.fixture
+def softmax() -> Capture:
+    (capture,) = irlens.load(SAMPLES / "softmax-h100")
+    return capture
+
+
+def test_softmax_reads_and_writes_each_byte_once(softmax: Capture) -> None:
+    report = inspect(softmax)
+    found = report.traffic
+    assert found is not None
+    assert found.read_bytes == found.distinct_read_bytes == 4096 * 1024 * 4
+    assert found.written_bytes == found.distinct_written_bytes == 4096 * 1024 * 4
+    assert "traffic" in report.sources
+    assert all(str(each.source) in report.code for each in found.accesses)
+    assert report.roofline is not None
+    # 33.6 MB at 3.35 TB/s
+    assert report.roofline.memory_us == pytest.approx(10.016, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"), [("args", "the launch is unknown"), ("grid", "the grid is unknown")]
+)
+def test_without_a_launch(softmax: Capture, missing: str, reason: str) -> None:
+    config = replace(softmax.config, **{missing: {} if missing == "args" else None})
+    report = inspect(replace(softmax, config=config, manifest=None))
+    assert report.traffic is None
+    assert report.roofline is None
+    assert report.unknown["traffic"].startswith(reason)
+
+
+def test_without_a_ttir(softmax: Capture) -> None:
+    stages = {name: stage for name, stage in softmax.stages.items() if name != "ttir"}
+    report = inspect(replace(softmax, stages=stages))
+    assert report.traffic is None
+    assert report.unknown["traffic"] == "there is no ttir in this capture"
+
+
+def test_a_failed_evaluation_leaves_the_rest(
+    softmax: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> Traffic:
+        raise IndexError
+
+    monkeypatch.setattr(traffic, "count", fail)
+    report = inspect(softmax)
+    assert report.traffic is not None
+    assert report.traffic.read_bytes is None
+    assert report.unknown["traffic"] == "the ttir cannot be evaluated: IndexError"
+    assert report.resources.registers is not None
+
+
+class TestRoofline:
+    MOVED = Traffic(
+        distinct_read_bytes=3_350_000_000, distinct_written_bytes=0, flops={"fp16": 1_000_000},
+        tensor_flops={"fp16": 1_000_000},
+    )  # fmt: skip
+
+    def test_memory_binds(self) -> None:
+        found = find_roofline(self.MOVED, find("h100"), Provenance())
+        assert found is not None
+        assert found.memory_us == pytest.approx(1000)
+        assert found.bound == "memory"
+        assert found.floor_us == found.memory_us
+
+    def test_operations_of_tensor_cores_are_not_the_vector_units(self) -> None:
+        one = replace(self.MOVED, flops={"fp16": 3_000_000_000}, tensor_flops={})
+        other = replace(one, tensor_flops=one.flops)
+        slow, fast = (find_roofline(each, find("h100"), Provenance()) for each in (one, other))
+        assert slow is not None
+        assert fast is not None
+        assert slow.compute_us is not None
+        assert fast.compute_us is not None
+        assert slow.compute_us > fast.compute_us
+
+    def test_an_architecture_has_no_bandwidth(self) -> None:
+        provenance = Provenance()
+        found = find_roofline(self.MOVED, find("sm_90"), provenance)
+        assert found is not None
+        assert found.floor_us is None
+        assert "bandwidth of sm_90" in provenance.unknown["roofline"]
+
+    def test_nothing_without_traffic_or_gpu(self) -> None:
+        assert find_roofline(None, find("h100"), Provenance()) is None
+        assert find_roofline(self.MOVED, None, Provenance()) is None
