@@ -86,7 +86,7 @@ def _figures_of(record: str) -> dict[str, str]:
 
 
 def _describe_sweep_figures(definition: dict[str, Any]) -> None:
-    """Name the figures of a sweep's configuration; all of them are always there."""
+    """Name the figures of a sweep's configuration; those of a launch came later than the others."""
     values = next(each for each in definition["anyOf"] if each.get("type") == "object")
     del values["additionalProperties"]
     values["properties"] = {
@@ -99,7 +99,7 @@ def _describe_sweep_figures(definition: dict[str, Any]) -> None:
         }
         for name, figure in SWEEP_FIGURES.items()
     }
-    values["required"] = sorted(SWEEP_FIGURES)
+    values["required"] = sorted(name for name, each in SWEEP_FIGURES.items() if not each.needs)
 
 
 def _record(kind: Kind) -> type[msgspec.Struct]:
