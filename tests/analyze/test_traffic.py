@@ -126,6 +126,36 @@ def test_persistent_softmax_moves_each_element_once() -> None:
     assert traffic.written_bytes == traffic.distinct_written_bytes == 4095 * 1000 * 4
 
 
+CARRIED = """
+module {
+  tt.func public @carried(%x: !tt.ptr<f32>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c3 = arith.constant 3 : i32
+    %c9 = arith.constant 9 : i32
+    %pid = tt.get_program_id x : i32
+    %last = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %pid) -> (i32)  : i32 {
+      %p = tt.addptr %x, %a : !tt.ptr<f32>, i32
+      %l = tt.load %p : !tt.ptr<f32>
+      scf.yield %next : i32
+    }
+    %q = tt.addptr %x, %last : !tt.ptr<f32>, i32
+    %m = tt.load %q : !tt.ptr<f32>
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("following", "elements"), [("%c9", [3, 1]), ("%i", [2, 1])])
+def test_a_loop_may_carry_what_its_body_does_not_compute(
+    following: str, elements: list[int]
+) -> None:
+    # Programs 0 and 1 load elements 0 and 1 first, then both 9, or 0 and 1; after the loop 9, or 2.
+    traffic = count(parse(CARRIED.replace("%next", following), stage="ttir"), {}, (2, 1, 1))
+    assert [each.distinct_bytes // 4 for each in traffic.accesses] == elements
+
+
 def test_an_address_that_depends_on_data_is_unknown_with_its_line() -> None:
     text = ADD.replace("%n: i32) {", "%n: !tt.ptr<i32>) {").replace(
         "    %bound = tt.splat %n", "    %l = tt.load %n : !tt.ptr<i32>\n    %bound = tt.splat %l"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from irlens.analyze.traffic import count
 from irlens.isa.mlir import parse
 from irlens.model.traffic import Traffic
+from tests.analyze.random_ttir.accesses import INDEX
 from tests.analyze.random_ttir.kernels import random_kernel
 from tests.analyze.random_ttir.machine import Kernel, covered
 
@@ -16,7 +17,9 @@ WRITES = {"tt.store", "tt.descriptor_store", "tt.atomic_rmw"}
 
 
 def counted(kernel: Kernel) -> Traffic:
-    return count(parse(kernel.text, stage="ttir"), kernel.numbers, kernel.grid)
+    return count(
+        parse(kernel.text, stage="ttir"), kernel.numbers, kernel.grid, contents={"index": INDEX}
+    )
 
 
 @settings(max_examples=200)
@@ -65,4 +68,4 @@ def distinct(kernel: Kernel, operations: set[str]) -> int:
 def test_many_random_kernels_are_counted() -> None:
     # Otherwise the test above would show little.
     counts = [counted(random_kernel(Random(seed))).read_bytes is not None for seed in range(100)]
-    assert sum(counts) >= 15
+    assert sum(counts) >= 30

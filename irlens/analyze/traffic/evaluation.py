@@ -205,11 +205,10 @@ class Evaluation:
             raise UnknownTrafficError(f"more than {_MOST_INSTANCES:,} iterations of all programs")
         outer = frame.inner(running)
         steps = loops.Steps(loop, running)
-        needed = loops.needed(self._module, loop.operation, steps.wanted)
-        if needed:
+        if steps.wanted:
             first = outer.inner()
             steps.enter(first)
-            self.silently(needed, first)
+            self.silently(loops.needed(self._module, loop.operation, steps.wanted), first)
             steps.learn([first.read(name) for name in loop.yields])
         for owner, iteration in loop.instances(running, self._at_once):
             body = outer.inner(owner)
