@@ -159,3 +159,10 @@ def row_sum_reference(input_ptr):
 def divide_reference(input_ptr, row_ptr):
     """Return what ``output_ptr`` should hold."""
     return input_ptr / row_ptr[:, None]
+
+
+def softmax_reference(input_ptr):
+    """Return the softmax of each row, in the five operations of the kernels above."""
+    row_max = input_ptr.amax(dim=1, keepdim=True)
+    exponentials = (input_ptr - row_max).exp()
+    return exponentials / exponentials.sum(dim=1, keepdim=True)

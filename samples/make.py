@@ -35,6 +35,7 @@ from irlens.model.check import Check
 from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
+from irlens.model.ledger import Ledgers
 from irlens.model.report import Report
 from irlens.model.scan import Scan
 from irlens.model.sweep import Sweep
@@ -96,6 +97,12 @@ SWEEPS = {
     " --where 'BLOCK_SIZE_M * BLOCK_SIZE_K <= 4096 or num_warps == 8' --format json",
 }
 
+#: Name and command line of each ledger, whose JSON is kept for the same reason.
+LEDGERS = {
+    "softmax_naive": "traffic softmax_naive:row_max_kernel --reference softmax_reference -f json",
+    "rms_norm": "traffic rms_norm -f json",
+    "matmul_bias_relu": "traffic matmul_bias_relu -f json",
+}
 
 #: What the command line gives every format: what findings mean.
 EXPLAINED = Options(explain=find_rule)
@@ -162,6 +169,12 @@ def sweeps() -> dict[str, Sweep]:
     return {name: msgspec.json.decode(content, type=Sweep) for name, content in kept.items()}
 
 
+def ledgers() -> dict[str, Ledgers]:
+    """Return the ledgers in this folder by name."""
+    kept = {name: (SAMPLES / "ledgers" / f"{name}.json").read_bytes() for name in LEDGERS}
+    return {name: msgspec.json.decode(content, type=Ledgers) for name, content in kept.items()}
+
+
 def scans() -> dict[str, Scan]:
     """Return scans of the captures in this folder by name."""
     columns = tuple(map(find_column, SUMMED_UP))
@@ -203,6 +216,7 @@ def generated() -> Iterator[tuple[str, str]]:
         ("comparisons", "comparisons", comparisons()),
         ("sweep", "sweeps", sweeps()),
         ("scan", "scans", scans()),
+        ("ledgers", "ledgers", ledgers()),
     )
     for kind, folder, subjects in tables:
         for form in (form for form in format_names(kind) if not is_streamed(form, kind)):
@@ -227,6 +241,8 @@ def _compile() -> None:
         shutil.copytree(entry, folder)
     for name, command in SWEEPS.items():
         (SAMPLES / "sweeps" / f"{name}.json").write_text(_printed(command))
+    for name, command in LEDGERS.items():
+        (SAMPLES / "ledgers" / f"{name}.json").write_text(_printed(command))
 
 
 def _printed(arguments: str) -> str:

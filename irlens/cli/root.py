@@ -22,6 +22,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of --format json.",
     "sweep": "Compile a grid of configurations and show which fit.",
     "targets": "List the GPUs to compile for, with their limits.",
+    "traffic": "Show what a PyTorch program moves, and what fusing saves.",
     "tui": "Browse a kernel interactively.",
 }
 

@@ -151,7 +151,12 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None
     if job.sm_count is not None:
         properties["multi_processor_count"] = job.sm_count
     facts = GpuFacts(target, job.gpu_name, properties, job.memory)
-    install_fake_cuda(facts, deviations, job.options.assumed)
+    log = None
+    if job.options.operations:
+        from irlens.compiler.operations import log as operators
+
+        log = operators.activate()
+    install_fake_cuda(facts, deviations, job.options.assumed, log)
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":

@@ -19,6 +19,8 @@ LAUNCHES = "launches.jsonl"
 FAILURES = "failures.jsonl"
 #: The file of the program's ``ProcessReport``; missing if the process was killed.
 REPORT = "report.json"
+#: The file of the operators that ran: a JSON ``RecordedProgram``.
+OPERATIONS = "operations.json"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,10 +30,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         assumed: The number that values are assumed to be which only a kernel computes; ``None``
             stops the program.
         configurations: Number of configurations that autotuners try; ``None`` for all.
+        operations: Whether to record every operator of PyTorch that runs on the fake GPU, and every
+            launch.
     """
 
     assumed: float | None = None
     configurations: int | None = None
+    operations: bool = False
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -129,8 +129,8 @@ def record(
         for index, gpu in enumerate(gpus):
             folder = work / f"run-{index}"
             folder.mkdir()
-            job = _job(program, folder, gpu if fake else None, options)
-            runs.append(_run(job, *_interpreter(triton, work), progress))
+            job = make_job(program, folder, gpu if fake else None, options)
+            runs.append(run_job(job, *program_interpreter(triton, work), progress))
             write_captures(folder, build, gpu.target)
             failures |= dict.fromkeys(_lines(folder / FAILURES, CompileFailure))
         names = [kernel_of(entry) for entry in build.iterdir()]
@@ -140,7 +140,8 @@ def record(
     return Recording(variants=variants, runs=tuple(runs), failures=tuple(failures))
 
 
-def _job(program: Program, folder: Path, gpu: Gpu | None, options: Options) -> Job:
+def make_job(program: Program, folder: Path, gpu: Gpu | None, options: Options) -> Job:
+    """Return the job that runs a program, on a fake GPU or, for ``None``, on the real one."""
     return Job(
         program=program.name,
         is_module=program.is_module,
@@ -155,7 +156,7 @@ def _job(program: Program, folder: Path, gpu: Gpu | None, options: Options) -> J
     )
 
 
-def _interpreter(triton: str | None, work: Path) -> tuple[str, list[str]]:
+def program_interpreter(triton: str | None, work: Path) -> tuple[str, list[str]]:
     """Return the executable that runs the program, and the folders that it imports from.
 
     A version of Triton comes first on the path of this interpreter. An interpreter of the user's
@@ -178,8 +179,12 @@ def _interpreter(triton: str | None, work: Path) -> tuple[str, list[str]]:
     return str(other.path), [str(shared), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
-def _run(job: Job, python: str, paths: Sequence[str], progress: Progress) -> Run:
-    """Run the program once."""
+def run_job(job: Job, python: str, paths: Sequence[str], progress: Progress) -> Run:
+    """Run the program once, and return how it ended.
+
+    Raises:
+        CaptureError: It cannot be started.
+    """
     folder = Path(job.folder)
     # -P, because files in the working directory must not shadow irlens's own modules.
     command = [python, "-P", "-m", RUNNER, msgspec.json.encode(job).decode()]

@@ -22,7 +22,7 @@ __all__ = [
 
 _ALL: tuple[Kind, ...] = ("reports", "comparisons", "code", "check", "sweep")
 _WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
-_ALL_AND_SCANS: tuple[Kind, ...] = (*_ALL, "scan")
+_EVERYTHING: tuple[Kind, ...] = (*_ALL, "scan", "ledgers")
 
 
 class Format(NamedTuple):
@@ -43,14 +43,14 @@ class Format(NamedTuple):
 
 #: By the name that ``--format`` takes, which is the module's.
 FORMATS: dict[str, Format] = {
-    "csv": Format("csv", _WITHOUT_CODE, streams=("scan",)),
+    "csv": Format("csv", (*_WITHOUT_CODE, "ledgers"), streams=("scan",)),
     "github": Format("annotations", _WITHOUT_CODE),
-    "html": Format("html", _ALL_AND_SCANS, with_code=("reports", "comparisons")),
-    "json": Format("json", _ALL_AND_SCANS),
+    "html": Format("html", _EVERYTHING, with_code=("reports", "comparisons")),
+    "json": Format("json", _EVERYTHING),
     "jsonl": Format("jsonl", (), streams=("scan",)),
-    "markdown": Format("md", _ALL_AND_SCANS),
+    "markdown": Format("md", _EVERYTHING),
     "sarif": Format("sarif", _WITHOUT_CODE),
-    "text": Format("txt", _ALL_AND_SCANS),
+    "text": Format("txt", _EVERYTHING),
 }
 
 
@@ -96,7 +96,7 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
         name: The format.
         kind: What ``subject`` is.
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
-            ``Sweep``, ``Scan``.
+            ``Sweep``, ``Scan``, ``Ledgers``.
         options: Where the output will be seen.
 
     Raises:
@@ -151,3 +151,7 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
             from irlens.render.view.scan import scan_view
 
             return scan_view(subject, options)
+        case "ledgers":
+            from irlens.render.view.ledger import ledgers_view
+
+            return ledgers_view(subject, options)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from irlens.figures import COLUMNS, SWEEP_FIGURES, of_scope, read_path
 from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparison, Comparisons, Delta, Side
+from irlens.model.ledger import Ledgers
 from irlens.model.report import Report
 from irlens.model.sweep import Sweep, Timing, Trial
 from irlens.model.terms import depth_in_short
@@ -55,6 +56,8 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
             return _written(_check_rows(subject), _CHECK)
         case "sweep":
             return _written(_trial_row(trial, subject) for trial in subject.trials)
+        case "ledgers":
+            return _written(_ledger_rows(subject))
         case _:
             return _written(map(_report_row, subject))
 
@@ -258,6 +261,48 @@ def _joined(fields: Iterable[Field]) -> Field:
     if len(known) == 1:
         return known[0]
     return "; ".join("" if field is None else str(field) for field in known)
+
+
+def _ledger_rows(document: Ledgers) -> Iterator[dict[str, Field]]:
+    """Yield the operations of each ledger, then its groups, then the sums."""
+    for ledger in document.ledgers:
+        named: dict[str, Field] = {"ledger": ledger.name, "kind": ledger.kind}
+        for each in ledger.operations:
+            yield {
+                **named,
+                "what": "operation",
+                "number": each.number,
+                "name": each.name,
+                "operation kind": each.kind,
+                "group": each.group,
+                "read bytes": each.read_bytes,
+                "written bytes": each.written_bytes,
+                "rule": each.rule,
+                "reason": each.reason,
+                "place": str(each.source or ""),
+                "inputs": "; ".join(each.inputs),
+                "outputs": "; ".join(each.outputs),
+                "at most": each.at_most,
+                "unknown": each.unknown,
+            }
+        for group in ledger.groups:
+            yield {
+                **named,
+                "what": "group",
+                "number": group.number,
+                "name": " ".join(map(str, group.operations)),
+                "read bytes": group.read_bytes,
+                "written bytes": group.written_bytes,
+            }
+        for name in ("separate", "grouped", "one_pass"):
+            moved = getattr(ledger, name)
+            yield {
+                **named,
+                "what": name,
+                "number": moved.kernels,
+                "read bytes": moved.read_bytes,
+                "written bytes": moved.written_bytes,
+            }
 
 
 def _trial_row(trial: Trial, sweep: Sweep) -> dict[str, Field]:

@@ -125,6 +125,10 @@ def _record(kind: Kind) -> type[msgspec.Struct]:
             from irlens.model.scan import Scan
 
             return Scan
+        case "ledgers":
+            from irlens.model.ledger import Ledgers
+
+            return Ledgers
         case "reports":
             from irlens.model.report import Report
 

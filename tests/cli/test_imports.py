@@ -43,6 +43,7 @@ def imported(*arguments: str) -> set[str]:
         "scan",
         "sweep",
         "check",
+        "traffic",
         "tui",
         "kernels",
         "mcp",

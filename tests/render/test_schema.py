@@ -37,7 +37,7 @@ def test_reports_are_valid(h200_reports: list[tuple[Capture, Report]]) -> None:
 @pytest.mark.parametrize(
     ("kind", "folder"),
     [("reports", "reports"), ("comparisons", "comparisons"), ("check", "checks"),
-     ("sweep", "sweeps"), ("scan", "scans")],
+     ("sweep", "sweeps"), ("scan", "scans"), ("ledgers", "ledgers")],
 )  # fmt: skip
 def test_the_samples_are_valid(kind: Kind, folder: str) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(checked_in(kind).read_text()))

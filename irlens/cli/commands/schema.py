@@ -9,7 +9,12 @@ from irlens.model.errors import UnknownNameError
 from irlens.render import Kind
 
 #: Commands that write each kind of result.
-_COMMANDS: dict[str, Kind] = {"inspect": "reports", "diff": "comparisons", "report": "reports"}
+_COMMANDS: dict[str, Kind] = {
+    "inspect": "reports",
+    "diff": "comparisons",
+    "report": "reports",
+    "traffic": "ledgers",
+}
 _NAMES = (*get_args(Kind), *_COMMANDS)
 
 
@@ -24,8 +29,8 @@ def _kind(_ctx: click.Context, _argument: click.Parameter, name: str) -> Kind:
 def command(kind: Kind) -> Exit:
     """Print the JSON Schema (draft 2020-12) of --format json.
 
-    KIND is reports (several are an array), comparisons, code (irlens diff --stage), check or
-    sweep; default reports.
+    KIND is reports (several are an array), comparisons, code (irlens diff --stage), check,
+    sweep, scan or ledgers (irlens traffic); default reports.
     """
     from irlens.render.json import schema
 

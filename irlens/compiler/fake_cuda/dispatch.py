@@ -25,13 +25,17 @@ from irlens.compiler.fake_cuda.inductor import disable_compile, install_compile
 from irlens.compiler.fake_cuda.propagation import META_ERROR, install_mode, operators
 from irlens.compiler.fake_cuda.runtime import GpuFacts, install_runtime
 from irlens.compiler.fake_cuda.values import Values
+from irlens.compiler.operations.log import OperationLog
 from irlens.compiler.triton_compat.drivers import watch_writes
 
 _META, _CPU = torch.device("meta"), torch.device("cpu")
 
 
 def install_fake_cuda(
-    facts: GpuFacts, deviations: Deviations, assumed: float | None = None
+    facts: GpuFacts,
+    deviations: Deviations,
+    assumed: float | None = None,
+    log: OperationLog | None = None,
 ) -> None:
     """Install a fake CUDA device for the whole process.
 
@@ -39,12 +43,15 @@ def install_fake_cuda(
         facts: The GPU.
         deviations: Counts what runs differently from a GPU from now on.
         assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
+        log: Takes every operator that runs on the device; ``None`` for none.
     """
     install_runtime(facts, deviations)
     _accept_device_numbers()
     install_autocast()
     is_amd = facts.target.vendor == "amd"
     values = Values(deviations, assumed)
+    if log is not None:
+        values.observe = log.note
     mode = _FakeCudaMode(deviations, values)
     if register_device(is_amd=is_amd):
         install_compile(mode, values, deviations)

@@ -90,7 +90,9 @@ class FakeOperators(TorchDispatchMode):  # type: ignore[misc]  # mypy does not f
         except (NotImplementedError, RuntimeError) as error:
             # The implementation needs a value: the size of a masked selection, a scalar's truth.
             if on_gpu and META_ERROR.search(str(error)) and not isinstance(error, NoValueError):
-                return self._values.run(func, args, keywords, str(func))
+                result = self._values.run(func, args, keywords, str(func))
+                self._values.observe(func, args, keywords, result)
+                return result
             raise
         if on_gpu or creates:
             self._values.note(func, args, keywords, result)

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -42,6 +42,9 @@ _COPIED_BYTES = 1 << 20
 #: Between two removals of the memory that was freed.
 _PURGE_INTERVAL = 1024
 
+#: Receives an operator that ran, its arguments and its result.
+Observer: TypeAlias = Callable[[Any, Any, dict[str, Any], Any], None]
+
 
 class Values:
     """The values of all fake tensors of a process.
@@ -49,9 +52,13 @@ class Values:
     Args:
         deviations: Counts computed and assumed values.
         assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
+
+    Attributes:
+        observe: Takes every operator that runs on the GPU, its arguments and its result.
     """
 
     def __init__(self, deviations: Deviations, assumed: float | None) -> None:
+        self.observe: Observer = lambda function, args, kwargs, result: None
         self._deviations = deviations
         self._assumed = assumed
         self._versions: dict[StorageWeakRef, Version] = {}
@@ -86,6 +93,7 @@ class Values:
 
     def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         """Record an operator that ran on fake tensors."""
+        self.observe(function, args, kwargs, result)
         old = {memory_of(each) for each in tree_leaves((args, kwargs)) if is_fake(each)}
         created: dict[StorageWeakRef, tuple[int, torch.Tensor]] = {}
         for index, each in enumerate(tree_leaves(result)):

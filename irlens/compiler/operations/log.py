@@ -1,0 +1,255 @@
+"""Record operators as they run: what each reads and writes, and of which memory."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.operations.kinds import folded_axes, kind_of, overwrites, short_name
+from irlens.model.operations import OperationKind, RecordedOperation, RecordedProgram, Region
+from irlens.model.source import SourceLocation
+
+#: Operators that create a tensor and leave its memory as it is.
+_ALLOCATIONS = frozenset(
+    {
+        "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty",
+        "new_empty_strided", "resize_",
+    }
+)  # fmt: skip
+#: Parts of paths that are not the program's own code.
+_INSTALLED = ("/site-packages/", "/dist-packages/", "<frozen ", f"{Path(__file__).parents[2]}/")
+_GATHERED = "a gather reads at most as many elements as it writes; which ones depends on data"
+_SCATTERED = "a scatter writes at most as many elements as it is given; which ones depends on data"
+
+
+#: The log of this process, if there is one.
+_ACTIVE: list["OperationLog"] = []
+
+
+def activate() -> "OperationLog":
+    """Return the log of this process, from now on ``active``."""
+    from irlens.compiler.fake_cuda.device import is_fake
+
+    _ACTIVE[:] = [OperationLog(is_fake)]
+    return _ACTIVE[0]
+
+
+def active() -> "OperationLog":
+    """Return the log of this process.
+
+    Raises:
+        LookupError: There is none.
+    """
+    if not _ACTIVE:
+        raise LookupError("no operators are recorded")
+    return _ACTIVE[0]
+
+
+class OperationLog:
+    """The operators that ran, and the memories that they used.
+
+    Args:
+        is_on_gpu: Whether a tensor is on the GPU whose memory is of interest.
+
+    Attributes:
+        operations: What ran, in order.
+        is_paused: Whether operators are left out at present.
+        graph: Name of the compiled graph that is running; empty outside of any.
+        is_transfer: Whether a tensor is being copied to the host or from it.
+    """
+
+    def __init__(self, is_on_gpu: Callable[[torch.Tensor], bool]) -> None:
+        self.operations: list[RecordedOperation] = []
+        self.is_paused = False
+        self.graph = ""
+        self.is_transfer = False
+        self._is_on_gpu = is_on_gpu
+        self._memories: dict[StorageWeakRef, int] = {}
+
+    def clear(self) -> None:
+        """Forget the operators, and keep the memories."""
+        self.operations.clear()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out what runs in this context."""
+        before, self.is_paused = self.is_paused, True
+        try:
+            yield
+        finally:
+            self.is_paused = before
+
+    def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
+        """Record an operator that ran."""
+        if self.is_paused or short_name(function) in _ALLOCATIONS:
+            return
+        with torch._C.DisableTorchFunction():
+            self._record(function, args, kwargs, result)
+
+    def _record(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
+        arguments = _named(function, args, kwargs)
+        changed = [each for each in _changed(function, arguments) if self._is_on_gpu(each)]
+        tensors = _tensors(arguments.values())
+        given = [each for each in tensors if self._is_on_gpu(each)]
+        results = [each for each in _tensors([result]) if self._is_on_gpu(each)]
+        if not results and not changed:
+            return  # a query of the shape
+        known = {self._memory(each) for each in given}
+        created = [each for each in results if self._memory(each) not in known]
+        written = [*changed, *created]
+        if not written:
+            of, views = map(self.region, given), map(self.region, results)
+            self._append(function, "view", of, views, (), ())
+            return
+        comes_from_host = not given and any(each.dim() for each in tensors)
+        kind = "transfer" if comes_from_host or self.is_transfer else kind_of(function)
+        unread = [id(each) for each in changed] if overwrites(function) else []
+        unread += [id(arguments[name]) for name in _outputs(function) if name in arguments]
+        taken = [] if kind == "fill" else [each for each in given if id(each) not in unread]
+        space: tuple[int, ...] = tuple(written[0].shape)
+        axes: tuple[int, ...] = ()
+        if kind in ("reduction", "normalization") and taken:
+            space = tuple(taken[0].shape)
+            axes = folded_axes(function, arguments, space)
+        reads, writes = list(map(self.region, taken)), list(map(self.region, written))
+        if kind == "gather" and reads:
+            reads[0] = msgspec.structs.replace(reads[0], most=prod(writes[0].shape))
+        if kind == "scatter" and changed:
+            reads, writes = _scattered(function, arguments, reads, writes)
+        self._append(function, kind, reads, writes, space, axes)
+
+    def _append(
+        self,
+        function: Any,
+        kind: OperationKind,
+        reads: Iterable[Region],
+        writes: Iterable[Region],
+        space: tuple[int, ...],
+        axes: tuple[int, ...],
+    ) -> None:
+        self.operations.append(
+            RecordedOperation(
+                name=f"{function.namespace}.{short_name(function)}",
+                kind=kind,
+                reads=tuple(dict.fromkeys(reads)),
+                writes=tuple(dict.fromkeys(writes)),
+                space=space,
+                axes=axes,
+                source=_user_line(),
+                graph=self.graph,
+                at_most={"gather": _GATHERED, "scatter": _SCATTERED}.get(kind, ""),
+            )
+        )
+
+    def region(self, tensor: torch.Tensor) -> Region:
+        """Return what a tensor is of which memory."""
+        with torch._C.DisableTorchFunction():
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            known = DTYPES.get(dtype)
+            return Region(
+                memory=self._memory(tensor),
+                dtype=known.name if known is not None else dtype,
+                item_bytes=tensor.element_size(),
+                shape=tuple(map(int, tensor.shape)),
+                strides=tuple(map(int, tensor.stride())),
+                offset=int(tensor.storage_offset()),
+            )
+
+    def _memory(self, tensor: torch.Tensor) -> int:
+        key = StorageWeakRef(tensor.untyped_storage())
+        return self._memories.setdefault(key, len(self._memories))
+
+    def held(self) -> tuple[int, ...]:
+        """Return the memories that exist at present."""
+        return tuple(number for key, number in self._memories.items() if not key.expired())
+
+    def program(
+        self, names: dict[str, Any] | None = None, outputs: Iterable[Any] | None = None
+    ) -> RecordedProgram:
+        """Return what has been recorded.
+
+        Args:
+            names: Tensors that have a name.
+            outputs: Tensors that a function returned; ``None`` for a program.
+        """
+        tensors = {name: each for name, each in (names or {}).items() if torch.is_tensor(each)}
+        return RecordedProgram(
+            operations=tuple(self.operations),
+            names={self.region(tensor).memory: name for name, tensor in tensors.items()},
+            outputs=None if outputs is None else tuple(map(self.region, outputs)),
+            held=() if outputs is not None else self.held(),
+        )
+
+
+class RecordingMode(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch
+    """Records the operators that run in its context."""
+
+    def __init__(self, log: OperationLog) -> None:
+        super().__init__()
+        self._log = log
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self._log.note(func, args, kwargs or {}, result)
+        return result
+
+
+def _named(function: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an operator by name."""
+    names = [argument.name for argument in function._schema.arguments]
+    return {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+def _tensors(values: Iterable[Any]) -> list[torch.Tensor]:
+    return [each for each in tree_leaves(list(values)) if isinstance(each, torch.Tensor)]
+
+
+def _changed(function: Any, arguments: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """Yield the tensors that an operator writes to, by its schema."""
+    for argument in function._schema.arguments:
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            yield from _tensors([arguments.get(argument.name)])
+
+
+def _scattered(
+    function: Any, arguments: dict[str, Any], reads: Sequence[Region], writes: Sequence[Region]
+) -> tuple[list[Region], list[Region]]:
+    """Return what an operator reads and writes that changes elements which data selects.
+
+    It reads those elements where it adds to them.
+    """
+    sources = reads[1:]
+    most = max((prod(each.shape) for each in sources), default=0)
+    some = msgspec.structs.replace(writes[0], most=most)
+    name = short_name(function)
+    adds = "add" in name or "reduce" in name or arguments.get("accumulate") is True
+    return [*([some] if adds else []), *sources], [some, *writes[1:]]
+
+
+def _outputs(function: Any) -> Iterator[str]:
+    """Yield the names of arguments that only receive the result."""
+    for argument in function._schema.arguments:
+        if argument.is_out:
+            yield argument.name
+
+
+def _user_line() -> SourceLocation | None:
+    """Return the innermost line of the program's own code that is running."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not any(part in name for part in _INSTALLED) and "torchinductor" not in name:
+            return SourceLocation(Path(name).name, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]  # typeshed has no None here
+    return None

@@ -1,0 +1,91 @@
+"""Operations of a program as they were recorded: what each reads and writes of which memory."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.source import SourceLocation
+
+#: What decides how an operation's iterations relate to its operands.
+#:
+#: "pointwise" computes each element from the same one of every operand, "reduction" folds axes of
+#: its space, "normalization" folds and spreads back (softmax), "product" is a matrix product or a
+#: convolution, "gather" reads and "scatter" writes where data says, "fill" only writes, "random"
+#: draws, "join" writes each operand to its part, "view" moves nothing, "kernel" is a launch of
+#: Triton, "transfer" moves between host and GPU, "library" is anything else.
+OperationKind: TypeAlias = Literal[
+    "pointwise", "reduction", "normalization", "product", "gather", "scatter", "fill", "random",
+    "join", "view", "kernel", "transfer", "library",
+]  # fmt: skip
+
+
+class Region(msgspec.Struct, frozen=True):
+    """Part of a memory, as a strided tensor.
+
+    Attributes:
+        memory: Number of the memory, from 0 on.
+        dtype: Element type: "fp32".
+        item_bytes: Bytes of an element.
+        shape: Extents.
+        strides: Strides in elements; as many as extents.
+        offset: Elements before the first.
+        most: Elements that are accessed at most, where data decides which; ``None`` for all.
+    """
+
+    memory: int
+    dtype: str
+    item_bytes: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+    most: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The dtype and shape: "fp32[4096, 1024]"."""
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+class RecordedOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An operation that ran.
+
+    Attributes:
+        name: PyTorch's name of the operator, or the Triton kernel's.
+        kind: What it does.
+        reads: What it reads, each tensor argument once.
+        writes: What it writes, results and arguments changed in place.
+        space: Extents of its iterations: a reduction's operand, or else the result.
+        axes: The axes of ``space`` that a reduction or a normalization folds.
+        source: The line of the program that called it; ``None`` if unknown.
+        graph: Name of the compiled graph that it is part of; empty outside of any.
+        at_most: Why ``reads`` and ``writes`` are an upper bound; empty where they are exact.
+        unknown: Why its bytes are unknown; empty where they are known.
+    """
+
+    name: str
+    kind: OperationKind
+    reads: tuple[Region, ...] = ()
+    writes: tuple[Region, ...] = ()
+    space: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()
+    source: SourceLocation | None = None
+    graph: str = ""
+    at_most: str = ""
+    unknown: str = ""
+
+
+class RecordedProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """The operations of a program in the order in which they ran.
+
+    Attributes:
+        operations: All of them, views included.
+        names: Names of memories that have one: a function's arguments.
+        outputs: What a function returned. ``None`` for a program, which returns nothing: what it
+            still holds at its end is its output, and what no operation reads.
+        held: Memories that exist at the end of a program.
+    """
+
+    operations: tuple[RecordedOperation, ...]
+    names: dict[int, str] = {}
+    outputs: tuple[Region, ...] | None = None
+    held: tuple[int, ...] = ()

@@ -1,0 +1,195 @@
+"""Ledgers as nodes: what the operations of a program move, and what fusing them saves."""
+
+from collections.abc import Iterator
+
+from irlens import figures
+from irlens.model.ledger import FusionGroup, Ledger, LedgerOperation, Ledgers, Moved
+from irlens.model.text import count, plural, rounded_size
+from irlens.render.options import Options
+from irlens.render.view.nodes import (
+    Bar,
+    Column,
+    Headline,
+    Items,
+    Node,
+    Row,
+    Run,
+    Section,
+    Sentence,
+    Table,
+    Text,
+    text,
+)
+
+_MORE = "; --all shows them"
+_KINDS = {
+    "reference": "PyTorch reference",
+    "program": "program",
+    "eager": "operations of the compiled graph, run one by one",
+    "compiled": "as torch.compile runs it",
+}
+#: Factors below this round to 1.00.
+_LEAST_FACTOR = 1.005
+
+
+def ledgers_view(document: Ledgers, options: Options) -> Section:
+    """Return ledgers; ``options`` limit the rows of their tables."""
+    children: list[Node] = []
+    for ledger in document.ledgers:
+        children.append(_ledger(ledger, options.rows))
+    if document.notes:
+        children.append(Section("Notes", (Items(tuple(map(text, document.notes))),), key="notes"))
+    return Section(document.subject, tuple(children), key="ledgers")
+
+
+def _ledger(ledger: Ledger, rows: int | None) -> Section:
+    children: list[Node] = [Headline(tuple(map(Run, ledger_verdict(ledger)))), _sums(ledger)]
+    if ledger.operations:
+        children.append(_operations(ledger, rows))
+    if any(len(group.operations) > 1 for group in ledger.groups):
+        children.append(_groups(ledger, rows))
+    children += [Sentence(each, "dim", "At most") for each in ledger.at_most]
+    children += [Sentence(each, "unknown", "Unknown") for each in ledger.unknown]
+    aside = text(_KINDS[ledger.kind])
+    return Section(ledger.name, tuple(children), key="ledger", aside=aside, wide=True)
+
+
+def ledger_verdict(ledger: Ledger) -> Iterator[str]:
+    """Yield what fusing saves, in short statements."""
+    separate, grouped = ledger.separate, ledger.grouped
+    if not separate.kernels:
+        yield "moves nothing: it returns views of its inputs"
+        return
+    if separate.kernels == 1:
+        yield f"one operation: {_only(ledger).name}"
+        yield f"{_rounded(separate.total)} moved"
+        return
+    yield f"{plural(separate.kernels, 'operation')} move {_rounded(separate.total)}"
+    yield f"{plural(grouped.kernels, 'group')} would move {_rounded(grouped.total)}"
+    saved = _factor(separate, grouped)
+    if saved is not None:
+        yield f"{saved:.2f} × less" if saved >= _LEAST_FACTOR else "fusing saves nothing"
+
+
+def _only(ledger: Ledger) -> LedgerOperation:
+    return next(each for each in ledger.operations if each.group is not None)
+
+
+def _factor(more: Moved, less: Moved) -> float | None:
+    if more.total is None or not less.total:
+        return None
+    return more.total / less.total
+
+
+def _sums(ledger: Ledger) -> Table:
+    columns = (
+        Column(""),
+        Column("kernels", numbers=True),
+        Column("bytes read", numbers=True),
+        Column("bytes written", numbers=True),
+        Column("of all", numbers=True),
+        Column(""),
+    )
+    most = ledger.separate.total
+    rows = []
+    for name, moved in (
+        ("one by one", ledger.separate),
+        ("in groups", ledger.grouped),
+        ("in one pass", ledger.one_pass),
+    ):
+        share = None if moved.total is None or not most else moved.total / most
+        rows.append(
+            Row(
+                (
+                    text(name),
+                    text(count(moved.kernels)),
+                    text(_exact(moved.read_bytes)),
+                    text(_exact(moved.written_bytes)),
+                    text(figures.UNKNOWN if share is None else f"{share * 100:.1f} %"),
+                    text("") if share is None else Bar(share),
+                )
+            )
+        )
+    return Table(columns, tuple(rows), "bytes moved")
+
+
+def _operations(ledger: Ledger, shown: int | None) -> Table:
+    columns = (
+        Column("#", numbers=True),
+        Column("operation"),
+        Column("result"),
+        Column("read", numbers=True),
+        Column("written", numbers=True),
+        Column("group", numbers=True),
+        Column("why"),
+    )
+    rows = tuple(_operation(each) for each in ledger.operations)
+    return Table(columns, rows, "operations", shown=shown, noun="operation", more=_MORE)
+
+
+def _operation(operation: LedgerOperation) -> Row:
+    moves = operation.kind != "view"
+    most = "≤ " if operation.at_most else ""
+    cells: tuple[Text, ...] = (
+        text(count(operation.number)),
+        text(operation.name),
+        text(", ".join(operation.outputs)),
+        text(most + _rounded(operation.read_bytes) if moves else ""),
+        text(most + _rounded(operation.written_bytes) if moves else ""),
+        text("" if operation.group is None else count(operation.group)),
+        text(Run(operation.reason, "dim")),
+    )
+    return Row(cells, "neutral" if moves else "dim")
+
+
+def _groups(ledger: Ledger, shown: int | None) -> Section:
+    columns = (
+        Column("group", numbers=True),
+        Column("operations"),
+        Column("bytes read", numbers=True),
+        Column("bytes written", numbers=True),
+        Column("saved", numbers=True),
+    )
+    rows = tuple(_group(group) for group in ledger.groups)
+    table = Table(columns, rows, "groups", shown=shown, noun="group", more=_MORE)
+    limit = Sentence(
+        f"A row stays on chip up to {count(ledger.row_limit)} elements, half of the 65,536 "
+        "registers that a CTA can have (--row-limit).",
+        "dim",
+    )
+    return Section("Groups", (table, limit), key="groups")
+
+
+def _group(group: FusionGroup) -> Row:
+    parts = (group.read_bytes, group.written_bytes)
+    separate = (group.separate_read_bytes, group.separate_written_bytes)
+    saved = None
+    if None not in parts and None not in separate:
+        saved = sum(each or 0 for each in separate) - sum(each or 0 for each in parts)
+    cells: tuple[Text, ...] = (
+        text(count(group.number)),
+        text(_ranges(group.operations)),
+        text(_exact(group.read_bytes)),
+        text(_exact(group.written_bytes)),
+        text(_rounded(saved)),
+    )
+    return Row(cells, "neutral" if len(group.operations) > 1 else "dim")
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Return "#1–#3, #5" for 1, 2, 3, 5."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1] = [ranges[-1][0], number]
+        else:
+            ranges.append([number])
+    return ", ".join("–".join(f"#{each}" for each in ends) for ends in ranges)
+
+
+def _exact(value: int | None) -> str:
+    return figures.UNKNOWN if value is None else count(value)
+
+
+def _rounded(value: int | None) -> str:
+    return figures.UNKNOWN if value is None else rounded_size(value)

@@ -1,0 +1,119 @@
+"""``irlens traffic``: ledgers of references, as a user gets them."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from irlens.model.ledger import Ledgers
+from irlens.render import render
+from irlens.render.json import schema
+
+FILE = """
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "scale_kernel": {
+        "sizes": {"n": 4096},
+        "args": {"x_ptr": "fp16[n]", "y_ptr": "fp16[n]", "n": "n", "factor": 2.0},
+        "constexprs": {"BLOCK": 1024},
+        "grid": ["cdiv(n, BLOCK)"],
+        "outputs": ["y_ptr"],
+        "reference": "scaled",
+    },
+}
+
+
+@triton.jit
+def scale_kernel(x_ptr, y_ptr, n, factor, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(y_ptr + offsets, x * factor, mask=offsets < n)
+
+
+def scaled(x_ptr, factor):
+    return (x_ptr.float() * factor).to(x_ptr.dtype)
+
+
+def broken(x_ptr):
+    return x_ptr @ x_ptr[:3]
+"""
+
+
+def irlens(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "irlens", "traffic", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=cwd, stdin=subprocess.DEVNULL
+    )
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    path = tmp_path / "scale.py"
+    path.write_text(FILE)
+    return path
+
+
+def test_a_users_reference(kernel: Path) -> None:
+    ran = irlens(kernel, "--arg", "n=1000", "-f", "json")
+    assert ran.returncode == 0, ran.stderr
+    (ledger,) = json.loads(ran.stdout)["ledgers"]
+    assert ledger["name"] == "scaled"
+    assert ledger["separate"] == {"kernels": 3, "read_bytes": 10_000, "written_bytes": 10_000}
+    assert ledger["grouped"] == {"kernels": 1, "read_bytes": 2000, "written_bytes": 2000}
+    assert [each["source"]["file"] for each in ledger["operations"]] == ["scale.py"] * 3
+
+
+def test_the_same_bytes_in_every_format(kernel: Path) -> None:
+    ran = irlens(kernel, "-f", "json")
+    assert ran.stdout == irlens(kernel, "-f", "json").stdout
+    jsonschema.Draft202012Validator(json.loads(schema("ledgers"))).validate(json.loads(ran.stdout))
+    document = msgspec.json.decode(ran.stdout, type=Ledgers)
+    rows = list(csv.DictReader(io.StringIO(render("csv", "ledgers", document))))
+    separate = next(row for row in rows if row["what"] == "separate")
+    assert separate["read bytes"] == str(4096 * 10)
+    for form in ("text", "markdown", "html"):
+        assert "40,960" in render(form, "ledgers", document)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing",), "unknown kernel 'nothing'"),
+        (("softmax", "--arg", "n_rows"), "'n_rows' is not NAME=VALUE"),
+        (("softmax", "--arg", "wrong=3"), "unknown argument 'wrong'"),
+        (("softmax", "--target", "h9000"), "unknown target 'h9000'"),
+        (("softmax", "--reference", "nowhere"), "unknown function of softmax.py 'nowhere'"),
+        (("softmax", "-f", "sarif"), "sarif cannot hold ledgers"),
+        (("softmax", "--row-limit", "0"), "--row-limit"),
+    ],
+)
+def test_mistakes_end_in_a_line(arguments: tuple[str, ...], message: str) -> None:
+    ran = irlens(*arguments)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert message in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_references_that_cannot_run(kernel: Path) -> None:
+    ran = irlens(kernel, "--reference", "broken")
+    assert ran.returncode == 2
+    assert "broken cannot run" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_file_of_several_kernels_has_a_ledger_of_each(tmp_path: Path) -> None:
+    ran = irlens("softmax_naive", "-o", tmp_path / "out.json", "-f", "json")
+    assert ran.returncode == 0, ran.stderr
+    document = msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=Ledgers)
+    names = [each.name for each in document.ledgers]
+    assert names[:2] == ["row_max_reference", "subtract_reference"]
+    assert [each.separate.kernels for each in document.ledgers] == [1] * 5
