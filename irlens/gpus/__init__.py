@@ -14,9 +14,21 @@ from irlens.gpus.nvidia import ARCHS as _NVIDIA_ARCHS
 from irlens.gpus.products import OLDER_THAN_TRITON
 from irlens.gpus.products import PRODUCTS as _PRODUCTS
 from irlens.gpus.rates import RATES, Dtype, Rates
+from irlens.gpus.timing import Timing, timing_of
 from irlens.model.errors import UnknownNameError
 
-__all__ = ["Arch", "Dtype", "Gpu", "Product", "Rates", "ScalarFile", "by_arch", "find", "gpus"]
+__all__ = [
+    "Arch",
+    "Dtype",
+    "Gpu",
+    "Product",
+    "Rates",
+    "ScalarFile",
+    "Timing",
+    "by_arch",
+    "find",
+    "gpus",
+]
 
 
 def _key(name: str) -> str:
@@ -43,7 +55,14 @@ _ARCHS = {
 }
 _GPUS = [
     *_ARCHS.values(),
-    *(replace(_ARCHS[product.arch], product=product) for product in _PRODUCTS),
+    *(
+        replace(
+            _ARCHS[product.arch],
+            product=product,
+            timing=timing_of(product.name, product.arch, RATES.get(product.arch)),
+        )
+        for product in _PRODUCTS
+    ),
 ]
 _BY_NAME = _index(
     [(gpu.name, gpu) for gpu in _GPUS]

@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens.gpus.rates import Dtype, Rates
+from irlens.gpus.timing import Timing
 from irlens.model.config import Target, Vendor
 
 _NAME_PATTERN: dict[Vendor, str] = {"nvidia": r"sm_\d{2,3}", "amd": r"gfx[0-9a-f]{3,4}"}
@@ -211,11 +212,12 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
-    """An architecture, its rates if they are known, and the product if one is known."""
+    """An architecture, its rates and timing if they are known, and the product if one is known."""
 
     arch: Arch
     product: Product | None = None
     rates: Rates | None = None
+    timing: Timing | None = None
 
     @property
     def name(self) -> str:

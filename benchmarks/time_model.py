@@ -1,0 +1,228 @@
+"""Fit the time model's constants, and show its error on kinds of kernels it has not seen.
+
+    python benchmarks/time_model.py [FILE]
+
+FILE holds the counts of launches and what they took (by default ``tests/data/h200/time.json``,
+217 launches of 14 kinds on an H200). Prints the fitted constants of ``irlens/gpus/timing.py`` and
+for each kind its error with constants fitted to all other kinds: the median of |ln(estimate /
+time)|, its 90th percentile and sign, the time of the configuration that ranks first and of the best
+of the first eight over the best, and Spearman's rank correlation. A problem is one kernel with one
+set of sizes; only problems with four configurations or more are ranked.
+
+The fit is a coordinate search that minimizes the mean of |ln(estimate / time)|, each kind weighted
+by the square root of its launches. Every constant is bounded by physics.
+"""
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import exp, hypot, log
+from pathlib import Path
+from statistics import correlation, geometric_mean, median, quantiles
+
+import msgspec
+
+from irlens import gpus
+from irlens.analyze.time.combine import estimate
+from irlens.analyze.time.counts import Counts
+from irlens.gpus import Gpu, Timing
+
+DATA = Path(__file__).parents[1] / "tests" / "data" / "h200" / "time.json"
+
+#: The fitted constants with their bounds.
+FITTED = {
+    "memory": (300.0, 2000.0),
+    "l2": (270.0, 1000.0),
+    "launch": (1e-6, 1e-5),
+    "dram_share": (0.5, 1.0),
+    "port_share": (0.5, 1.0),
+    "contention": (0.0, 1.0),
+    "exponent": (2.0, 10.0),
+}
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One launch: what it asks for, and the microseconds that it took.
+
+    Attributes:
+        kind: The kind of kernel.
+        problem: The kernel and its sizes.
+        config: The configuration.
+        us: Median time, in microseconds.
+        cycles: Latency of global memory, and the cycles that a CTA takes with it.
+        memory_share: Part of the loads' data that memory delivers, and not the L2.
+    """
+
+    kind: str
+    problem: str
+    config: dict[str, int]
+    us: float
+    ctas: int
+    resident: int
+    cycles: list[tuple[float, float]]
+    memory_share: float
+    instructions: float
+    units: dict[str, float]
+    tensor_cycles: float
+    shared_wavefronts: float
+    sectors: float
+    l2_bytes: float
+    dram_bytes: float
+
+    def counts(self, timing: Timing) -> Counts:
+        """Return the counts with the time of a CTA that follows from a timing's latencies."""
+        latency = timing.l2 + (timing.memory - timing.l2) * self.memory_share
+        fields = {name: getattr(self, name) for name in Counts.__struct_fields__
+                  if name not in ("cta_cycles", "uncertain")}  # fmt: skip
+        return Counts(**fields, cta_cycles=_between(self.cycles, latency))
+
+
+def _between(points: Sequence[tuple[float, float]], at: float) -> float:
+    """Interpolate between points, and beyond the last two."""
+    for (x, y), (right, top) in pairwise(points):
+        if at <= right or right == points[-1][0]:
+            return y + (top - y) * (at - x) / (right - x)
+    raise ValueError("fewer than two points")
+
+
+def load(path: Path) -> list[Row]:
+    """Read launches."""
+    return msgspec.json.decode(path.read_bytes(), type=list[Row])
+
+
+def with_timing(gpu: Gpu, values: dict[str, float]) -> Gpu:
+    """Return a GPU with other constants."""
+    assert gpu.timing is not None
+    return msgspec.structs.replace(gpu, timing=msgspec.structs.replace(gpu.timing, **values))
+
+
+def predict(rows: Sequence[Row], gpu: Gpu) -> list[float]:
+    """Return the estimates of launches, in microseconds."""
+    assert gpu.timing is not None
+    found = []
+    for row in rows:
+        time = estimate(row.counts(gpu.timing), gpu).estimate_us
+        assert time is not None
+        found.append(time)
+    return found
+
+
+def _loss(rows: Sequence[Row], gpu: Gpu, weights: dict[str, float]) -> float:
+    total = sum(weights[row.kind] for row in rows)
+    times = predict(rows, gpu)
+    errors = (
+        weights[row.kind] * hypot(log(time / row.us), 0.01)
+        for row, time in zip(rows, times, strict=True)
+    )
+    return sum(errors) / total
+
+
+def fit(rows: Sequence[Row], gpu: Gpu) -> dict[str, float]:
+    """Return the constants that fit launches best."""
+    number: defaultdict[str, int] = defaultdict(int)
+    for row in rows:
+        number[row.kind] += 1
+    weights = {kind: count**-0.5 for kind, count in number.items()}
+    values = {name: float(getattr(gpu.timing, name)) for name in FITTED}
+    best = _loss(rows, gpu, weights)
+    steps = dict.fromkeys(FITTED, 0.1)
+    while max(steps.values()) > 0.004:
+        for name, (low, high) in FITTED.items():
+            for factor in (exp(steps[name]), exp(-steps[name])):
+                tried = values | {name: min(max(values[name] * factor, low), high)}
+                if tried["memory"] < tried["l2"] or tried == values:
+                    continue
+                loss = _loss(rows, with_timing(gpu, tried), weights)
+                if loss < best - 1e-7:
+                    best, values = loss, tried
+                    break
+            else:
+                steps[name] /= 2
+    return values
+
+
+class Score(msgspec.Struct, frozen=True):
+    """How good estimates are, of one kind of kernel."""
+
+    launches: int
+    ratios: list[float]
+    error: float
+    p90: float
+    bias: float
+    first: list[float]
+    best_of_8: list[float]
+    rank: list[float]
+
+
+def score(rows: Sequence[Row], times: Sequence[float]) -> Score:
+    """Return how good the estimates of one kind's launches are."""
+    errors = [log(time / row.us) for row, time in zip(rows, times, strict=True)]
+    sizes = sorted(map(abs, errors))
+    problems: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row, time in zip(rows, times, strict=True):
+        problems[row.problem].append((time, row.us))
+    ranked = [sorted(found) for found in problems.values() if len(found) >= 4]
+    return Score(
+        launches=len(rows),
+        ratios=[exp(-each) for each in errors],
+        error=median(sizes),
+        p90=quantiles(sizes, n=10)[-1],
+        bias=median(errors),
+        first=[found[0][1] / min(us for _, us in found) for found in ranked],
+        best_of_8=[min(us for _, us in found[:8]) / min(us for _, us in found) for found in ranked],
+        rank=[
+            correlation(_ranks([time for time, _ in found]), _ranks([us for _, us in found]))
+            for found in ranked
+        ],
+    )
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Return the rank of each value, the mean of theirs for equal ones."""
+    order = sorted(values)
+    return [order.index(value) + (order.count(value) - 1) / 2 for value in values]
+
+
+def leave_one_out(rows: Sequence[Row], gpu: Gpu) -> dict[str, Score]:
+    """Return the score of each kind with constants fitted to all other kinds."""
+    scores = {}
+    for kind in dict.fromkeys(row.kind for row in rows):
+        fitted = fit([row for row in rows if row.kind != kind], gpu)
+        held = [row for row in rows if row.kind == kind]
+        scores[kind] = score(held, predict(held, with_timing(gpu, fitted)))
+    return scores
+
+
+def _show(scores: dict[str, Score]) -> Iterable[str]:
+    yield "| kind | launches | median error | p90 | bias | first over best | best of 8 | rank |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    for kind, each in scores.items():
+        cells = [kind, str(each.launches), f"{each.error:.1%}", f"{each.p90:.1%}"]
+        cells.append(f"{each.bias:+.1%}")
+        lists = (each.first, each.best_of_8, each.rank)
+        cells += [" ".join(f"{value:.2f}" for value in values) or "-" for values in lists]
+        yield "| " + " | ".join(cells) + " |"
+    firsts = [geometric_mean(each.first) for each in scores.values() if each.first]
+    ranks = [rank for each in scores.values() for rank in each.rank]
+    yield ""
+    yield f"median over kinds of the median error: {median(s.error for s in scores.values()):.1%}"
+    yield f"first over best, geometric mean over kinds: {geometric_mean(firsts):.3f}"
+    ratios = quantiles([ratio for each in scores.values() for ratio in each.ratios], n=20)
+    yield f"time over estimate, 5 % and 95 %: {ratios[0]:.2f} {ratios[-1]:.2f}"
+    yield f"rank correlation, median over problems: {median(ranks):.2f}"
+
+
+def main() -> int:
+    """Fit, and print the constants and the table."""
+    rows = load(Path(sys.argv[1]) if len(sys.argv) > 1 else DATA)
+    gpu = gpus.find("h200")
+    fitted = fit(rows, gpu)
+    print(json.dumps({name: float(f"{value:.3g}") for name, value in fitted.items()}))
+    print("\n".join(_show(leave_one_out(rows, gpu))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""From what a launch asks of each unit to its time.
+
+Each unit alone needs a time: its share of the work over its rate. The CTAs alone need a time
+too: that of one CTA with an SM to itself, times the rounds in which the SMs take them. Work that
+waits for one unit leaves others idle, so that the whole takes longer than the slowest of them:
+their p-norm, a sharper or softer maximum. An SM with a single CTA has no other work to fill its
+waits with; how its units share their time is in the CTA's own.
+"""
+
+from math import ceil
+from typing import cast
+
+from irlens.analyze.time.counts import Counts
+from irlens.gpus import Gpu
+from irlens.gpus.timing import Timing
+from irlens.model.estimate import Bound, TimeEstimate
+
+#: Widens the range of a GPU whose numbers were measured on a relative.
+_RELATIVE = 1.6
+#: Widens the range where counts are not exact.
+_UNCERTAIN = 1.25
+
+NOT_MEASURED = "constants measured on another GPU: a wide range"
+
+
+def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
+    """Return the time that a launch is estimated to take.
+
+    Args:
+        counts: What it asks of each unit.
+        gpu: The GPU; its row needs a product, with its SMs, bandwidth and clock, and timing.
+    """
+    timing, product, sms = gpu.timing, gpu.product, gpu.sm_count
+    if timing is None:
+        return TimeEstimate(reason=f"how long instructions take on {gpu.name} is not known")
+    if product is None or sms is None or product.bandwidth is None or product.clock is None:
+        return TimeEstimate(reason=f"SMs, bandwidth and clock of {gpu.name} are not known")
+    if counts.ctas < 1 or counts.resident < 1:
+        return TimeEstimate(reason="the kernel cannot launch")
+    clock = (timing.tensor_clock if counts.tensor_cycles else None) or product.clock
+    busiest = ceil(counts.ctas / sms)
+    resident = min(counts.resident, busiest)
+    sm = _sm_cycles(counts, timing, gpu.arch.partitions)
+    share = busiest / counts.ctas * 1e6 / clock
+    parts = {name: cycles * share for name, cycles in sm.items()}
+    parts["dram"] = counts.dram_bytes / (product.bandwidth * timing.dram_share) * 1e6
+    parts["l2"] = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
+    contention = 1 + timing.contention * (1 - 1 / resident)
+    parts["latency"] = busiest / resident * counts.cta_cycles * contention / clock * 1e6
+    dispatch = busiest * timing.cta / product.clock * 1e6
+    whole = timing.launch * 1e6 + _norm(parts, dispatch, resident, timing.exponent, set(sm))
+    parts["launch"] = timing.launch * 1e6 + dispatch
+    return _ranged(whole, parts, timing, counts.uncertain)
+
+
+def _sm_cycles(counts: Counts, timing: Timing, partitions: int) -> dict[str, float]:
+    """Cycles that all work would occupy each unit of a single SM for."""
+    units = counts.units
+    return {
+        "issue": counts.instructions / partitions,
+        "alu": units.get("alu", 0.0) * timing.alu / partitions,
+        "fma": units.get("fma", 0.0) * timing.fma / partitions,
+        "xu": units.get("xu", 0.0) * timing.xu / partitions,
+        "l1": max(units.get("lsu", 0.0) * timing.lsu, counts.sectors * 32 / timing.sector_bytes),
+        "shared": counts.shared_wavefronts,
+        "tensor": counts.tensor_cycles,
+    }
+
+
+def _norm(
+    parts: dict[str, float], dispatch: float, resident: int, exponent: float, of_sm: set[str]
+) -> float:
+    alone = 1 - 1 / resident
+    total = dispatch**exponent
+    for name, time in parts.items():
+        total += time**exponent * (alone if name in of_sm else 1.0)
+    return float(total ** (1 / exponent))
+
+
+def _ranged(whole: float, parts: dict[str, float], timing: Timing, uncertain: str) -> TimeEstimate:
+    wider = (1.0 if timing.measured else _RELATIVE) * (_UNCERTAIN if uncertain else 1.0)
+    reasons = [] if timing.measured else [NOT_MEASURED]
+    if uncertain:
+        reasons.append(uncertain)
+    bound = max(parts, key=lambda name: parts[name])
+    return TimeEstimate(
+        estimate_us=whole,
+        low_us=whole * timing.low / wider,
+        high_us=whole * timing.high * wider,
+        bound=cast(Bound, bound),
+        parts=dict(sorted(parts.items(), key=lambda item: -item[1])),
+        reason="; ".join(reasons),
+    )

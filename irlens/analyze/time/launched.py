@@ -1,0 +1,140 @@
+"""The paths that the warps of a launch take, a sample of its programs standing for all."""
+
+import struct
+from collections import Counter
+from collections.abc import Mapping
+from math import prod
+
+import msgspec
+
+from irlens.analyze.time.operands import WORD, Launch
+from irlens.analyze.time.paths import Machine, Path
+from irlens.artifacts.cubin import Code, Kernel
+
+#: Programs that are followed where they may differ.
+_SAMPLE = 16
+_WARP = 32
+#: An address for pointers: any that is aligned, and far from what counts can reach.
+_ADDRESS = 0x7F00_0000_0000
+#: Where constant bank 0 holds the sizes of block and grid, before its parameters and from sm_100.
+_SIZES, _SIZES_SM100 = (0x0, 0xC), (0x360, 0x370)
+
+
+class WarpPath(msgspec.Struct, frozen=True):
+    """A path and what takes it.
+
+    Attributes:
+        path: The path.
+        warps: Warps of the launch that take it; a fraction where programs stand for others.
+        of_cta: Warps of one CTA that take it.
+        counts: How often each block runs, whichever lanes run it.
+    """
+
+    path: Path
+    warps: float
+    of_cta: int
+    counts: Mapping[int, int]
+
+
+class Arguments(msgspec.Struct, frozen=True):
+    """A launch as its kernel sees it.
+
+    Attributes:
+        names: Names of the kernel's parameters, in order, as the ttir has them.
+        values: Numbers by name; what is not a number is taken to be a pointer.
+        grid: CTAs in x, y and z.
+        warps: Warps of a CTA.
+    """
+
+    names: tuple[str, ...]
+    values: Mapping[str, int | float]
+    grid: tuple[int, int, int]
+    warps: int
+
+
+def constants(kernel: Kernel, arguments: Arguments) -> dict[int, int]:
+    """Return constant bank 0 of a launch: the sizes of block and grid, and the parameters."""
+    base = _parameter_base(kernel)
+    block_at, grid_at = _SIZES_SM100 if base > _SIZES_SM100[1] else _SIZES
+    words = {}
+    block = (arguments.warps * _WARP, 1, 1)
+    for axis in range(3):
+        words[block_at + 4 * axis] = block[axis]
+        words[grid_at + 4 * axis] = arguments.grid[axis]
+    for parameter in kernel.parameters:
+        at = parameter.ordinal
+        name = arguments.names[at] if at < len(arguments.names) else ""
+        bits = _bits(arguments.values.get(name), parameter.size, at)
+        words[base + parameter.offset] = bits & WORD
+        if parameter.size > 4:
+            words[base + parameter.offset + 4] = bits >> 32 & WORD
+    return words
+
+
+def _parameter_base(kernel: Kernel) -> int:
+    for attribute in kernel.attributes:
+        if attribute.code == Code.PARAM_CBANK and len(attribute.value) >= 8:
+            return int(struct.unpack_from("<H", attribute.value, 4)[0])
+    return 0x160
+
+
+def _bits(value: float | None, size: int, ordinal: int) -> int:
+    if value is None:
+        return _ADDRESS + (ordinal << 34)
+    if isinstance(value, float):
+        kind, whole = ("<d", "<Q") if size == 8 else ("<f", "<I")
+        return int(struct.unpack(whole, struct.pack(kind, value))[0])
+    return int(value) & (1 << 64) - 1
+
+
+def follow(machine: Machine, kernel: Kernel, arguments: Arguments) -> list[list[WarpPath]]:
+    """Return the paths of a sample of CTAs, each path with the warps that take it.
+
+    Raises:
+        UnknownPathError: A branch depends on data, or a path is too long.
+    """
+    words = constants(kernel, arguments)
+    ctas = prod(arguments.grid)
+    sample = min(ctas, _SAMPLE) if machine.varies_by_program else 1
+    programs = [(2 * index + 1) * ctas // (2 * sample) for index in range(sample)]
+    alike: list[list[int]] | None = None
+    followed = []
+    for program in programs:
+        groups = alike or ([[w] for w in range(arguments.warps)] if machine.varies_by_warp
+                           else [list(range(arguments.warps))])  # fmt: skip
+        found = [(group, *_warp(machine, words, arguments, program, group[0])) for group in groups]
+        merged: dict[Path, tuple[list[int], Counter[int]]] = {}
+        for group, path, counts in found:
+            merged.setdefault(path, ([], counts))[0].extend(group)
+        alike = alike or [group for group, _ in merged.values()]
+        followed.append([
+            WarpPath(path, len(group) * ctas / sample, len(group), counts)
+            for path, (group, counts) in merged.items()
+        ])  # fmt: skip
+    return followed
+
+
+def _warp(
+    machine: Machine, words: dict[int, int], arguments: Arguments, program: int, warp: int
+) -> tuple[Path, Counter[int]]:
+    """Return the longest path of a warp's lanes, and the blocks that any of them runs."""
+    x, y, _ = arguments.grid
+    special = {
+        "SR_CTAID.X": program % x,
+        "SR_CTAID.Y": program // x % y,
+        "SR_CTAID.Z": program // (x * y),
+        "SR_TID.Y": 0,
+        "SR_TID.Z": 0,
+        "SR_CgaCtaId": 0,
+    }
+    best: Path | None = None
+    counts: Counter[int] = Counter()
+    for lane in (0, _WARP - 1) if machine.varies_by_warp else (0,):
+        special |= {"SR_TID.X": warp * _WARP + lane, "SR_LANEID": lane}
+        path = machine.follow(Launch(words, special))
+        own = path.counts()
+        counts |= own
+        if best is None or own.total() > best.counts().total():
+            best = path
+    assert best is not None
+    return best, counts

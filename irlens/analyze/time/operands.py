@@ -1,0 +1,181 @@
+"""The operands of a SASS instruction, read and written for one thread.
+
+A register holds 32 bits, an unsigned number. ``None`` is a value that is not known: data that was
+loaded, or the result of an instruction that is not understood.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.isa.sass import Instruction, Operand
+from irlens.isa.sass.registers import FILES
+
+#: The registers of one thread by their position in ``FILES``: numbers, and predicates as booleans.
+State: TypeAlias = list[int | None]
+Read: TypeAlias = Callable[[State], int | None]
+Step: TypeAlias = Callable[[State], None]
+
+WORD = (1 << 32) - 1
+_CONSTANT = re.compile(r"-?cx?\[(?:0x0|UR\d+)\]\[(?P<offset>0x[0-9a-f]+)\]")
+_HALVES = {"H0_H0", "H1_H1"}
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """What a thread can read of its launch.
+
+    Attributes:
+        constants: 32-bit words of constant bank 0 by their offset in bytes.
+        special: Special registers by name ("SR_CTAID.X").
+    """
+
+    constants: Mapping[int, int]
+    special: Mapping[str, int]
+
+
+def signed(value: int, bits: int = 32) -> int:
+    """Return the number that bits stand for in two's complement."""
+    return value - (1 << bits) if value >> (bits - 1) & 1 else value
+
+
+def position(file: str, index: int) -> int:
+    """Return a register's position in a state."""
+    return FILES.shift(file) + index
+
+
+class Form:
+    """An instruction's operands, as results, sources and predicates."""
+
+    def __init__(self, instruction: Instruction, launch: Launch) -> None:
+        self.launch = launch
+        self.name = instruction.opcode
+        self.modifiers = frozenset(instruction.modifiers)
+        operands = [each for each in instruction.operands if each.kind != "label"]
+        self.target = operands[0] if operands else None
+        rest = operands[1:]
+        self.carries: list[Operand] = []
+        while rest and is_predicate(rest[0]) and not rest[0].text.startswith("!"):
+            self.carries.append(rest.pop(0))
+        self.sources = [each for each in rest if not is_predicate(each)]
+        self.predicates = [each for each in rest if is_predicate(each)]
+        self.all = operands
+
+    def values(self) -> list[Read]:
+        """Readers of the sources as 32-bit words."""
+        return [read_word(each, self.launch) for each in self.sources]
+
+    def pair(self, operand: Operand) -> Read:
+        """Return a reader of 64 bits."""
+        return read_pair(operand, self.launch)
+
+    def put(self, operand: Operand, offset: int = 0) -> int | None:
+        """Position that a result goes to; ``None`` for RZ and PT."""
+        register = operand.registers[0] if operand.registers else None
+        if register is None or register.index is None:
+            return None
+        return position(register.file, register.index) + offset
+
+
+def is_predicate(operand: Operand) -> bool:
+    """Whether an operand is a predicate register."""
+    return operand.kind == "register" and operand.registers[0].file in ("P", "UP")
+
+
+def read_word(operand: Operand, launch: Launch) -> Read:
+    """Return a reader of one operand as 32 unsigned bits."""
+    text = operand.text
+    if operand.kind == "register":
+        return _read_register(operand)
+    if operand.kind == "constant":
+        match = _CONSTANT.match(text)
+        word = launch.constants.get(int(match["offset"], 16)) if match else None
+        if word is not None and text.startswith("-"):
+            word = -word & WORD
+        return lambda _: word
+    if operand.kind == "special":
+        special = launch.special.get(text)
+        return lambda _: special
+    number = immediate(text)
+    return lambda _: number
+
+
+def immediate(text: str) -> int | None:
+    """Return the bits of a number as written, those of a 32-bit float included."""
+    try:
+        return int(text, 0) & WORD
+    except ValueError:
+        pass
+    try:
+        number = float(text.replace("INF", "inf").replace("QNAN", "nan"))
+    except ValueError:
+        return None
+    return struct.unpack("<I", struct.pack("<f", number))[0] if isfinite(number) else None
+
+
+def _read_register(operand: Operand) -> Read:
+    register, text = operand.registers[0], operand.text
+    if _HALVES.intersection(register.suffixes) or "|" in text:
+        return lambda _: None
+    negative, inverted = text.startswith("-"), text.startswith("~")
+    if register.index is None:
+        zero = WORD if inverted else 0
+        return lambda _: zero
+    at = position(register.file, register.index)
+    if not negative and not inverted:
+        return lambda state: state[at]
+
+    def read(state: State) -> int | None:
+        value = state[at]
+        if value is None:
+            return None
+        return (-value if negative else ~value) & WORD
+
+    return read
+
+
+def read_pair(operand: Operand, launch: Launch) -> Read:
+    """Return a reader of one operand as 64 unsigned bits."""
+    if operand.kind == "constant":
+        match = _CONSTANT.match(operand.text)
+        offset = int(match["offset"], 16) if match else -8
+        low, high = launch.constants.get(offset), launch.constants.get(offset + 4)
+        whole = None if low is None or high is None else high << 32 | low
+        return lambda _: whole
+    if operand.kind != "register":
+        number = immediate(operand.text)
+        wide = None if number is None else signed(number) & (1 << 64) - 1
+        return lambda _: wide
+    register = operand.registers[0]
+    if register.index is None:
+        return lambda _: 0
+    at = position(register.file, register.index)
+    negative = operand.text.startswith("-")
+
+    def read(state: State) -> int | None:
+        low, high = state[at], state[at + 1]
+        if low is None or high is None:
+            return None
+        value = high << 32 | low
+        return -value & (1 << 64) - 1 if negative else value
+
+    return read
+
+
+def read_predicate(operand: Operand) -> Read:
+    """Return a reader of a predicate, its negation applied."""
+    register = operand.registers[0]
+    negated = operand.text.startswith("!")
+    if register.index is None:
+        constant = int(not negated)
+        return lambda _: constant
+    at = position(register.file, register.index)
+
+    def read(state: State) -> int | None:
+        value = state[at]
+        return None if value is None else int(bool(value) != negated)
+
+    return read

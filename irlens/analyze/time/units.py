@@ -1,0 +1,94 @@
+"""Which unit of an SM each machine instruction occupies, and for how long.
+
+The classes are those of Nsight Compute's ``smsp__inst_executed_pipe_*`` counters, which they
+reproduce to the instruction on an H200 (``benchmarks/time_model.py``).
+"""
+
+from typing import Literal, TypeAlias
+
+from irlens.isa.sass import Instruction
+
+#: Units that instructions occupy. "other" is what no figure follows: branches, barriers, votes.
+Unit: TypeAlias = Literal["alu", "fma", "xu", "lsu", "tensor", "uniform", "other"]
+
+_OPCODES: dict[Unit, str] = {
+    "alu": "BREAK CS2R ELECT F2FP FMNMX FMNMX3 FSEL FSETP FSET HMNMX2 HSETP2 HSET2 I2FP IABS IADD "
+    "IADD3 IMNMX ISETP LEA LOP3 MOV P2R PLOP3 PRMT R2P R2UR SEL SGXT SHF VIADDMNMX VIMNMX VIMNMX3 "
+    "VABSDIFF VABSDIFF4 BMSK FCHK",
+    "fma": "FADD FADD2 FFMA FFMA2 FMUL FMUL2 HADD2 HFMA2 HMUL2 IMAD IDP IDP4A VIADD FSWZADD",
+    "xu": "MUFU F2I I2F F2F FRND BREV FLO POPC",
+    "lsu": "LD LDG LDGSTS LDGDEPBAR LDL LDS LDSM ST STG STL STS STSM SHFL ATOM ATOMG ATOMS RED "
+    "REDG LDGMC QSPC",
+    "tensor": "HMMA QMMA IMMA DMMA BMMA OMMA HGMMA QGMMA IGMMA BGMMA",
+}
+_UNITS = {name: unit for unit, names in _OPCODES.items() for name in names.split()}
+
+#: Opcodes that access shared memory.
+SHARED = frozenset({"LDS", "LDSM", "STS", "STSM", "ATOMS"})
+#: Opcodes that access global memory through the LSU.
+GLOBAL_LOADS = frozenset({"LDG", "LD", "LDGSTS", "ATOMG", "ATOM"})
+GLOBAL_STORES = frozenset({"STG", "ST", "RED", "REDG"})
+LOCAL = frozenset({"LDL", "STL"})
+
+
+def unit(instruction: Instruction) -> Unit:
+    """Return the unit that an instruction occupies."""
+    opcode = instruction.opcode
+    known = _UNITS.get(opcode)
+    if known is not None:
+        return "tensor" if "MMA" in instruction.modifiers else known
+    return "uniform" if opcode.startswith("U") and not opcode.startswith("UTMA") else "other"
+
+
+def issues(instruction: Instruction) -> int:
+    """Return how often an instruction occupies its unit: twice for a conversion to an integer."""
+    return 2 if instruction.opcode == "F2I" else 1
+
+
+def lane_bytes(instruction: Instruction) -> int:
+    """Return the bytes that a lane of a load or store moves."""
+    for name in instruction.modifiers:
+        if name in ("128", "64", "32"):
+            return int(name) // 8
+        if name in ("U16", "S16", "16"):
+            return 2
+        if name in ("U8", "S8"):
+            return 1
+    return 4
+
+
+def shared_wavefronts(instruction: Instruction) -> int:
+    """Return the cycles that an access occupies shared memory for, without bank conflicts."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in ("LDSM", "STSM"):
+        return int(modifiers[-1]) if modifiers and modifiers[-1] in ("2", "4") else 1
+    return max(1, lane_bytes(instruction) // 4)
+
+
+#: Bits of an element of A and B, by opcode unless a modifier says otherwise.
+_BITS = {"DMMA": 64, "IMMA": 8, "QMMA": 8, "BMMA": 1, "OMMA": 4, "IGMMA": 8, "QGMMA": 8, "BGMMA": 1}
+
+
+def multiply_adds(instruction: Instruction) -> float:
+    """Return the multiply-adds of a warp's matrix instruction, in those of 16 bits.
+
+    Tensor cores do as many bits a cycle whatever the type. A product of a warp group counts a
+    quarter for each of its four warps. Other instructions do none.
+    """
+    shape = next((name for name in instruction.modifiers if name[:1].isdigit()), "")
+    if unit(instruction) != "tensor" or not shape:
+        return 0.0
+    bits = 32 if "TF32" in instruction.modifiers else _BITS.get(instruction.opcode, 16)
+    warps = 4 if instruction.opcode.endswith("GMMA") else 1
+    rows, columns, depth = _sizes(shape)
+    return rows * columns * depth * bits / 16 / warps
+
+
+def _sizes(shape: str) -> tuple[int, int, int]:
+    """Read "64x128x16" or "16816"."""
+    sizes = [int(size) for size in shape.split("x") if size.isdigit()]
+    if len(sizes) == 3:
+        return sizes[0], sizes[1], sizes[2]
+    rows = 16 if shape.startswith("16") else 8
+    rest = shape.removeprefix(str(rows))
+    return (rows, int(rest[0]), int(rest[1:])) if rest[1:].isdigit() else (0, 0, 0)

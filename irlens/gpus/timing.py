@@ -1,0 +1,182 @@
+"""How long instructions and transfers take on a GPU, with the source of each number."""
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.gpus.rates import Rates
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """Latencies, rates and overheads that times are estimated with. Constructing a row checks it.
+
+    Attributes:
+        memory: Cycles from a load to its data from memory, on a busy GPU.
+        l2: The same from the L2.
+        l1: The same from the L1.
+        shared: The same from shared memory.
+        special: Cycles to the result of a special function or a conversion.
+        shuffle: Cycles to the result of an exchange between lanes.
+        constant: Cycles to the result of a load from constant memory, or of a special register.
+        barrier: Cycles that a barrier of a CTA costs beyond the wait for its last warp.
+        bulk: Cycles that a bulk copy (TMA) takes beyond a load.
+        source: Cycles until a store has read its operands.
+        product: Cycles to the result of an asynchronous product, beyond those of the tensor cores.
+        alu: Cycles for which a warp's integer instruction occupies its sub-partition's unit.
+        fma: The same of a floating-point instruction.
+        xu: The same of a special function.
+        lsu: Cycles for which a warp's access occupies the SM's load and store unit.
+        sector_bytes: Bytes a cycle that the L1 takes sectors at.
+        port: Bytes a cycle between an SM and the L2.
+        warp_products: Part of the tensor cores' rate that products of single warps reach.
+        tensor_clock: Clock in Hz under products of tensor cores; ``None`` for the peak clock.
+        cta: Cycles between two CTAs that an SM receives.
+        launch: Seconds that a launch takes besides its CTAs, caches cold.
+        dram_share: Part of the memory's bandwidth that kernels reach.
+        port_share: Part of the port's bandwidth that kernels reach.
+        contention: What other CTAs on its SM add to a CTA's time, over what it takes alone.
+        exponent: Of the norm that combines the times of units that work at the same time.
+        low: The 5 % of kernels that are fastest take less than this times their estimate.
+        high: The 5 % that are slowest take more than this times their estimate.
+        measured: Whether these numbers were measured on this GPU, and not on a relative.
+        sources: The source of each number, by field.
+
+    Raises:
+        ValueError: A number is implausible, or has no source.
+    """
+
+    memory: float
+    l2: float
+    l1: float
+    shared: float
+    special: float
+    shuffle: float
+    constant: float
+    barrier: float
+    bulk: float
+    source: float
+    product: float
+    alu: float
+    fma: float
+    xu: float
+    lsu: float
+    sector_bytes: float
+    port: float
+    warp_products: float
+    tensor_clock: float | None
+    cta: float
+    launch: float
+    dram_share: float
+    port_share: float
+    contention: float
+    exponent: float
+    low: float
+    high: float
+    measured: bool
+    sources: dict[str, str]
+
+    def __post_init__(self) -> None:
+        numbers = {
+            field
+            for field in self.__struct_fields__
+            if isinstance(getattr(self, field), float) and field not in ("low", "high")
+        }
+        checks = {
+            "a number is not positive": all(getattr(self, field) > 0 for field in numbers),
+            "an efficiency is more than 1": self.dram_share <= 1
+            and self.port_share <= 1
+            and self.warp_products <= 1,
+            "memory is nearer than the L2": self.memory >= self.l2 >= self.l1,
+            "the range does not hold the estimate": self.low < 1 < self.high,
+            "a number has no source": set(self.sources) == numbers,
+        }
+        failed = [complaint for complaint, holds in checks.items() if not holds]
+        if failed:
+            raise ValueError("; ".join(failed))
+
+
+_FIT = "benchmarks/time_model.py: fitted to 217 launches on an H200"
+_PIPES = "NVIDIA, 'CUDA C++ Programming Guide', throughput of native arithmetic instructions"
+_PAPER = "Luo et al., 'Benchmarking and Dissecting the Nvidia Hopper GPU Architecture' (2024)"
+_SCHEDULE = "measured with dependent instructions by the papers below, rounded: " + _PAPER
+
+#: The row of the GPU that was measured.
+H200 = Timing(
+    memory=1030.0,
+    l2=765.0,
+    l1=35.0,
+    shared=30.0,
+    special=24.0,
+    shuffle=24.0,
+    constant=30.0,
+    barrier=24.0,
+    bulk=150.0,
+    source=12.0,
+    product=60.0,
+    alu=2.0,
+    fma=1.0,
+    xu=8.0,
+    lsu=1.0,
+    sector_bytes=128.0,
+    port=64.0,
+    warp_products=0.625,
+    tensor_clock=1.755e9,
+    cta=160.0,
+    launch=5.25e-6,
+    dram_share=0.842,
+    port_share=0.781,
+    contention=0.166,
+    exponent=4.28,
+    low=0.8,
+    high=1.25,
+    measured=True,
+    sources={
+        **dict.fromkeys(
+            ("l1", "shared", "special", "shuffle", "constant", "barrier", "source", "product"),
+            _SCHEDULE,
+        ),
+        "bulk": _PAPER,
+        **dict.fromkeys(("alu", "fma", "xu", "lsu"), _PIPES),
+        "sector_bytes": "NVIDIA, 'Nsight Compute Profiling Guide': a wavefront is 128 bytes",
+        "port": "NVIDIA, 'H100 Tensor Core GPU Architecture': 64 bytes a clock and SM",
+        "warp_products": _PAPER,
+        "tensor_clock": "sm__cycles_elapsed over gpu__time_duration of the products in "
+        "tests/data/h200/time: median",
+        "cta": "launches of 262,144 CTAs in tests/data/h200/time: 160 µs whatever they do",
+        **dict.fromkeys(
+            ("memory", "l2", "launch", "dram_share", "port_share", "contention", "exponent"), _FIT
+        ),
+    },
+)
+
+#: The rows of GPUs that were measured, by product.
+_MEASURED = {"h200": H200}
+
+#: Architectures whose machine code irlens can time.
+_RELATIVES = frozenset({"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"})
+
+
+def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
+    """Return the timing of a product; ``None`` for an architecture that is not understood.
+
+    A GPU that was not measured is taken to be like the H200, with floating-point units as fast as
+    its own architecture's, and single warps' products at the full rate where there are no others.
+
+    Args:
+        product: The product's name.
+        arch: Its architecture.
+        rates: The architecture's operations per clock.
+    """
+    if product in _MEASURED or arch not in _RELATIVES or rates is None:
+        return _MEASURED.get(product)
+    grouped = arch == "sm_90"
+    sources = dict(H200.sources)
+    if not grouped:
+        del sources["tensor_clock"]
+    return replace(
+        H200,
+        fma=32 * 4 * 2 / rates.vector["fp32"],
+        warp_products=H200.warp_products if grouped else 1.0,
+        tensor_clock=H200.tensor_clock if grouped else None,
+        measured=False,
+        sources=sources,
+    )

@@ -1,0 +1,42 @@
+"""The record of a launch's estimated time."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+#: What a launch's time may be bound by: a unit that is busy, what is waited for, or its overhead.
+Bound: TypeAlias = Literal[
+    "dram",
+    "l2",
+    "l1",
+    "shared",
+    "tensor",
+    "fma",
+    "alu",
+    "xu",
+    "issue",
+    "latency",
+    "launch",
+]
+
+
+class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """Estimated time of a launch with cold caches. ``None`` is "unknown", see ``reason``.
+
+    Attributes:
+        estimate_us: The time, in microseconds.
+        low_us: It takes at least so long in nine of ten cases, together with ``high_us``.
+        high_us: It takes at most so long.
+        bound: The largest part.
+        parts: What each unit alone would take, in microseconds; "latency" is what the CTAs take
+            one after the other with nothing else in their way, "launch" the launch itself and
+            that of its CTAs. Parts overlap.
+        reason: Why the time is unknown, or the range wide; empty for neither.
+    """
+
+    estimate_us: float | None = None
+    low_us: float | None = None
+    high_us: float | None = None
+    bound: Bound | None = None
+    parts: dict[str, float] = {}
+    reason: str = ""

@@ -1,0 +1,98 @@
+"""The time of a launch from what it asks of each unit."""
+
+import pytest
+from msgspec.structs import replace
+
+from irlens import gpus
+from irlens.analyze.time.combine import estimate
+from irlens.analyze.time.counts import Counts
+
+H200 = gpus.find("h200")
+
+#: An add of 2^25 floats: 402,653,184 bytes, which an H200 moves in 98 µs.
+ADD = Counts(
+    ctas=32768,
+    resident=16,
+    cta_cycles=1100.0,
+    instructions=3_932_160,
+    units={"alu": 786_432, "fma": 1_179_648, "lsu": 786_432},
+    tensor_cycles=0.0,
+    shared_wavefronts=0.0,
+    sectors=12_582_912,
+    l2_bytes=402_653_184,
+    dram_bytes=402_653_184,
+)
+
+
+def test_a_streaming_kernel_is_bound_by_memory() -> None:
+    time = estimate(ADD, H200)
+    assert time.bound == "dram"
+    assert time.estimate_us == pytest.approx(98.7, rel=0.1)
+    assert time.low_us is not None
+    assert time.high_us is not None
+    assert time.low_us < 98.7 < time.high_us
+    assert time.parts["dram"] == pytest.approx(402_653_184 / 4.8e6 / 0.842, rel=0.02)
+    assert list(time.parts.values()) == sorted(time.parts.values(), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "bound"),
+    [
+        ({"ctas": 1 << 20, "instructions": 0.0}, "launch"),
+        ({"units": {"xu": 1e9}}, "xu"),
+        ({"units": {"alu": 1e9}}, "alu"),
+        ({"units": {"fma": 1e10}}, "fma"),
+        ({"instructions": 1e10}, "issue"),
+        ({"sectors": 1e10}, "l1"),
+        ({"shared_wavefronts": 1e9}, "shared"),
+        ({"tensor_cycles": 1e9}, "tensor"),
+        ({"l2_bytes": 1e12}, "l2"),
+        ({"cta_cycles": 1e7}, "latency"),
+    ],
+)
+def test_the_busiest_unit_is_what_binds(changes: dict[str, object], bound: str) -> None:
+    more = estimate(replace(ADD, **changes), H200)
+    assert more.bound == bound
+    before = estimate(ADD, H200).estimate_us
+    assert before is not None
+    assert more.estimate_us is not None
+    assert more.estimate_us > before
+
+
+def test_no_launch_is_faster_than_a_unit_alone() -> None:
+    time = estimate(replace(ADD, tensor_cycles=1e8, l2_bytes=2e9), H200)
+    assert time.estimate_us is not None
+    assert time.estimate_us >= max(v for name, v in time.parts.items() if name != "launch")
+
+
+def test_ctas_that_fill_a_part_of_the_sms_leave_the_others_idle() -> None:
+    small = replace(ADD, ctas=64, resident=2, tensor_cycles=64 * 1e5, instructions=0.0)
+    full = replace(small, ctas=132, tensor_cycles=132 * 1e5)
+    assert estimate(small, H200).parts["tensor"] == estimate(full, H200).parts["tensor"]
+
+
+def test_a_gpu_that_was_not_measured_gets_a_wide_range() -> None:
+    time, known = estimate(ADD, gpus.find("a100")), estimate(ADD, H200)
+    assert "measured on another GPU" in time.reason
+    assert not known.reason
+
+    def width(each: object) -> float:
+        return each.high_us / each.low_us  # type: ignore[attr-defined,no-any-return]
+
+    assert width(time) > 1.5 * width(known)
+
+
+def test_counts_that_are_not_exact_widen_the_range() -> None:
+    time, exact = estimate(replace(ADD, uncertain="guessed"), H200), estimate(ADD, H200)
+    assert time.reason == "guessed"
+    assert time.estimate_us == exact.estimate_us
+    assert time.high_us is not None
+    assert exact.high_us is not None
+    assert time.high_us > exact.high_us
+
+
+@pytest.mark.parametrize("name", ["mi300x", "b200", "sm_90"])
+def test_what_is_not_understood_has_no_time(name: str) -> None:
+    time = estimate(ADD, gpus.find(name))
+    assert time.estimate_us is None
+    assert time.reason

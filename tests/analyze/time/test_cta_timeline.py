@@ -1,0 +1,89 @@
+"""The time of a CTA that has an SM to itself."""
+
+import pytest
+
+from irlens import gpus
+from irlens.analyze import sass_cfg
+from irlens.analyze.time.cta_timeline import Control, Timeline
+from irlens.analyze.time.operands import Launch
+from irlens.analyze.time.paths import Machine
+from irlens.isa import sass
+
+TIMING = gpus.find("h200").timing
+assert TIMING is not None
+
+
+def timeline(warps: int = 4) -> Timeline:
+    assert TIMING is not None
+    return Timeline(timing=TIMING, memory=700.0, multiply_adds=2048, partitions=4, warps=warps)
+
+
+def duration(code: str, control: list[Control], line: Timeline) -> float:
+    lines = [f"        /*{16 * n:04x}*/  {each} ;" for n, each in enumerate(code.split(";"))]
+    text = '.section .text.k,"ax",@progbits\nk:\n' + "\n".join(lines)
+    section = sass.parse(text).sections[0]
+    flow = sass_cfg.build(section)
+    return line.duration(section, flow, Machine(section, flow).follow(Launch({}, {})), control)
+
+
+def stall(cycles: int, wait: int = 0, write: int | None = None) -> Control:
+    return Control(cycles, write, None, wait)
+
+
+LOAD = "LDG.E.128 R4, desc[UR4][R2.64]"
+
+
+def test_stalls_add_up() -> None:
+    assert duration("FADD R0, R0, 1;FADD R0, R0, 1;EXIT", [stall(4), stall(5), stall(1)],
+                    timeline()) == 10  # fmt: skip
+
+
+def test_a_wait_lasts_until_the_data_are_there() -> None:
+    control = [stall(2, write=0), stall(4, wait=1), stall(1)]
+    waited = duration(f"{LOAD};FADD R0, R4, 1;EXIT", control, timeline())
+    # Four warps take 2,048 bytes through a port of 64 bytes a cycle, and occupy the LSU.
+    assert waited == pytest.approx(700 + 4 + 2048 / 64 + 4 + 1)
+
+
+def test_independent_loads_overlap() -> None:
+    code = f"{LOAD};{LOAD};FADD R0, R4, 1;EXIT"
+    together = [stall(1, write=0), stall(1, write=0), stall(4, wait=1), stall(1)]
+    apart = [stall(1, write=0), stall(1, wait=1, write=0), stall(4, wait=1), stall(1)]
+    assert duration(code, apart, timeline()) > 1400
+    assert duration(code, together, timeline()) < 800
+
+
+def test_more_warps_take_longer() -> None:
+    code = ";".join(["FADD R0, R0, 1"] * 64 + ["EXIT"])
+    control = [stall(1)] * 65
+    assert duration(code, control, timeline(16)) == 4 * duration(code, control, timeline(4))
+
+
+def products(waits: int) -> float:
+    """Four groups of products, with a wait for all but so many behind each."""
+    group = (
+        "HGMMA.64x256x16.F32 R24, gdesc[UR8], R24, gsb0;"
+        f"WARPGROUP.DEPBAR.LE gsb0, {waits:#x};FADD R0, R0, 1"
+    )
+    code = ";".join([group] * 4 + ["EXIT"])
+    control = [stall(1), stall(1), stall(15)] * 4 + [stall(1)]
+    return duration(code, control, timeline())
+
+
+def test_waits_for_products_serialize_them() -> None:
+    assert products(1) < products(0)
+    # Four products of 64 x 256 x 16 at 2,048 multiply-adds a cycle.
+    assert products(1) >= 4 * 128
+    assert products(0) >= 4 * (128 + 60)
+
+
+def test_asynchronous_copies_overlap_until_their_wait() -> None:
+    def copies(outstanding: int) -> float:
+        step = (
+            f"LDGSTS.E.BYPASS.128 [R5], desc[UR4][R2.64];LDGDEPBAR;DEPBAR.LE SB0, {outstanding:#x}"
+        )
+        code = ";".join([step] * 8 + ["EXIT"])
+        return duration(code, [stall(1)] * 25, timeline())
+
+    assert copies(0) > 8 * 700
+    assert 700 < copies(7) + 700 < copies(1) < copies(0)

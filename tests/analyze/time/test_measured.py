@@ -1,0 +1,54 @@
+"""Estimates against what an H200 took: launches that the model's constants were fitted to."""
+
+import importlib.util
+from collections import defaultdict
+from math import log
+from pathlib import Path
+from statistics import median
+from types import ModuleType
+
+from irlens import gpus
+
+ROOT = Path(__file__).parents[3]
+H200 = gpus.find("h200")
+
+
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("m", ROOT / "benchmarks" / "time_model.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_estimates_are_near_what_an_h200_took() -> None:
+    model = benchmark()
+    rows = model.load(model.DATA)
+    assert len(rows) == 217
+    errors = defaultdict(list)
+    for row, time in zip(rows, model.predict(rows, H200), strict=True):
+        errors[row.kind].append(abs(log(time / row.us)))
+    assert len(errors) == 14
+    assert median(map(median, errors.values())) < 0.06
+    assert max(map(median, errors.values())) < 0.13
+
+
+def test_the_range_holds_nine_of_ten() -> None:
+    model = benchmark()
+    rows = model.load(model.DATA)
+    timing = H200.timing
+    assert timing is not None
+    ratios = [row.us / time for row, time in zip(rows, model.predict(rows, H200), strict=True)]
+    inside = sum(timing.low <= ratio <= timing.high for ratio in ratios)
+    assert inside / len(ratios) >= 0.9
+
+
+def test_the_first_of_a_ranking_is_near_the_best() -> None:
+    model = benchmark()
+    rows = model.load(model.DATA)
+    for kind in {row.kind for row in rows}:
+        chosen = [row for row in rows if row.kind == kind]
+        found = model.score(chosen, model.predict(chosen, H200))
+        assert all(ratio < 1.08 for ratio in found.first), kind
+        assert all(ratio < 1.02 for ratio in found.best_of_8), kind

@@ -1,0 +1,122 @@
+"""Integer semantics of SASS."""
+
+import pytest
+
+from irlens.analyze.time.operands import Launch, State, position
+from irlens.analyze.time.semantics import compile_step
+from irlens.isa import sass
+
+LAUNCH = Launch({0x210: 7, 0x218: 0xFFFFFFFF, 0x21C: 1}, {"SR_CTAID.X": 5})
+
+
+def state(**registers: int) -> State:
+    values: State = [None] * 600
+    for name, value in registers.items():
+        file = name.rstrip("0123456789")
+        values[position(file, int(name[len(file) :]))] = value
+    return values
+
+
+def run(code: str, **registers: int) -> State:
+    lines = [f"        /*{16 * n:04x}*/  {each} ;" for n, each in enumerate(code.split(";"))]
+    text = '.section .text.k,"ax",@progbits\nk:\n' + "\n".join(lines)
+    values = state(**registers)
+    for each in sass.parse(text).sections[0].instructions:
+        step = compile_step(each, LAUNCH)
+        assert step is not None, each.opcode
+        step(values)
+    return values
+
+
+def value(values: State, name: str) -> int | None:
+    file = name.rstrip("0123456789")
+    return values[position(file, int(name[len(file) :]))]
+
+
+@pytest.mark.parametrize(
+    ("code", "registers", "result"),
+    [
+        ("IADD3 R0, R1, 0x5, R2", {"R1": 1, "R2": 2}, 8),
+        ("IADD3 R0, R1, -R2, RZ", {"R1": 1, "R2": 2}, 0xFFFFFFFF),
+        (
+            "IADD3 R0, P0, R1, R2, RZ; IADD3.X R0, RZ, RZ, RZ, P0, !PT",
+            {"R1": 0xFFFFFFFF, "R2": 2},
+            1,
+        ),
+        ("IADD3 R0, P0, R1, -R2, RZ; IADD3.X R0, R1, ~R2, RZ, P0, !PT", {"R1": 5, "R2": 0}, 5),
+        ("IMAD R0, R1, -0x3, R2", {"R1": 2, "R2": 10}, 4),
+        ("IMAD.WIDE R0, R1, R2, RZ", {"R1": 0xFFFFFFFF, "R2": 4}, 0xFFFFFFFC),
+        ("IMAD.WIDE.U32 R2, R1, R1, RZ; MOV R0, R3", {"R1": 0xFFFFFFFF}, 0xFFFFFFFE),
+        ("IMAD.HI.U32 R0, R1, R2, RZ", {"R1": 0x80000000, "R2": 6}, 3),
+        ("LEA R0, R1, UR4, 0x2", {"R1": 3, "UR4": 100}, 112),
+        ("LEA.HI R0, R1, R2, RZ, 0x5", {"R1": 0xF8000000, "R2": 1}, 32),
+        ("SHF.R.S32.HI R0, RZ, 0x2, R1", {"R1": 0xFFFFFFF8}, 0xFFFFFFFE),
+        ("SHF.R.U32.HI R0, RZ, 0x2, R1", {"R1": 0xFFFFFFF8}, 0x3FFFFFFE),
+        ("SHF.L.U32 R0, R1, 0x4, RZ", {"R1": 3}, 48),
+        ("USHF.L.U32 UR4, UR5, 0x1, URZ; MOV R0, UR4", {"UR5": 21}, 42),
+        ("LOP3.LUT R0, R1, 0x1f, RZ, 0xc0, !PT", {"R1": 0x7A}, 0x1A),
+        ("LOP3.LUT R0, R1, R2, R3, 0x96, !PT", {"R1": 1, "R2": 2, "R3": 7}, 4),
+        ("SEL R0, R1, R2, P0", {"R1": 1, "R2": 2, "P0": 0}, 2),
+        ("VIMNMX R0, R1, R2, PT", {"R1": 0xFFFFFFFF, "R2": 2}, 0xFFFFFFFF),
+        ("IABS R0, R1", {"R1": 0xFFFFFFFE}, 2),
+        ("SGXT R0, R1, 0x8", {"R1": 0x80}, 0xFFFFFF80),
+        ("PRMT R0, R1, 0x5410, R2", {"R1": 0x1111, "R2": 0x2222}, 0x22221111),
+        ("HFMA2.MMA R0, -RZ, RZ, 0, 5.9604644775390625e-08", {}, 1),
+        ("S2R R0, SR_CTAID.X", {}, 5),
+        ("ULDC UR4, c[0x0][0x210]; MOV R0, UR4", {}, 7),
+        ("ULDC.64 UR4, c[0x0][0x218]; MOV R0, UR5", {}, 1),
+        (
+            "I2F.RP R1, R2; MUFU.RCP R1, R1; F2I.FTZ.U32.TRUNC.NTZ R0, R3",
+            {"R2": 3, "R3": 0x40490FDB},
+            3,
+        ),
+    ],
+)
+def test_an_instruction_computes(code: str, registers: dict[str, int], result: int) -> None:
+    assert value(run(code, **registers), "R0") == result
+
+
+@pytest.mark.parametrize(
+    ("code", "registers", "result"),
+    [
+        ("ISETP.GE.AND P0, PT, R1, 0x2, PT", {"R1": 0xFFFFFFFF}, 0),
+        ("ISETP.GE.U32.AND P0, PT, R1, 0x2, PT", {"R1": 0xFFFFFFFF}, 1),
+        ("ISETP.LT.OR P0, PT, R1, 0x2, P1", {"R1": 9, "P1": 1}, 1),
+        (
+            "UISETP.NE.AND UP0, UPT, UR4, URZ, UPT; PLOP3.LUT P0, PT, UP0, PT, PT, 0x80, 0x0",
+            {"UR4": 3},
+            1,
+        ),
+        (
+            "ISETP.LT.U32.AND P1, PT, R1, R2, PT; ISETP.LT.AND.EX P0, PT, R3, R4, PT, P1",
+            {"R1": 1, "R2": 2, "R3": 5, "R4": 5},
+            1,
+        ),
+        (
+            "ISETP.LT.U32.AND P1, PT, R1, R2, PT; ISETP.LT.AND.EX P0, PT, R3, R4, PT, P1",
+            {"R1": 1, "R2": 2, "R3": 6, "R4": 5},
+            0,
+        ),
+        ("LOP3.LUT P0, RZ, R1, 0x3, RZ, 0xc0, !PT", {"R1": 4}, 0),
+    ],
+)
+def test_a_comparison_sets_a_predicate(code: str, registers: dict[str, int], result: int) -> None:
+    assert value(run(code, **registers), "P0") == result
+
+
+def test_what_is_not_known_stays_unknown() -> None:
+    values = run("IADD3 R0, R1, 0x1, RZ; ISETP.GE.AND P0, PT, R1, 0x2, PT")
+    assert value(values, "R0") is None
+    assert value(values, "P0") is None
+
+
+def test_an_unknown_term_that_cannot_matter_does_not() -> None:
+    values = run("LOP3.LUT R0, R1, RZ, RZ, 0xc0, !PT; ISETP.GE.OR P0, PT, R1, 0x2, P1", P1=1)
+    assert value(values, "R0") == 0
+    assert value(values, "P0") == 1
+
+
+@pytest.mark.parametrize(("held", "result"), [(1, 8), (0, 3), (None, None)])
+def test_a_guard_decides(held: int | None, result: int | None) -> None:
+    registers = {"R0": 3} | ({} if held is None else {"P0": held})
+    assert value(run("@P0 MOV R0, 0x8", **registers), "R0") == result
