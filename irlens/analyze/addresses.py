@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -82,16 +83,43 @@ def accesses(module: Module, known: Mapping[str, int]) -> tuple[Access, ...]:
         module: A ttir.
         known: The divisor of each argument, by its name with the percent sign.
     """
-    return tuple(_Walk(module, known).accesses())
+    return Addresses(module).accesses(known)
+
+
+class Addresses:
+    """Evaluates the addresses of a module for one or several assumptions about its arguments.
+
+    Args:
+        module: A ttir.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._accesses: dict[tuple[tuple[str, int], ...], tuple[Access, ...]] = {}
+        self._names: Values | None = None
+
+    def accesses(self, known: Mapping[str, int]) -> tuple[Access, ...]:
+        """Return what ``accesses`` returns of the module.
+
+        Args:
+            known: The divisor of each argument, by its name with the percent sign.
+        """
+        if self._names is None:
+            self._names = Values(self._module)
+        key = tuple(known.items())
+        if key not in self._accesses:
+            walk = _Walk(self._module, known, self._names)
+            self._accesses[key] = tuple(walk.accesses())
+        return self._accesses[key]
 
 
 class _Walk:
     """Evaluates the integers of a module, several times where there are loops."""
 
-    def __init__(self, module: Module, known: Mapping[str, int]) -> None:
+    def __init__(self, module: Module, known: Mapping[str, int], names: Values) -> None:
         self._module = module
         self._known = known
-        self._names = Values(module)
+        self._names = names
         self._values: dict[Name, Value] = {}
 
     def accesses(self) -> Iterator[Access]:
@@ -210,7 +238,7 @@ def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value
     # A damaged text may have shapes that do not match.
     if value is None or value.shape != shape or len(value.axes) != len(shape):
         value = axis_info.unknown(shape)
-    return _hinted(operation, value)
+    return _hinted(operation, value) if operation.attributes else value
 
 
 def _result(operation: Operation, shape: tuple[int, ...], operands: list[Value]) -> Value | None:
@@ -345,7 +373,11 @@ def _leading_number(written: str | None, default: int = 1) -> int:
 def _result_shape(operation: Operation) -> tuple[int, ...] | None:
     """Return the shape of an operation's result, empty for a scalar; ``None`` for other types."""
     types = operation.result_types or operation.operand_types
-    written = types[0] if types else ""
+    return _shape(types[0]) if types else None
+
+
+@lru_cache(maxsize=1 << 10)
+def _shape(written: str) -> tuple[int, ...] | None:
     if _POINTER.fullmatch(written) or re.fullmatch(r"i[0-9]{1,3}|index", written):
         return ()
     tensor = read_shaped(written) if written.startswith("tensor<") else None

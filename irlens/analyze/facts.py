@@ -1,9 +1,11 @@
 """What is known about one capture: the input of the rules, and where each figure comes from."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.analyze.addresses import Addresses
 from irlens.gpus import Gpu
 from irlens.isa.mlir import Module
 from irlens.isa.ptx import Function
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from irlens.isa.amdgcn import Function as AmdFunction
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that is known about one kernel; ``None`` is unknown.
 
     Attributes:
@@ -51,6 +53,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     amdgcn: "AmdFunction | None" = None
     spills: list[SpillSite] | None = None
     serialized: bool | None = None
+
+    @cached_property
+    def addresses(self) -> Addresses | None:
+        """The addresses of the ttir's accesses."""
+        return Addresses(self.ttir) if self.ttir is not None else None
 
     @property
     def assembly(self) -> "Function | AmdFunction | None":

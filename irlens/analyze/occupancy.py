@@ -115,21 +115,34 @@ def _waves(
 
 def limits(arch: Arch, usage: Usage) -> OccupancyLimits:
     """Return the CTAs per SM that each resource alone allows; 0 where one CTA is too much."""
-    warps = warps_of(arch, usage)
-    shared = _shared_allocated(arch, usage)
-    barriers = _barriers(arch, usage)
-    by_warps: int | None = arch.warps_per_sm // warps
-    by_registers = _blocks_by_registers(arch, usage, warps)
-    by_shared = arch.shared_per_sm // shared if shared else None
-    by_barriers = arch.barriers_per_sm // barriers if arch.barriers_per_sm and barriers else None
-    refused = {refusal.resource for refusal in refusals(arch, usage)}
+    refuses_threads = any(each.resource == "threads" for each in refusals(arch, usage))
     return OccupancyLimits(
-        warps=0 if "threads" in refused else by_warps,
+        warps=0 if refuses_threads else arch.warps_per_sm // warps_of(arch, usage),
         blocks=arch.blocks_per_sm,
-        registers=0 if "registers" in refused else by_registers,
-        shared_memory=0 if "shared_memory" in refused else by_shared,
-        barriers=by_barriers,
+        registers=_by_registers(arch, usage),
+        shared_memory=_by_shared(arch, usage),
+        barriers=_by_barriers(arch, usage),
     )
+
+
+def _by_registers(arch: Arch, usage: Usage) -> int | None:
+    warps = warps_of(arch, usage)
+    largest = _registers_per_warp(arch, usage) * _round_up(warps, arch.partitions)
+    if usage.registers > arch.register_allocation_max or largest > arch.registers_per_block:
+        return 0
+    return _blocks_by_registers(arch, usage, warps)
+
+
+def _by_shared(arch: Arch, usage: Usage) -> int | None:
+    if usage.shared_bytes > arch.shared_per_block_optin:
+        return 0
+    shared = _shared_allocated(arch, usage)
+    return arch.shared_per_sm // shared if shared else None
+
+
+def _by_barriers(arch: Arch, usage: Usage) -> int | None:
+    barriers = _barriers(arch, usage)
+    return arch.barriers_per_sm // barriers if arch.barriers_per_sm and barriers else None
 
 
 def resident_blocks(allowed: OccupancyLimits) -> int:
@@ -239,11 +252,12 @@ def next_steps(arch: Arch, usage: Usage, blocks: int) -> list[NextStep]:
     ]
     steps = []
     for resource, unit, amount, least, changed in levers:
+        resident = _resident(arch, usage, resource, changed)
 
-        def resident(amount: int, changed: Callable[[int], Usage] = changed) -> int:
-            return resident_blocks(limits(arch, changed(amount)))
+        def admits_more(amount: int, resident: Callable[[int], int] = resident) -> bool:
+            return resident(amount) > blocks
 
-        enough = _largest(least, amount - 1, lambda amount: resident(amount) > blocks)
+        enough = _largest(least, amount - 1, admits_more)
         if enough is not None:
             after = changed(enough)
             more = resident(enough)
@@ -282,9 +296,7 @@ def curve(arch: Arch, usage: Usage, name: CurveName) -> OccupancyCurve:
     most = {"registers": arch.registers_per_thread, "shared_memory": arch.shared_per_block_optin}
     last = max(most[name], at)
 
-    def resident(amount: int) -> int:
-        return resident_blocks(limits(arch, changed(amount)))
-
+    resident = _resident(arch, usage, name, changed)
     start = min(least, at)
     steps = [(start, resident(start))]
     # What is left of the range always has fewer CTAs at its end than at its start.
@@ -292,6 +304,23 @@ def curve(arch: Arch, usage: Usage, name: CurveName) -> OccupancyCurve:
         after = _first_below(steps[-1], last, resident)
         steps.append((after, resident(after)))
     return OccupancyCurve(resource=name, unit=unit, at=at, steps=steps, last=last)
+
+
+def _resident(
+    arch: Arch, usage: Usage, name: LimitName, changed: Callable[[int], Usage]
+) -> Callable[[int], int]:
+    """Return the function from an amount of one resource to the CTAs per SM.
+
+    Each limit follows from its own resource, so the others are computed once.
+    """
+    others = [limit for each, limit in present(limits(arch, usage)) if each != name]
+    own = _LIMITS[name]
+
+    def resident(amount: int) -> int:
+        limit = own(arch, changed(amount))
+        return min(others) if limit is None else min(limit, *others)
+
+    return resident
 
 
 def _first_below(step: tuple[int, int], last: int, resident: Callable[[int], int]) -> int:
@@ -314,3 +343,10 @@ def _largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
         else:
             high = middle - 1
     return low
+
+
+_LIMITS: dict[LimitName, Callable[[Arch, Usage], int | None]] = {
+    "registers": _by_registers,
+    "shared_memory": _by_shared,
+    "barriers": _by_barriers,
+}

@@ -39,10 +39,9 @@ from math import prod
 
 import msgspec
 
-from irlens.analyze.addresses import Access, accesses, divisors
+from irlens.analyze.addresses import Access, Addresses, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import access_widths
-from irlens.isa.mlir import Module
 from irlens.model.report import Severity
 from irlens.rules import Match
 
@@ -78,7 +77,8 @@ class _NarrowAccess(msgspec.Struct):
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access that known multiples of 16 would widen."""
-    if facts.ttir is None or facts.assembly is None or not facts.threads:
+    addresses = facts.addresses
+    if facts.ttir is None or addresses is None or facts.assembly is None or not facts.threads:
         return
     if facts.warp_groups:  # only some threads take part, and the ttir does not say which
         return
@@ -87,9 +87,9 @@ def find(facts: Facts) -> Iterator[Match]:
         return
     narrow: dict[int, _NarrowAccess] = {}
     actual = access_widths(facts.assembly)
-    best = accesses(facts.ttir, dict.fromkeys(known, _ALIGNMENT))
-    constant = accesses(facts.ttir, {name: _divisor(facts, name, known[name]) for name in known})
-    for index, access in enumerate(accesses(facts.ttir, known)):
+    best = addresses.accesses(dict.fromkeys(known, _ALIGNMENT))
+    constant = addresses.accesses({name: _divisor(facts, name, known[name]) for name in known})
+    for index, access in enumerate(addresses.accesses(known)):
         elements = prod(access.pointer.shape) // facts.threads
         width = access.width(elements)
         # Where the compiler deviates from its rule, the reasons are unknown.
@@ -97,7 +97,7 @@ def find(facts: Facts) -> Iterator[Match]:
         if follows_rule and width < best[index].width(elements):
             narrow[index] = _NarrowAccess(access, best[index], constant[index], elements, [], [])
     if narrow:
-        _find_blockers(facts.ttir, known, narrow)
+        _find_blockers(addresses, known, narrow)
     reported = set()
     for candidate in narrow.values():
         place = (candidate.access.direction, candidate.access.source)
@@ -106,13 +106,15 @@ def find(facts: Facts) -> Iterator[Match]:
             yield _finding(facts, candidate)
 
 
-def _find_blockers(module: Module, known: dict[str, int], narrow: dict[int, _NarrowAccess]) -> None:
+def _find_blockers(
+    addresses: Addresses, known: dict[str, int], narrow: dict[int, _NarrowAccess]
+) -> None:
     """Drop each argument's multiple of 16 in turn, and record which accesses get narrower."""
     aligned = dict.fromkeys(known, _ALIGNMENT)
     for argument, divisor in known.items():
         if divisor >= _ALIGNMENT:
             continue
-        without = accesses(module, {**aligned, argument: divisor})
+        without = addresses.accesses({**aligned, argument: divisor})
         for index, candidate in narrow.items():
             for masked, names in ((False, candidate.address), (True, candidate.mask)):
                 possible = candidate.best.width(candidate.elements, masked=masked)

@@ -41,7 +41,7 @@ from math import ceil, prod
 
 import msgspec
 
-from irlens.analyze.addresses import Access, accesses, divisors
+from irlens.analyze.addresses import Access, divisors
 from irlens.analyze.axis_info import Axis
 from irlens.analyze.facts import Facts
 from irlens.isa.mlir import Module
@@ -82,11 +82,11 @@ class _Tile(msgspec.Struct, frozen=True):
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access whose neighbouring threads are far apart."""
-    if facts.ttir is None or facts.ttgir is None:
+    if facts.ttir is None or facts.ttgir is None or facts.addresses is None:
         return
     layouts = _layouts(facts.ttgir)
     reported = set()
-    for access in accesses(facts.ttir, divisors(facts.ttir)):
+    for access in facts.addresses.accesses(divisors(facts.ttir)):
         layout = layouts.get((access.direction, access.location))
         place = (access.direction, access.source)
         if layout is None or access.source is None or place in reported:

@@ -7,6 +7,7 @@ dimensions from the fastest to the slowest (Triton, ``TritonGPUAttrDefs.td``,
 """
 
 import re
+from functools import lru_cache
 from math import prod
 
 import msgspec
@@ -51,6 +52,7 @@ class Shaped(msgspec.Struct, frozen=True):
         return size
 
 
+@lru_cache(maxsize=1 << 10)
 def read_shaped(text: str) -> Shaped | None:
     """Read a tensor or descriptor type, or its abbreviation ``<1024xf32, ...>``."""
     match = _SHAPED.fullmatch(text)

@@ -21,6 +21,8 @@ from irlens.isa.mlir.tree import (
     Unknown,
 )
 
+#: Tokens that begin no statement.
+_NEVER_FIRST = frozenset({"(", ")", "[", "]", "{", "<", ">", ",", ":", "=", "->"})
 _ENDS = frozenset({"", ")", "]", "}"})
 
 
@@ -146,7 +148,11 @@ class _Parser:
         """Read until a region begins or the operation ends."""
         while self._open is operation and not operation.region_closer:
             value = self._values[self._at]
-            if not operation.depth and grammar.begins_statement(self._tokens, self._at):
+            if (
+                value not in _NEVER_FIRST
+                and not operation.depth
+                and grammar.begins_statement(self._tokens, self._at)
+            ):
                 self._end_operation(operation)
             elif value == "loc" and self._values[self._at + 1] == "(":
                 location = self._read_location()

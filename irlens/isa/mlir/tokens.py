@@ -2,26 +2,31 @@
 
 import re
 from bisect import bisect_right
+from itertools import accumulate, chain
 
 from irlens.model.errors import ParseError
 
-# Whitespace is what no alternative matches, so finditer steps over it.
+# The space before a token, and the token: what is no space is always one.
 _TOKEN = re.compile(
     r"""
-    //[^\n]*
-  | (?P<string> @? " (?: [^"\\\n] | \\. )* " )
-  | [<>=!]=
-  | (?P<bracket> [()\[\]{}<>] )
-  | % [\w$.]+ (?: - [\w$.]+ )* (?: [:\#] [0-9]{1,9} )?  # %7, %7:4 (four), %7#2 (one of them)
-  | [@^\#!] [\w$.]+
-  | -? \d [\w.]* (?: (?<= [eE] ) [+-] \d+ )?
-  | [\w$.]+
-  | ->
-  | \S
+    (\s*)
+    (
+        //[^\n]*
+      | @? " (?: [^"\\\n] | \\. )* "
+      | [<>=!]=
+      | [()\[\]{}<>]
+      | % [\w$.]+ (?: - [\w$.]+ )* (?: [:\#] [0-9]{1,9} )?  # %7, %7:4 (four), %7#2 (one of them)
+      | [@^\#!] [\w$.]+
+      | -? \d [\w.]* (?: (?<= [eE] ) [+-] \d+ )?
+      | [\w$.]+
+      | ->
+      | \S
+    )
     """,
     re.VERBOSE,
 )
-_CLOSER = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_OPENER = {")": "(", "]": "[", "}": "{", ">": "<"}
+_BRACKETS = frozenset("()[]{}<>")
 
 
 class Tokens:
@@ -43,44 +48,44 @@ class Tokens:
     def __init__(self, text: str, stage: str) -> None:
         self.text = text
         self.stage = stage
-        self.values: list[str] = []
-        self.starts: list[int] = []
-        self.match: list[int] = []
+        # Gaps and tokens by turns, whose lengths add up to the offsets.
+        cut = list(chain.from_iterable(_TOKEN.findall(text)))
+        self.values: list[str] = cut[1::2]
+        self.starts: list[int] = list(accumulate(map(len, cut)))[::2]
+        if "//" in text:
+            kept = [at for at, value in enumerate(self.values) if not value.startswith("//")]
+            self.values = [self.values[at] for at in kept]
+            self.starts = [self.starts[at] for at in kept]
+        self.match: list[int] = [0] * (len(self.values) + 1)
         self._lines = [0, *(match.end() for match in re.finditer(r"\n", text))]
+        self._match_brackets()
+        self.values.append("")
+        self.starts.append(len(text))
+
+    def _match_brackets(self) -> None:
+        values = self.values
+        broken = values.index('"') if '"' in values else None
         open_brackets: list[int] = []
-        for match in _TOKEN.finditer(text):
-            value = match.group()
-            if value.startswith("//"):
+        for index in [at for at, value in enumerate(values[:broken]) if value in _BRACKETS]:
+            value = values[index]
+            if value not in _OPENER:
+                open_brackets.append(index)
                 continue
-            if match.lastgroup == "bracket":
-                self._match(value, match.start(), open_brackets)
-            elif value == '"':
-                raise self.error("a string has no end", match.start())
-            self.values.append(value)
-            self.starts.append(match.start())
-            self.match.append(0)
+            if not open_brackets:
+                raise self.error(f"'{value}' closes nothing", self.starts[index])
+            opener = open_brackets.pop()
+            if values[opener] != _OPENER[value]:
+                line = self.line(self.starts[opener])
+                message = f"'{value}' closes the '{values[opener]}' of line {line}"
+                raise self.error(message, self.starts[index])
+            self.match[opener] = index
+        if broken is not None:
+            raise self.error("a string has no end", self.starts[broken])
         if open_brackets:
             opener = open_brackets[-1]
             line = self.line(self.starts[opener])
-            end = len(text.rstrip())
-            raise self.error(
-                f"the text ends inside the '{self.values[opener]}' of line {line}", end
-            )
-        self.values.append("")
-        self.starts.append(len(text))
-        self.match.append(0)
-
-    def _match(self, value: str, start: int, open_brackets: list[int]) -> None:
-        if value in _CLOSER:
-            open_brackets.append(len(self.values))
-            return
-        if not open_brackets:
-            raise self.error(f"'{value}' closes nothing", start)
-        opener = open_brackets.pop()
-        if _CLOSER[self.values[opener]] != value:
-            line = self.line(self.starts[opener])
-            raise self.error(f"'{value}' closes the '{self.values[opener]}' of line {line}", start)
-        self.match[opener] = len(self.values)
+            message = f"the text ends inside the '{values[opener]}' of line {line}"
+            raise self.error(message, len(self.text.rstrip()))
 
     def line(self, offset: int) -> int:
         """Return the 1-based line of an offset."""

@@ -95,14 +95,15 @@ _LITERAL = re.compile(
 )
 _ADDRESS = re.compile(rf"({_NAME}|{_INTEGER})(?:\s*([-+])\s*([-+]?)\s*({_INTEGER}))?", re.ASCII)
 _BRACKET = re.compile(r"[\[\]{}(),]")
+_NESTED = re.compile(r"[\[\]{}()]")
 _EXPRESSION = re.compile(r"[\w$%.+\-*/<>&|^~!?:=()\[\]\s]++")
 _TWO_WORDS = re.compile(r"[\w$%\])]\s++[\w$%\[(]")
 
 
 def split_operands(text: str) -> list[str]:
     """Split at the commas outside of brackets."""
-    if not _BRACKET.search(text):
-        return [text.strip()] if text.strip() else []
+    if not _NESTED.search(text):
+        return [piece.strip() for piece in text.split(",")] if text.strip() else []
     pieces: list[str] = []
     depth = begin = 0
     for match in _BRACKET.finditer(text):
