@@ -20,6 +20,7 @@ Place: TypeAlias = tuple[Direction, tuple[SourceLocation, ...]]
 Assembly: TypeAlias = "Function | amdgcn.Function"
 
 _OPCODES: dict[str, Direction] = {"ld": "load", "ldu": "load", "st": "store"}
+_GLOBAL = frozenset({"cp", *_OPCODES})
 _BITS = {
     f"{kind}{bits}": bits
     for bits in (8, 16, 32, 64, 128)
@@ -77,6 +78,8 @@ def _accesses(function: Assembly) -> Iterator[tuple[int, tuple[Direction, int]]]
 
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:
     """Return the direction and the bytes of an access to global memory."""
+    if instruction.opcode not in _GLOBAL:
+        return None
     if is_cp_async(instruction):
         size = copy_size(instruction)
         return None if size is None else ("load", size)

@@ -57,6 +57,9 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     cluster_ctas: int = 1
 
     def __post_init__(self) -> None:
+        amounts = (self.registers, self.shared_bytes, self.barriers, self.scalar_registers)
+        if self.threads > 0 and self.cluster_ctas > 0 and min(amounts) >= 0:
+            return  # occupancy curves have hundreds of them
         least = {"threads": 1, "cluster_ctas": 1}
         for field in (*least, "registers", "shared_bytes", "barriers", "scalar_registers"):
             value = getattr(self, field)

@@ -34,7 +34,10 @@ class Interval(msgspec.Struct, frozen=True):
 
     def plus(self, amount: int) -> "Interval":
         """Add a constant."""
-        return Interval(min(self.low + amount, UNBOUNDED), min(self.high + amount, UNBOUNDED))
+        low, high = self.low + amount, self.high + amount
+        if high > UNBOUNDED:
+            low, high = min(low, UNBOUNDED), UNBOUNDED
+        return Interval(low, high)
 
     def at_most(self, limit: int) -> "Interval":
         """Clamp to an upper limit."""

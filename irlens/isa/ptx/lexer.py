@@ -44,6 +44,8 @@ _TRIVIA = re.compile(GAP)
 _WORD = re.compile(r"\.?[\w$%]++")
 _LABEL = re.compile(rf"[A-Za-z_$%][\w$%]*+{GAP}:(?!:)")
 _PLAIN = re.compile(r'[^;{}"/]*+;')
+# An instruction behind blanks that no comment, label, string, brace or second colon complicates.
+_PLAIN_INSTRUCTION = re.compile(r'\s*+((?:[A-Za-z_$%]|@(?!@))[^;{}"/:]*+;)')
 _TO_SEMICOLON = re.compile(rf'(?:[^;"/]++|{STRING}|{COMMENT}|/(?![/*]))*+;')
 _TO_BODY = re.compile(
     rf'(?:[^;{{"/.]++|{STRING}|{COMMENT}|\.pragma{GAP}{STRING}{GAP};|\.|/(?![/*]))*+[;{{]'
@@ -113,6 +115,11 @@ def tokenize(text: str) -> Iterator[Token]:
     """
     position = 0
     while True:
+        if plain := _PLAIN_INSTRUCTION.match(text, position):
+            start, end = plain.span(1)
+            yield Token(Kind.INSTRUCTION, position, start, end)
+            position = end
+            continue
         match = _TRIVIA.match(text, position)
         start = match.end() if match else position
         if start == len(text):
