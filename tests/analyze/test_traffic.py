@@ -165,6 +165,17 @@ def test_an_address_that_depends_on_data_is_unknown_with_its_line() -> None:
     assert traffic.reason == "line 10: it depends on data that is loaded"
 
 
+def test_what_a_kernel_writes_is_not_as_it_was_given() -> None:
+    text = ADD.replace("%n: i32) {", "%n: !tt.ptr<i32>) {").replace(
+        "    %bound = tt.splat %n",
+        "    tt.store %n, %start : !tt.ptr<i32>\n"
+        "    %l = tt.load %n : !tt.ptr<i32>\n    %bound = tt.splat %l",
+    )
+    traffic = count(parse(text, stage="ttir"), {}, (4, 1, 1), contents={"n": np.array([9])})
+    assert traffic.read_bytes is None
+    assert traffic.reason == "line 10: n, whose contents are given, is written"
+
+
 def test_a_missing_argument_is_named() -> None:
     traffic = count(parse(ADD, stage="ttir"), {}, (4, 1, 1))
     assert traffic.reason == "line 14: the launch does not give n as a number"

@@ -86,8 +86,19 @@ def reference(operation: Operation, operands: Sequence[Value]) -> Reference | Un
     return Reference(place, mask, shape, size)
 
 
-def loaded(access: Reference, contents: "NDArray[Any] | None") -> Value:
+def other(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    """Return what a load yields for elements that are masked off; ``None`` if it does not say."""
+    return operands[2] if operation.name == "tt.load" and len(operands) > 2 else None
+
+
+def loaded(access: Reference, contents: "NDArray[Any] | None", masked: Value | None) -> Value:
     """Return what a load yields, if the contents of its tensor are given.
+
+    Args:
+        access: How it accesses memory.
+        contents: What its tensor holds; ``None`` if that is not given.
+        masked: Its value for elements that are masked off. Without one any value will do, since
+            the program must not use it: 0.
 
     Raises:
         TooLargeError: Fewer instances at once may do.
@@ -106,7 +117,11 @@ def loaded(access: Reference, contents: "NDArray[Any] | None") -> Value:
     if (held & ~inside).any():
         return Unknown(f"it is loaded from outside {access.pointer.argument}")
     values = flat[np.where(inside, places, 0)].astype(np.int64)
-    return integer(np.where(held, values, 0))
+    if isinstance(masked, Unknown) and not held.all():
+        return masked
+    elsewhere = materialize(masked) if isinstance(masked, Integer) else np.zeros(1, np.int64)
+    check_size(values, elsewhere, held)
+    return integer(np.where(held, values, elsewhere))
 
 
 def _make_descriptor(operation: Operation, operands: Sequence[Value]) -> Value:

@@ -180,12 +180,22 @@ class Evaluation:
         else:
             if self._recording:
                 self._visit(operation, reference, frame.programs)
-            contents = self._launch.contents.get(reference.pointer.argument)
-            loads = operation.name in accesses.LOADS
-            read = accesses.loaded(reference, contents if loads else None)
+            read = self._loaded(operation, operands, reference)
         if isinstance(read, Unknown):
             read = Unknown(str(placed(operation, read.reason)))
         define_all(operation, read, frame)
+
+    def _loaded(
+        self, operation: Operation, operands: Sequence[Value], reference: accesses.Reference
+    ) -> Value:
+        """Return what an access yields, if the contents of its tensor are given."""
+        argument = reference.pointer.argument
+        contents = self._launch.contents.get(argument)
+        if operation.name not in accesses.LOADS:
+            if contents is not None:
+                raise UnknownTrafficError(f"{argument}, whose contents are given, is written")
+            contents = None
+        return accesses.loaded(reference, contents, accesses.other(operation, operands))
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         bounds = [_scalar(each) for each in operands[:3]]

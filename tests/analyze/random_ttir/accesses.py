@@ -1,6 +1,7 @@
 """Writes accesses: through pointers, tensor descriptors and block pointers."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -106,28 +107,36 @@ class Accesses(Integers):
 
     def lookup(self) -> None:
         """Write a load of integers, which others may be computed from."""
-        line = self.along((8,))
-        low, high = self.constant(0, "i32", (8,)), self.constant(INDEX.size - 1, "i32", (8,))
-        inside = self.operation("arith.minsi", self.operation("arith.maxsi", line, low), high)
-        base = self.splat_pointer(self.index[0], (8,))
+        shape: Shape = self.random.choice([(), (8,)])
+        place = self.integer(shape)
+        low, high = self.constant(0, "i32", shape), self.constant(INDEX.size - 1, "i32", shape)
+        inside = self.operation("arith.minsi", self.operation("arith.maxsi", place, low), high)
+        base = self.index[0]
+        if shape:
+            base = self.splat_pointer(base, shape)
         pointer = self.emit(
             f"tt.addptr {base.name}, {inside.name} : {base.type}, {inside.type}",
             base.element,
             base.shape,
             lambda m: Place("index", m.values[inside.name] * 4),
         )
-        loaded = self.emit(
-            f"tt.load {pointer.name} : {pointer.type}",
-            "i32",
-            (8,),
-            lambda m: INDEX[m.values[inside.name]].astype(np.int64),
-        )
-        number = len(self.lines)
-        self.operations[number] = "tt.load", 4
-        self.steps.append(
-            lambda m: m.accesses.append((number, "index", m.values[pointer.name].offsets, 0))
-        )
-        self.scope.append(loaded)
+        mask = self.flag(shape) if self.random.random() < 0.5 else None
+        other = self.integer(shape)
+        operands = f"{pointer.name}, {mask.name}, {other.name}" if mask else pointer.name
+
+        def compute(machine: Machine) -> Any:
+            found = INDEX[machine.values[inside.name]].astype(np.int64)
+            lanes = np.ones(shape, dtype=bool)
+            if mask:
+                lanes = np.broadcast_to(machine.values[mask.name], shape)
+            offsets = np.broadcast_to(machine.values[pointer.name].offsets, shape)
+            off = int(lanes.size - lanes.sum())
+            machine.accesses.append((line, "index", offsets[lanes], off))
+            return np.where(lanes, found, machine.values[other.name])
+
+        line = len(self.lines) + 1
+        self.emit(f"tt.load {operands} : {pointer.type}", "i32", shape, compute)
+        self.operations[line] = "tt.load", SIZES["i32"]
 
     def box(self) -> None:
         """Write an access through a tensor descriptor or a block pointer."""

@@ -256,7 +256,9 @@ class Integers:
 
     def binary(self, left: Value, right: Value, element: str) -> Value:
         """Write an operation on two integers, whose result is defined."""
-        name = self.random.choice(["addi", "addi", "addi", *OPERATIONS])
+        name = self.random.choice(["addi", "muli", *OPERATIONS])
+        if name[:2] == "sh" and self.random.random() < 0.9:
+            name = "addi"
         if name[:3] in ("div", "rem"):
             divisor = self.random.choice([1, 2, 3, 5, 8, -3] if name[-2] == "s" else [1, 2, 3, 8])
             right = self.constant(divisor, element, left.shape)
