@@ -57,6 +57,22 @@ def rounded_size(value: int) -> str:
     return f"{scaled:.0f} {units[0]}" if scaled >= 9.95 else f"{scaled:.1f} {units[0]}"
 
 
+def short_size(value: int) -> str:
+    """Return a number of bytes with three significant digits: "16.8 MB"; below 10 kB exactly."""
+    if value < 10_000:
+        return size(value)
+    return f"{magnitude(value)}B"
+
+
+def magnitude(value: int) -> str:
+    """Return a number with three significant digits and its prefix: "137 G", "20.9 M", "12 "."""
+    scaled, prefixes = float(value), ["", "k", "M", "G", "T", "P"]
+    while scaled >= 999.5 and len(prefixes) > 1:
+        scaled, prefixes = scaled / 1000, prefixes[1:]
+    digits = 0 if scaled >= 99.95 or value < 1000 else 1 if scaled >= 9.995 else 2
+    return f"{scaled:.{digits}f} {prefixes[0]}"
+
+
 def signed(value: int) -> str:
     """Return a change with its sign, a real minus for negative ones: "+3", "−1,024"."""
     return f"{value:+,}".replace("-", "−")

@@ -36,7 +36,7 @@ _MOST_OF_A_TEXT = 400
 _RESERVE = 200
 
 # A dot between letters might be the name of a host: "softmax.py" is a link to some.
-_LETTER = r"[A-Za-z0-9,;:=+/()'%?→−×·–✓✗…-]"
+_LETTER = r"[A-Za-z0-9,;:=+/()'%?→−×·–✓✗…µ-]"
 _PLAIN = re.compile(rf"(?:{_LETTER}(?!//)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|(?<=[0-9])\.(?=[0-9]))*")
 _BACKTICKS = re.compile(r"`+")
 _CODE = re.compile(r"[A-Za-z0-9_.,:=+/()\[\]→ -]*")

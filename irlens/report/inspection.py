@@ -42,7 +42,7 @@ from irlens.model.resources import Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
-from irlens.report.launch_figures import find_roofline, find_traffic
+from irlens.report.launch_figures import Machine, find_roofline, find_traffic
 from irlens.report.parsed import Parsed, parse
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
@@ -197,7 +197,8 @@ class Inspection:
     @cached_property
     def traffic(self) -> Traffic | None:
         """Traffic of global memory."""
-        return find_traffic(self._capture, self._parsed.ttir, self._provenance)
+        machine = Machine(gpu=self._gpu, occupancy=self.occupancy)
+        return find_traffic(self._capture, self._parsed, machine, self._provenance)
 
     @cached_property
     def roofline(self) -> Roofline | None:

@@ -2,44 +2,83 @@
 
 from typing import cast
 
+import msgspec
+
 from irlens.analyze.facts import Provenance
 from irlens.analyze.roofline import roofline
+from irlens.artifacts import npy
 from irlens.gpus import Dtype, Gpu
 from irlens.isa.mlir import Module
 from irlens.model.capture import Capture
+from irlens.model.report import Occupancy
 from irlens.model.roofline import Roofline
 from irlens.model.traffic import Traffic
+from irlens.report.parsed import Parsed
 
 NO_LAUNCH = "the launch is unknown: --arg and --grid give its arguments and its grid"
 _NO_GRID = "the grid is unknown: --grid gives it"
 #: What evaluating an untrusted ttir raises where it holds what no compiler writes. A report of
 #: everything else must not fail with it.
 _EVALUATION_ERRORS = (
-    ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
+    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError,
+    TypeError, ValueError,
 )  # fmt: skip
 
 
-def find_traffic(capture: Capture, ttir: Module | None, provenance: Provenance) -> Traffic | None:
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """What a launch runs on, as far as its traffic depends on it.
+
+    Attributes:
+        gpu: The GPU; ``None`` where it is unknown.
+        occupancy: The kernel's occupancy there.
+    """
+
+    gpu: Gpu | None
+    occupancy: Occupancy | None
+
+    @property
+    def wave(self) -> int | None:
+        """CTAs that the GPU holds at once; ``None`` where that is unknown."""
+        if self.gpu is None or self.gpu.sm_count is None or self.occupancy is None:
+            return None
+        return self.occupancy.blocks_per_sm * self.gpu.sm_count or None
+
+
+def find_traffic(
+    capture: Capture, parsed: Parsed, machine: Machine, provenance: Provenance
+) -> Traffic | None:
     """Return what a capture's launch moves.
 
     Args:
         capture: Its configuration has the launch.
-        ttir: Its ttir.
+        parsed: Its stages.
+        machine: What it runs on.
         provenance: Receives the origin under "traffic", or why figures are unknown.
+
+    Raises:
+        ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
     config = capture.config
-    if ttir is None:
+    if parsed.ttir is None:
         provenance.missing("there is no ttir in this capture", "traffic")
         return None
     if not config.args or config.grid is None:
         provenance.missing(_NO_GRID if config.args else NO_LAUNCH, "traffic")
         return None
-    traffic = _count(capture, ttir, config.grid)
+    traffic = _count(capture, parsed, parsed.ttir, config.grid, machine)
     if traffic.read_bytes is not None:
         origin = "ttir, its addresses and masks evaluated for every program of the grid"
         provenance.known(origin, "traffic")
+    if traffic.load_sectors is not None or traffic.store_sectors is not None:
+        origin = "the same, with the layouts of the ttgir and the machine code's widths"
+        provenance.known(origin, "traffic.load_sectors", "traffic.store_sectors")
     if traffic.reason:
         provenance.missing(traffic.reason, "traffic")
+    elif reason := next((each.reason for each in traffic.accesses if each.reason), ""):
+        unknown = (
+            name for name in ("load", "store") if getattr(traffic, f"{name}_sectors") is None
+        )
+        provenance.missing(reason, *(f"traffic.{name}_sectors" for name in unknown))
     return traffic
 
 
@@ -60,18 +99,33 @@ def find_roofline(
     result = roofline(
         gpu, None if read is None or written is None else read + written, tensor, vector
     )
-    if result.reason:
+    if result.reason and not traffic.reason:
         provenance.missing(result.reason, "roofline")
     if result.memory_us is not None or result.compute_us is not None:
         provenance.known(f"traffic, at the theoretical peaks of {gpu.name}", "roofline")
     return result
 
 
-def _count(capture: Capture, ttir: Module, grid: tuple[int, int, int]) -> Traffic:
-    from irlens.analyze import traffic  # most captures have no launch, and need no numpy
+def _count(
+    capture: Capture, parsed: Parsed, ttir: Module, grid: tuple[int, int, int], machine: Machine
+) -> Traffic:
+    # Most captures have no launch, and need no numpy.
+    from irlens.analyze import traffic
+    from irlens.analyze.issued_accesses import IssueTable
+    from irlens.analyze.traffic.values import UnknownTrafficError
 
+    contents = {name: npy.read(stage) for name, stage in capture.contents.items()}
+    assembly = parsed.ptx or parsed.amdgcn
+    granule = machine.gpu.arch.memory_granule if machine.gpu is not None else None
     try:
-        return traffic.count(ttir, capture.config.args, grid)
+        issued = None
+        if parsed.ttgir is not None and assembly is not None and granule is not None:
+            issued = IssueTable(parsed.ttgir, assembly, granule)
+        return traffic.count(
+            ttir, capture.config.args, grid, issued=issued, wave=machine.wave, contents=contents
+        )
+    except UnknownTrafficError as error:
+        return Traffic(reason=str(error))
     except _EVALUATION_ERRORS as error:
         return Traffic(reason=f"the ttir cannot be evaluated: {type(error).__name__}")
 

@@ -87,6 +87,7 @@ def objects(document: Json) -> Iterator[dict[str, Json]]:
 def derived(document: Json) -> Iterator[float]:
     """Yield the figures that formats compute, by rule."""
     for one in objects(document):
+        yield from of_launch(one)
         match one:
             case {"classes": dict() as classes, "total": int() as total, "unknown": dict() as rest}:
                 yield from mix(classes, rest, total)
@@ -110,6 +111,42 @@ def derived(document: Json) -> Iterator[float]:
         for listed in one.values():
             if isinstance(listed, list):
                 yield from groups(listed)
+
+
+def of_launch(one: dict[str, Json]) -> Iterator[float]:
+    """Yield the figures that formats compute of a launch's traffic and its roofline."""
+    match one:
+        case {"accesses": list() as accesses, "flops": dict() | None}:
+            yield from traffic(one, accesses)
+        case {"memory_us": float(), "floor_us": _}:
+            for value in one.values():
+                if isinstance(value, float):
+                    yield from three_digits(value)
+
+
+def traffic(whole: Json, accesses: Sequence[Json]) -> Iterator[float]:
+    """Yield amounts with three digits, and ratios of what is moved to what must be."""
+    yield from three_digits((whole["read_bytes"] or 0) + (whole["written_bytes"] or 0))
+    touched, ideal = (
+        sum(whole[f"{name}_sectors"] or 0 for name in names)
+        for names in (("load", "store"), ("ideal_load", "ideal_store"))
+    )
+    yield from three_digits(touched / (ideal or 1))
+    for one in (whole, *accesses):
+        for name, value in one.items():
+            if isinstance(value, int):
+                yield from three_digits(value)
+                yield from three_digits(value / (one.get(f"distinct_{name}") or 1))
+                if name == "sectors":
+                    yield from three_digits(32 * value)
+    for number in (*(whole["flops"] or {}).values(), *(whole["tensor_flops"] or {}).values()):
+        yield from three_digits(number)
+
+
+def three_digits(value: float) -> Iterator[float]:
+    """Yield a number with three significant digits, in any unit."""
+    for power in range(0, 16, 3):
+        yield float(f"{value / 10**power:.3g}")
 
 
 def mix(classes: Mapping[str, int], unknown: Mapping[str, int], total: int) -> Iterator[float]:

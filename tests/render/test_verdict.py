@@ -55,7 +55,7 @@ def resources(**changes: Any) -> Report:
         (report("spill-h100"), "warn", "25 % occupancy, limited by registers · 304 B of local"),
         (replace(SOFTMAX, pipelines=[]), "good", "100 % occupancy · no spills"),
         (replace(SOFTMAX, occupancy=None), "unknown", "stages · occupancy unknown · no spills"),
-        (replace(SOFTMAX, findings=[WARNING]), "warn", "no spills · 1 warning"),
+        (replace(SOFTMAX, findings=[WARNING]), "warn", "33.6 MB · 1 warning"),
         (occupancy(theoretical=0.125, limited_by=["registers"]), "good",
          "12.5 % occupancy, limited by registers"),
         (resources(local_bytes=None), "good", "4 of 4 stages · 100 % occupancy"),

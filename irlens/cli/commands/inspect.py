@@ -51,7 +51,7 @@ irlens inspect ~/.triton/cache
 _DETAIL_HELP: dict[Detail, str] = {
     "pressure": "Show live registers by line, in PTX and in the machine code.",
     "pipelines": "Show every pipeline in full, and each load of the loops.",
-    "memory": "Show the allocations in shared memory.",
+    "memory": "Show each access to global memory, and what shared memory holds.",
     "mix": "Show every instruction class.",
     "figures": "List every figure of the report, with its path in the JSON.",
 }

@@ -26,6 +26,7 @@ from irlens.render.view.drawings import (
     pressure_curve,
     staircase,
 )
+from irlens.render.view.memory_traffic import traffic_section
 from irlens.render.view.nodes import (
     Bar,
     Cells,
@@ -61,6 +62,8 @@ def details(report: Report) -> Iterator[Section]:
         yield _pressure(stage, pressure, report)
     if report.spills:
         yield _spills(report.spills)
+    if (traffic := traffic_section(report)) is not None:
+        yield traffic
     if (memory := _memory(report, terms)) is not None:
         yield memory
     for mix in report.mix:

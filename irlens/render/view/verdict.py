@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from irlens.model.report import COMPUTE_KINDS, SEVERITIES, Pipeline, Report
 from irlens.model.terms import Terms, describe_depth, describe_run
-from irlens.model.text import count, percent, plural, size
+from irlens.model.text import count, percent, plural, short_size, size
 from irlens.render.view.findings import severities
+from irlens.render.view.memory_traffic import MANY_SECTORS, moves_the_minimum, sector_ratio
 from irlens.render.view.nodes import SEVERITY_TONES, Command, Headline, NextSteps, Run, Tone
 from irlens.render.view.pipelines import is_drained
 
@@ -58,6 +59,7 @@ def _phrases(report: Report) -> Iterator[Run]:
         yield from _pipelining(report.pipelines)
         yield _occupancy(report)
         yield from _spills(report)
+        yield from _traffic(report)
     numbers = severities(report.findings)
     yield from (Run(plural(numbers[each], each), SEVERITY_TONES[each]) for each in numbers)
 
@@ -120,6 +122,20 @@ def _spills(report: Report) -> Iterator[Run]:
         yield Run("no spills", "good")
 
 
+def _traffic(report: Report) -> Iterator[Run]:
+    """Yield whether the launch moves the least that it can."""
+    traffic = report.traffic
+    if traffic is None:
+        return
+    if any(each.out_of_bounds for each in traffic.accesses):
+        yield Run("accesses memory outside of a tensor", "bad")
+    elif moves_the_minimum(traffic):
+        moved = (traffic.read_bytes or 0) + (traffic.written_bytes or 0)
+        yield Run(f"moves the minimum, {short_size(moved)}", "good")
+    elif (ratio := sector_ratio(traffic)) is not None and ratio >= MANY_SECTORS:
+        yield Run(f"{ratio:.3g} × the ideal {Terms(report).granule}s", "warn")
+
+
 def next_steps(
     reports: Sequence[Report], subject: str = "", shown: Collection[str] = ()
 ) -> NextSteps:
@@ -175,6 +191,9 @@ def _details(report: Report) -> Iterator[tuple[str, str]]:
         yield "pressure", "which lines hold the registers, and where they are spilled"
     if any(_depth(each)[1] in ("warn", "unknown") for each in report.pipelines):
         yield "pipelines", "the timeline of each loop, and why it is no deeper"
+    ratio = sector_ratio(report.traffic) if report.traffic is not None else None
+    if ratio is not None and ratio >= MANY_SECTORS:
+        yield "memory", "which accesses are not coalesced"
     if "shared_memory" in limited and not enough:
         yield "memory", f"what {Terms(report).shared_memory} is used for"
     if "registers" in limited and not enough:

@@ -1,0 +1,259 @@
+"""Traffic of global memory as nodes: in short, by access, and as bars of what each one moves."""
+
+from collections.abc import Iterator
+
+from irlens.model.report import Report
+from irlens.model.roofline import Roofline
+from irlens.model.terms import Terms
+from irlens.model.text import count, magnitude, short_size
+from irlens.model.traffic import Access, Traffic
+from irlens.render.view.drawings import nearest
+from irlens.render.view.nodes import (
+    Bar,
+    Cells,
+    Column,
+    Fact,
+    Node,
+    Phrases,
+    Run,
+    Section,
+    Sentence,
+    Table,
+    Text,
+    Tone,
+    phrases,
+    table,
+    text,
+)
+
+KEY = "traffic"
+#: From this ratio of touched to needed sectors on, accesses are worth a look.
+MANY_SECTORS = 1.5
+#: Bytes of a sector, NVIDIA's; AMD's lines differ between architectures.
+_SECTOR = 32
+_UNKNOWN = Run("unknown", "unknown")
+
+
+def traffic_fact(report: Report) -> Fact | None:
+    """Return what the launch moves in short; ``None`` where there is no launch."""
+    traffic = report.traffic
+    if traffic is None:
+        return None
+    if traffic.read_bytes is None or traffic.written_bytes is None:
+        why = phrases(Run(traffic.reason, "dim"))
+        return Fact("Memory", text(_UNKNOWN), (why,) if why.items else (), "unknown", key=KEY)
+    terms = Terms(report)
+    read = _moved("reads", traffic.read_bytes, traffic.distinct_read_bytes, always=True)
+    written = _moved("writes", traffic.written_bytes, traffic.distinct_written_bytes)
+    first = phrases(written, _sectors_in_short(traffic, terms), _intensity(report.roofline))
+    lines = (first, *_floor(report), *_outside(traffic))
+    tone: Tone = "warn" if (sector_ratio(traffic) or 0) >= MANY_SECTORS else "neutral"
+    return Fact("Memory", read, tuple(line for line in lines if line.items), tone, key=KEY)
+
+
+def traffic_section(report: Report) -> Section | None:
+    """Return every access, what it moves and how well; ``None`` where there is no launch."""
+    traffic = report.traffic
+    if traffic is None:
+        return None
+    return Section(
+        title="Global memory",
+        children=tuple(_parts(traffic, report)),
+        key=KEY,
+        aside=text("bytes that all programs of the launch request"),
+        detail="memory",
+        wide=True,
+    )
+
+
+def moves_the_minimum(traffic: Traffic) -> bool:
+    """Whether no byte is requested twice, and in no more sectors than hold it."""
+    ratio = sector_ratio(traffic)
+    return (
+        traffic.read_bytes is not None
+        and traffic.read_bytes == traffic.distinct_read_bytes
+        and traffic.written_bytes == traffic.distinct_written_bytes
+        and ratio is not None
+        and ratio <= 1
+    )
+
+
+def sector_ratio(traffic: Traffic) -> float | None:
+    """Return the sectors touched over the fewest that hold as many bytes; ``None`` if unknown."""
+    touched = (traffic.load_sectors, traffic.store_sectors)
+    ideal = (traffic.ideal_load_sectors, traffic.ideal_store_sectors)
+    if None in touched or None in ideal or not any(ideal):
+        return None
+    return sum(each or 0 for each in touched) / sum(each or 0 for each in ideal)
+
+
+def coalescing(access: Access, terms: Terms) -> Run:
+    """Return how well an access's requests use the sectors that they touch, in words."""
+    if access.requests is None or access.sectors is None:
+        return Run(access.reason or "unknown", "unknown")
+    if not access.requests:
+        return Run("copied by the TMA" if access.bytes else "no lane is active", "dim")
+    width = f", {access.width} B per {terms.thread}" if access.width else ""
+    if not access.ideal_sectors or access.sectors <= access.ideal_sectors:
+        return Run(f"coalesced{width}", "good")
+    ratio = access.sectors / access.ideal_sectors
+    tone: Tone = "warn" if ratio >= MANY_SECTORS else "neutral"
+    return Run(f"{_factor(ratio)} the ideal {terms.granule}s{width}", tone)
+
+
+def _moved(verb: str, requested: int, distinct: int | None, *, always: bool = False) -> Text:
+    """Return "reads 4.29 GB = 64.0 × distinct 67.1 MB".
+
+    Where each byte is moved once, the distinct bytes are left out, unless ``always``.
+    """
+    amount = Run(short_size(requested), "strong")
+    if not requested or distinct is None or (requested == distinct and not always):
+        return text(f"{verb} ", amount)
+    ratio = "" if requested == distinct else f"{_factor(requested / distinct)} "
+    return text(f"{verb} ", amount, f" = {ratio}distinct {short_size(distinct)}")
+
+
+def _sectors_in_short(traffic: Traffic, terms: Terms) -> Run:
+    ratio = sector_ratio(traffic)
+    if ratio is None:
+        return Run("")
+    tone: Tone = "warn" if ratio >= MANY_SECTORS else "neutral"
+    return Run(f"{terms.granule}s {_factor(ratio)} ideal", tone)
+
+
+def _intensity(roofline: Roofline | None) -> str:
+    if roofline is None or roofline.flops_per_byte is None:
+        return ""
+    return f"{_three_digits(roofline.flops_per_byte)} FLOP/B"
+
+
+def _floor(report: Report) -> Iterator[Phrases]:
+    """Yield the floor of the roofline, or what is known of it."""
+    roofline, target = report.roofline, report.target
+    if roofline is None or target is None:
+        return
+    parts = (("memory", roofline.memory_us), ("compute", roofline.compute_us))
+    known = [f"{name} {_time(us)}" for name, us in parts if us is not None]
+    if roofline.floor_us is not None:
+        whole = Run(f"at least {_time(roofline.floor_us)} on {target.name}", "strong")
+        others = [f"{name} {_time(us)}" for name, us in parts if us and name != roofline.bound]
+        yield phrases(whole, f"bound by {roofline.bound}", *(Run(each, "dim") for each in others))
+    elif known:
+        yield phrases(*(f"{each} at least" for each in known), Run(roofline.reason or "", "dim"))
+
+
+def _outside(traffic: Traffic) -> Iterator[Phrases]:
+    lanes = sum(each.out_of_bounds.lanes for each in traffic.accesses if each.out_of_bounds)
+    if lanes:
+        yield phrases(Run(f"{count(lanes)} lanes outside of their tensor", "bad"))
+
+
+def _parts(traffic: Traffic, report: Report) -> Iterator[Node]:
+    if traffic.reason:
+        yield Sentence(f"unknown: {traffic.reason}", "unknown")
+    if traffic.accesses:
+        yield _by_access(traffic, report)
+        yield Section("to scale", (_bars(traffic, report),), key="scale")
+    yield from _floor(report)
+    if traffic.wave_read_bytes is not None and traffic.read_bytes:
+        wave = Terms(report).wave
+        yield phrases(
+            f"{short_size(traffic.wave_read_bytes)} read if each {wave} reads its own bytes once"
+        )
+    yield from _operations(traffic, Terms(report))
+
+
+def _by_access(traffic: Traffic, report: Report) -> Table:
+    terms = Terms(report)
+    granules = f"{terms.granule}s"
+    columns = (
+        Column("access"), *(Column(each, numbers=True) for each in (
+            "bytes", "distinct", "re-read", "masked lanes", "requests", granules,
+            "ideal")),
+        Column("coalescing"),
+    )  # fmt: skip
+    rows: list[Cells] = [
+        [
+            _name(access),
+            short_size(access.bytes),
+            short_size(access.distinct_bytes),
+            _factor(access.bytes / access.distinct_bytes) if access.distinct_bytes else "",
+            count(access.masked),
+            *map(_count, (access.requests, access.sectors, access.ideal_sectors)),
+            coalescing(access, terms),
+        ]
+        for access in traffic.accesses
+    ]
+    return Table(
+        columns, table(columns, rows).rows, "accesses to global memory", noun="access", splits=True
+    )
+
+
+def _name(access: Access) -> Text:
+    """Return "softmax.py:50 load input_ptr"."""
+    place = nearest(access.source, "ttir", access.line)
+    verb = access.operation.removeprefix("tt.").removeprefix("descriptor_").replace("_", " ")
+    return text(Run(str(place), place=place), f" {verb} ", Run(access.argument, "code"))
+
+
+def _bars(traffic: Traffic, report: Report) -> Table:
+    """Bytes of each access to scale: in sectors, as requested, distinct."""
+    nvidia = report.target is not None and report.target.vendor == "nvidia"
+    most = max((_in_sectors(each) or each.bytes for each in traffic.accesses), default=0) or 1
+    rows: list[Cells] = []
+    for access in traffic.accesses:
+        sectors = _in_sectors(access) if nvidia else None
+        wide = sectors is not None and sectors >= MANY_SECTORS * access.bytes
+        bars: list[tuple[str, int | None, Tone]] = [
+            ("in sectors", sectors or None, "warn" if wide else "neutral"),
+            ("requested", access.bytes, "neutral"),
+            ("distinct", access.distinct_bytes, "good"),
+        ]
+        name: Text = _name(access)
+        for kind, amount, tone in bars:
+            if amount is not None:
+                share = min(amount / most, 1.0)
+                rows.append([name, Run(kind, "dim"), short_size(amount), Bar(share, tone)])
+                name = ()
+    columns = (Column("access"), Column(), Column("bytes", numbers=True), Column())
+    return table(columns, rows, "bytes by access")
+
+
+def _in_sectors(access: Access) -> int | None:
+    return None if access.sectors is None else access.sectors * _SECTOR
+
+
+def _operations(traffic: Traffic, terms: Terms) -> Iterator[Phrases]:
+    """Yield the floating-point operations by type, those of tensor cores apart."""
+    if not traffic.flops:
+        return
+    tensor = traffic.tensor_flops or {}
+    parts = []
+    for name, number in traffic.flops.items():
+        of_tensor = tensor.get(name, 0)
+        if of_tensor:
+            parts.append(f"{magnitude(of_tensor)}FLOP of {name} on {terms.tensor_core}s")
+        if number > of_tensor:
+            parts.append(f"{magnitude(number - of_tensor)}FLOP of {name}")
+    yield phrases(*parts)
+
+
+def _factor(ratio: float) -> str:
+    """Return "1.00 ×", "64.0 ×", "4,096 ×"."""
+    return f"{_three_digits(ratio)} ×"
+
+
+def _time(us: float) -> str:
+    return f"{_three_digits(us)} µs" if us < 999.5 else f"{_three_digits(us / 1000)} ms"
+
+
+def _three_digits(value: float) -> str:
+    """Return a number with three significant digits where it has a fraction: "0.625", "1,365"."""
+    if value < 0.9995:
+        return f"{value:.3g}"
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:,.{digits}f}"
+
+
+def _count(number: int | None) -> str | Run:
+    return Run("–", "unknown") if number is None else count(number)
