@@ -43,7 +43,7 @@ TRAFFIC: Final = (
     ),
     Figure(
         path="traffic.wave_read_bytes", title="distinct bytes read per wave", unit="bytes",
-        importance="some", better="less", needs="traffic", sweep="wave_read_bytes",
+        importance="little", better="less", needs="traffic", sweep="wave_read_bytes",
         amd="distinct bytes read per round",
         documentation="Bytes of global memory that the launch reads, each counted once in every "
         "wave of programs, which is what DRAM delivers if the L2 keeps nothing between waves.",
