@@ -8,16 +8,12 @@ import msgspec
 from irlens.analyze.global_accesses import Assembly, Direction, access_widths
 from irlens.analyze.warp_requests import SECTOR, WarpAccess
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, COPIES, LOADS, STORES
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.model.source import SourceLocation
 
-_DIRECTIONS: dict[str, Literal["load", "store", "copy"]] = {
-    "tt.load": "load",
-    "tt.store": "store",
-    "ttg.async_copy_global_to_local": "copy",
-}
 _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 
 
@@ -47,9 +43,8 @@ def issued_accesses(
     """
     widths = access_widths(assembly)
     found = []
-    for operation in module.named(*_DIRECTIONS):
-        direction = _DIRECTIONS[operation.name]
-        machine: Direction = "store" if direction == "store" else "load"
+    for operation in module.named(*LOADS, *STORES, *COPIES):
+        machine: Direction = "store" if operation.name in STORES else "load"
         issued = widths.get((machine, operation.location), frozenset())
         access = _access(module, operation, issued, granule)
         if isinstance(access, str):
@@ -70,11 +65,6 @@ class Issue(msgspec.Struct, frozen=True):
     access: WarpAccess | None
 
 
-#: Operations of ttgir that the TMA executes.
-_TMA = frozenset(
-    f"ttng.async_tma_{name}"
-    for name in ("copy_global_to_local", "copy_local_to_global", "gather", "scatter", "reduce")
-)
 _ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "ttg.atomic_poll"})
 _PRODUCTS = frozenset({"tt.dot", "tt.dot_scaled"})
 
@@ -92,12 +82,12 @@ class IssueTable:
         self._by_place: dict[tuple[str, tuple[SourceLocation, ...]], list[Issue | str]] = {}
         for each in issued_accesses(module, assembly, granule):
             operation = module.operations[each.operation]
-            direction = "store" if operation.name == "tt.store" else "load"
+            direction = "store" if operation.name in STORES else "load"
             issue = each.reason or "" if each.access is None else Issue(each.access)
             self._by_place.setdefault((direction, operation.location), []).append(issue)
         for operation in module.operations:
-            if operation.name in _TMA:
-                direction = "load" if "to_local" in operation.name else "store"
+            if operation.name in BULK_COPIES | BULK_STORES:
+                direction = "load" if operation.name in BULK_COPIES else "store"
                 self._by_place.setdefault((direction, operation.location), []).append(Issue(None))
         self._on_vectors = frozenset(
             operation.location for operation in module.named(*_PRODUCTS)
@@ -137,8 +127,12 @@ def _access(
 ) -> WarpAccess | str:
     """Return how an operation's elements are accessed, or why that is unknown."""
     pointer = operation.operand_types[0] if operation.operand_types else ""
-    tensor = None if pointer.startswith("!") else read_shaped(pointer)
-    match = _POINTER.fullmatch(tensor.element if tensor else pointer)
+    match = _POINTER.fullmatch(pointer)
+    # AMD's buffer accesses name a scalar pointer first, and then a tensor of values or offsets.
+    written = (*operation.operand_types, *operation.result_types)
+    tensor = next((read_shaped(kind) for kind in written if kind.startswith("tensor<")), None)
+    if tensor is not None and match is None:
+        match = _POINTER.fullmatch(tensor.element)
     bits = element_bits(match[1]) if match else None
     if bits is None:
         return f"{pointer} is not a pointer to elements of a known width"
@@ -153,9 +147,15 @@ def _access(
         return layout.reason
     (width,) = widths
     try:
-        return WarpAccess(layout, _DIRECTIONS[operation.name], max(bits // 8, 1), width, granule)
+        return WarpAccess(layout, _direction(operation), max(bits // 8, 1), width, granule)
     except ValueError as error:
         return str(error)
+
+
+def _direction(operation: Operation) -> Literal["load", "store", "copy"]:
+    if operation.name in STORES:
+        return "store"
+    return "copy" if operation.name in COPIES else "load"
 
 
 def _scalar(module: Module) -> LinearMap | Unmapped:

@@ -45,6 +45,7 @@ from irlens.analyze.addresses import Access, divisors
 from irlens.analyze.axis_info import Axis
 from irlens.analyze.facts import Facts
 from irlens.isa.mlir import Module
+from irlens.isa.mlir.copies import COPIES, LOADS, STORES
 from irlens.isa.mlir.layouts import Blocked, blocked, read_shaped
 from irlens.model.report import Severity
 from irlens.model.source import SourceLocation
@@ -60,17 +61,7 @@ _TOLERATED = 2
 _LARGEST_TILE = 1 << 14
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
-_DIRECTIONS = {
-    "tt.store": "store",
-    "tt.load": "load",
-    "ttg.async_copy_global_to_local": "load",
-    "amdg.buffer_store": "store",
-    "amdg.buffer_load": "load",
-    "amdg.buffer_load_to_local": "load",
-    "amdgpu.buffer_store": "store",  # until Triton 3.5
-    "amdgpu.buffer_load": "load",
-    "amdgpu.buffer_load_to_local": "load",
-}
+_DIRECTIONS = {**dict.fromkeys(LOADS | COPIES, "load"), **dict.fromkeys(STORES, "store")}
 
 
 class _Tile(msgspec.Struct, frozen=True):

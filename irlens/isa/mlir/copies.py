@@ -10,6 +10,8 @@ from irlens.model.report import PipelineKind
 
 #: Loads from global memory to registers.
 LOADS = frozenset({"tt.load", "tt.descriptor_load", "amdg.buffer_load", "amdgpu.buffer_load"})
+#: Stores from registers to global memory, through pointers.
+STORES = frozenset({"tt.store", "amdg.buffer_store", "amdgpu.buffer_store"})
 #: Copies that threads issue, each its own elements; ``ttg.async_commit_group`` commits them.
 COPIES = frozenset(
     {

@@ -255,5 +255,15 @@ class _Parser:
                 self._at = grammar.after_type(self._tokens, first)
                 if self._at > first:
                     into.append(self._tokens.slice(first, self._at))
+                    self._read_offsets_type(into)
             if self._values[self._at] not in (",", "*"):
                 return
+
+    def _read_offsets_type(self, into: list[str]) -> None:
+        """Read the type that AMD's buffer copies put in brackets after the pointer's."""
+        if self._values[self._at] != "[":
+            return
+        after = grammar.after_type(self._tokens, self._at + 1)
+        if after > self._at + 1 and self._values[after] == "]":
+            into.append(self._tokens.slice(self._at + 1, after))
+            self._at = after + 1
