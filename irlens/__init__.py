@@ -6,12 +6,13 @@ cheap: each function imports what it needs, and only compiling needs Triton.
 
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irlens.version import VERSION
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # help is printed sooner without these
+    from pathlib import Path
+
     from irlens.model.capture import Capture
     from irlens.model.comparison import Comparison
     from irlens.model.config import ConstexprValue
@@ -71,12 +72,14 @@ def capture(
     return captures[0]
 
 
-def load(path: str | Path) -> "Iterator[Capture]":
+def load(path: "str | Path") -> "Iterator[Capture]":
     """Yield the captures at a path: a Triton cache, a capture, or a single artifact.
 
     Raises:
         ArtifactError: While iterating: the path does not exist, or an entry is broken.
     """
+    from pathlib import Path
+
     from irlens.artifacts.entries import Broken
     from irlens.artifacts.load import load as load_all
     from irlens.model.errors import ArtifactError

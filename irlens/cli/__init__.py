@@ -4,15 +4,20 @@ Nothing heavier than click is imported until a command runs: see ``tests/cli/tes
 """
 
 import errno
+import gc
 import os
 import sys
 from enum import IntEnum
-from pathlib import Path
 
 from irlens.model import errors
 
 #: Errors of writing to stdout: a pipe without a reader, a full or broken disk.
 _STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
+
+
+#: Garbage collector thresholds: parsed records hold no cycles, and looking for them took up to a
+#: tenth of the time.
+_COLLECTIONS = (50_000, 20, 20)
 
 
 class Exit(IntEnum):
@@ -26,10 +31,11 @@ class Exit(IntEnum):
 
 def main() -> None:
     """Run ``irlens`` with the process's arguments and exit with its code."""
+    gc.set_threshold(*_COLLECTIONS)
     if sys.stdin is None:
-        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # until the end
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # until the end
     if sys.stdout is None or sys.stderr is None:  # closed by the shell: `>&-`
-        devnull = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until the end
+        devnull = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # until the end
         sys.stdout, sys.stderr = sys.stdout or devnull, sys.stderr or devnull
     try:
         code = _run()

@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,7 +22,6 @@ from irlens.compiler.capture_files import (
     source_file,
     write_manifest,
 )
-from irlens.compiler.kernel_session import KernelSession, open_kernel
 from irlens.compiler.request import Request, store_key
 from irlens.compiler.sources.description import KernelSource, find_kernel
 from irlens.compiler.toolchains import environments
@@ -38,6 +38,9 @@ from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
 from irlens.model.sweep import Timing
 from irlens.version import VERSION
+
+if TYPE_CHECKING:  # answering from the store does without it
+    from irlens.compiler.kernel_session import KernelSession
 
 
 def capture(request: Request) -> list[Capture]:
@@ -113,6 +116,8 @@ def measure(request: Request) -> Timing:
         CaptureError: The kernel cannot be compiled or launched, or the request has several
             variants.
     """
+    from irlens.compiler.kernel_session import open_kernel
+
     source = find_kernel(request.kernel)
     with (
         TemporaryDirectory(prefix="irlens-") as workspace,
@@ -210,6 +215,8 @@ class _Variant(msgspec.Struct, frozen=True):
 
 def _compile_into(request: Request, source: KernelSource, destination: Path) -> bool:
     """Compile every variant, and publish them together; return whether this process was first."""
+    from irlens.compiler.kernel_session import open_kernel
+
     store.clean(destination.parent)
     with store.workspace(destination) as workspace:
         target = None if request.run else request.target
@@ -225,7 +232,7 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
         return store.publish(workspace / "build", destination, replace=request.run)
 
 
-def _compile_variants(request: Request, session: KernelSession) -> list[_Variant]:
+def _compile_variants(request: Request, session: "KernelSession") -> list[_Variant]:
     """Compile the kernel for each configuration, and launch it if requested.
 
     Raises:
@@ -280,7 +287,7 @@ def _compile_variants(request: Request, session: KernelSession) -> list[_Variant
 
 
 def _write_capture(
-    entry: Path, request: Request, session: KernelSession, variant: _Variant
+    entry: Path, request: Request, session: "KernelSession", variant: _Variant
 ) -> None:
     """Write a capture: the artifacts of a variant, its sources, its manifest."""
     source, sources = session.source, session.file.sources

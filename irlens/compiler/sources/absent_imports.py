@@ -1,7 +1,6 @@
 """Put stand-ins in the place of modules that a kernel's file imports and that are not installed."""
 
 import ast
-import importlib.metadata
 import linecache
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,6 +46,8 @@ def remedy(absent: Iterable[str]) -> str:
     if not installable:
         # Not `pip install NAME`: a module's name is often that of another, unrelated package.
         return f"install {', '.join(absent)} for {sys.executable}, or add its folder to PYTHONPATH"
+    import importlib.metadata  # rarely needed, and slow to import
+
     try:
         importlib.metadata.distribution("irlens")
     except importlib.metadata.PackageNotFoundError:  # it compiles with another interpreter's Triton

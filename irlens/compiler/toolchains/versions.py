@@ -1,6 +1,5 @@
 """Versions and identities of Triton installations, read without importing Triton."""
 
-import importlib.metadata
 import importlib.util
 import re
 from pathlib import Path
@@ -78,4 +77,8 @@ def _version(package: Path) -> str:
     """
     source = package.read_text("utf-8")
     match = re.search(r"^__version__ = ['\"]([^'\"]+)['\"]", source, re.MULTILINE)
-    return match[1] if match else importlib.metadata.version("triton")
+    if match:
+        return match[1]
+    import importlib.metadata  # rarely needed, and slow to import
+
+    return importlib.metadata.version("triton")
