@@ -33,6 +33,17 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_CLUSTER = """
+import sys
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores for ``-n auto``: screens and other programs are waited for."""
@@ -91,3 +102,21 @@ def other_triton(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (record / "entry_points.txt").write_bytes((info / "entry_points.txt").read_bytes())
     (record / "METADATA").write_text("Metadata-Version: 2.1\nName: triton\nVersion: 3.99.0\n")
     return folder / "bin" / "python"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """The address of a Dask cluster in processes of its own, which have another store."""
+    pytest.importorskip("distributed", reason="the extra irlens[cluster] is not installed")
+    script = tmp_path / "cluster.py"
+    script.write_text(_CLUSTER)
+    process = subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.DEVNULL, start_new_session=True, cwd=tmp_path,
+        env={**os.environ, "IRLENS_CACHE_DIR": str(tmp_path / "theirs"),
+             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"},
+    )  # fmt: skip
+    assert process.stdout is not None
+    yield process.stdout.readline().strip()
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()

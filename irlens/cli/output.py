@@ -121,24 +121,28 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
         _print(data)
 
 
-def write_stream(pieces: Iterable[str], output: Path | None) -> None:
-    """Write text as it is made to a file (completely or not at all), or to stdout.
+def write_stream(pieces: Iterable[str] | Iterable[bytes], output: Path | None) -> None:
+    """Write text or bytes as they are made to a file (completely or not at all), or to stdout.
 
     Once nobody reads stdout, no more pieces are taken.
 
     Args:
-        pieces: The text.
+        pieces: Text is encoded as UTF-8.
         output: The file, ``None`` for stdout. A symbolic link is followed.
 
     Raises:
         IrlensError: The file, or stdout, cannot be written.
     """
     if output is not None and str(output) != "-":
-        _replace(output, (piece.encode() for piece in pieces))
+        _replace(output, map(_encoded, pieces))
         return
     for piece in pieces:
-        if not _print(piece.encode()):
+        if not _print(_encoded(piece)):
             return
+
+
+def _encoded(piece: str | bytes) -> bytes:
+    return piece.encode() if isinstance(piece, str) else piece
 
 
 def write_json(

@@ -49,6 +49,7 @@ FORMATS: dict[str, Format] = {
     "json": Format("json", _EVERYTHING),
     "jsonl": Format("jsonl", (), streams=("scan",)),
     "markdown": Format("md", _EVERYTHING),
+    "parquet": Format("parquet", (), streams=("scan",)),
     "sarif": Format("sarif", _WITHOUT_CODE),
     "text": Format("txt", _EVERYTHING),
 }
@@ -111,16 +112,19 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
 
 def stream(
     name: str, titles: Sequence[str], records: Iterable[Mapping[str, object]]
-) -> Iterator[str]:
+) -> "Iterator[str] | Iterator[bytes]":
     """Return the output of a format that streams, in pieces.
 
     Args:
         name: The format.
         titles: What each record has.
         records: The records, taken one at a time.
+
+    Raises:
+        IrlensError: While iterating: the format needs a package that is not installed.
     """
     module = importlib.import_module(f"{__name__}.{name}")
-    pieces: Iterator[str] = module.stream(titles, records)
+    pieces: Iterator[str] | Iterator[bytes] = module.stream(titles, records)
     return pieces
 
 

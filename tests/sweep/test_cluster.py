@@ -1,10 +1,7 @@
 """A real Dask scheduler with two workers, which have another store than this process."""
 
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,33 +10,6 @@ import pytest
 from irlens.model.sweep import Sweep
 
 pytest.importorskip("distributed", reason="the extra irlens[cluster] is not installed")
-
-_CLUSTER = """
-import sys
-from distributed import LocalCluster
-
-if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        sys.stdin.read()
-"""
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[str]:
-    """The address of a cluster in processes of its own."""
-    script = tmp_path / "cluster.py"
-    script.write_text(_CLUSTER)
-    process = subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        stderr=subprocess.DEVNULL, start_new_session=True, cwd=tmp_path,
-        env={**os.environ, "IRLENS_CACHE_DIR": str(tmp_path / "theirs"),
-             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"},
-    )  # fmt: skip
-    assert process.stdout is not None
-    yield process.stdout.readline().strip()
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
 
 
 def sweep(*arguments: str) -> subprocess.CompletedProcess[str]:

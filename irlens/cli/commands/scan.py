@@ -3,10 +3,12 @@
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
+from msgspec.structs import replace
 
 from irlens.cli import Exit, output
 from irlens.cli.writing import WritingOptions, write, writing_options
@@ -16,6 +18,7 @@ from irlens.render import is_streamed, stream
 if TYPE_CHECKING:  # running the command loads them
     from irlens.artifacts.entries import Broken
     from irlens.session.scan.scanner import Request, Scanner
+    from irlens.sweep.workers import WorkerPool
 
 _HELP = """List the captures in DIRs with their figures, and sum them up.
 
@@ -29,7 +32,8 @@ have them; a condition on pipelines selects captures where any pipeline meets it
 values never match.
 
 csv and jsonl write each row as soon as it is known, in the order of the paths unless
---sort is given; jsonl without --columns writes full reports. The other formats sum up.
+--sort is given; jsonl without --columns writes full reports. parquet has the rows of csv,
+with types. The other formats sum up.
 
 An entry that cannot be read is reported on stderr and skipped; a link to a directory is
 not followed. Exits with 0, or with 2 if anything was skipped.
@@ -74,6 +78,11 @@ def _names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> t
     metavar="N",
     help="Use N worker processes.  [default: number of cores, 1 if no code is parsed]",
 )
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Read on a Dask cluster that sees DIRs under the same paths: tcp://scheduler:8786.",
+)
 @click.option("--all", "everything", is_flag=True, help="Show every row, also on a terminal.")
 @writing_options("scan")
 def command(
@@ -82,28 +91,62 @@ def command(
     sort: tuple[str, ...],
     columns: tuple[str, ...],
     jobs: int | None,
+    cluster: str | None,
     everything: bool,
     **options: Unpack[WritingOptions],
 ) -> Exit:
     """Scan directories."""
+    form = options["form"]
+    if cluster is not None and jobs is not None:
+        raise click.UsageError("--jobs has no effect with --cluster, which has its own workers")
+    if is_streamed(form, "scan") and options["summary"]:
+        raise click.UsageError(f"--summary has no effect with --format {form}")
+    if form == "parquet" and options["destination"] is None and sys.stdout.isatty():
+        raise click.UsageError("parquet is not text: name a file with -o, or redirect stdout")
+    request = _request(directories, where, sort, columns, form, jobs)
+    with _workers(cluster) as pool:
+        request = replace(request, cluster=pool)
+        return _scan(request, where, options, everything=everything)
+
+
+@contextmanager
+def _workers(cluster: str | None) -> "Iterator[WorkerPool | None]":
+    """Connect to a cluster, if one is named."""
+    if cluster is None:
+        yield None
+        return
+    from irlens.sweep.cluster import ClusterPool
+
+    pool = ClusterPool(cluster)
+    try:
+        yield pool
+    finally:
+        pool.stop()
+
+
+def _scan(
+    request: "Request", where: tuple[str, ...], options: WritingOptions, *, everything: bool
+) -> Exit:
     from irlens.session.scan.scanner import Scanner
 
-    streams = is_streamed(options["form"], "scan")
-    if streams and options["summary"]:
-        raise click.UsageError(f"--summary has no effect with --format {options['form']}")
-    request = _request(directories, where, sort, columns, options["form"], jobs)
     notes = _Notes()
-    scanner = Scanner(request, notes)
-    if streams:
-        names = [column.name for column in request.columns]
-        records = _reports(scanner) if request.reports else _rows(scanner, request)
-        pieces = stream(options["form"], names, records)
-        output.write_stream(pieces, options["destination"])
-    else:
-        on_terminal = options["destination"] is None and sys.stdout.isatty()
+    streams = is_streamed(options["form"], "scan")
+    on_terminal = options["destination"] is None and sys.stdout.isatty()
+    with ExitStack() as stack:
+        # Rows on the same terminal are progress enough.
+        hidden = (streams and on_terminal) or not sys.stderr.isatty()
+        show = None if hidden else stack.enter_context(output.progress("scanning"))
+        scanner = Scanner(request, notes, show)
+        if streams:
+            names = [column.name for column in request.columns]
+            records = _reports(scanner) if request.reports else _rows(scanner, request)
+            output.write_stream(stream(options["form"], names, records), options["destination"])
+        else:
+            document = scanner.document(where)
+    if not streams:
         rows = _ROWS if on_terminal and not everything else None
-        named = shlex.join(map(str, directories))
-        write(scanner.document(where), "scan", options, rows=rows, named=named)
+        named = shlex.join(map(str, request.roots))
+        write(document, "scan", options, rows=rows, named=named)
     notes.finish()
     return Exit.TROUBLE if scanner.skipped else Exit.OK
 

@@ -1,9 +1,11 @@
 """Runs a scan: finds entries, reads their rows, selects, sorts and sums up."""
 
 import os
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +26,12 @@ from irlens.session.scan.selection import keys_of, matches, sort_rows
 from irlens.session.scan.summary import Summary
 from irlens.session.scan.workers import Reader
 
+if TYPE_CHECKING:
+    from irlens.sweep.workers import WorkerPool
+
+#: Drawing progress takes longer than reading an entry from the index.
+_SECONDS_BETWEEN = 0.1
+
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What to scan.
@@ -36,6 +44,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         reports: Whether to make full reports.
         sums_up: Whether a summary is wanted, which needs every capture's digest.
         jobs: Worker processes; ``None``: as many as there are cores if text has to be parsed.
+        cluster: The workers of a cluster, which read the entries instead.
     """
 
     roots: tuple[Path, ...]
@@ -45,6 +54,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     reports: bool = False
     sums_up: bool = False
     jobs: int | None = None
+    cluster: "WorkerPool | None" = None
 
     @property
     def workers(self) -> int:
@@ -84,12 +94,41 @@ class _Found(msgspec.Struct, frozen=True):
     is_read: bool = False
 
 
+class _Progress:
+    """Counts the directories directly below the roots: entries come by path."""
+
+    def __init__(self, roots: Sequence[Path], show: Callable[[int, int], None]) -> None:
+        self._show = show
+        self._total = sum(map(_count_directories, roots))
+        self._reached: Path | None = None
+        self._done = 0
+        self._shown = 0.0
+
+    def reach(self, root: Path, directory: Path) -> None:
+        """Note that an entry below a root is read."""
+        top = root.joinpath(*directory.relative_to(root).parts[:1])
+        if top in (self._reached, root):
+            return
+        self._reached = top
+        self._done = min(self._done + 1, self._total)
+        if self._done == self._total or time.monotonic() - self._shown > _SECONDS_BETWEEN:
+            self._shown = time.monotonic()
+            self._show(self._done, self._total)
+
+
+def _count_directories(root: Path) -> int:
+    with os.scandir(root) as children:
+        return sum(child.is_dir(follow_symlinks=False) for child in children)
+
+
 class Scanner:
     """One pass over the entries of a request.
 
     Args:
         request: What to scan.
         report_broken: Receives each entry that is skipped.
+        progress: Receives how many of the directories directly below the roots are done, and their
+            number.
 
     Attributes:
         captures: Rows that were shown so far.
@@ -97,8 +136,14 @@ class Scanner:
         skipped: Entries that could not be read so far.
     """
 
-    def __init__(self, request: Request, report_broken: Callable[[Broken], None]) -> None:
+    def __init__(
+        self,
+        request: Request,
+        report_broken: Callable[[Broken], None],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
         self._request = request
+        self._progress = None if progress is None else _Progress(request.roots, progress)
         self._report_broken = report_broken
         self.captures = 0
         self.excluded = 0
@@ -161,6 +206,8 @@ class Scanner:
         for root in self._request.roots:
             with closing(self._entries(root)) as entries:
                 for directory, entry in entries:
+                    if self._progress is not None:
+                        self._progress.reach(root, directory)
                     for broken in entry.broken:
                         self._skip(broken)
                     for values in entry.rows:
@@ -173,7 +220,7 @@ class Scanner:
     def _entries(self, root: Path) -> Generator[tuple[Path, EntryRows], None, None]:
         """Yield the rows of each entry, by path; the index is saved, however it ends."""
         index, complete = ScanIndex(root, Row), False
-        with Reader[_Found](self._request.workers) as reader:
+        with Reader[_Found](self._request.workers, self._request.cluster) as reader:
             try:
                 for found, read in self._read(root, index, reader):
                     entry = self._merged(found, read)

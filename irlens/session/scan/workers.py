@@ -2,18 +2,21 @@
 
 import signal
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
 from irlens.artifacts.entries import Listing
 from irlens.model.errors import IrlensError
 from irlens.session.scan.entries import EntryRows, read_rows
+
+if TYPE_CHECKING:
+    from irlens.sweep.workers import WorkerPool
 
 T = TypeVar("T")
 
@@ -29,7 +32,8 @@ class _Batch:
 
     def __init__(self) -> None:
         self.entries: list[tuple[Path, tuple[str, ...]]] = []
-        self.future: Future[list[EntryRows]] | None = None
+        #: Waits for the rows; ``None`` until a worker has the task.
+        self.rows: Callable[[], list[EntryRows]] | None = None
 
 
 class _Waiting(msgspec.Struct, Generic[T]):
@@ -46,10 +50,12 @@ class Reader(Generic[T]):
 
     Args:
         jobs: Worker processes; with 1, entries are read in this process.
+        cluster: Workers elsewhere, which read all entries instead.
     """
 
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
+    def __init__(self, jobs: int, cluster: "WorkerPool | None" = None) -> None:
+        self._jobs = jobs if cluster is None else cluster.width
+        self._cluster = cluster
         self._pool: ProcessPoolExecutor | None = None
         self._number = 0
         self._queue: deque[_Waiting[T]] = deque()
@@ -72,7 +78,7 @@ class Reader(Generic[T]):
     ) -> Iterator[tuple[T, EntryRows]]:
         """Put an entry in line to be read; yield what is ready and first in line."""
         self._number += 1
-        if self._jobs == 1 or self._number <= _FEW:
+        if self._cluster is None and (self._jobs == 1 or self._number <= _FEW):
             self._queue.append(_Waiting(tag, read_rows(directory, keys, listing)))
         else:
             at = len(self._batch.entries)
@@ -99,22 +105,28 @@ class Reader(Generic[T]):
             return waiting.tag, waiting.rows
         if waiting.batch is self._batch:
             self._submit()
-        if waiting.batch is None or waiting.batch.future is None:
+        if waiting.batch is None or waiting.batch.rows is None:
             raise AssertionError("a batch that was left is submitted")
         try:
-            return waiting.tag, waiting.batch.future.result()[waiting.index]
+            return waiting.tag, waiting.batch.rows()[waiting.index]
         except BrokenProcessPool as error:
             raise IrlensError(
                 "a worker process ended unexpectedly", hint="try again with --jobs 1"
             ) from error
 
     def _submit(self) -> None:
+        if self._cluster is not None:
+            from irlens.session.scan.cluster import submit
+
+            self._batch.rows = submit(self._cluster, self._batch.entries)
+            self._batch = _Batch()
+            return
         if self._pool is None:
             # The workers have the analyses that this process has loaded, and it has no threads.
             self._pool = ProcessPoolExecutor(
                 self._jobs, mp_context=get_context("fork"), initializer=_ignore_interrupts
             )
-        self._batch.future = self._pool.submit(_read, self._batch.entries)
+        self._batch.rows = self._pool.submit(_read, self._batch.entries).result
         self._batch = _Batch()
 
 

@@ -193,3 +193,16 @@ def test_a_report_that_the_cache_lost_is_made_again(cache: Path) -> None:
     shutil.rmtree(store.root() / "reports")
     assert dict(Scanner(wanted, lambda _: None).reports()) == first
     assert len(first) == 3
+
+
+def test_progress_counts_the_directories_below_the_root(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scanner, "_SECONDS_BETWEEN", -1)
+    shutil.copytree(CAPTURES / "softmax-h100", cache / "deep" / "er" / "one")
+    shutil.copytree(CAPTURES / "softmax-h100", cache / "deep" / "er" / "two")
+    shown: list[tuple[int, int]] = []
+    wanted = request(cache, "kernel")
+    found = Scanner(wanted, lambda _: None, lambda done, total: shown.append((done, total)))
+    assert len(list(found.rows())) == 5
+    assert shown == [(1, 4), (2, 4), (3, 4), (4, 4)]
