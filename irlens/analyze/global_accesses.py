@@ -34,11 +34,16 @@ def access_widths(function: Assembly) -> dict[Place, frozenset[int]]:
     Asynchronous copies to shared memory are loads of their cp-size. Instructions without debug
     information, bulk copies and AMD's scalar loads are left out.
     """
-    by_place: defaultdict[Place, set[int]] = defaultdict(set)
+    return {place: frozenset(widths) for place, widths in instruction_widths(function).items()}
+
+
+def instruction_widths(function: Assembly) -> dict[Place, list[int]]:
+    """Return the same as a list: the bytes of each instruction, in the order of the text."""
+    by_place: defaultdict[Place, list[int]] = defaultdict(list)
     for index, (direction, width) in _accesses(function):
         if locations := function.instructions[index].locations:
-            by_place[direction, locations].add(width)
-    return {place: frozenset(widths) for place, widths in by_place.items()}
+            by_place[direction, locations].append(width)
+    return dict(by_place)
 
 
 def read_once(function: Assembly) -> frozenset[SourceLocation]:

@@ -1,18 +1,19 @@
 """Accesses of a ttgir as the machine issues them: their layout, and an instruction's width."""
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
-from irlens.analyze.global_accesses import Assembly, Direction, access_widths
-from irlens.analyze.warp_requests import SECTOR, WarpAccess
+from irlens.analyze.global_accesses import Assembly, Place, instruction_widths
+from irlens.analyze.warp_requests import SECTOR, WarpAccess, free_bits
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, COPIES, LOADS, STORES
+from irlens.isa.mlir.copies import COPIES, LOADS, STORES
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.linear_maps import LinearMap
-from irlens.model.source import SourceLocation
 
 _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 
@@ -41,91 +42,79 @@ def issued_accesses(
         assembly: The kernel in the stage that has its instructions.
         granule: Bytes of the GPU's sector or cache line.
     """
-    widths = access_widths(assembly)
-    found = []
-    for operation in module.named(*LOADS, *STORES, *COPIES):
-        machine: Direction = "store" if operation.name in STORES else "load"
-        issued = widths.get((machine, operation.location), frozenset())
-        access = _access(module, operation, issued, granule)
-        if isinstance(access, str):
-            found.append(IssuedAccess(operation.index, None, access))
-        else:
-            found.append(IssuedAccess(operation.index, access))
-    return tuple(found)
+    elements = {
+        operation.index: _elements(module, operation)
+        for operation in module.named(*LOADS, *STORES, *COPIES)
+    }
+    places: defaultdict[Place, list[int]] = defaultdict(list)
+    for index in elements:
+        places[_place(module.operations[index])].append(index)
+    widths: dict[int, int | str] = {}
+    for place, issued in instruction_widths(assembly).items():
+        at = places.get(place, [])
+        widths.update(zip(at, _widths([elements[index] for index in at], issued), strict=True))
+    return tuple(
+        _issued(module.operations[index], each, widths.get(index), granule)
+        for index, each in elements.items()
+    )
 
 
-class Issue(msgspec.Struct, frozen=True):
-    """How an operation's elements are accessed.
+class _Elements(msgspec.Struct, frozen=True):
+    """The elements that an operation accesses: how threads hold them, and their bytes."""
 
-    Attributes:
-        access: By the instructions of warps; ``None`` where the TMA copies them, which makes no
-            requests of warps.
+    layout: LinearMap
+    bytes: int
+
+    @property
+    def thread_bytes(self) -> int:
+        """Bytes that a thread accesses; elements that it holds several times count once."""
+        return self.bytes * (self.layout.registers >> len(free_bits(self.layout)[0]))
+
+
+def _place(operation: Operation) -> Place:
+    return ("store" if operation.name in STORES else "load"), operation.location
+
+
+def _widths(accesses: Sequence[_Elements | str], issued: list[int]) -> list[int | str]:
+    """Return the width of the instructions of each access at one place.
+
+    Accesses of different layouts differ in width. Their instructions stand in the same order, as
+    many for each as its bytes take.
     """
-
-    access: WarpAccess | None
-
-
-_ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "ttg.atomic_poll"})
-_PRODUCTS = frozenset({"tt.dot", "tt.dot_scaled"})
-
-
-class IssueTable:
-    """What the compiler made of the accesses and products of a ttir, found by their locations.
-
-    Args:
-        module: The ttgir.
-        assembly: The kernel in the stage that has its instructions.
-        granule: Bytes of the GPU's sector or cache line.
-    """
-
-    def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
-        self._by_place: dict[tuple[str, tuple[SourceLocation, ...]], list[Issue | str]] = {}
-        for each in issued_accesses(module, assembly, granule):
-            operation = module.operations[each.operation]
-            direction = "store" if operation.name in STORES else "load"
-            issue = each.reason or "" if each.access is None else Issue(each.access)
-            self._by_place.setdefault((direction, operation.location), []).append(issue)
-        for operation in module.operations:
-            if operation.name in BULK_COPIES | BULK_STORES:
-                direction = "load" if operation.name in BULK_COPIES else "store"
-                self._by_place.setdefault((direction, operation.location), []).append(Issue(None))
-        self._on_vectors = frozenset(
-            operation.location for operation in module.named(*_PRODUCTS)
-            if _is_blocked(module, operation)
-        )  # fmt: skip
-
-    def find(self, operation: Operation) -> Issue | str:
-        """Return how an access of the ttir is issued, or why that is unknown."""
-        if operation.name in _ATOMICS:
-            return "atomic operations have counters of their own"
-        direction = "store" if operation.name.endswith("store") else "load"
-        found = self._by_place.get((direction, operation.location), [])
-        if not found:
-            return "the ttgir has no access at its location"
-        if any(each != found[0] for each in found):
-            reasons = [each for each in found if isinstance(each, str)]
-            return reasons[0] if reasons else "the ttgir has several different accesses for it"
-        return found[0]
-
-    def on_tensor_cores(self, product: Operation) -> bool:
-        """Return whether tensor cores compute a matrix product of the ttir."""
-        return product.location not in self._on_vectors
+    if len(set(issued)) == 1:
+        return [issued[0]] * len(accesses)
+    unknown: list[int | str] = ["its instructions differ in width"] * len(accesses)
+    found: list[int | str] = []
+    at = 0
+    for each in accesses:
+        if isinstance(each, str) or at >= len(issued):
+            return unknown
+        width = issued[at]
+        count = max(1, each.thread_bytes // width)
+        if issued[at : at + count] != [width] * count:
+            return unknown
+        found.append(width)
+        at += count
+    return found if at == len(issued) else unknown
 
 
-def _is_blocked(module: Module, product: Operation) -> bool:
-    """Return whether a product's result has the layout of products without tensor cores."""
-    kinds = product.result_types or product.operand_types[-1:]
-    shaped = read_shaped(kinds[0]) if kinds else None
-    if shaped is None or not shaped.parameters:
-        return False
-    layout = shaped.parameters[0]
-    return "blocked" in module.aliases.get(layout, layout)
-
-
-def _access(
-    module: Module, operation: Operation, widths: frozenset[int], granule: int
-) -> WarpAccess | str:
+def _issued(
+    operation: Operation, elements: _Elements | str, width: int | str | None, granule: int
+) -> IssuedAccess:
     """Return how an operation's elements are accessed, or why that is unknown."""
+    reason = "no instruction has its location"
+    if isinstance(elements, str) or width is None or isinstance(width, str):
+        wrong = (each for each in (elements, width) if isinstance(each, str))
+        return IssuedAccess(operation.index, None, next(wrong, reason))
+    try:
+        access = WarpAccess(elements.layout, _direction(operation), elements.bytes, width, granule)
+    except ValueError as error:
+        return IssuedAccess(operation.index, None, str(error))
+    return IssuedAccess(operation.index, access)
+
+
+def _elements(module: Module, operation: Operation) -> _Elements | str:
+    """Return the elements that an operation accesses, or why they are unknown."""
     pointer = operation.operand_types[0] if operation.operand_types else ""
     match = _POINTER.fullmatch(pointer)
     # AMD's buffer accesses name a scalar pointer first, and then a tensor of values or offsets.
@@ -136,20 +125,12 @@ def _access(
     bits = element_bits(match[1]) if match else None
     if bits is None:
         return f"{pointer} is not a pointer to elements of a known width"
-    if len(widths) != 1:
-        return "its instructions differ in width" if widths else "no instruction has its location"
     layout = _scalar(module)
     if tensor is not None:
         layout = linear_map(
             tensor.parameters[0] if tensor.parameters else "", tensor.shape, module.aliases
         )
-    if isinstance(layout, Unmapped):
-        return layout.reason
-    (width,) = widths
-    try:
-        return WarpAccess(layout, _direction(operation), max(bits // 8, 1), width, granule)
-    except ValueError as error:
-        return str(error)
+    return layout.reason if isinstance(layout, Unmapped) else _Elements(layout, max(bits // 8, 1))
 
 
 def _direction(operation: Operation) -> Literal["load", "store", "copy"]:

@@ -111,7 +111,7 @@ def _count(
 ) -> Traffic:
     # Most captures have no launch, and need no numpy.
     from irlens.analyze import traffic
-    from irlens.analyze.issued_accesses import IssueTable
+    from irlens.analyze.issue_table import IssueTable
     from irlens.analyze.traffic.values import UnknownTrafficError
 
     contents = {name: npy.read(stage) for name, stage in capture.contents.items()}

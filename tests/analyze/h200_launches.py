@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from irlens.analyze.issued_accesses import IssueTable
+from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.traffic import count
 from irlens.isa.mlir import parse
 from irlens.isa.ptx import parse as parse_ptx

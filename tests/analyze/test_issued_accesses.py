@@ -1,5 +1,6 @@
 """How the machine issues the accesses of a ttgir; the counters of an H200 test real kernels."""
 
+from irlens.analyze.issue_table import Issue, IssueTable
 from irlens.analyze.issued_accesses import issued_accesses
 from irlens.analyze.warp_requests import Requests, count
 from irlens.isa.mlir import parse
@@ -61,3 +62,27 @@ def test_what_is_unknown_says_why() -> None:
     assert _issued(odd) == [scalar, *["#ttg.blocked: 3 is not a power of two"] * 2]
     bare = TTGIR.replace('"ttg.num-warps" = 2 : i32, ', "")
     assert _issued(bare) == ["the module has no ttg.num-warps", load, store]
+
+
+def test_loads_of_one_place_in_two_layouts_are_both_executed() -> None:
+    """A load that the compiler repeats for a second layout, with narrower instructions."""
+    narrow = BLOCKED.replace("[4]", "[2]")
+    ttgir = TTGIR.replace("#blocked =", f"#narrow = {narrow}\n#blocked =").replace(
+        "    tt.store",
+        "    %w = tt.load %r : tensor<256x!tt.ptr<f16>, #narrow> loc(#loc2)\n    tt.store",
+    )
+    twice = "ld.global.b32 %r4, [%rd2];\n" * 2
+    again = f".loc 1 2 3\n{twice}.loc 1 3 3\n"
+    ptx = PTX.replace(".loc 1 3 3\n", again) + STORE
+    assert _issued(ttgir, ptx) == [("load", 4, 4), ("load", 2, 8), ("load", 2, 4), ("store", 2, 8)]
+    (function,) = parse_ptx(ptx).kernels
+    table = IssueTable(parse(ttgir), function)
+    load = next(each for each in parse(ttgir).named("tt.load") if "tensor" in each.operand_types[0])
+    issue = table.find(load, alone=True)
+    assert isinstance(issue, Issue)
+    assert [each.width for each in issue.accesses] == [8, 4]
+    assert table.find(load, alone=False) == "the ttgir has several different accesses for it"
+    fewer = _issued(
+        ttgir, PTX.replace(".loc 1 3 3\n", again.replace(twice, twice[: len(twice) // 2])) + STORE
+    )
+    assert fewer[1:3] == ["its instructions differ in width"] * 2

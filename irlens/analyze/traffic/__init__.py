@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from irlens.analyze.issued_accesses import IssueTable
+from irlens.analyze.issue_table import Issue, IssueTable
 from irlens.analyze.traffic.accesses import ATOMICS, LOADS, STORES, Reference
 from irlens.analyze.traffic.coverage import Coverage
 from irlens.analyze.traffic.evaluation import public_function
@@ -129,9 +129,19 @@ class _Tallies:
                 access.element_bytes,
                 self._sizes.get(access.pointer.argument),
                 self._wave,
-                None if self._issued is None else self._issued.find(operation),
+                self._issue(operation),
             )
         self._tallies[key].access(tiles_of(access, programs))
+
+    def _issue(self, operation: Operation) -> Issue | str | None:
+        if self._issued is None:
+            return None
+        alike = (
+            each
+            for each in self._module.named(operation.name)
+            if each.location == operation.location
+        )
+        return self._issued.find(operation, alone=len(list(alike)) == 1)
 
     def update(self, other: "_Tallies") -> None:
         """Add what other programs move."""

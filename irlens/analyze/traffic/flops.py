@@ -11,7 +11,7 @@ from math import prod
 
 import msgspec
 
-from irlens.analyze.issued_accesses import IssueTable
+from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.traffic.arithmetic import element_of
 from irlens.isa.mlir import Module, Operation
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from irlens.analyze.issued_accesses import Issue
+from irlens.analyze.issue_table import Issue
 from irlens.analyze.traffic.coverage import Coverage
 from irlens.analyze.traffic.tiles import Pattern, Tiles
 from irlens.analyze.traffic.values import Array, distinct
-from irlens.analyze.warp_requests import Requests, WarpAccess, count_patterns
+from irlens.analyze.warp_requests import Requests, count_patterns
 
 #: Distance between the bytes of neighbouring waves in one set; no tensor is as large.
 _WAVE_STRIDE = 1 << 42
@@ -61,11 +61,11 @@ class Tally:
         self.outside = Outside()
         self.reason = issue if isinstance(issue, str) else ""
         self.requests = Requests(0, 0, 0) if isinstance(issue, Issue) else None
-        self.width = issue.access.width if isinstance(issue, Issue) and issue.access else None
+        self._warps = issue.accesses if isinstance(issue, Issue) else ()
+        self.width = self._warps[0].width if self._warps else None
         self._size = element_bytes
         self._tensor_bytes = tensor_bytes
         self._wave = wave
-        self._warps = issue.access if isinstance(issue, Issue) else None
 
     @property
     def bytes(self) -> int:
@@ -97,15 +97,18 @@ class Tally:
             bases = tiles.bases if chosen is None else tiles.bases[chosen]
             programs = tiles.programs if chosen is None else tiles.programs[chosen]
             self._pattern(pattern, bases, programs, tiles.elements)
-        if self._warps is not None and self.requests is not None:
-            self._count_requests(self._warps, self.requests, tiles)
+        if self.requests is not None:
+            self._count_requests(self.requests, tiles)
 
-    def _count_requests(self, warps: WarpAccess, requests: Requests, tiles: Tiles) -> None:
+    def _count_requests(self, requests: Requests, tiles: Tiles) -> None:
         patterns = [(each.offsets, each.mask) for each in tiles.patterns]
         try:
-            self.requests = requests + count_patterns(warps, patterns, tiles.bases, tiles.kinds)
+            for warps in self._warps:
+                requests += count_patterns(warps, patterns, tiles.bases, tiles.kinds)
         except ValueError as error:
             self.requests, self.reason = None, str(error)
+        else:
+            self.requests = requests
 
     def _pattern(self, pattern: Pattern, bases: Array, programs: Array, elements: int) -> None:
         offsets = np.sort(pattern.accessed())
