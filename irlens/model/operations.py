@@ -46,6 +46,22 @@ class Region(msgspec.Struct, frozen=True):
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
+class RecordedLaunch(msgspec.Struct, frozen=True):
+    """A launch of a Triton kernel.
+
+    Attributes:
+        entry: The kernel's directory in Triton's cache.
+        arguments: The arguments by name: numbers, and tensors as "fp32[4096, 1024]".
+        grid: CTAs in x, y and z; ``None`` if unknown.
+        tensors: What its tensor arguments are of which memory, by name.
+    """
+
+    entry: str
+    arguments: dict[str, int | float | str]
+    grid: tuple[int, int, int] | None
+    tensors: dict[str, Region]
+
+
 class RecordedOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An operation that ran.
 
@@ -58,6 +74,7 @@ class RecordedOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         axes: The axes of ``space`` that a reduction or a normalization folds.
         source: The line of the program that called it; ``None`` if unknown.
         graph: Name of the compiled graph that it is part of; empty outside of any.
+        launch: The launch of a "kernel", before its accesses are known.
         at_most: Why ``reads`` and ``writes`` are an upper bound; empty where they are exact.
         unknown: Why its bytes are unknown; empty where they are known.
     """
@@ -70,6 +87,7 @@ class RecordedOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     axes: tuple[int, ...] = ()
     source: SourceLocation | None = None
     graph: str = ""
+    launch: RecordedLaunch | None = None
     at_most: str = ""
     unknown: str = ""
 
@@ -89,3 +107,33 @@ class RecordedProgram(msgspec.Struct, frozen=True, kw_only=True):
     names: dict[int, str] = {}
     outputs: tuple[Region, ...] | None = None
     held: tuple[int, ...] = ()
+
+
+class CompiledGraph(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that ``torch.compile`` compiled, or a part of one.
+
+    Attributes:
+        name: The function's.
+        before: What it runs without a compiler; ``None`` if unknown.
+        after: What it ran compiled, when it was called first; ``None`` if it was not.
+        reason: Why ``before`` is unknown; empty if it is known.
+    """
+
+    name: str
+    before: RecordedProgram | None = None
+    after: RecordedProgram | None = None
+    reason: str = ""
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process ran.
+
+    Attributes:
+        program: All operations.
+        graphs: The functions that it compiled.
+        dropped: Operations beyond the number that is kept.
+    """
+
+    program: RecordedProgram
+    graphs: tuple[CompiledGraph, ...] = ()
+    dropped: int = 0

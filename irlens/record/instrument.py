@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,12 @@ from irlens.compiler.import_hooks import after_import
 from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
-from irlens.record.job import FAILURES, LAUNCHES, Job
+from irlens.record.job import FAILURES, LAUNCHES, OPERATIONS, Job
 
 if TYPE_CHECKING:
+    from irlens.compiler.capture_files import Launch
     from irlens.compiler.triton_compat.drivers import LoadedFacts
+    from irlens.compiler.triton_compat.launch_hooks import Every
 
 
 def instrument(job: Job, deviations: Deviations) -> None:
@@ -38,10 +41,25 @@ def instrument(job: Job, deviations: Deviations) -> None:
         from irlens.compiler.triton_compat.autotuning import limit_configurations
 
         limit_configurations(job.options.configurations)
-    _note_launches(Path(job.folder))
+    _note_launches(Path(job.folder), _log_launch if job.options.operations else None)
 
 
-def _note_launches(folder: Path) -> None:
+def write_operations(folder: Path) -> None:
+    """Write the operators that ran in this process, if it has imported PyTorch."""
+    if "torch" not in sys.modules:
+        return
+    from irlens.compiler.operations.log import active
+
+    (folder / OPERATIONS).write_bytes(msgspec.json.encode(active().recorded()))
+
+
+def _log_launch(launch: "Launch", name: str, arguments: dict[str, Any]) -> None:
+    from irlens.compiler.operations.log import active
+
+    active().launch(launch, name, arguments)
+
+
+def _note_launches(folder: Path, every: "Every | None") -> None:
     """Note launches and failures as they happen: a program may be killed by a signal."""
     from irlens.compiler import diagnostics
     from irlens.compiler.capture_files import CompileFailure
@@ -61,7 +79,7 @@ def _note_launches(folder: Path) -> None:
             message = diagnostics.reason(error, kernel, sources, printed="").message
             note(CompileFailure(kernel, message), FAILURES)
 
-    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure)
+    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure, every)
 
 
 #: What a program may run to find out whether there is a GPU. Like the real one, it answers [N/A] to
@@ -154,8 +172,11 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None
     log = None
     if job.options.operations:
         from irlens.compiler.operations import log as operators
+        from irlens.compiler.operations.compiled import watch_compiled_graphs
 
         log = operators.activate()
+        log.generated = (job.folder,)
+        watch_compiled_graphs(log)
     install_fake_cuda(facts, deviations, job.options.assumed, log)
 
 

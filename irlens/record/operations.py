@@ -1,20 +1,78 @@
 """Runs a program on a fake GPU and returns the operations that it ran."""
 
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
+from irlens.analyze.fusion.launches import Launches
+from irlens.artifacts.load import load
 from irlens.compiler.request import Request
 from irlens.gpus import Gpu
-from irlens.model.errors import CaptureError
-from irlens.model.operations import RecordedProgram
-from irlens.record.job import Options
-from irlens.record.record import Program, make_job, program_interpreter, run_job
-from irlens.record.reference_program import MODULE, Recorded, ReferenceRequest, Refused
+from irlens.isa import mlir
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, CaptureError
+from irlens.model.operations import Recorded, RecordedProgram
+from irlens.record.job import OPERATIONS, Options
+from irlens.record.record import Program, Run, make_job, program_interpreter, run_job
+from irlens.record.reference_program import MODULE, ReferenceRequest, References, Refused
 
 _OPTIONS = Options(operations=True)
+
+
+def record_operations(
+    program: Program, gpu: Gpu, options: Options = _OPTIONS
+) -> tuple[Recorded | None, Run]:
+    """Return what a program ran, its launches counted, and how it ended.
+
+    Its output goes to stderr.
+
+    Args:
+        program: The program.
+        gpu: The GPU to fake.
+        options: What to assume and to limit.
+
+    Returns:
+        ``None`` for a program that never imported PyTorch, or that was killed.
+
+    Raises:
+        CaptureError: It cannot be started.
+    """
+    with TemporaryDirectory(prefix="irlens-") as temporary:
+        folder = Path(temporary)
+        wanted = msgspec.structs.replace(options, operations=True)
+        job = make_job(program, folder, gpu, wanted)
+        python = program_interpreter(None, folder)
+        run = run_job(job, *python, lambda variants, seconds: None, sys.stderr)
+        written = folder / OPERATIONS
+        if not written.exists():
+            return None, run
+        recorded = msgspec.json.decode(written.read_bytes(), type=Recorded)
+        launches = Launches(_read)
+        graphs = tuple(
+            msgspec.structs.replace(each, after=each.after and _counted(each.after, launches))
+            for each in recorded.graphs
+        )
+        counted = _counted(recorded.program, launches)
+        return msgspec.structs.replace(recorded, program=counted, graphs=graphs), run
+
+
+def _counted(program: RecordedProgram, launches: Launches) -> RecordedProgram:
+    operations = tuple(map(launches.resolved, program.operations))
+    return msgspec.structs.replace(program, operations=operations)
+
+
+def _read(entry: str) -> tuple[str, mlir.Module] | None:
+    """Return the name and the ttir of a kernel in Triton's cache."""
+    with suppress(ArtifactError):
+        for capture in load(Path(entry)):
+            if isinstance(capture, Capture) and "ttir" in capture.stages:
+                text = capture.stages["ttir"].text()
+                return capture.kernel, mlir.parse(text, stage="ttir")
+    return None
 
 
 def record_references(
@@ -37,14 +95,15 @@ def record_references(
         argument = msgspec.json.encode(wanted).decode()
         program = Program(name=MODULE, is_module=True, arguments=(argument,))
         job = make_job(program, folder, gpu, _OPTIONS)
-        run = run_job(job, *program_interpreter(None, folder), lambda variants, seconds: None)
+        python = program_interpreter(None, folder)
+        run = run_job(job, *python, lambda variants, seconds: None, sys.stderr)
         name = requests[0].kernel
         if run.stopped is not None:
             where = Path(run.stopped).name
             raise CaptureError(f"{name}: the reference reads what is not computed, at {where}")
         if not answer.exists():
             raise CaptureError(f"{name}: the reference ended with exit code {run.code}")
-        recorded = msgspec.json.decode(answer.read_bytes(), type=Recorded | Refused)
+        recorded = msgspec.json.decode(answer.read_bytes(), type=References | Refused)
     if isinstance(recorded, Refused):
         raise CaptureError(recorded.message, hint=recorded.hint)
     return list(recorded.references)

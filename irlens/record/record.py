@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -179,8 +179,21 @@ def program_interpreter(triton: str | None, work: Path) -> tuple[str, list[str]]
     return str(other.path), [str(shared), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
-def run_job(job: Job, python: str, paths: Sequence[str], progress: Progress) -> Run:
+def run_job(
+    job: Job,
+    python: str,
+    paths: Sequence[str],
+    progress: Progress,
+    stdout: IO[str] | None = None,
+) -> Run:
     """Run the program once, and return how it ended.
+
+    Args:
+        job: How to run it.
+        python: The interpreter.
+        paths: The folders that it imports from.
+        progress: Called about twice a second.
+        stdout: Where it prints; ``None`` for this process's stdout.
 
     Raises:
         CaptureError: It cannot be started.
@@ -190,7 +203,7 @@ def run_job(job: Job, python: str, paths: Sequence[str], progress: Progress) -> 
     command = [python, "-P", "-m", RUNNER, msgspec.json.encode(job).decode()]
     try:
         with _signals_forwarded() as forward_to:
-            run = subprocess.Popen(command, env=_environment(folder, paths))
+            run = subprocess.Popen(command, env=_environment(folder, paths), stdout=stdout)
             forward_to(run)
             code = _wait(run, folder / LAUNCHES, progress)
     except OSError as error:

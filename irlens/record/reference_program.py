@@ -31,7 +31,7 @@ class ReferenceRequest(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
-class Recorded(msgspec.Struct, frozen=True, tag="recorded"):
+class References(msgspec.Struct, frozen=True, tag="references"):
     """The operators of each reference, with its name."""
 
     references: tuple[tuple[str, RecordedProgram], ...]
@@ -47,9 +47,9 @@ class Refused(msgspec.Struct, frozen=True, tag="refused"):
 def main() -> None:
     """Run the references, and write what they ran."""
     wanted = msgspec.json.decode(sys.argv[1], type=ReferenceRequest)
-    answer: Recorded | Refused
+    answer: References | Refused
     try:
-        answer = Recorded(tuple(_recorded(wanted)))
+        answer = References(tuple(_recorded(wanted)))
     except IrlensError as error:
         answer = Refused(error.message, error.hint)
     Path(wanted.answer).write_bytes(msgspec.json.encode(answer))

@@ -17,7 +17,7 @@ import msgspec
 from irlens.compiler.fake_cuda import Deviations, NoValueError
 from irlens.model.errors import CaptureError
 from irlens.record.child_processes import follow_child_processes
-from irlens.record.instrument import instrument
+from irlens.record.instrument import instrument, write_operations
 from irlens.record.job import REPORT, Job, ProcessReport, ReportAtExit
 
 _RUNPY = (runpy.__file__, "<frozen runpy>")
@@ -49,6 +49,8 @@ def main() -> None:
     finally:
         report = ProcessReport(deviations=deviations, stopped=stopped)
         (folder / REPORT).write_bytes(msgspec.json.encode(report))
+        if job.options.operations:
+            write_operations(folder)
     sys.exit(1 if stopped else 0)
 
 

@@ -1,4 +1,6 @@
-"""The ledger of what a kernel's PyTorch reference moves, from what the user named."""
+"""Ledgers of what a kernel's PyTorch reference or a program moves, from what the user named."""
+
+from pathlib import Path
 
 import msgspec
 
@@ -9,7 +11,9 @@ from irlens.compiler.sources.description import find_kernels
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 from irlens.model.ledger import LEDGER_SCHEMA, Ledgers
-from irlens.record.operations import record_references
+from irlens.model.operations import CompiledGraph, Recorded
+from irlens.record import Options, Program
+from irlens.record.operations import record_operations, record_references
 
 
 class LedgerRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,3 +71,66 @@ def reference_ledgers(wanted: LedgerRequest) -> Ledgers:
             for name, program in recorded
         ],
     )
+
+
+def is_program(name: str) -> bool:
+    """Whether a name is a Python file that describes no kernel, so that it can only be run."""
+    path = Path(name)
+    if path.suffix != ".py" or not path.is_file():
+        return False
+    try:
+        return all(each.description is None for each in find_kernels(name))
+    except CaptureError as error:  # it has no kernel, or is not Python
+        return "has no @triton.jit function" in error.message
+
+
+def program_ledgers(
+    program: Program, target: str, options: Options, row_limit: int = ROW_LIMIT
+) -> tuple[Ledgers, str | None]:
+    """Return the ledger of a program and those of its compiled functions, and how it failed.
+
+    Args:
+        program: The program.
+        target: The GPU to fake.
+        options: What to assume and to limit.
+        row_limit: Elements of a row that one CTA is assumed to keep on chip.
+
+    Returns:
+        The ledgers; and why the program ended early, ``None`` if it did not.
+
+    Raises:
+        CaptureError: The program cannot be started, or ran nothing on the GPU.
+        UnknownNameError: There is no such GPU.
+    """
+    recorded, run = record_operations(program, gpus.find(target), options)
+    failure = None
+    if run.stopped is not None:
+        failure = f"the program could not continue at {run.stopped}"
+    elif run.code != 0:
+        failure = f"the program exited with code {run.code}"
+    if recorded is None or not recorded.program.operations:
+        raise CaptureError(failure or "the program ran nothing on the GPU")
+    ledgers = [ledger_of(recorded.program, program.name, "program", row_limit=row_limit)]
+    for graph in recorded.graphs:
+        if graph.before is not None:
+            ledgers.append(ledger_of(graph.before, graph.name, "eager", row_limit=row_limit))
+        if graph.after is not None:
+            ledgers.append(ledger_of(graph.after, graph.name, "compiled", row_limit=row_limit))
+    notes = [*_notes(recorded), *([f"{failure}: the rest is missing"] if failure else [])]
+    return Ledgers(
+        schema=LEDGER_SCHEMA, subject=program.name, ledgers=ledgers, notes=notes
+    ), failure
+
+
+def _notes(recorded: Recorded) -> list[str]:
+    notes = [
+        "the program ran on a fake GPU: launches did nothing, and values were computed on the CPU",
+    ]
+    if recorded.dropped:
+        notes.append(f"{recorded.dropped:,} operations beyond the first 50,000 are left out")
+    notes += map(_reason, (each for each in recorded.graphs if each.before is None))
+    return notes
+
+
+def _reason(graph: CompiledGraph) -> str:
+    return f"{graph.name} before compilation is unknown: {graph.reason}"

@@ -46,6 +46,15 @@ def broken(x_ptr):
     return x_ptr @ x_ptr[:3]
 """
 
+PROGRAM = """
+import sys
+import torch
+
+x = torch.ones(int(sys.argv[1]), device="cuda")
+y = x.exp()
+print("printed", len(y))
+"""
+
 
 def irlens(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "irlens", "traffic", *map(str, arguments)]
@@ -93,6 +102,9 @@ def test_the_same_bytes_in_every_format(kernel: Path) -> None:
         (("softmax", "--reference", "nowhere"), "unknown function of softmax.py 'nowhere'"),
         (("softmax", "-f", "sarif"), "sarif cannot hold ledgers"),
         (("softmax", "--row-limit", "0"), "--row-limit"),
+        (("softmax", "--assume", "0"), "--assume of a program has no effect on a kernel"),
+        (("-m", "nowhere", "--arg", "n=1"), "--arg of a kernel has no effect on a program"),
+        (("nowhere.py", "--program"), "nowhere.py is not a file"),
     ],
 )
 def test_mistakes_end_in_a_line(arguments: tuple[str, ...], message: str) -> None:
@@ -117,3 +129,19 @@ def test_a_file_of_several_kernels_has_a_ledger_of_each(tmp_path: Path) -> None:
     names = [each.name for each in document.ledgers]
     assert names[:2] == ["row_max_reference", "subtract_reference"]
     assert [each.separate.kernels for each in document.ledgers] == [1] * 5
+
+
+def test_a_program(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    ran = irlens(script, "-f", "csv", "--", "1000")
+    assert ran.returncode == 0, ran.stderr
+    assert "printed 1000" in ran.stderr
+    rows = list(csv.DictReader(io.StringIO(ran.stdout)))
+    assert [row["name"] for row in rows if row["what"] == "operation"] == ["aten.ones", "aten.exp"]
+    assert next(row for row in rows if row["what"] == "one_pass")["written bytes"] == "8000"
+    nothing = tmp_path / "nothing.py"
+    nothing.write_text("import torch")
+    ran = irlens(nothing)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "the program ran nothing on the GPU" in ran.stderr

@@ -2,7 +2,8 @@
 
 import shlex
 import sys
-from typing import Unpack
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -12,10 +13,16 @@ from irlens.cli.writing import WritingOptions, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.session.subject import Axis
 
-_HELP = """List what KERNEL's PyTorch reference moves, and what fusing it saves.
+if TYPE_CHECKING:  # help needs no record
+    from irlens.model.ledger import Ledgers
 
-KERNEL is a sample, or a file that describes its kernels with a reference. The reference
-runs on a fake GPU with its real sizes: nothing is computed, and no GPU is needed.
+_HELP = """List what a PyTorch program moves, and what fusing saves.
+
+KERNEL is a sample, or a file that describes its kernels: its PyTorch reference runs with
+its real sizes. PROGRAM is a Python script that describes no kernel, or a module with -m: it
+runs unmodified, with the arguments after `--`; launches of Triton kernels and what
+torch.compile makes of a function are listed too. Either runs on a fake GPU: no GPU is
+needed, and what is printed to stdout goes to stderr.
 
 Each operation is listed with the distinct bytes that it reads and writes, with the group of
 operations that one kernel could do, and with the rule that decides. Views move nothing.
@@ -24,6 +31,7 @@ operations that one kernel could do, and with the rule that decides. Views move 
 irlens traffic rms_norm
 irlens traffic softmax_naive:row_max_kernel --reference softmax_reference
 irlens traffic layer_norm --arg n_cols=65536 -f json
+irlens traffic train.py -- --steps 1
 """
 #: Table rows on a terminal without --all.
 _ROWS = 40
@@ -43,51 +51,109 @@ def _values(
 
 
 @click.command(help=_HELP)
-@click.argument("kernel", metavar="KERNEL", shell_complete=complete_kernels)
+@click.argument("name", metavar="KERNEL|PROGRAM", shell_complete=complete_kernels)
+@click.argument("words", metavar="[-- ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
 @click.option("-a", "--arg", "arguments", metavar="NAME=VALUE", multiple=True, callback=_values,
-              help="Set an argument or a size: 781, fp16[1024,1024].")  # fmt: skip
+              help="Set an argument or a size of the kernel: 781, fp16[1024,1024].")  # fmt: skip
 @click.option("-s", "--set", "constexprs", metavar="NAME=VALUE", multiple=True, callback=_values,
               help="Set a constexpr that the reference takes.")  # fmt: skip
 @click.option("--reference", metavar="FUNCTION",
               help="Run this function of the file in place of the reference.")  # fmt: skip
-@click.option("-t", "--target", metavar="GPU", help="Run on this fake GPU.  [default: sm_90]")
+@click.option("-m", "is_module", is_flag=True, help="Run PROGRAM as a module.")
+@click.option("--program", "is_run", is_flag=True, help="Run a file that describes kernels.")
+@click.option("--assume", "assumed", metavar="NUMBER", type=float,
+              help="Assume this number where PROGRAM reads what only a kernel "
+              "computes.")  # fmt: skip
+@click.option("-t", "--target", metavar="GPU", help="Run on this fake GPU.  [default: h100]")
 @click.option("--row-limit", metavar="N", type=click.IntRange(min=1),
               help="Keep rows of up to N elements on chip.  [default: 32768]")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Show every row, also on a terminal.")
 @writing_options("ledgers")
 def command(
-    kernel: str,
+    name: str,
+    words: tuple[str, ...],
     arguments: tuple[Axis, ...],
     constexprs: tuple[Axis, ...],
     reference: str | None,
+    is_module: bool,
+    is_run: bool,
+    assumed: float | None,
     target: str | None,
     row_limit: int | None,
     everything: bool,
     **options: Unpack[WritingOptions],
 ) -> Exit:
-    """Write the ledgers of a kernel's reference."""
+    """Write the ledgers of a kernel's reference, or of a program."""
     from irlens.analyze.fusion import ROW_LIMIT
+    from irlens.session.ledgers import is_program
+
+    target, limit, failure = target or "h100", row_limit or ROW_LIMIT, None
+    if is_module or is_run or is_program(name):
+        _refuse(
+            "of a kernel has no effect on a program",
+            {"--arg": arguments, "--set": constexprs, "--reference": reference},
+        )
+        ledgers, failure = _of_program(name, is_module, words, target, assumed, limit)
+    else:
+        _refuse("of a program has no effect on a kernel", {"--assume": assumed, "--": words})
+        ledgers = _of_kernel(name, arguments, constexprs, reference, target, limit)
+    on_terminal = options["destination"] is None and sys.stdout.isatty()
+    rows = _ROWS if on_terminal and not everything else None
+    write(ledgers, "ledgers", options, rows=rows, named=shlex.quote(name))
+    if failure is not None:
+        raise IrlensError(failure, hint="the ledger ends there")
+    return Exit.OK
+
+
+def _refuse(why: str, options: dict[str, object]) -> None:
+    """Raise ``UsageError`` for options that are given and have no effect."""
+    for option, value in options.items():
+        if value not in (None, ()):
+            raise click.UsageError(f"{option} {why}: remove it")
+
+
+def _of_program(
+    name: str,
+    is_module: bool,
+    words: tuple[str, ...],
+    target: str,
+    assumed: float | None,
+    row_limit: int,
+) -> "tuple[Ledgers, str | None]":
+    from irlens.record import Options, Program
+    from irlens.session.ledgers import program_ledgers
+
+    if not is_module and not Path(name).is_file():
+        raise IrlensError(f"{name} is not a file", hint="name a Python script, or -m and a module")
+    program = Program(name=name, is_module=is_module, arguments=words)
+    return program_ledgers(program, target, Options(assumed=assumed), row_limit)
+
+
+def _of_kernel(
+    name: str,
+    arguments: tuple[Axis, ...],
+    constexprs: tuple[Axis, ...],
+    reference: str | None,
+    target: str,
+    row_limit: int,
+) -> "Ledgers":
     from irlens.compiler.calls.argument_values import parse_value
     from irlens.session.ledgers import LedgerRequest, reference_ledgers
     from irlens.session.subject import is_compiled
 
-    if is_compiled(kernel):
+    if is_compiled(name):
         raise IrlensError(
-            f"{kernel} is already compiled, and has no reference",
+            f"{name} is already compiled, and has no reference",
             hint="name a sample, or the kernel's source",
         )
     wanted = LedgerRequest(
-        kernel=kernel,
-        target=target or "sm_90",
-        settings={name: parse_value(values[0]) for name, values in constexprs},
-        args={name: values[0] for name, values in arguments},
+        kernel=name,
+        target=target,
+        settings={key: parse_value(values[0]) for key, values in constexprs},
+        args={key: values[0] for key, values in arguments},
         function=reference,
-        row_limit=row_limit or ROW_LIMIT,
+        row_limit=row_limit,
     )
     with output.status() as update:
-        update(f"running the reference of {kernel}")
-        ledgers = reference_ledgers(wanted)
-    on_terminal = options["destination"] is None and sys.stdout.isatty()
-    rows = _ROWS if on_terminal and not everything else None
-    write(ledgers, "ledgers", options, rows=rows, named=shlex.quote(kernel))
-    return Exit.OK
+        update(f"running the reference of {name}")
+        return reference_ledgers(wanted)

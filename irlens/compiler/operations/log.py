@@ -14,8 +14,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.capture_files import Launch
 from irlens.compiler.operations.kinds import folded_axes, kind_of, overwrites, short_name
-from irlens.model.operations import OperationKind, RecordedOperation, RecordedProgram, Region
+from irlens.model.operations import (
+    CompiledGraph,
+    OperationKind,
+    Recorded,
+    RecordedLaunch,
+    RecordedOperation,
+    RecordedProgram,
+    Region,
+)
 from irlens.model.source import SourceLocation
 
 #: Operators that create a tensor and leave its memory as it is.
@@ -27,6 +36,8 @@ _ALLOCATIONS = frozenset(
 )  # fmt: skip
 #: Parts of paths that are not the program's own code.
 _INSTALLED = ("/site-packages/", "/dist-packages/", "<frozen ", f"{Path(__file__).parents[2]}/")
+#: Operators of a program that are kept; the others are counted.
+_MOST_OPERATIONS = 50_000
 _GATHERED = "a gather reads at most as many elements as it writes; which ones depends on data"
 _SCATTERED = "a scatter writes at most as many elements as it is given; which ones depends on data"
 
@@ -64,6 +75,9 @@ class OperationLog:
         operations: What ran, in order.
         is_paused: Whether operators are left out at present.
         graph: Name of the compiled graph that is running; empty outside of any.
+        graphs: The functions that were compiled.
+        dropped: Operators beyond the number that is kept.
+        generated: Folders of files that are not the program's own.
         is_transfer: Whether a tensor is being copied to the host or from it.
     """
 
@@ -71,6 +85,9 @@ class OperationLog:
         self.operations: list[RecordedOperation] = []
         self.is_paused = False
         self.graph = ""
+        self.graphs: list[CompiledGraph] = []
+        self.dropped = 0
+        self.generated: tuple[str, ...] = ()
         self.is_transfer = False
         self._is_on_gpu = is_on_gpu
         self._memories: dict[StorageWeakRef, int] = {}
@@ -136,7 +153,7 @@ class OperationLog:
         space: tuple[int, ...],
         axes: tuple[int, ...],
     ) -> None:
-        self.operations.append(
+        self._keep(
             RecordedOperation(
                 name=f"{function.namespace}.{short_name(function)}",
                 kind=kind,
@@ -144,11 +161,44 @@ class OperationLog:
                 writes=tuple(dict.fromkeys(writes)),
                 space=space,
                 axes=axes,
-                source=_user_line(),
+                source=_user_line(self.generated),
                 graph=self.graph,
                 at_most={"gather": _GATHERED, "scatter": _SCATTERED}.get(kind, ""),
             )
         )
+
+    def launch(self, launch: Launch, name: str, arguments: dict[str, Any]) -> None:
+        """Record a launch of a Triton kernel.
+
+        Args:
+            launch: The launch.
+            name: The kernel's name.
+            arguments: The values of its arguments.
+        """
+        if self.is_paused:
+            return
+        with torch._C.DisableTorchFunction():
+            values = {key: getattr(value, "base", value) for key, value in arguments.items()}
+            tensors = {
+                key: self.region(value)
+                for key, value in values.items()
+                if isinstance(value, torch.Tensor) and self._is_on_gpu(value)
+            }
+        self._keep(
+            RecordedOperation(
+                name=name,
+                kind="kernel",
+                source=_user_line(self.generated),
+                graph=self.graph,
+                launch=RecordedLaunch(launch.entry, launch.args, launch.grid, tensors),
+            )
+        )
+
+    def _keep(self, operation: RecordedOperation) -> None:
+        if len(self.operations) < _MOST_OPERATIONS:
+            self.operations.append(operation)
+        else:
+            self.dropped += 1
 
     def region(self, tensor: torch.Tensor) -> Region:
         """Return what a tensor is of which memory."""
@@ -168,22 +218,30 @@ class OperationLog:
         key = StorageWeakRef(tensor.untyped_storage())
         return self._memories.setdefault(key, len(self._memories))
 
+    def recorded(self) -> Recorded:
+        """Return all that has been recorded of this process."""
+        return Recorded(program=self.program(), graphs=tuple(self.graphs), dropped=self.dropped)
+
     def held(self) -> tuple[int, ...]:
         """Return the memories that exist at present."""
         return tuple(number for key, number in self._memories.items() if not key.expired())
 
     def program(
-        self, names: dict[str, Any] | None = None, outputs: Iterable[Any] | None = None
+        self,
+        names: dict[str, Any] | None = None,
+        outputs: Iterable[Any] | None = None,
+        first: int = 0,
     ) -> RecordedProgram:
         """Return what has been recorded.
 
         Args:
             names: Tensors that have a name.
             outputs: Tensors that a function returned; ``None`` for a program.
+            first: Index of the first operator.
         """
         tensors = {name: each for name, each in (names or {}).items() if torch.is_tensor(each)}
         return RecordedProgram(
-            operations=tuple(self.operations),
+            operations=tuple(self.operations[first:]),
             names={self.region(tensor).memory: name for name, tensor in tensors.items()},
             outputs=None if outputs is None else tuple(map(self.region, outputs)),
             held=() if outputs is not None else self.held(),
@@ -244,12 +302,12 @@ def _outputs(function: Any) -> Iterator[str]:
             yield argument.name
 
 
-def _user_line() -> SourceLocation | None:
+def _user_line(generated: tuple[str, ...]) -> SourceLocation | None:
     """Return the innermost line of the program's own code that is running."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not any(part in name for part in _INSTALLED) and "torchinductor" not in name:
+        if not any(part in name for part in (*_INSTALLED, *generated)):
             return SourceLocation(Path(name).name, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]  # typeshed has no None here
     return None

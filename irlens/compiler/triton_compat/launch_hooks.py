@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from triton.compiler.compiler import CompiledKernel
 from triton.runtime.autotuner import Autotuner
@@ -20,9 +20,14 @@ from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat.jit import Values, manifest_values
 from irlens.compiler.triton_compat.options import options_of
 
+#: Receives a launch, the kernel's name, and the values of its arguments.
+Every: TypeAlias = Callable[[Launch, str, Values], None]
+
 
 def watch_launches(
-    report: Callable[[Launch], None], refused: Callable[[JITFunction, Exception], None]
+    report: Callable[[Launch], None],
+    refused: Callable[[JITFunction, Exception], None],
+    every: Every | None = None,
 ) -> None:
     """Report the first launch of each variant from now on, in the whole process.
 
@@ -32,8 +37,9 @@ def watch_launches(
     Args:
         report: Receives the launch after the GPU has accepted it.
         refused: Receives a kernel and the exception that its compilation or launch raised.
+        every: Receives every launch, not only the first of a variant.
     """
-    watch = _LaunchWatch(report)
+    watch = _LaunchWatch(report, every)
     _hook_run(watch, refused)
     _hook_autotuner(refused)
     _hook_compiled(watch)
@@ -47,8 +53,9 @@ def watch_launches(
 class _LaunchWatch:
     """Remembers which variants have been reported."""
 
-    def __init__(self, report: Callable[[Launch], None]) -> None:
+    def __init__(self, report: Callable[[Launch], None], every: Every | None) -> None:
         self._report = report
+        self._every = every
         self._launched: dict[str, bool] = {}
 
     def is_unknown(self, handle: Any) -> bool:
@@ -61,6 +68,8 @@ class _LaunchWatch:
         """Report a call of a jit function unless the same has been reported before."""
         key = getattr(handle, "hash", None)  # a hook may have prevented compilation
         launched = grid.extents is not None and not kwargs.get("warmup")
+        if isinstance(key, str) and launched and self._every is not None:
+            self._pass_on(handle, function, *_bound(function, args, kwargs), grid.extents)
         if isinstance(key, str) and self._is_news(key, launched=launched):
             constexprs, arguments = _bound(function, args, kwargs)
             extents = grid.extents if launched else None
@@ -78,8 +87,20 @@ class _LaunchWatch:
             args: Its arguments.
             grid: CTAs in each dimension.
         """
+        self._pass_on(handle, function, constexprs, args, grid)
         if self._is_news(handle.hash, launched=True):
             self._report(_launch(handle, function, constexprs, args, grid))
+
+    def takes_every(self) -> bool:
+        """Whether every launch is wanted."""
+        return self._every is not None
+
+    def _pass_on(
+        self, handle: Any, function: Any, constexprs: Values, args: Values, grid: Any
+    ) -> None:
+        if self._every is not None:
+            launch = _launch(handle, function, constexprs, args, grid)
+            self._every(launch, str(getattr(handle, "name", "")), args)
 
     def _is_news(self, key: str, *, launched: bool) -> bool:
         """Whether a variant has not been reported, or not as launched; mark it as reported."""
@@ -189,7 +210,7 @@ def _hook_inductor(heuristics: ModuleType, watch: _LaunchWatch) -> None:
         def launched(*args: Any, **kwargs: Any) -> Any:
             nonlocal reported
             result = launch(*args, **kwargs)
-            if reported:
+            if reported and not watch.takes_every():
                 return result
             reported = True
             named = {**dict(zip(def_args, args, strict=False)), **kwargs}

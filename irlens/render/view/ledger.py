@@ -35,15 +35,19 @@ _LEAST_FACTOR = 1.005
 def ledgers_view(document: Ledgers, options: Options) -> Section:
     """Return ledgers; ``options`` limit the rows of their tables."""
     children: list[Node] = []
+    compiled = {each.name: each for each in document.ledgers if each.kind == "compiled"}
     for ledger in document.ledgers:
-        children.append(_ledger(ledger, options.rows))
+        after = compiled.get(ledger.name) if ledger.kind == "eager" else None
+        children.append(_ledger(ledger, after, options.rows))
     if document.notes:
         children.append(Section("Notes", (Items(tuple(map(text, document.notes))),), key="notes"))
     return Section(document.subject, tuple(children), key="ledgers")
 
 
-def _ledger(ledger: Ledger, rows: int | None) -> Section:
-    children: list[Node] = [Headline(tuple(map(Run, ledger_verdict(ledger)))), _sums(ledger)]
+def _ledger(ledger: Ledger, compiled: Ledger | None, rows: int | None) -> Section:
+    """Return a ledger, with the sums of what a compiler made of the same function."""
+    verdict = tuple(map(Run, ledger_verdict(ledger, compiled)))
+    children: list[Node] = [Headline(verdict), _sums(ledger, compiled)]
     if ledger.operations:
         children.append(_operations(ledger, rows))
     if any(len(group.operations) > 1 for group in ledger.groups):
@@ -54,7 +58,7 @@ def _ledger(ledger: Ledger, rows: int | None) -> Section:
     return Section(ledger.name, tuple(children), key="ledger", aside=aside, wide=True)
 
 
-def ledger_verdict(ledger: Ledger) -> Iterator[str]:
+def ledger_verdict(ledger: Ledger, compiled: Ledger | None = None) -> Iterator[str]:
     """Yield what fusing saves, in short statements."""
     separate, grouped = ledger.separate, ledger.grouped
     if not separate.kernels:
@@ -64,11 +68,26 @@ def ledger_verdict(ledger: Ledger) -> Iterator[str]:
         yield f"one operation: {_only(ledger).name}"
         yield f"{_rounded(separate.total)} moved"
         return
+    if ledger.kind == "compiled":
+        yield f"{plural(separate.kernels, 'kernel')} move {_rounded(separate.total)}"
+        return
+    if compiled is not None:
+        yield from _compiled_verdict(separate, compiled.separate)
+        return
     yield f"{plural(separate.kernels, 'operation')} move {_rounded(separate.total)}"
     yield f"{plural(grouped.kernels, 'group')} would move {_rounded(grouped.total)}"
     saved = _factor(separate, grouped)
     if saved is not None:
         yield f"{saved:.2f} × less" if saved >= _LEAST_FACTOR else "fusing saves nothing"
+
+
+def _compiled_verdict(before: Moved, after: Moved) -> Iterator[str]:
+    yield f"{plural(before.kernels, 'operation')} move {_rounded(before.total)}"
+    moves = "moves" if after.kernels == 1 else "move"
+    yield f"{plural(after.kernels, 'kernel')} of torch.compile {moves} {_rounded(after.total)}"
+    saved = _factor(before, after)
+    if saved is not None:
+        yield f"{saved:.2f} × less" if saved >= _LEAST_FACTOR else "compiling saves no bytes"
 
 
 def _only(ledger: Ledger) -> LedgerOperation:
@@ -81,7 +100,7 @@ def _factor(more: Moved, less: Moved) -> float | None:
     return more.total / less.total
 
 
-def _sums(ledger: Ledger) -> Table:
+def _sums(ledger: Ledger, compiled: Ledger | None) -> Table:
     columns = (
         Column(""),
         Column("kernels", numbers=True),
@@ -92,11 +111,12 @@ def _sums(ledger: Ledger) -> Table:
     )
     most = ledger.separate.total
     rows = []
-    for name, moved in (
-        ("one by one", ledger.separate),
-        ("in groups", ledger.grouped),
-        ("in one pass", ledger.one_pass),
-    ):
+    parts = [("one by one", ledger.separate)]
+    if ledger.kind != "compiled":
+        parts.append(("in groups", ledger.grouped))
+    if compiled is not None:
+        parts.append(("by torch.compile", compiled.separate))
+    for name, moved in (*parts, ("in one pass", ledger.one_pass)):
         share = None if moved.total is None or not most else moved.total / most
         rows.append(
             Row(
