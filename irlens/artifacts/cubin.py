@@ -202,6 +202,20 @@ def read(data: bytes) -> Cubin:
     )
 
 
+def code_sections(data: bytes) -> dict[str, bytes]:
+    """Return the machine code of a cubin by section, whose names are without ".text.".
+
+    Raises:
+        ArtifactError: It is broken.
+    """
+    file = elf.read(data)
+    return {
+        section.name.removeprefix(".text."): file.content(section)
+        for section in file.sections
+        if section.name.startswith(".text.")
+    }
+
+
 def _kernel(
     name: str,
     sections: dict[str, elf.Section],

@@ -91,6 +91,8 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
         peak: The largest of ``live``, ``None`` if that is empty.
         loops: The loops, outer before inner.
         marks: Annotations of the lines in a software pipeline, in ascending order.
+        schedule: Per line the control fields of its instruction, "B0-----:R-:W1:-:S04"; empty for
+            a line without one. Empty where the stage is not NVIDIA's machine code.
         problem: Why chains, live or loops are missing where they are expected; empty otherwise.
         note: Why marks are ``serialized``; empty if none is.
     """
@@ -103,6 +105,7 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
     peak: int | None
     loops: list[LoopRange]
     marks: list[PipelineAnnotation]
+    schedule: Sequence[str] = ()
     problem: str = ""
     note: str = ""
 

@@ -9,6 +9,8 @@ from irlens.model.report import Pipeline, Report
 
 #: Marks instructions whose order the assembler serialised; the listing's note explains it.
 _SERIALIZED = "*"
+#: Title of the control fields: scoreboards waited for, set after reading, after writing; stall.
+_SCHEDULE = "schedule"
 _MAX_PARTNERS = 2
 _MAX_DEPTH = 4
 
@@ -66,9 +68,9 @@ def annotated(
 ) -> Iterator[tuple[str, str]]:
     """Yield the gutter and the text of each line of a stage.
 
-    The gutter holds the line number, live 32-bit registers per thread, the line's role in a
-    software pipeline with the lines of its partners, and a rail for each enclosing loop, as far as
-    the stage has them.
+    The gutter holds the line number, the control fields of NVIDIA's machine code, live 32-bit
+    registers per thread, the line's role in a software pipeline with the lines of its partners,
+    and a rail for each enclosing loop, as far as the stage has them.
 
     Args:
         capture: The capture.
@@ -117,25 +119,31 @@ class _Gutter:
             self._roles[mark.line] = f"{previous}; {role}" if previous else role
         count = len(listing.lines)
         self._number_width = max(len(str(count)), len("line"))
+        schedule = listing.schedule
+        self._schedule_width = max(map(len, (*schedule, _SCHEDULE))) if schedule else 0
         self._live_width = max(len(str(listing.peak or 0)), len("live")) if listing.live else 0
         self._role_width = max(map(len, (*self._roles.values(), "pipeline"))) if self._roles else 0
         self._rails = _rails(listing.loops, count)
         self._rail_width = max(map(len, self._rails.values()), default=0)
-        self.head = self._row("line", "live", "pipeline", "").rstrip()
-        self.blank = self._row("", "", "", "")
+        self.head = self._row("line", _SCHEDULE, "live", "pipeline", "").rstrip()
+        self.blank = self._row("", "", "", "", "")
 
     def cells(self, number: int) -> str:
         """Return the gutter of a line of the stage."""
-        live = self._listing.live[number - 1] if number <= len(self._listing.live) else -1
+        listing = self._listing
+        live = listing.live[number - 1] if number <= len(listing.live) else -1
         return self._row(
             str(number),
+            listing.schedule[number - 1] if number <= len(listing.schedule) else "",
             str(live) if live >= 0 else "",
             self._roles.get(number, ""),
             self._rails.get(number, ""),
         )
 
-    def _row(self, number: str, live: str, role: str, rails: str) -> str:
+    def _row(self, number: str, schedule: str, live: str, role: str, rails: str) -> str:
         cells = [number.rjust(self._number_width)]
+        if self._schedule_width:
+            cells.append(schedule.ljust(self._schedule_width))
         if self._live_width:
             cells.append(live.rjust(self._live_width))
         if self._role_width:

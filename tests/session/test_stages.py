@@ -36,11 +36,16 @@ def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
     rows = rows[len(rows) - len(listing.lines) :]
     assert [line for _, line in rows] == listing.lines
     columns = head.split()
-    assert columns == ["line", *(["live"] if listing.live else []),
+    assert bool(listing.schedule) == (stage == "sass")
+    assert columns == ["line", *(["schedule"] if listing.schedule else []),
+                       *(["live"] if listing.live else []),
                        *(["pipeline"] if listing.marks else [])]  # fmt: skip
     assert len({len(beside) for beside, _ in rows}) == 1
     cells = [beside.split() for beside, _ in rows]
     assert [int(each[0]) for each in cells] == list(range(1, len(rows) + 1))
+    for number, fields in enumerate(listing.schedule, 1):
+        assert cells[number - 1][1:2] == [fields] if fields else True
+        cells[number - 1] = [each for each in cells[number - 1] if each != fields]
     for number, live in enumerate(listing.live, 1):
         told = cells[number - 1][1:2]
         assert told == [str(live)] if live >= 0 else not any(each.isdigit() for each in told)

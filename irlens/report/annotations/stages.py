@@ -32,9 +32,11 @@ from irlens.analyze.pipelines.annotate import (
 )
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.sass_origin import match_loops
+from irlens.artifacts import cubin
 from irlens.isa import amdgcn, mlir, ptx, sass
 from irlens.isa.dialect import Function, Instruction, kernel_named
 from irlens.isa.llir import parser as llir
+from irlens.isa.sass import control
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
@@ -54,6 +56,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
         live: Live registers by line; ``None`` if unknown.
         loops: In any order.
         marks: Pipeline annotations, in ascending order.
+        schedule: Control fields by line.
         problem: What could not be analysed; empty if everything was.
     """
 
@@ -61,6 +64,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     live: Mapping[int, int] | None = None
     loops: Sequence[LoopRange] = ()
     marks: Sequence[PipelineAnnotation] = ()
+    schedule: Mapping[int, str] = {}
     problem: str = ""
 
 
@@ -102,8 +106,14 @@ def annotated(listing: StageListing, analysis: Analysis) -> StageListing:
         peak=max(live.values(), default=None) if live is not None else None,
         loops=sorted(analysis.loops, key=lambda loop: (loop.first, loop.depth)),
         marks=list(analysis.marks),
+        schedule=_by_line(analysis.schedule, len(chain)),
         problem=analysis.problem,
     )
+
+
+def _by_line(cells: Mapping[int, str], count: int) -> list[str]:
+    """Return a column of text; empty without cells."""
+    return [cells.get(line, "") for line in range(1, count + 1)] if cells else []
 
 
 def _read_mlir(text: str, stage: str) -> tuple[mlir.Module, Analysis]:
@@ -184,9 +194,10 @@ def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
     functions = _ptx_functions(capture)
     known = {each.line: each.locations for one in functions for each in one.instructions}
     sections = [sass_origin.trace(each, known) for each in sass.parse(text).sections]
+    schedule = _schedule(sections, capture)
     section = kernel_named(sections, report.kernel)
     if section is None:
-        return Analysis(chains=_chains(sections), problem=_no_kernel(report))
+        return Analysis(chains=_chains(sections), schedule=schedule, problem=_no_kernel(report))
     registers = _known(report.pressure.sass, section) or sass_pressure.analyze(section)
     original = _original(functions, report)
     return Analysis(
@@ -194,8 +205,22 @@ def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
         live=_live_by_line(section, registers),
         loops=_sass_loops(section, original),
         marks=annotate_sass.annotate(section, report.pipelines, original),
+        schedule=schedule,
         problem=f"not known: {registers.reason}" if registers.reason else "",
     )
+
+
+def _schedule(sections: Sequence[sass.Section], capture: Capture) -> dict[int, str]:
+    """Return the control fields of a disassembly's instructions by line, from the cubin's bytes."""
+    code = cubin.code_sections(capture.stages["cubin"].read())
+    shown = {}
+    for section in sections:
+        fields = control.decode_all(code.get(section.name, b""))
+        for each in section.instructions:
+            index, rest = divmod(each.offset, control.INSTRUCTION_BYTES)
+            if index < len(fields) and not rest:
+                shown[each.line] = fields[index].text
+    return shown
 
 
 def _read_amdgcn(text: str, report: Report, capture: Capture) -> Analysis:

@@ -76,6 +76,11 @@ class Document:
         live = _column(self.listing.live, line)
         return None if live < 0 else live
 
+    def schedule(self, line: int) -> str:
+        """Return the control fields of a line's instruction; empty without one."""
+        column = self.listing.schedule
+        return column[line - 1] if 0 < line <= len(column) else ""
+
     def places(self, place: Place) -> list[int]:
         """Return the lines that come from a line of Python, in ascending order."""
         return sorted(

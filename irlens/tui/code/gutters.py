@@ -32,7 +32,7 @@ STYLES = (
 
 _LEVELS = HEIGHTS[1:]
 _BAR = 4
-_NARROW, _WIDE = 50, 80
+_NARROW, _WIDE, _WIDEST = 50, 80, 110
 _NUMBERED_LOOPS = 3
 _LINES_NAMED = 6
 
@@ -73,6 +73,27 @@ class NumberGutter:
         """Return the number."""
         style = "cursor-number" if line == cursor else "line-number"
         return [(f"{line:>{self.width - 1}} ", style)]
+
+
+class ScheduleGutter:
+    """The control fields of NVIDIA's machine code: scoreboards and stall.
+
+    A narrow gutter has the scoreboards waited for and the stall alone.
+    """
+
+    def __init__(self, document: Document, room: int) -> None:
+        self._document = document
+        self._whole = room >= _WIDEST
+        self.width = 1 + (len("B012345:R0:W0:Y:S00") if self._whole else len("012345 15"))
+
+    def cells(self, line: int, cursor: int) -> list[Cell]:
+        """Return the fields."""
+        fields = self._document.schedule(line)
+        if fields and not self._whole:
+            waits, *_, stall = fields.split(":")
+            fields = f"{waits[1:]} {int(stall[1:]):>2}"
+        waiting = any(character.isdigit() for character in fields[:7])
+        return [(fields.ljust(self.width), "wait" if waiting else "line-number")]
 
 
 class HeatGutter:
@@ -176,6 +197,8 @@ def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
     if document.findings:
         gutters.append(FindingGutter(document))
     gutters.append(NumberGutter(document))
+    if document.listing.schedule and room >= _WIDE:
+        gutters.append(ScheduleGutter(document, room))
     if document.listing.live:
         gutters.append(HeatGutter(document, room))
     if document.listing.marks:
@@ -266,6 +289,8 @@ def describe_line(document: Document, line: int) -> list[str]:
         note = document.listing.note
         if mark.serialized and not any(note.startswith(one.code) for one in findings):
             facts.append(note)
+    if fields := document.schedule(line):
+        facts.append(_describe_schedule(fields))
     live = document.live(line)
     if live is not None:
         bound, where = (
@@ -281,6 +306,17 @@ def describe_line(document: Document, line: int) -> list[str]:
         of = f" of {loop.source}" if loop.source else ""
         facts.append(f"loop {loop.first}–{loop.last}{of}, depth {loop.depth}")
     return facts
+
+
+def _describe_schedule(fields: str) -> str:
+    """Return control fields in words: "waits for scoreboard 0, sets 1 when written, stalls 4"."""
+    waits, read, write, yields, stall = (part.lstrip("BRWS") for part in fields.split(":"))
+    awaited = [name for name in waits if name != "-"]
+    words = [f"waits for scoreboard {', '.join(awaited)}"] if awaited else []
+    words += [f"sets {read} when read"] if read != "-" else []
+    words += [f"sets {write} when written"] if write != "-" else []
+    words += ["yields"] if yields == "Y" else []
+    return ", ".join([*words, f"stalls {plural(int(stall), 'cycle')}"])
 
 
 def _describe_mark(document: Document, mark: PipelineAnnotation) -> str:

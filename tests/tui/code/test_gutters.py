@@ -1,5 +1,6 @@
 """Gutters: every cell of them, whatever the width of the pane."""
 
+import msgspec
 import pytest
 from msgspec import structs
 from rich.cells import cell_len
@@ -8,7 +9,14 @@ from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.report import Finding
 from irlens.render.view.drawings import RegisterBudget, register_budget
 from irlens.tui.code.document import Document
-from irlens.tui.code.gutters import STYLES, HeatGutter, LoopGutter, describe_line, gutters_for
+from irlens.tui.code.gutters import (
+    STYLES,
+    HeatGutter,
+    LoopGutter,
+    ScheduleGutter,
+    describe_line,
+    gutters_for,
+)
 from tests.tui.conftest import load_report
 
 
@@ -49,6 +57,24 @@ def test_every_gutter_is_as_wide_as_it_says_on_every_line(room: int) -> None:
             cells = gutter.cells(line, 5)
             assert sum(cell_len(text) for text, _ in cells) == gutter.width
             assert {style for _, style in cells} <= {*STYLES, ""}
+
+
+def test_control_fields_are_shown_where_there_is_room_and_told_in_words() -> None:
+    fields = "B0-2---:R-:W1:-:S04"
+    plain = document()
+    listing = msgspec.structs.replace(plain.listing, schedule=[fields, *[""] * 10, fields])
+    scheduled = Document("sass", listing, {}, "sass")
+    kinds = [[type(each) for each in gutters_for(scheduled, room)] for room in (60, 100, 120)]
+    assert [ScheduleGutter in each for each in kinds] == [False, True, True]
+    narrow, whole = ScheduleGutter(scheduled, 100), ScheduleGutter(scheduled, 120)
+    assert drawn(narrow, 1) == "0-2---  4 "
+    assert drawn(whole, 1) == f"{fields} "
+    assert drawn(whole, 2).isspace()
+    assert "waits for scoreboard 0, 2, sets 1 when written, stalls 4 cycles" in describe_line(
+        scheduled, 1
+    )
+    for gutter in (narrow, whole):
+        assert {len(drawn(gutter, line)) for line in (1, 2, 12)} == {gutter.width}
 
 
 def test_only_the_peak_fills_the_bar() -> None:
