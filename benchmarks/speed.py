@@ -1,0 +1,277 @@
+"""Print how fast irlens is where people wait, each row with its yardstick, in one run.
+
+    python benchmarks/speed.py [--quick] [ROW ...]
+
+ROW selects rows by a part of their name ("help", "scan", "tui"). Times are processor time, user and
+system, of all processes of a command; ratios are medians of runs that alternate with those of the
+yardstick, since absolute times mean little on a busy machine. Entries of caches are the captures in
+samples/ under new names. ``--quick`` leaves out the largest inputs.
+
+The benchmarks for one row each say more about it: `startup.py`, `cold_compile.py`, `scan.py`,
+`tui.py`, `many_cubins.py`, `sweep_speedup.py`, `diff_caches.py`.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import cold_compile  # type: ignore[import-not-found]  # beside this script
+import many_cubins  # type: ignore[import-not-found]
+import scan  # type: ignore[import-not-found]
+import sweep_speedup  # type: ignore[import-not-found]
+
+from irlens.artifacts import scan_index, tools
+
+PYTHON = sys.executable
+IRLENS = [PYTHON, "-c", "import sys; from irlens.cli import main; sys.exit(main())"]
+SAMPLE = scan.CAPTURES / "softmax-h100"
+CORES = len(os.sched_getaffinity(0))
+QUICK = "--quick" in sys.argv
+RUNS = 5 if QUICK else 15
+SCANNED = (50, 500, 2_000) if QUICK else (50, 500, 2_000, 20_000)
+LISTED = 1_000 if QUICK else 10_000
+#: Bytes of PTX.
+SIZES = (400_000, 1_000_000) if QUICK else (400_000, 1_000_000, 2_500_000, 5_000_000)
+
+HEAD = """.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry large(.param .u64 .ptr .global .align 1 p)
+.reqntid 128
+{
+.reg .pred %p<2>;
+.reg .b32 %r<32>;
+.reg .b64 %rd<4>;
+ld.param.b64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+"""
+BLOCK = """$L__{n}:
+ld.global.v4.b32 {{ %r2, %r3, %r4, %r5 }}, [ %rd1 + {n} ];
+add.s32 %r6, %r2, %r3;
+mad.lo.s32 %r7, %r4, %r5, %r6;
+shl.b32 %r8, %r7, 3;
+st.global.v4.b32 [ %rd1 + {n} ], {{ %r5, %r6, %r7, %r8 }};
+add.s32 %r1, %r1, 1;
+setp.lt.s32 %p1, %r1, {n};
+@%p1 bra $L__{following};
+"""
+
+
+class Used(NamedTuple):
+    """Processor time in seconds, peak memory of the largest process in MB, and output."""
+
+    seconds: float
+    memory: float
+    output: bytes
+
+
+class Row(NamedTuple):
+    """A row: the work, what was measured, its yardstick and the goal."""
+
+    work: str
+    measured: str
+    yardstick: str
+    goal: str
+
+
+def run(command: list[str], store: Path | str = "", codes: tuple[int, ...] = (0,)) -> Used:
+    """Run a command to its end, with bytecode cached as in an installation."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    if store:
+        environment["IRLENS_CACHE_DIR"] = str(store)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.DEVNULL, env=environment
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        if os.waitstatus_to_exitcode(status) not in codes:
+            raise SystemExit(f"{command} ended with {os.waitstatus_to_exitcode(status)}")
+        output.seek(0)
+        seconds = usage.ru_utime + usage.ru_stime
+        return Used(seconds, usage.ru_maxrss / 1024, output.read())
+
+
+def ratio(command: list[str], yardstick: list[str], store: Path | str = "") -> str:
+    """Return how much longer a command takes, once it has run before."""
+    run(command, store)
+    pairs = [(run(yardstick).seconds, run(command, store).seconds) for _ in range(RUNS)]
+    return f"{median(ours / bare for bare, ours in pairs):.2f} x"
+
+
+def startup(folder: Path) -> Iterator[Row]:
+    """Help, and answers from the store."""
+    bare = [PYTHON, "-c", "pass"]
+    yield Row("help", ratio([*IRLENS, "--help"], bare), "python -c pass", "5 x")
+    inspect = [*IRLENS, "inspect"]
+    known = ratio([*inspect, str(SAMPLE)], bare, folder / "startup")
+    yield Row("inspect a capture again", known, "python -c pass", "6 x")
+    named = ratio([*inspect, "softmax", "-t", "h100"], bare, folder / "startup")
+    yield Row("inspect a kernel by name again", named, "python -c pass", "9 x")
+
+
+def cold(_folder: Path) -> Iterator[Row]:
+    """A kernel that was never compiled."""
+    commands = cold_compile.COMMANDS
+    warmup, _, disassembler, without, whole = commands
+    rounds = []
+    for _ in range(3 if QUICK else 7):
+        rounds.append(
+            {name: cold_compile.processor_time(each)[0] for name, each in commands.items()}
+        )
+    for name, parts in ((without, (warmup,)), (whole, (warmup, disassembler))):
+        times = median(each[name] / sum(each[part] for part in parts) for each in rounds)
+        yield Row(f"cold {name}", f"{times:.2f} x", " and ".join(parts), "0.8 x")
+
+
+def sweep(_folder: Path) -> Iterator[Row]:
+    """100 configurations."""
+    loop = [PYTHON, "-W", "ignore", "-c"]
+    script = cold_compile.SETUP + sweep_speedup.DRIVER + sweep_speedup.LOOP
+    _, bare, _ = sweep_speedup.measure([*loop, script])
+    _, used = sweep_speedup.sweep(2)
+    yield Row("sweep of 100, 2 workers", f"{bare / used * 2:.2f} x as fast", "bare loop", "1.8 x")
+
+
+def entries(folder: Path) -> Iterator[Row]:
+    """Scans of caches of any size."""
+    for number in SCANNED:
+        cache, store = _cache(folder, number), folder / f"store-{number}"
+        command = [*IRLENS, "scan", str(cache), "-f", "csv"]
+        bare = run([PYTHON, "-c", scan.YARDSTICK, str(cache)])
+        beside = f"{number / bare.seconds:,.0f}/s to read what is needed"
+        for name, columns, goal in (
+            ("registers and occupancy", scan.CHEAP, "1,000/s"),
+            ("the same again", scan.CHEAP, "2,000 in 1 s"),
+        ):
+            used = run([*command, *columns], store)
+            measured = f"{number / used.seconds:,.0f}/s  {used.seconds:.2f} s  {used.memory:.0f} MB"
+            yield Row(f"scan {number:,}: {name}", measured, beside, goal)
+    cache = _cache(folder, 500)
+    used = run([*IRLENS, "scan", str(cache), "-f", "csv", *scan.PARSED], folder / "parsed")
+    yield Row("scan: pipelines and findings", f"{500 / used.seconds:.0f}/s a core", "", "100/s")
+    for work in ("full reports, JSON lines", "the same again"):
+        used = run([*IRLENS, "scan", str(cache), "-f", "jsonl"], folder / "reports")
+        measured = f"{500 / used.seconds:.0f}/s a core  {used.memory:.0f} MB"
+        yield Row(f"scan: {work}", measured, "", "30/s")
+
+
+def tui(folder: Path) -> Iterator[Row]:
+    """The list of the TUI, until all its figures stand."""
+    cache = _cache(folder, LISTED)
+    bare = run([PYTHON, "-c", scan.YARDSTICK, str(cache)])
+    beside = f"{bare.seconds:.2f} s to read metadata and binaries"
+    for work, goal in (("first", ""), ("again", "5 s")):
+        used = run([PYTHON, __file__, "--list", str(cache)], folder / "tui")
+        first, whole = json.loads(used.output)
+        measured = f"list {first:.2f} s  all figures {whole:.2f} s"
+        yield Row(f"tui of {LISTED:,} entries, {work}", measured, beside, goal)
+
+
+async def list_entries(cache: str) -> None:
+    """Print the processor time until the list has rows, and until it is complete."""
+    from irlens.session.interactive import open_session
+    from irlens.session.reports import Session
+    from irlens.session.subject import Configurations
+    from irlens.tui.app import IrlensApp
+    from irlens.tui.entries.table import EntryTable
+
+    app = IrlensApp(open_session(cache, Configurations(), Session()))
+    async with app.run_test(size=(120, 40)):
+        screen = app.screen
+        rows = screen.query_one(EntryTable).rows
+        while not rows.entries:
+            await asyncio.sleep(0.01)
+        first = time.process_time()
+        while screen.is_listing:  # type: ignore[attr-defined]  # the browser
+            await asyncio.sleep(0.01)
+        print(json.dumps([first, time.process_time()]))
+
+
+def machine_code(folder: Path) -> Iterator[Row]:
+    """The machine code of many cubins."""
+    if tools.find("nvdisasm") is None:
+        return
+    del folder
+    cubins = sorted(scan.CAPTURES.rglob("*.cubin"))
+    rounds = [many_cubins.measure(cubins) for _ in range(1 if QUICK else 3)]
+    times = median(each["irlens, empty cache"][1] / each["nvdisasm"][1] for each in rounds)
+    yield Row("machine code of many cubins", f"{times:.2f} x", "nvdisasm, all cores", "1.1 x")
+
+
+def large(folder: Path) -> Iterator[Row]:
+    """One kernel of megabytes of PTX: time per byte, and the HTML report."""
+    least = 0.0
+    for size in SIZES:
+        path = folder / f"{size}.ptx"
+        blocks = max(size // (len(BLOCK) + 20), 1)
+        path.write_text(
+            HEAD
+            + "".join(BLOCK.format(n=n, following=n + 1) for n in range(blocks))
+            + f"$L__{blocks}:\nret;\n}}\n"
+        )
+        content = path.stat().st_size
+        page = folder / f"{size}.html"
+        command = [*IRLENS, "inspect", str(path)]
+        used = run(command, folder / f"large-{size}")
+        each = used.seconds / content
+        least = least or each
+        measured = f"{each * 1e9:.0f} ns/B  {used.memory:.0f} MB"
+        beside = f"{each / least:.2f} x per byte of the smallest"
+        yield Row(f"inspect {content / 1e6:.1f} MB of PTX", measured, beside, "1.2 x")
+    used = run([*command, "-f", "html", "-o", str(page)], folder / f"large-{size}")
+    written = page.stat().st_size / 1e6
+    measured = f"{written:.1f} MB  {used.memory:.0f} MB of memory"
+    yield Row("its HTML", measured, f"{content / 1e6:.1f} MB of PTX", "8 MB, 150 MB")
+
+
+def comparison(folder: Path) -> Iterator[Row]:
+    """Two caches of as many kernels."""
+    before, after = (_cache(folder, 200, name) for name in ("before", "after"))
+    for work, goal in (("cold", "10 s for 345"), ("again", "1 s for 345")):
+        used = run([*IRLENS, "diff", str(before), str(after)], folder / "diff", codes=(0, 1))
+        yield Row(f"diff of 200 and 200 entries, {work}", f"{used.seconds:.2f} s", "", goal)
+
+
+def _cache(folder: Path, number: int, name: str = "entries") -> Path:
+    """Return a cache of entries; those that changed just now would not be indexed."""
+    cache = folder / name / str(number)
+    if not cache.exists():
+        scan.fill(cache, number)
+        time.sleep(scan_index.SETTLED_NS / 1e9 + 0.1)
+    return cache
+
+
+PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
+    "startup help inspect": startup, "cold inspect": cold, "scan": entries, "tui": tui,
+    "machine code sass": machine_code, "large ptx html": large, "diff": comparison,
+    "sweep": sweep,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Print the rows."""
+    if "--list" in sys.argv:
+        asyncio.run(list_entries(sys.argv[-1]))
+        return
+    wanted = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    print(f"{CORES} cores, processor time")
+    with tempfile.TemporaryDirectory() as name:
+        for words, part in PARTS.items():
+            if not wanted or any(word in words for word in wanted):
+                for row in part(Path(name)):
+                    print(
+                        f"{row.work:<46} {row.measured:<34} {row.yardstick:<46} {row.goal}",
+                        flush=True,
+                    )
+
+
+if __name__ == "__main__":
+    main()
