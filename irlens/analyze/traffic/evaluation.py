@@ -1,27 +1,33 @@
 """Runs the integer and pointer part of a kernel's ttir for many programs and iterations at once."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from irlens.analyze.traffic import accesses, arithmetic, loops
 from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.bindings import (
+    bind,
+    define,
+    define_all,
+    placed,
+    scalar,
+    truth_values,
+)
+from irlens.analyze.traffic.branches import Branches
 from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.values import (
     Array,
     Integer,
-    Mask,
     Unknown,
     UnknownTrafficError,
     Value,
     constant,
     integer,
-    materialize,
     merged,
     taken,
-    truth,
 )
 from irlens.isa.mlir import Block, Module, Operation
 
@@ -40,6 +46,8 @@ _PURE = frozenset(
 )  # fmt: skip
 #: Operations that neither compute a value nor access memory that is counted.
 _SILENT = frozenset({"tt.print", "tt.assert", "llvm.intr.assume", "gpu.barrier", "ttg.barrier"})
+#: Operations that end a block.
+_TERMINATORS = frozenset({"scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br"})
 #: Iterations of a loop that are evaluated one after the other.
 _MOST_STEPS = 1 << 13
 #: Programs, each in each iteration, that a block may be evaluated for.
@@ -103,7 +111,7 @@ class Evaluation:
         blocks = function.regions[0].blocks
         if len(blocks) == 1:
             return self.block(blocks[0], frame)
-        return _Branches(self, self._module, blocks, frame).run(function)
+        return Branches(self.block, self._module, blocks, frame).run()
 
     def block(self, block: Block, frame: Frame) -> list[Value]:
         """Run a block and return the operands of its last operation."""
@@ -146,7 +154,7 @@ class Evaluation:
             define(operation, [self._program(operation, frame)], frame)
         elif name in accesses.MAKERS:
             define(operation, [accesses.MAKERS[name](operation, operands)], frame)
-        elif name in TERMINATORS or name in _SILENT:
+        elif name in _TERMINATORS or name in _SILENT:
             return
         else:
             self._compute(operation, operands, frame)
@@ -198,7 +206,7 @@ class Evaluation:
         return accesses.loaded(reference, contents, accesses.other(operation, operands))
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
-        bounds = [_scalar(each) for each in operands[:3]]
+        bounds = [scalar(each) for each in operands[:3]]
         loop = loops.counted(operation, self._module, bounds, operands[3:], frame.size)
         if operation.index in self._stepwise:
             results = self._iterate(loop, frame)
@@ -250,16 +258,16 @@ class Evaluation:
         carried, left = operands, list[tuple[Array, list[Value]]]()
         for _ in range(_MOST_STEPS):
             test = frame.inner(rows)
-            _bind(before, carried, test)
+            bind(before, carried, test)
             condition, *passed = self.block(before, test)
-            held = _condition(condition, rows.size)
+            held = truth_values(condition, rows.size)
             gone, stays = np.flatnonzero(~held), np.flatnonzero(held)
             left.append((rows[gone], [taken(each, gone) for each in passed]))
             if not stays.size:
                 break
             rows = rows[stays]
             body = frame.inner(rows)
-            _bind(after, [taken(each, stays) for each in passed], body)
+            bind(after, [taken(each, stays) for each in passed], body)
             carried = self.block(after, body)
         else:
             raise UnknownTrafficError(f"a loop of more than {_MOST_STEPS:,} iterations")
@@ -273,7 +281,7 @@ class Evaluation:
         if isinstance(condition, Unknown) and not self._accesses_memory(operation):
             define_all(operation, condition, frame)
             return
-        held = _condition(condition, frame.size)
+        held = truth_values(condition, frame.size)
         branches = [region.blocks[0] for region in operation.regions if region.blocks]
         count = sum(number for _, number in operation.results)
         parts: list[list[tuple[Array, Value]]] = [[] for _ in range(count)]
@@ -296,102 +304,8 @@ class Evaluation:
         if len(called) != 1 or not called[0].regions:
             raise UnknownTrafficError(f"the called function {symbol} is not found")
         body = Frame(frame.size, programs=frame.programs)
-        _bind(called[0].regions[0].blocks[0], operands, body)
+        bind(called[0].regions[0].blocks[0], operands, body)
         define(operation, self._function(called[0], body), frame)
-
-
-#: Operations that end a block.
-TERMINATORS = frozenset({"scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br"})
-
-
-class _Branches:
-    """Runs a function of several blocks, each branch of which leads forward."""
-
-    def __init__(
-        self, evaluation: Evaluation, module: Module, blocks: Sequence[Block], frame: Frame
-    ) -> None:
-        self._evaluation = evaluation
-        self._module = module
-        self._blocks = blocks
-        self._frame = frame
-        self._numbers = {block.label: number for number, block in enumerate(blocks)}
-        self._arriving: list[list[tuple[Array, list[Value]]]] = [[] for _ in blocks]
-        self._returned: list[tuple[Array, list[Value]]] = []
-
-    def run(self, function: Operation) -> list[Value]:
-        """Run all blocks in order and return what the function returns."""
-        defined: dict[str, tuple[Array, Value]] = {}
-        everyone = np.arange(self._frame.size)
-        for number, block in enumerate(self._blocks):
-            arriving = self._arriving[number] if number else [(everyone, [])]
-            rows = np.sort(np.concatenate([each for each, _ in arriving] or [everyone[:0]]))
-            if not rows.size:
-                continue
-            body = _Seeing(self._frame, rows, defined)
-            for n, argument in enumerate(block.arguments if number else ()):
-                parts = [(np.searchsorted(rows, at), values[n]) for at, values in arriving]
-                body.define(argument.name, merged(rows.size, parts))
-            self._evaluation.block(block, body)
-            last = self._module.operations[block.operations[-1]]
-            self._leave(number, last, body, rows)
-            names = [each.name for each in block.arguments] if number else []
-            for index in block.operations:
-                names += result_names(self._module.operations[index])
-            defined.update({name: (rows, body.read(name)) for name in names})
-        count = len(self._returned[0][1]) if self._returned else 0
-        return [
-            merged(self._frame.size, [(rows, values[n]) for rows, values in self._returned])
-            for n in range(count)
-        ]
-
-    def _leave(self, number: int, last: Operation, body: Frame, rows: Array) -> None:
-        """Send a block's instances to the blocks that its last operation names."""
-        values = [body.read(name) for name in last.operands]
-        if last.name == "tt.return":
-            self._returned.append((rows, values))
-            return
-        targets = [self._numbers.get(word) for word in last.words if word.startswith("^")]
-        if last.name == "cf.br" and len(targets) == 1:
-            self._send(number, last, targets[0], rows, values)
-            return
-        if last.name != "cf.cond_br" or len(targets) != 2:
-            raise placed(last, f"{last.name} is not understood")
-        try:
-            held = _condition(values[0], rows.size)
-        except UnknownTrafficError as error:
-            raise placed(last, str(error)) from None
-        passed = values[1:]
-        for target, chosen in zip(targets, (held, ~held), strict=True):
-            count = len(self._blocks[target].arguments) if target else 0
-            given, passed = passed[:count], passed[count:]
-            at = np.flatnonzero(chosen)
-            self._send(number, last, target, rows[at], [taken(each, at) for each in given])
-
-    def _send(
-        self, number: int, last: Operation, target: int | None, rows: Array, values: list[Value]
-    ) -> None:
-        if target is None or target <= number:
-            raise placed(last, "a loop of branches is not understood")
-        if rows.size:
-            self._arriving[target].append((rows, values))
-
-
-class _Seeing(Frame):
-    """A block's frame that sees what the blocks before it defined."""
-
-    def __init__(
-        self, parent: Frame, rows: Array, defined: Mapping[str, tuple[Array, Value]]
-    ) -> None:
-        super().__init__(rows.size, parent, rows)
-        self._rows = rows
-        self._defined = defined
-
-    def read(self, name: str) -> Value:
-        """Return a value of this block, of one before it, or of the function's arguments."""
-        if name not in self._values and name in self._defined:
-            rows, value = self._defined[name]
-            self.define(name, taken(value, np.searchsorted(rows, self._rows)))
-        return super().read(name)
 
 
 def public_function(module: Module) -> Operation:
@@ -406,59 +320,6 @@ def public_function(module: Module) -> Operation:
     if not functions[0].regions or not functions[0].regions[0].blocks:
         raise UnknownTrafficError("the kernel has no body")
     return functions[0]
-
-
-def result_names(operation: Operation) -> list[str]:
-    """Return the names of an operation's results, one for each value."""
-    return [
-        name if count == 1 else f"{name}#{number}"
-        for name, count in operation.results
-        for number in range(count)
-    ]
-
-
-def define(operation: Operation, values: Sequence[Value], frame: Frame) -> None:
-    """Give an operation's results their values."""
-    names = result_names(operation)
-    if len(names) != len(values):
-        raise UnknownTrafficError("its results are not understood")
-    for name, value in zip(names, values, strict=True):
-        frame.define(name, value)
-
-
-def define_all(operation: Operation, value: Value, frame: Frame) -> None:
-    """Give all of an operation's results one value."""
-    for name in result_names(operation):
-        frame.define(name, value)
-
-
-def placed(operation: Operation, reason: str) -> UnknownTrafficError:
-    """Return an error with the operation's line, unless it has a line already."""
-    said = reason.startswith("line ")
-    return UnknownTrafficError(reason if said else f"line {operation.span.line}: {reason}")
-
-
-def _bind(block: Block, values: Sequence[Value], frame: Frame) -> None:
-    if len(block.arguments) != len(values):
-        raise UnknownTrafficError("its arguments are not understood")
-    for argument, value in zip(block.arguments, values, strict=True):
-        frame.define(argument.name, value)
-
-
-def _scalar(value: Value) -> Array:
-    if isinstance(value, Unknown):
-        raise UnknownTrafficError(value.reason)
-    if not isinstance(value, Integer):
-        raise UnknownTrafficError("a bound of the loop is not understood")
-    return materialize(value)
-
-
-def _condition(value: Value, size: int) -> Array:
-    if isinstance(value, Unknown):
-        raise UnknownTrafficError(value.reason)
-    if not isinstance(value, Mask):
-        raise UnknownTrafficError("the condition is not understood")
-    return np.broadcast_to(truth(value), (size,))
 
 
 def _steps(count: int) -> int:

@@ -1,0 +1,110 @@
+"""Functions of several blocks, as early returns make them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from irlens.analyze.traffic.bindings import placed, result_names, truth_values
+from irlens.analyze.traffic.frames import Frame
+from irlens.analyze.traffic.values import (
+    Array,
+    UnknownTrafficError,
+    Value,
+    merged,
+    taken,
+)
+from irlens.isa.mlir import Block, Module, Operation
+
+#: Runs a block and returns the operands of its last operation.
+RunBlock: TypeAlias = Callable[[Block, Frame], list[Value]]
+
+
+class Branches:
+    """Runs a function of several blocks, each branch of which leads forward."""
+
+    def __init__(
+        self, run_block: RunBlock, module: Module, blocks: Sequence[Block], frame: Frame
+    ) -> None:
+        self._run_block = run_block
+        self._module = module
+        self._blocks = blocks
+        self._frame = frame
+        self._numbers = {block.label: number for number, block in enumerate(blocks)}
+        self._arriving: list[list[tuple[Array, list[Value]]]] = [[] for _ in blocks]
+        self._returned: list[tuple[Array, list[Value]]] = []
+
+    def run(self) -> list[Value]:
+        """Run all blocks in order and return what the function returns."""
+        defined: dict[str, tuple[Array, Value]] = {}
+        everyone = np.arange(self._frame.size)
+        for number, block in enumerate(self._blocks):
+            arriving = self._arriving[number] if number else [(everyone, [])]
+            rows = np.sort(np.concatenate([each for each, _ in arriving] or [everyone[:0]]))
+            if not rows.size:
+                continue
+            body = _Seeing(self._frame, rows, defined)
+            for n, argument in enumerate(block.arguments if number else ()):
+                parts = [(np.searchsorted(rows, at), values[n]) for at, values in arriving]
+                body.define(argument.name, merged(rows.size, parts))
+            self._run_block(block, body)
+            last = self._module.operations[block.operations[-1]]
+            self._leave(number, last, body, rows)
+            names = [each.name for each in block.arguments] if number else []
+            for index in block.operations:
+                names += result_names(self._module.operations[index])
+            defined.update({name: (rows, body.read(name)) for name in names})
+        count = len(self._returned[0][1]) if self._returned else 0
+        return [
+            merged(self._frame.size, [(rows, values[n]) for rows, values in self._returned])
+            for n in range(count)
+        ]
+
+    def _leave(self, number: int, last: Operation, body: Frame, rows: Array) -> None:
+        """Send a block's instances to the blocks that its last operation names."""
+        values = [body.read(name) for name in last.operands]
+        if last.name == "tt.return":
+            self._returned.append((rows, values))
+            return
+        targets = [self._numbers.get(word) for word in last.words if word.startswith("^")]
+        if last.name == "cf.br" and len(targets) == 1:
+            self._send(number, last, targets[0], rows, values)
+            return
+        if last.name != "cf.cond_br" or len(targets) != 2:
+            raise placed(last, f"{last.name} is not understood")
+        try:
+            held = truth_values(values[0], rows.size)
+        except UnknownTrafficError as error:
+            raise placed(last, str(error)) from None
+        passed = values[1:]
+        for target, chosen in zip(targets, (held, ~held), strict=True):
+            count = len(self._blocks[target].arguments) if target else 0
+            given, passed = passed[:count], passed[count:]
+            at = np.flatnonzero(chosen)
+            self._send(number, last, target, rows[at], [taken(each, at) for each in given])
+
+    def _send(
+        self, number: int, last: Operation, target: int | None, rows: Array, values: list[Value]
+    ) -> None:
+        if target is None or target <= number:
+            raise placed(last, "a loop of branches is not understood")
+        if rows.size:
+            self._arriving[target].append((rows, values))
+
+
+class _Seeing(Frame):
+    """A block's frame that sees what the blocks before it defined."""
+
+    def __init__(
+        self, parent: Frame, rows: Array, defined: Mapping[str, tuple[Array, Value]]
+    ) -> None:
+        super().__init__(rows.size, parent, rows)
+        self._rows = rows
+        self._defined = defined
+
+    def read(self, name: str) -> Value:
+        """Return a value of this block, of one before it, or of the function's arguments."""
+        if name not in self._values and name in self._defined:
+            rows, value = self._defined[name]
+            self.define(name, taken(value, np.searchsorted(rows, self._rows)))
+        return super().read(name)
