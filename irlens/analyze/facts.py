@@ -13,7 +13,9 @@ from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline
 from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.roofline import Roofline
 from irlens.model.terms import VendorTerms
+from irlens.model.traffic import Traffic
 
 if TYPE_CHECKING:
     from irlens.isa.amdgcn import Function as AmdFunction
@@ -37,6 +39,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         amdgcn: The kernel's function in AMD's assembly.
         spills: Accesses of the machine code to spilled registers.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
+        traffic: What the launch moves.
+        roofline: Lower bounds of its time.
     """
 
     gpu: Gpu | None
@@ -53,6 +57,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     amdgcn: "AmdFunction | None" = None
     spills: list[SpillSite] | None = None
     serialized: bool | None = None
+    traffic: Traffic | None = None
+    roofline: Roofline | None = None
 
     @cached_property
     def addresses(self) -> Addresses | None:

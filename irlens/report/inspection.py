@@ -230,6 +230,8 @@ class Inspection:
                 amdgcn=parsed.amdgcn,
                 spills=self.spills,
                 serialized=self._serialized,
+                traffic=self.traffic,
+                roofline=self.roofline,
             )
         )
 

@@ -84,6 +84,8 @@ def _facts(variant: Capture, *, sass: bool = False) -> Facts:
         amdgcn=_amdgcn(variant),
         spills=report.spills,
         serialized=_serialized(variant),
+        traffic=report.traffic,
+        roofline=report.roofline,
     )
 
 

@@ -1,0 +1,172 @@
+"""Loads of one program that read the same bytes again."""
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from irlens.analyze.traffic.accesses import LOADS, Reference
+from irlens.analyze.traffic.launch import Launch
+from irlens.analyze.traffic.runs import run
+from irlens.analyze.traffic.values import (
+    Array,
+    TooLargeError,
+    UnknownTrafficError,
+    distinct,
+    materialize,
+    truth,
+)
+from irlens.isa.mlir import Module, Operation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Elements whose addresses are compared one by one.
+_MOST_ELEMENTS = 1 << 21
+
+
+class RepeatedLoad(msgspec.Struct, frozen=True):
+    """Loads of one program that read the same bytes.
+
+    Attributes:
+        operations: Indices of the loads in the ttir: several that read the same bytes, or one that
+            reads the same bytes in every iteration.
+        argument: What they read from.
+        bytes: Bytes that they read, each counted once.
+        times: How often they are read.
+    """
+
+    operations: tuple[int, ...]
+    argument: str
+    bytes: int
+    times: int
+
+
+def repeated_loads(
+    module: Module,
+    arguments: Mapping[str, Any],
+    grid: tuple[int, int, int],
+    contents: "Mapping[str, NDArray[Any]] | None" = None,
+) -> tuple[list[RepeatedLoad], int]:
+    """Return the repeated loads of the program in the middle of a grid, and all bytes it loads.
+
+    Loads from arguments that the program also writes are left out: what they read may differ. Only
+    loads that read the same elements in the same order count. Where the loads are unknown, there
+    are none.
+    """
+    middle = prod(grid) // 2
+    launch = Launch(arguments, grid, contents or {})
+    try:
+        ((program, _),) = run(module, launch, range(middle, middle + 1), _Program)
+        loads = [each for each in program.loads.values() if each.argument not in program.written]
+        return [*_in_iterations(loads), *_in_several(loads)], _bytes(program)
+    except (UnknownTrafficError, TooLargeError):
+        return [], 0
+
+
+class _Load:
+    """The executions of one load by one program."""
+
+    def __init__(self, operation: int, argument: str) -> None:
+        self.operation = operation
+        self.argument = argument
+        self.accesses: list[tuple[Reference, int]] = []
+
+    @property
+    def executions(self) -> int:
+        """How often it is executed."""
+        return sum(count for _, count in self.accesses)
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element."""
+        return self.accesses[0][0].element_bytes
+
+    def corners(self) -> Array:
+        """Return the address of the first element of each execution, bytes."""
+        return np.concatenate([_corner(each, count) for each, count in self.accesses])
+
+    def elements(self) -> Array:
+        """Return the address of each element of each execution, -1 for those masked off.
+
+        Raises:
+            TooLargeError: They are too many.
+        """
+        if sum(count * prod(each.shape) for each, count in self.accesses) > _MOST_ELEMENTS:
+            raise TooLargeError
+        return np.concatenate([_elements(each, count) for each, count in self.accesses])
+
+
+class _Program:
+    """The loads of one program, and the arguments that it writes."""
+
+    def __init__(self) -> None:
+        self.loads: dict[tuple[int, str], _Load] = {}
+        self.written: set[str] = set()
+
+    def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
+        """Take some executions of an access."""
+        argument = access.pointer.argument
+        if operation.name not in LOADS:
+            self.written.add(argument)
+            return
+        load = self.loads.setdefault((operation.index, argument), _Load(operation.index, argument))
+        load.accesses.append((access, programs.size))
+
+
+def _in_iterations(loads: list[_Load]) -> Iterator[RepeatedLoad]:
+    """Yield the loads that read the same elements every time."""
+    for load in loads:
+        corners = load.corners()
+        if corners.size < 2 or (corners != corners[0]).any():
+            continue
+        elements = load.elements()
+        if (elements != elements[0]).any():
+            continue
+        read = distinct(elements[0][elements[0] >= 0]).size * load.element_bytes
+        if read:
+            yield RepeatedLoad((load.operation,), load.argument, read, load.executions)
+
+
+def _in_several(loads: list[_Load]) -> Iterator[RepeatedLoad]:
+    """Yield the loads that read the same elements as others, and each of them once."""
+    alike: dict[tuple[str, int, bytes], list[_Load]] = {}
+    for load in loads:
+        key = load.argument, load.element_bytes, load.corners().tobytes()
+        alike.setdefault(key, []).append(load)
+    for candidates in alike.values():
+        if len(candidates) < 2:
+            continue
+        first = candidates[0].elements()
+        same = [each for each in candidates if np.array_equal(each.elements(), first)]
+        places = first[first >= 0]
+        if len(same) > 1 and places.size and distinct(places).size == places.size:
+            read = places.size * same[0].element_bytes
+            operations = tuple(each.operation for each in same)
+            yield RepeatedLoad(operations, same[0].argument, read, len(same))
+
+
+def _bytes(program: _Program) -> int:
+    """Return the bytes that a program loads, those of masked lanes included."""
+    return sum(
+        count * prod(each.shape) * each.element_bytes
+        for load in program.loads.values()
+        for each, count in load.accesses
+    )
+
+
+def _corner(access: Reference, count: int) -> Array:
+    total = np.zeros(1, np.int64)
+    for term in access.pointer.offset.terms.values():
+        total = total + term.reshape(term.shape[0], -1)[:, 0]
+    return np.broadcast_to(total, (count,))
+
+
+def _elements(access: Reference, count: int) -> Array:
+    shape = count, *access.shape
+    mask = truth(access.mask)
+    mask = mask.reshape(mask.shape + (1,) * (len(shape) - mask.ndim))
+    offsets = np.broadcast_to(materialize(access.pointer.offset), shape)
+    return np.where(mask, offsets, -1).reshape(count, -1)
