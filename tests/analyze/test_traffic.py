@@ -92,6 +92,14 @@ def test_elementwise(n: int, programs: int) -> None:
     assert [each.argument for each in traffic.accesses] == ["x", "y"]
 
 
+@pytest.mark.parametrize(("x", "lanes"), [("fp32[66]", 4), ("fp32[66]:strides[2]", None)])
+def test_lanes_outside_of_a_view_with_gaps_are_unknown(x: str, lanes: int | None) -> None:
+    given: dict[str, int | float | str] = {"x": x, "y": "fp16[70]", "n": 70}
+    load, store = count(parse(ADD, stage="ttir"), given, (2, 1, 1)).accesses
+    assert (load.out_of_bounds and load.out_of_bounds.lanes) == lanes
+    assert store.out_of_bounds is None
+
+
 def test_a_million_programs_in_chunks() -> None:
     traffic = _add(64_000_000 - 5, 1_000_000)
     assert traffic.read_bytes == traffic.distinct_read_bytes == 4 * (64_000_000 - 5)

@@ -19,6 +19,7 @@ import irlens
 from irlens import gpus as arch
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture
+from irlens.compiler.calls.argument_values import parse_argument
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
 from irlens.model.report import Occupancy
@@ -400,6 +401,30 @@ print(handle.n_regs, handle.n_spills)
         "n": 1000,
     }
     assert "ld.global.v4" not in shifted.stages["ptx"].text()  # x[1:] is not aligned to 16 bytes
+
+
+@needs_torch
+def test_views_with_gaps_say_their_strides(recorder: Recorder) -> None:
+    """Not the transposed one: its elements fill the same bytes, in another order."""
+    recording = recorder.run(
+        TORCH
+        + """
+x = torch.zeros(64, 32, device="cuda")
+add[(1,)](x[:, :8], x.t(), x[:1].expand(64, 32), 8, BLOCK=64)
+"""
+    )
+    assert code(recording) == 0
+    (capture,) = recorder.kept()
+    assert capture.config.args == {
+        "x": "fp32[64, 8]:strides[32, 1]",
+        "y": "fp32[32, 64]",
+        "out": "fp32[64, 32]:strides[0, 1]",
+        "n": 8,
+    }
+    traffic = inspect(capture).traffic
+    assert traffic is not None
+    assert traffic.read_bytes == 2 * 8 * 4
+    assert str(parse_argument(str(capture.config.args["x"]), {}, "x")) == "fp32[64, 8]"
 
 
 @needs_torch

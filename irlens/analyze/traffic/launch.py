@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _INTEGER = re.compile(r"i(\d+)|index")
-_TENSOR = re.compile(r"\w+\s*\[([\d,\s]*)\].*", re.DOTALL)
+#: A contiguous tensor; views with gaps say which strides they have.
+_TENSOR = re.compile(r"\w+\s*\[([\d,\s]*)\](?!\s*:\s*strides).*", re.DOTALL)
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -67,7 +68,7 @@ class Launch(msgspec.Struct, frozen=True):
         return None if shape is None or size is None else prod(shape) * size
 
     def shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the shape of a tensor argument; ``None`` if it is unknown."""
+        """Return the shape of a contiguous tensor argument; ``None`` if it is unknown."""
         match = _TENSOR.fullmatch(str(self.arguments.get(name, "")))
         if match is None:
             return None

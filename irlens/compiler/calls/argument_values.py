@@ -4,7 +4,8 @@ Kernel descriptions, ``--arg`` and ``--set`` share one syntax: ``781``, ``0.5``,
 ``none``, ``fp16`` (a dtype), ``fp16[1024, 1024]`` (a tensor) and
 ``fp16[1024, 1024]:block[128, 64]`` (a tensor descriptor made on the host; for Gluon the layout of
 the block may follow, ``...:block[128, 64]:NVMMASharedLayout(128, 16, 2)``). A Gluon layout is
-written in Python syntax: ``BlockedLayout([1], [32], [4], [0])``.
+written in Python syntax: ``BlockedLayout([1], [32], [4], [0])``. Recorded launches name the strides
+of a view with gaps, ``fp16[1024, 64]:strides[192, 1]``; a tensor that is made from it has none.
 """
 
 import math
@@ -68,6 +69,7 @@ Argument: TypeAlias = Tensor | Descriptor | bool | int | float | None
 
 _TENSOR = re.compile(
     r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*"
+    r"(?::\s*strides\s*\[[^\[\]]*\]\s*)?"
     rf"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>{LAYOUT_PATTERN})\s*)?)?"
 )
 _KEYWORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}

@@ -1,5 +1,6 @@
 """Hooks on every path to a kernel launch: Triton's own, compiled handles, TorchInductor's."""
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -290,8 +291,30 @@ def _manifest_argument(value: Any) -> int | float | str:
     if isinstance(value, MockTensor) and tensor.shape == (1,):
         return f"*{tensor.dtype.name}"  # it always has this shape; written like Triton's pointers
     if block is None:
-        return manifest_value(tensor)
-    return manifest_value(Descriptor(tensor, tuple(block), _layout(value, tensor)))
+        text = str(tensor)
+        strides = _gaps(value, tensor)
+    else:
+        text = str(Descriptor(tensor, tuple(block), _layout(value, tensor)))
+        strides = _gaps(value.base, tensor)
+    if strides is None:
+        return text
+    shape = str(tensor)
+    return f"{shape}:strides[{', '.join(map(str, strides))}]{text.removeprefix(shape)}"
+
+
+def _gaps(value: Any, tensor: Tensor) -> tuple[int, ...] | None:
+    """Return the strides of a view whose elements are not all of those between two of them.
+
+    A transposed tensor has no gaps: its elements fill the same bytes.
+    """
+    stride = getattr(value, "stride", None)
+    if not callable(stride):
+        return None
+    strides = tuple(map(int, stride()))
+    if 0 in tensor.shape or len(strides) != len(tensor.shape):
+        return None
+    last = sum((extent - 1) * step for extent, step in zip(tensor.shape, strides, strict=True))
+    return strides if last + 1 != math.prod(tensor.shape) else None
 
 
 def _layout(descriptor: Any, tensor: Tensor) -> str | None:
