@@ -5,7 +5,8 @@ stays unknown, and a branch on unknown data ends the attempt, unless it only ski
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -18,7 +19,7 @@ from irlens.isa.sass.registers import FILES, access
 
 #: Blocks that a path may run through, repetitions included.
 _MOST_BLOCKS = 400_000
-_REGISTERS = FILES.shift("UP") + 8
+REGISTERS = FILES.shift("UP") + 8
 
 
 class UnknownPathError(Exception):
@@ -64,8 +65,15 @@ class Slice(msgspec.Struct, frozen=True):
     special: frozenset[str]
 
 
-def branch_slice(section: Section, flow: SassCfg) -> Slice:
+def branch_slice(
+    section: Section, flow: SassCfg, also: Mapping[int, int] = MappingProxyType({})
+) -> Slice:
     """Return the instructions that the branches of a section depend on.
+
+    Args:
+        section: The kernel.
+        flow: Its control flow.
+        also: Registers of other instructions that are asked for, as bits, by index.
 
     Raises:
         UnknownPathError: The registers of an instruction are not known.
@@ -88,7 +96,8 @@ def branch_slice(section: Section, flow: SassCfg) -> Slice:
             needed = 0
             for target in flow.successors[number]:
                 needed |= live[target]
-            needed = _through(section, flow.blocks[number].indices, accesses, needed, wanted)
+            indices = flow.blocks[number].indices
+            needed = _through(section, indices, accesses, needed, wanted, also)
             if needed | live[number] != live[number]:
                 live[number] |= needed
                 changed = True
@@ -118,6 +127,7 @@ def _through(
     accesses: Sequence[tuple[int, int, int]],
     needed: int,
     wanted: set[int],
+    also: Mapping[int, int],
 ) -> int:
     for index in reversed(indices):
         reads, writes, kills = accesses[index]
@@ -128,7 +138,22 @@ def _through(
         if writes & needed:
             wanted.add(index)
             needed = needed & ~kills | (0 if _loads(instruction) else reads)
+        needed |= also.get(index, 0)
     return needed
+
+
+def step_of(instruction: Instruction, launch: Launch) -> Step:
+    """Return what an instruction does to a state: what is not understood makes it unknown."""
+    step = None if _loads(instruction) else compile_step(instruction, launch)
+    if step is not None:
+        return step
+    targets = written(instruction)
+
+    def forget(state: State) -> None:
+        for target in targets:
+            state[target] = None
+
+    return forget
 
 
 def _decides(instruction: Instruction) -> bool:
@@ -185,26 +210,14 @@ class _Walk:
     def __init__(self, machine: Machine, launch: Launch) -> None:
         self.machine = machine
         self.section, self.flow = machine.section, machine.flow
-        self.state: State = [None] * _REGISTERS
+        self.state: State = [None] * REGISTERS
         self.steps: list[list[Step]] = [
-            [self._step(self.section.instructions[index], launch) for index in block]
+            [step_of(self.section.instructions[index], launch) for index in block]
             for block in machine.slice.by_block
         ]
         self.barriers: dict[int, int] = {}
         self.returns: list[int] = []
         self.skipped: set[int] = set()
-
-    def _step(self, instruction: Instruction, launch: Launch) -> Step:
-        step = None if _loads(instruction) else compile_step(instruction, launch)
-        if step is not None:
-            return step
-        targets = written(instruction)
-
-        def forget(state: State) -> None:
-            for target in targets:
-                state[target] = None
-
-        return forget
 
     def path(self) -> Path:
         segments: list[Segment] = []

@@ -1,0 +1,252 @@
+"""Wavefronts of accesses to shared memory, bank conflicts included, from the lanes' addresses.
+
+The machine code itself computes where each lane reads and writes, from its thread's index and
+from constants. So the instructions that these addresses depend on are run for all lanes of a warp
+along its path, and each access is split into wavefronts as the hardware does: a wavefront takes
+one word of 4 bytes from each of 32 banks, equal words once. Accesses of 8 and 16 bytes a lane are
+served by half and quarter warps ("CUDA C++ Programming Guide", "Shared Memory" under the compute
+capabilities from 5.x on), and each 8 x 8 matrix of LDSM and STSM by the eight lanes that hold its
+rows' addresses ("PTX ISA", ldmatrix). Two parts of a load that read the same words are served
+together, the four quarters of one of 16 bytes in pairs: an H200 takes two wavefronts where all
+lanes load the same 16 bytes.
+
+Nsight Compute counts these wavefronts, and more where an access meets other traffic on its way to
+shared memory; it counts those as bank conflicts too.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.time import units
+from irlens.analyze.time.operands import WORD, Launch, State, Step, position
+from irlens.analyze.time.paths import REGISTERS, Path, branch_slice, step_of
+from irlens.isa.sass import Instruction, Operand, Section
+from irlens.isa.sass.registers import FILES
+
+BANKS = 32
+_WORD = 4
+_LANES = 32
+#: Rounds of a repeated segment that are run: buffers of a pipeline alternate.
+_ROUNDS = 4
+#: Accesses whose lanes are followed. What ATOMS takes depends on its data.
+_ACCESSES = frozenset({"LDS", "STS", "LDSM", "STSM", "LDGSTS"})
+_TERM = re.compile(r"(?P<sign>-?)(?:(?P<file>UR|R)(?P<index>\d+|Z)(?:\.X(?P<scale>\d+))?[.\w]*"
+                   r"|(?P<number>0x[0-9a-f]+))$")  # fmt: skip
+
+_Address: TypeAlias = Callable[[State], int | None]
+
+
+class Wavefronts(msgspec.Struct, frozen=True):
+    """The wavefronts of one access by a warp, the mean of its executions.
+
+    Attributes:
+        total: All of them; 0 where no lane takes part.
+        conflicts: Those of them that bank conflicts add.
+    """
+
+    total: float
+    conflicts: float
+
+
+class _Lane(msgspec.Struct, frozen=True):
+    """What one lane does at an access: its address, and whether it takes part."""
+
+    address: _Address
+    active: _Address
+
+
+def wavefronts(
+    section: Section, flow: SassCfg, path: Path, launches: Sequence[Launch]
+) -> dict[int, Wavefronts]:
+    """Return the wavefronts of each access to shared memory that a warp executes.
+
+    Args:
+        section: The kernel.
+        flow: Its control flow.
+        path: The warp's path.
+        launches: What each of the warp's 32 lanes can read of the launch.
+
+    Returns:
+        By index of the instruction; an access without known addresses is absent.
+
+    Raises:
+        UnknownPathError: The registers of an instruction are not known.
+    """
+    operands = dict(_shared_operands(section))
+    if not operands:
+        return {}
+    return _Warp(section, flow, operands, launches).run(path)
+
+
+def passes(addresses: Iterable[int], size: int) -> int:
+    """Return the wavefronts that one part of a warp takes: the most words in one bank.
+
+    Args:
+        addresses: In bytes, of the lanes that are served together.
+        size: Bytes that each of them accesses.
+    """
+    words: defaultdict[int, set[int]] = defaultdict(set)
+    for address in addresses:
+        for word in range(address // _WORD, (address + size - 1) // _WORD + 1):
+            words[word % BANKS].add(word)
+    return max(map(len, words.values()), default=0)
+
+
+def _shared_operands(section: Section) -> Iterable[tuple[int, Operand]]:
+    for index, each in enumerate(section.instructions):
+        if each.opcode in _ACCESSES:
+            memory = [operand for operand in each.operands if operand.kind == "memory"]
+            if memory:
+                yield index, memory[0]
+
+
+def _registers(instruction: Instruction, operand: Operand) -> int:
+    """Return the registers that an access's address and predicate are in, as bits."""
+    registers = list(operand.registers)
+    if instruction.guard is not None:
+        registers.append(instruction.guard.register)
+    bits = 0
+    for each in registers:
+        if each.index is not None:
+            bits |= FILES.bits(each.file, each.index, 1)
+    return bits
+
+
+class _Warp:
+    """The lanes of a warp on their way."""
+
+    def __init__(
+        self,
+        section: Section,
+        flow: SassCfg,
+        operands: Mapping[int, Operand],
+        launches: Sequence[Launch],
+    ) -> None:
+        self.section = section
+        self.operands = operands
+        also = {n: _registers(section.instructions[n], each) for n, each in operands.items()}
+        wanted = branch_slice(section, flow, also).by_block
+        self.blocks = [
+            sorted({*chosen, *(index for index in block.indices if index in operands)})
+            for block, chosen in zip(flow.blocks, wanted, strict=True)
+        ]
+        self.needed = {index for chosen in wanted for index in chosen}
+        self.launches = launches
+        self.states: list[State] = [[None] * REGISTERS for _ in launches]
+        self.steps: dict[int, list[Step]] = {}
+        self.lanes: dict[int, _Lane] = {}
+        self.found: defaultdict[int, list[Wavefronts]] = defaultdict(list)
+
+    def run(self, path: Path) -> dict[int, Wavefronts]:
+        """Return the mean wavefronts of each access."""
+        for segment in path.segments:
+            for _ in range(min(segment.times, _ROUNDS)):
+                for block in segment.blocks:
+                    self._run_block(block)
+        return {index: _mean(each) for index, each in self.found.items()}
+
+    def _run_block(self, block: int) -> None:
+        for index in self.blocks[block]:
+            if index in self.operands:
+                self._access(index)
+            if index in self.needed:
+                steps = self.steps.get(index)
+                if steps is None:
+                    each = self.section.instructions[index]
+                    steps = self.steps[index] = [step_of(each, one) for one in self.launches]
+                for step, state in zip(steps, self.states, strict=True):
+                    step(state)
+
+    def _access(self, index: int) -> None:
+        instruction = self.section.instructions[index]
+        lane = self.lanes.get(index)
+        if lane is None:
+            lane = _Lane(_address(self.operands[index]), _active(instruction))
+            self.lanes[index] = lane
+        addresses: list[int | None] = []
+        for state in self.states:
+            active = lane.active(state)
+            address = lane.address(state)
+            if active is None or (active and address is None):
+                return
+            addresses.append(address if active else None)
+        self.found[index].append(_wavefronts(instruction, addresses))
+
+
+def _mean(found: Sequence[Wavefronts]) -> Wavefronts:
+    return Wavefronts(
+        sum(each.total for each in found) / len(found),
+        sum(each.conflicts for each in found) / len(found),
+    )
+
+
+def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wavefronts:
+    """Split an access whose lanes have these addresses, ``None`` for those that take no part."""
+    if instruction.opcode in ("LDSM", "STSM"):
+        size, together = 16, 8
+        addresses = addresses[: together * units.shared_wavefronts(instruction)]
+    else:
+        size = units.lane_bytes(instruction)
+        together = _LANES // max(size // _WORD, 1)
+    parts = [
+        {each for each in addresses[first : first + together] if each is not None}
+        for first in range(0, len(addresses), together)
+    ]
+    counts = [passes(part, size) for part in parts]
+    if instruction.opcode == "LDS" and len(parts) > 1:
+        pairs = [first | second for first, second in zip(parts[::2], parts[1::2], strict=True)]
+        whole = [passes(pair, size) for pair in pairs]
+        apart = zip(counts[::2], counts[1::2], strict=True)
+        counts = [
+            number
+            for pair, both in zip(apart, whole, strict=True)
+            for number in ([both] if both <= max(pair) else pair)
+        ]
+    total = sum(counts)
+    return Wavefronts(total, total - sum(map(bool, counts)))
+
+
+def _active(instruction: Instruction) -> _Address:
+    guard = instruction.guard
+    if guard is None or guard.register.index is None:
+        held = int(guard is None or not guard.negated)
+        return lambda _: held
+    at, negated = position(guard.register.file, guard.register.index), guard.negated
+
+    def read(state: State) -> int | None:
+        value = state[at]
+        return None if value is None else int(bool(value) != negated)
+
+    return read
+
+
+def _address(operand: Operand) -> _Address:
+    """Return a reader of an address: "[R75+UR4+0x10]", "[R2.X4]"."""
+    terms: list[tuple[int, int]] = []
+    number = 0
+    for text in operand.text.strip("[]").replace("+-", "+ -").split("+"):
+        match = _TERM.match(text.strip())
+        if match is None:
+            return lambda _: None
+        sign = -1 if match["sign"] else 1
+        if match["number"]:
+            number += sign * int(match["number"], 16)
+        elif match["index"] != "Z":
+            at = position(match["file"], int(match["index"]))
+            terms.append((at, sign * int(match["scale"] or 1)))
+
+    def read(state: State) -> int | None:
+        total = number
+        for at, scale in terms:
+            value = state[at]
+            if value is None:
+                return None
+            total += scale * value
+        return total & WORD
+
+    return read

@@ -1,0 +1,141 @@
+"""Wavefronts of shared memory, against Nsight Compute's on an H200 and by hand."""
+
+from itertools import islice
+from math import prod
+from typing import Any
+
+import pytest
+
+from irlens.analyze import sass_cfg
+from irlens.analyze.time.launched import Arguments, constants, follow
+from irlens.analyze.time.operands import Launch
+from irlens.analyze.time.paths import Machine
+from irlens.analyze.time.shared_wavefronts import Wavefronts, passes, wavefronts
+from irlens.analyze.traffic.evaluation import public_function
+from irlens.artifacts import cubin
+from irlens.artifacts.tools import disassemble
+from irlens.isa import sass
+from irlens.isa.mlir import parse
+from tests.analyze.h200_launches import artifact, launches
+
+LOADS, STORES = ("LDS", "LDSM"), ("STS", "STSM")
+#: Launches whose accesses meet none of the matrix products that read shared memory meanwhile: in
+#: matmuls with several CTAs on an SM, and in attention, other traffic adds up to 60 % to what is
+#: counted. In matmul_tma waits for barriers count as accesses, and their number depends on time.
+KINDS = ("transpose", "softmax_row", "softmax_persistent", "rms_loop", "col_sum", "cumsum",
+         "matmul", "matmul_small")  # fmt: skip
+
+
+def lanes(words: dict[int, int], warp: int) -> list[Launch]:
+    still = dict.fromkeys(("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId"), 0)
+    return [
+        Launch(words, {**still, "SR_TID.X": warp * 32 + lane, "SR_LANEID": lane})
+        for lane in range(32)
+    ]
+
+
+def measured(kind: str, skip: int = 0) -> Any:
+    counter = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+    rows = (row for row in launches() if row["name"] == kind and row["ncu"][counter])
+    return next(islice(rows, skip, None))
+
+
+def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
+    """All wavefronts of a launch, by direction, each warp of a CTA followed."""
+    content = artifact(launch, "cubin")
+    kernel = cubin.read(content).kernels[0]
+    section = sass.parse(disassemble(content)).sections[0]
+    flow = sass_cfg.build(section)
+    module = parse(artifact(launch, "ttir").decode(), stage="ttir")
+    names = public_function(module).regions[0].blocks[0].arguments
+    x, y, z = launch["grid"]
+    arguments = Arguments(
+        tuple(each.name.removeprefix("%") for each in names),
+        {n: v for n, v in launch["args"].items() if isinstance(v, int | float)},
+        (x, y, z),
+        launch["block"][0] // 32,
+    )
+    words = constants(kernel, arguments)
+    sums = {"ld": (0.0, 0.0), "st": (0.0, 0.0)}
+    cta = follow(Machine(section, flow), kernel, arguments)[0]
+    for warp, each in enumerate(path for path in cta for _ in range(path.of_cta)):
+        found = wavefronts(section, flow, each.path, lanes(words, warp))
+        for block, times in each.counts.items():
+            for index in flow.blocks[block].indices:
+                opcode = section.instructions[index].opcode
+                if opcode in LOADS + STORES:
+                    way = "ld" if opcode in LOADS else "st"
+                    total, conflicts = sums[way]
+                    scale = times * prod(launch["grid"])
+                    one = found[index]
+                    sums[way] = total + one.total * scale, conflicts + one.conflicts * scale
+    return {way: Wavefronts(*both) for way, both in sums.items()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wavefronts_are_those_that_an_h200_counted(kind: str) -> None:
+    launch = measured(kind)
+    for way, found in count(launch).items():
+        counted = launch["ncu"]
+        total = counted[f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum"]
+        conflicts = counted[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{way}.sum"]
+        # Without conflicts of any kind both count the same.
+        assert found.total - found.conflicts == pytest.approx(total - conflicts, rel=0.002)
+        # What the lanes' addresses cause is among what is counted, traffic of others the rest.
+        assert found.conflicts <= conflicts * 1.0001
+        if kind in ("col_sum", "matmul", "matmul_small"):
+            assert found.total == pytest.approx(total, rel=0.01)
+
+
+def test_columns_conflict_and_equal_words_do_not() -> None:
+    assert passes([4 * lane for lane in range(32)], 4) == 1
+    assert passes([128 * lane for lane in range(32)], 4) == 32
+    assert passes([132 * lane for lane in range(32)], 4) == 1
+    assert passes([64] * 32, 4) == 1
+    assert passes([16 * lane for lane in range(8)], 16) == 1
+    assert passes([], 4) == 0
+
+
+def access(instruction: str, address: str = "SHF.L.U32 R2, R0, 0x2, RZ") -> Wavefronts | None:
+    text = f"""
+.section .text.k,"ax",@progbits
+k:
+.text.k:
+        /*0000*/                   S2R R0, SR_TID.X ;
+        /*0010*/                   {address} ;
+        /*0020*/                   ISETP.GE.AND P0, PT, R0, 0x1, PT ;
+        /*0030*/              {instruction} ;
+        /*0040*/                   EXIT ;
+"""
+    section = sass.parse(text).sections[0]
+    flow = sass_cfg.build(section)
+    path = Machine(section, flow).follow(lanes({}, 0)[0])
+    return wavefronts(section, flow, path, lanes({}, 0)).get(3)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "shift", "total", "conflicts"),
+    [
+        ("LDS R4, [R2]", 2, 1, 0),
+        ("LDS R4, [R2+0x80]", 3, 2, 1),
+        ("STS [R2.X4+-0x4], R9", 2, 4, 3),
+        ("LDS.64 R4, [R2]", 3, 2, 0),
+        ("LDS.128 R4, [R2]", 4, 4, 0),
+        ("LDS.128 R4, [UR4]", 4, None, None),  # the register is not set
+        ("LDS.128 R4, [RZ+0x40]", 4, 2, 0),  # of all lanes the same
+        ("@!P0 STS [R2], R9", 7, 1, 0),  # of one lane
+        ("@!PT LDS RZ, [RZ]", 2, 0, 0),
+        ("LDSM.16.M88.4 R4, [R2]", 4, 4, 0),
+        ("LDSM.16.M88.2 R4, [R2]", 7, 16, 14),
+    ],
+)
+def test_an_access_is_split_into_wavefronts(
+    instruction: str, shift: int, total: int | None, conflicts: int | None
+) -> None:
+    found = access(instruction, f"SHF.L.U32 R2, R0, {shift:#x}, RZ")
+    expected = None if total is None or conflicts is None else Wavefronts(total, conflicts)
+    assert found == expected
+
+
+def test_an_address_that_is_loaded_is_unknown() -> None:
+    assert access("LDS R4, [R2]", "LDG.E R2, desc[UR4][R6.64]") is None
