@@ -9,6 +9,7 @@ from irlens.model.report import Occupancy, Report
 from irlens.render.options import Options
 from irlens.render.view.characters import bar
 from irlens.render.view.details import details
+from irlens.render.view.memory_traffic import KEY as TRAFFIC
 from irlens.render.view.nodes import Fact, Facts, Section, Settings, Staircase
 from irlens.render.view.report import facts, pipeline_facts, report_view
 from irlens.tui import nodes
@@ -58,6 +59,20 @@ class Panels:
         """Return the shared memory of a CTA, drawn to scale."""
         children = [child for section in self._sections("memory") for child in section.children]
         return lines([*nodes.facts([self._fact("memory")], width), *nodes.draw(children, width)])
+
+    def traffic(self, width: int) -> Content:
+        """Return what the launch moves of global memory, each access to scale."""
+        known = [fact for fact in facts(self._report).facts if fact.key == TRAFFIC]
+        if not known:
+            return Content.styled(self._report.unknown.get(TRAFFIC, "unknown"), DIM)
+        scales = [
+            child
+            for section in self._sections(TRAFFIC)
+            for child in section.children
+            if isinstance(child, Section)
+        ]
+        drawn = nodes.draw([child for each in scales for child in each.children], width)
+        return lines([*nodes.facts(known, width), *([Content(""), *drawn] if drawn else [])])
 
     def mix(self, width: int) -> Content:
         """Return a bar for each class of instructions, the largest first."""

@@ -285,7 +285,10 @@ async def test_draws_a_report(bench: Workbench) -> None:
         assert "4 of 4 stages ✓" in text(app, "pipelines")
         assert "at most 24 live at softmax.py:53" in text(app, "pressure")
         verdict = str(app.screen.query_one("#verdict", Static).content)
-        assert verdict == "✓ pipelined 4 of 4 stages · 100 % occupancy · no spills"
+        words = "pipelined 4 of 4 stages · 100 % occupancy · no spills · moves the minimum, 33.6 MB"
+        assert verdict == f"✓ {words}"
+        assert "reads 16.8 MB = distinct 16.8 MB" in text(app, "traffic")
+        assert "softmax.py:50 load input_ptr" in text(app, "traffic")
         assert "3 × 4,096 B f32[1024]" in text(app, "memory")
         assert "✓ none" in text(app, "findings")
         assert "num_warps 8" in text(app, "facts")

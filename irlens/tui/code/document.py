@@ -15,6 +15,7 @@ from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.source import SourceLocation
 from irlens.render.view.drawings import RegisterBudget, register_budget
+from irlens.render.view.memory_traffic import LineTraffic, traffic_by_line
 from irlens.tui.code.text import CodeText
 
 _COMPILED = re.compile(
@@ -37,6 +38,7 @@ class Document:
         begin: The line where the kernel begins.
         pipelines: The pipelines of the marks.
         budget: The kernel's register budget; ``None`` where it is unknown.
+        traffic: What the lines move that access global memory.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Document:
         begin: int = 1,
         pipelines: Sequence[Pipeline] = (),
         budget: RegisterBudget | None = None,
+        traffic: Mapping[int, LineTraffic] | None = None,
     ) -> None:
         self.name = name
         self.listing = listing
@@ -57,6 +60,7 @@ class Document:
         self.begin = begin
         self.pipelines = pipelines
         self.budget = budget
+        self.traffic = traffic or {}
 
     def __len__(self) -> int:
         return len(self.text)
@@ -175,7 +179,10 @@ def stage_document(listing: StageListing, report: Report | None) -> Document:
     begin = next((line for line, number in enumerate(listing.chain, 1) if number >= 0), 1)
     pipelines = report.pipelines if report else ()
     budget = register_budget(report) if report else None
-    return Document(listing.stage, listing, findings, listing.stage, begin, pipelines, budget)
+    traffic = traffic_by_line(report) if report and listing.stage == "ttir" else None
+    return Document(
+        listing.stage, listing, findings, listing.stage, begin, pipelines, budget, traffic
+    )
 
 
 def python_document(file: str, text: str, kernel: str, report: Report | None) -> Document:
@@ -197,7 +204,10 @@ def python_document(file: str, text: str, kernel: str, report: Report | None) ->
         marks=[],
     )
     budget = register_budget(report) if report else None
-    return Document(file, listing, findings, stage, _definition(text, kernel), budget=budget)
+    traffic = traffic_by_line(report, file) if report else None
+    return Document(
+        file, listing, findings, stage, _definition(text, kernel), budget=budget, traffic=traffic
+    )
 
 
 def _definition(text: str, kernel: str) -> int:

@@ -14,7 +14,7 @@ import msgspec
 
 from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import SEVERITIES
-from irlens.model.text import plural
+from irlens.model.text import plural, short_size
 from irlens.render.view.characters import EIGHTHS, HEIGHTS
 from irlens.render.view.drawings import full_heat
 from irlens.tui.code.document import Document
@@ -127,6 +127,23 @@ class HeatGutter:
         return ("█" * whole + EIGHTHS[eighths]).ljust(self._bar)[: self._bar]
 
 
+class TrafficGutter:
+    """Bytes of global memory that a line's accesses request."""
+
+    def __init__(self, document: Document) -> None:
+        self._traffic = document.traffic
+        self._sizes = {line: short_size(each.bytes) for line, each in document.traffic.items()}
+        self.width = max(map(len, self._sizes.values()), default=0) + 1
+
+    def cells(self, line: int, cursor: int) -> list[Cell]:
+        """Return the bytes; in another colour and with a sign where they take many sectors."""
+        moved = self._traffic.get(line)
+        if moved is None:
+            return [(" " * self.width, "")]
+        sign, style = ("!", "hot") if moved.wasteful else (" ", "cool")
+        return [(f"{self._sizes[line]:>{self.width - 1}}{sign}", style)]
+
+
 class PipelineGutter:
     """Copies, commits and waits, with a bracket around each pipeline group."""
 
@@ -201,6 +218,8 @@ def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
         gutters.append(ScheduleGutter(document, room))
     if document.listing.live:
         gutters.append(HeatGutter(document, room))
+    if document.traffic and room >= _NARROW:
+        gutters.append(TrafficGutter(document))
     if document.listing.marks:
         gutters.append(PipelineGutter(document, room))
     if document.listing.loops:
@@ -301,6 +320,8 @@ def describe_line(document: Document, line: int) -> list[str]:
         kind = "live virtual register" if document.live_in == "ptx" else "live register"
         more = f", {budget.words}" if budget else ""
         facts.append(f"{bound}{plural(live, kind)}{where}, {peak}{more}")
+    if (moved := document.traffic.get(line)) is not None:
+        facts += moved.words
     loop = document.loop(line)
     if loop is not None:
         of = f" of {loop.source}" if loop.source else ""

@@ -32,6 +32,7 @@ _PANELS: dict[str, Callable[[Panels, int], Content]] = {
     "pipelines": Panels.pipelines,
     "pressure": Panels.pressure,
     "memory": Panels.memory,
+    "traffic": Panels.traffic,
     "mix": Panels.mix,
     "mix-left": Panels.mix,
     "facts": Panels.kernel,
@@ -52,6 +53,7 @@ One kernel in one configuration. `tab` goes from panel to panel.
   Warps that the compiler adds to the requested ones stay.
 * **Pipelines**: when data is copied and when it is used, over a short loop.
 * **Live registers**: over the instructions, and the lines of Python with the most.
+* **Global memory**: what each access of the launch requests, and what of it is distinct.
 * **Findings**: `Enter` explains one, `i` shows its code.
 
 A kernel that was compiled here is recompiled whenever its file, or one that it imports, is saved:
@@ -97,6 +99,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
                 with Vertical(classes="-column"):
                     yield Panel("Pipelines", id="pipelines")
                     yield Findings()
+                    yield Panel("Global memory", id="traffic")
                 with Vertical(classes="-column"):
                     yield Panel("Live registers", id="pressure")
                     yield Panel("Instructions", id="mix")
@@ -264,6 +267,8 @@ the changes are summarized on top, and `,` and `.` go through the versions.
 
     def _balance_columns(self) -> None:
         """Put the instruction mix into the column in which the longer column is shorter."""
+        if not self._scroll.display:
+            return  # what is hidden is not laid out again: the heights would never settle
         is_left = self.has_class(_MIX_LEFT)
         mix_height = self._height("mix-left" if is_left else "mix")
         left = self._height("left") - (mix_height if is_left else 0)

@@ -8,12 +8,14 @@ from rich.cells import cell_len
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.report import Finding
 from irlens.render.view.drawings import RegisterBudget, register_budget
-from irlens.tui.code.document import Document
+from irlens.render.view.memory_traffic import LineTraffic
+from irlens.tui.code.document import Document, python_document, stage_document
 from irlens.tui.code.gutters import (
     STYLES,
     HeatGutter,
     LoopGutter,
     ScheduleGutter,
+    TrafficGutter,
     describe_line,
     gutters_for,
 )
@@ -46,13 +48,22 @@ def document(budget: RegisterBudget | None = None) -> Document:
     return Document("ptx", listing, {4: [finding]}, "ptx", budget=budget)
 
 
+def moving() -> Document:
+    listing = StageListing.unannotated("ttir", "".join(f"line {line}\n" for line in range(1, 13)))
+    traffic = {
+        3: LineTraffic(bytes=16777216, wasteful=False, words=("load x_ptr 16.8 MB, coalesced",)),
+        5: LineTraffic(bytes=512, wasteful=True, words=("store y_ptr 512 B", "load z_ptr 4 B")),
+    }
+    return Document("ttir", listing, {}, "ttir", traffic=traffic)
+
+
 def drawn(gutter: object, line: int, cursor: int = 1) -> str:
     return "".join(text for text, _ in gutter.cells(line, cursor))  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("room", [20, 37, 50, 79, 80, 200])
 def test_every_gutter_is_as_wide_as_it_says_on_every_line(room: int) -> None:
-    for gutter in gutters_for(document(), room):
+    for gutter in (*gutters_for(document(), room), *gutters_for(moving(), room)):
         for line in range(1, 13):
             cells = gutter.cells(line, 5)
             assert sum(cell_len(text) for text, _ in cells) == gutter.width
@@ -75,6 +86,26 @@ def test_control_fields_are_shown_where_there_is_room_and_told_in_words() -> Non
     )
     for gutter in (narrow, whole):
         assert {len(drawn(gutter, line)) for line in (1, 2, 12)} == {gutter.width}
+
+
+def test_bytes_stand_beside_the_accesses_and_many_sectors_have_a_sign() -> None:
+    assert [drawn(TrafficGutter(moving()), line) for line in (2, 3, 5)] == [
+        "        ", "16.8 MB ", "  512 B!"
+    ]  # fmt: skip
+    assert describe_line(moving(), 3) == ["load x_ptr 16.8 MB, coalesced"]
+    assert describe_line(moving(), 5) == ["store y_ptr 512 B", "load z_ptr 4 B"]
+    assert not any(isinstance(each, TrafficGutter) for each in gutters_for(moving(), 40))
+
+
+def test_lines_of_python_and_of_the_ttir_have_their_accesses() -> None:
+    report = load_report("softmax-h100")
+    python = python_document("softmax.py", "\n" * 60, "softmax_kernel", report)
+    assert sorted(python.traffic) == [50, 54]
+    assert python.traffic[50].words == ("load input_ptr 16.8 MB, coalesced, 16 B per thread",)
+    listing = StageListing.unannotated("ttir", "\n" * 60)
+    assert sorted(stage_document(listing, report).traffic) == [28, 48]
+    ptx = StageListing.unannotated("ptx", "\n" * 60)
+    assert not stage_document(ptx, report).traffic
 
 
 def test_only_the_peak_fills_the_bar() -> None:
