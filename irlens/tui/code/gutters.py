@@ -218,7 +218,7 @@ def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
         gutters.append(ScheduleGutter(document, room))
     if document.listing.live:
         gutters.append(HeatGutter(document, room))
-    if document.traffic and room >= _NARROW:
+    if document.traffic and room >= _WIDE:
         gutters.append(TrafficGutter(document))
     if document.listing.marks:
         gutters.append(PipelineGutter(document, room))

@@ -94,7 +94,7 @@ def test_bytes_stand_beside_the_accesses_and_many_sectors_have_a_sign() -> None:
     ]  # fmt: skip
     assert describe_line(moving(), 3) == ["load x_ptr 16.8 MB, coalesced"]
     assert describe_line(moving(), 5) == ["store y_ptr 512 B", "load z_ptr 4 B"]
-    assert not any(isinstance(each, TrafficGutter) for each in gutters_for(moving(), 40))
+    assert not any(isinstance(each, TrafficGutter) for each in gutters_for(moving(), 79))
 
 
 def test_lines_of_python_and_of_the_ttir_have_their_accesses() -> None:
