@@ -94,6 +94,10 @@ def annotated(
     yield gutter.head, ""
     for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
         yield gutter.blank, f"{comment} {note}"
+    for loop in listing.loops:
+        if loop.schedule:
+            lines = f"loop {loop.first}–{loop.last}"
+            yield gutter.blank, f"{comment} {lines}, a warp's iteration: {loop.schedule}"
     if not interleave:
         for number, line in enumerate(listing.lines, 1):
             yield gutter.cells(number), line

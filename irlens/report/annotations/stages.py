@@ -10,7 +10,16 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.analyze import cfg, loops, mlir_loops, pressure, sass_cfg, sass_origin, sass_pressure
+from irlens.analyze import (
+    cfg,
+    loop_schedules,
+    loops,
+    mlir_loops,
+    pressure,
+    sass_cfg,
+    sass_origin,
+    sass_pressure,
+)
 from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import (
     PtxAnnotations,
@@ -43,6 +52,7 @@ from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, user_frame
+from irlens.model.text import count, plural
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
 
@@ -194,7 +204,8 @@ def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
     functions = _ptx_functions(capture)
     known = {each.line: each.locations for one in functions for each in one.instructions}
     sections = [sass_origin.trace(each, known) for each in sass.parse(text).sections]
-    schedule = _schedule(sections, capture)
+    fields = _control_fields(sections, capture)
+    schedule = {line: each.text for line, each in fields.items()}
     section = kernel_named(sections, report.kernel)
     if section is None:
         return Analysis(chains=_chains(sections), schedule=schedule, problem=_no_kernel(report))
@@ -203,24 +214,26 @@ def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
     return Analysis(
         chains=_chains(sections),
         live=_live_by_line(section, registers),
-        loops=_sass_loops(section, original),
+        loops=_sass_loops(section, original, fields),
         marks=annotate_sass.annotate(section, report.pipelines, original),
         schedule=schedule,
         problem=f"not known: {registers.reason}" if registers.reason else "",
     )
 
 
-def _schedule(sections: Sequence[sass.Section], capture: Capture) -> dict[int, str]:
+def _control_fields(
+    sections: Sequence[sass.Section], capture: Capture
+) -> dict[int, control.Control]:
     """Return the control fields of a disassembly's instructions by line, from the cubin's bytes."""
     code = cubin.code_sections(capture.stages["cubin"].read())
-    shown = {}
+    found = {}
     for section in sections:
         fields = control.decode_all(code.get(section.name, b""))
         for each in section.instructions:
             index, rest = divmod(each.offset, control.INSTRUCTION_BYTES)
             if index < len(fields) and not rest:
-                shown[each.line] = fields[index].text
-    return shown
+                found[each.line] = fields[index]
+    return found
 
 
 def _read_amdgcn(text: str, report: Report, capture: Capture) -> Analysis:
@@ -285,8 +298,8 @@ def _live_by_line(kernel: Function[Instruction], registers: StagePressure) -> di
     if registers.peak is None:
         return None
     live: dict[int, int] = {}
-    for instruction, count in zip(kernel.instructions, registers.curve, strict=True):
-        live[instruction.line] = max(count, live.get(instruction.line, 0))
+    for instruction, number in zip(kernel.instructions, registers.curve, strict=True):
+        live[instruction.line] = max(number, live.get(instruction.line, 0))
     return live
 
 
@@ -312,16 +325,33 @@ def _loop_range(
     )
 
 
-def _sass_loops(section: sass.Section, original: PtxAnnotations) -> list[LoopRange]:
+def _sass_loops(
+    section: sass.Section, original: PtxAnnotations, fields: Mapping[int, control.Control]
+) -> list[LoopRange]:
     """Return the ranges of a section's loops; their source is that of the PTX's loops."""
     flow = sass_cfg.build(section)
     if flow.unknown or not flow.blocks:
         return []
     kernel_loops = loops.find(section, flow)
+    ordered = [fields[each.line] for each in section.instructions if each.line in fields]
     ranges = []
     for index, number in enumerate(match_loops(kernel_loops, original.loops)):
         source = None
         if original.loops is not None and number is not None:
             source = user_frame(original.loops.locations(number))
-        ranges.append(_loop_range(kernel_loops, index, source))
+        found = _loop_range(kernel_loops, index, source)
+        if len(ordered) == len(section.instructions):
+            issued = loop_schedules.schedule(kernel_loops, index, ordered)
+            found = msgspec.structs.replace(found, schedule=_issued(issued))
+        ranges.append(found)
     return ranges
+
+
+def _issued(issued: loop_schedules.LoopSchedule) -> str:
+    slots = ", ".join(f"{unit} {number}" for unit, number in issued.units.items())
+    bound = "at most " if issued.branches else ""
+    text = f"{bound}{plural(issued.instructions, 'instruction')} in "
+    text += f"{plural(issued.cycles, 'issue cycle')}: {slots}"
+    if issued.requested_bytes:
+        text += f"; requests {count(issued.requested_bytes)} B"
+    return text

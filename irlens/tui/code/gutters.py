@@ -326,6 +326,8 @@ def describe_line(document: Document, line: int) -> list[str]:
     if loop is not None:
         of = f" of {loop.source}" if loop.source else ""
         facts.append(f"loop {loop.first}–{loop.last}{of}, depth {loop.depth}")
+        if loop.schedule:
+            facts.append(f"a warp's iteration: {loop.schedule}")
     return facts
 
 
