@@ -323,3 +323,10 @@ def test_a_product_takes_an_epilogue_with_what_another_kernel_writes() -> None:
 
     found = ledger(dropped, a=(32, 16), b=(16, 32))
     assert groups(found)[-1] == ["mm", "div_", "mul"]
+
+
+def test_an_operation_that_is_alone_writes_what_nobody_reads() -> None:
+    found = ledger(lambda x: x.max(dim=1)[0], x=(10, 20))
+    assert found.grouped == found.separate
+    assert found.separate.written_bytes == 12 * 10
+    assert found.one_pass.written_bytes == 4 * 10

@@ -106,7 +106,9 @@ def _own_bytes(operation: RecordedOperation) -> tuple[int | None, int | None]:
 
 def _group(number: int, group: Group, operations: Sequence[LedgerOperation]) -> FusionGroup:
     members = [operations[index] for index in sorted(group.members)]
-    read, written = group.bytes()
+    # What is alone runs as it is, and also writes what nobody reads.
+    alone = members[0] if len(members) == 1 else None
+    read, written = (alone.read_bytes, alone.written_bytes) if alone else group.bytes()
     return FusionGroup(
         number=number,
         operations=[each.number for each in members],

@@ -11,7 +11,7 @@ from irlens.model.operations import RecordedProgram
 #: Earlier groups that may share an input with an operation that needs none of them.
 _REACH = 16
 #: Beyond that many operations, groups are not united.
-_MOST_UNITED = 256
+_MOST_UNITED = 512
 #: Groups are not moved past more others than that.
 _FAR = 64
 

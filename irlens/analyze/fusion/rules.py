@@ -85,6 +85,8 @@ class Group:
         #: What the members read of what lies outside, and the level at which they do first.
         self._inputs: dict[Version, list[Region]] = {}
         self._read_at: dict[Version, int] = {}
+        #: What the members read and write of each memory.
+        self._used: dict[int, list[tuple[int, Region]]] = {}
 
     def begin(self, index: int) -> None:
         """Take the first operation in."""
@@ -109,6 +111,8 @@ class Group:
         elif prod(operation.space) > prod(self._space):
             self._space = operation.space
         self._level[index] = level
+        for region in (*operation.reads, *operation.writes):
+            self._used.setdefault(region.memory, []).append((index, region))
         self.members.append(index)
 
     def admits(self, index: int, *, alone: bool = False) -> Verdict:
@@ -154,15 +158,10 @@ class Group:
     def _conflict(self, index: int) -> Verdict | None:
         """Refuse to write in place what a member reads or writes at other positions."""
         for region in self._operations[index].writes:
-            for member in self.members:
-                other = self._operations[member]
-                for used in (*other.reads, *other.writes):
-                    if used.memory == region.memory and not same_order(used, region):
-                        reason = (
-                            f"changes in place what #{member + 1} uses in another order or only "
-                            "in part"
-                        )
-                        return Verdict(False, "aliased", reason)
+            for member, used in self._used.get(region.memory, ()):
+                if not same_order(used, region):
+                    reason = f"changes in place what #{member + 1} uses in another order or in part"
+                    return Verdict(False, "aliased", reason)
         return None
 
     def _related(self, index: int) -> list[Verdict]:
