@@ -101,6 +101,7 @@ SWEEPS = {
 LEDGERS = {
     "softmax_naive": "traffic softmax_naive:row_max_kernel --reference softmax_reference -f json",
     "rms_norm": "traffic rms_norm -f json",
+    "norm": "traffic samples/ledgers/norm.py -f json",
     "matmul_bias_relu": "traffic matmul_bias_relu -f json",
 }
 

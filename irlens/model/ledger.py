@@ -42,6 +42,8 @@ class LedgerOperation(msgspec.Struct, frozen=True, kw_only=True):
         group: Number of its group; ``None`` for a view, which moves nothing.
         rule: What decided that it joins the group, or begins it.
         reason: The rule in words.
+        requested_bytes: Bytes that all programs of a Triton kernel load, each as often as it is
+            loaded; caches deliver what is beyond ``read_bytes``. ``None`` for other operations.
         at_most: Why its bytes are an upper bound; empty where they are exact.
         unknown: Why its bytes are unknown; empty where they are known.
     """
@@ -58,6 +60,7 @@ class LedgerOperation(msgspec.Struct, frozen=True, kw_only=True):
     group: int | None
     rule: FusionRule
     reason: str
+    requested_bytes: int | None = None
     at_most: str = ""
     unknown: str = ""
 

@@ -75,6 +75,8 @@ class RecordedOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         source: The line of the program that called it; ``None`` if unknown.
         graph: Name of the compiled graph that it is part of; empty outside of any.
         launch: The launch of a "kernel", before its accesses are known.
+        requested_bytes: Bytes that all programs of a launch load, each as often as it is loaded;
+            ``None`` for other operations.
         at_most: Why ``reads`` and ``writes`` are an upper bound; empty where they are exact.
         unknown: Why its bytes are unknown; empty where they are known.
     """
@@ -88,6 +90,7 @@ class RecordedOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     source: SourceLocation | None = None
     graph: str = ""
     launch: RecordedLaunch | None = None
+    requested_bytes: int | None = None
     at_most: str = ""
     unknown: str = ""
 

@@ -277,6 +277,7 @@ def _ledger_rows(document: Ledgers) -> Iterator[dict[str, Field]]:
                 "group": each.group,
                 "read bytes": each.read_bytes,
                 "written bytes": each.written_bytes,
+                "requested bytes": each.requested_bytes,
                 "rule": each.rule,
                 "reason": each.reason,
                 "place": str(each.source or ""),

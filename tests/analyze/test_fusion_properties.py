@@ -81,7 +81,7 @@ def made(program: RecordedProgram, limit: int) -> Ledger:
     return ledger_of(program, "program", "program", row_limit=limit)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(programs(), st.sampled_from([1, 8, 16, 1000]))
 def test_groups_partition_the_operations_in_a_legal_order(
     program: RecordedProgram, limit: int
@@ -100,7 +100,7 @@ def test_groups_partition_the_operations_in_a_legal_order(
     assert sorted(filter(None, begun)) == [group.number for group in found.groups]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(programs(), st.sampled_from([1, 8, 16, 1000]))
 def test_groups_move_no_more_than_their_operations(program: RecordedProgram, limit: int) -> None:
     found = made(program, limit)

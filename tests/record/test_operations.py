@@ -52,6 +52,7 @@ print(z.shape)
     assert moved[:5] == [(0, size), (size, size), (size, size), (4000, 4000), (size, 1200)]
     assert ledger.operations[1].inputs == ["#1 fp32[300, 200]"]
     assert ledger.operations[4].inputs == ["#3 fp32[300, 200]"]
+    assert [each.requested_bytes for each in ledger.operations[:3]] == [None, size, size]
     assert ledger.groups[-1].operations == [5, 6, 7]
     assert [each.source.line for each in ledger.operations if each.source][:2] == [12, 15]
 
@@ -157,3 +158,22 @@ if y.sum().item() > 3:
     assert "program.py:13" in failure
     assert names(found.ledgers[0]) == ["aten.ones", "scale", "aten.sum"]
     assert any(failure in note for note in found.notes)
+
+
+def test_a_byte_that_is_loaded_again_counts_once(tmp_path: Path) -> None:
+    found, _ = ledgers(
+        tmp_path,
+        """
+@triton.jit
+def spread(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    tl.store(y_ptr + tl.program_id(0) * BLOCK + offsets, x)
+
+x, y = torch.ones(64, device="cuda"), torch.empty(640, device="cuda")
+spread[(10,)](x, y, BLOCK=64)
+""",
+    )
+    launch = found.ledgers[0].operations[-1]
+    assert (launch.read_bytes, launch.requested_bytes, launch.written_bytes) == (256, 2560, 2560)
+    assert launch.reason.endswith("; it loads each byte 10.00 times on average")

@@ -81,7 +81,8 @@ class _Rows:
             graph=operation.graph,
             group=group,
             rule=verdict.rule,
-            reason=verdict.reason if verdict.joins else f"new group: {verdict.reason}",
+            reason=_reason(operation, read, verdict),
+            requested_bytes=operation.requested_bytes,
             at_most=operation.at_most,
             unknown=unknown,
         )
@@ -94,6 +95,15 @@ class _Rows:
                 name = f"#{source.writer + 1}"
             named.append(f"{name} {region.text}".strip())
         return list(dict.fromkeys(named))
+
+
+def _reason(operation: RecordedOperation, read: int | None, verdict: Verdict) -> str:
+    """Return why an operation is where it is; of a launch also how often it loads a byte."""
+    reason = verdict.reason if verdict.joins else f"new group: {verdict.reason}"
+    requested = operation.requested_bytes
+    if read and requested is not None and requested > read:
+        return f"{reason}; it loads each byte {requested / read:.2f} times on average"
+    return reason
 
 
 def _own_bytes(operation: RecordedOperation) -> tuple[int | None, int | None]:

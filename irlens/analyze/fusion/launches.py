@@ -50,6 +50,7 @@ class Launches:
         is_exact = sums == [traffic.distinct_read_bytes, traffic.distinct_written_bytes]
         return msgspec.structs.replace(
             operation, name=name, reads=reads, writes=writes, launch=None,
+            requested_bytes=traffic.read_bytes,
             at_most="" if is_exact else _OVERLAP,
         )  # fmt: skip
 
