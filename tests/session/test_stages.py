@@ -80,8 +80,8 @@ def test_machine_code_says_what_an_iteration_issues() -> None:
     _, (beside, note), *_ = annotated(capture, "sass", report, interleave=False)
     assert not beside.strip()
     assert note == (
-        "// loop 746–986, a warp's iteration: 93 instructions in 206 issue cycles: alu 30, tensor 16,"
-        " lsu 14, fma 12, uniform 11, other 10; requests 2,048 B"
+        "// loop 746–986, a warp's iteration: 93 instructions in 206 issue cycles: alu 30, "
+        "tensor 16, lsu 14, fma 12, uniform 11, other 10; requests 2,048 B"
     )
 
 
