@@ -46,6 +46,7 @@ irlens inspect softmax --stage ptx --annotate
 irlens inspect softmax --line 51
 irlens inspect softmax --watch
 irlens inspect softmax --interpret --arg n_rows=20
+irlens inspect matmul_tiled --program 3,1
 irlens inspect ~/.triton/cache
 """
 _DETAIL_HELP: dict[Detail, str] = {
@@ -91,6 +92,11 @@ _DETAIL_HELP: dict[Detail, str] = {
     is_flag=True,
     help="Run the kernel on the CPU with Triton's interpreter, and check its results.",
 )
+@click.option(
+    "--program",
+    metavar="N",
+    help="Show the offsets and masks of one program's accesses: 3, or x,y,z.",
+)
 @writing_options("reports")  # fmt: skip
 def command(
     kernel: str,
@@ -103,12 +109,13 @@ def command(
     sass: bool | None,
     watch: bool,
     interpret: bool,
+    program: str | None,
     **options: Unpack[ReportOptions],
 ) -> Exit:
     """Inspect one kernel, in one or several configurations."""
-    if interpret:
-        wants_code = stage or place or details or everything or watch
-        return _interpret(kernel, options, wants_code=bool(wants_code))
+    if program is not None or interpret:
+        others = stage or place or details or everything or watch
+        return _show_other(program, interpret, kernel, options, others=bool(others))
     if stage is None:
         for name, is_given in (("--interleave", interleave), ("--annotate", annotate)):
             if is_given:
@@ -145,6 +152,22 @@ def command(
         return watch_saves(kernel, configurations, show)
     show([], session.captures(kernel, configurations))
     return Exit.OK
+
+
+def _show_other(
+    program: str | None, interpret: bool, kernel: str, options: ReportOptions, *, others: bool
+) -> Exit:
+    """Show one program or interpret the kernel; ``others``: options ask for code or details."""
+    if program is None:
+        return _interpret(kernel, options, wants_code=others)
+    if others or interpret:
+        raise click.UsageError("--program shows one program alone: remove the other options")
+    from irlens.cli import one_program
+    from irlens.session.reports import Session
+
+    place = one_program.parse_program(program)
+    inspected = Session(output.note).inspect(kernel, selected(options))
+    return one_program.show(inspected, place, options)
 
 
 def _interpret(kernel: str, options: ReportOptions, *, wants_code: bool) -> Exit:

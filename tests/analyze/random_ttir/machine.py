@@ -96,12 +96,13 @@ class Kernel(NamedTuple):
         for z in range(self.grid[2]):
             for y in range(self.grid[1]):
                 for x in range(self.grid[0]):
-                    for line, argument, offsets, masked in self._program((x, y, z)):
+                    for line, argument, offsets, masked in self.program((x, y, z)):
                         lists.setdefault((line, argument), []).append(offsets)
                         masks[line, argument] = masks.get((line, argument), 0) + masked
         return {key: (np.concatenate(each), masks[key]) for key, each in lists.items()}
 
-    def _program(self, program: Shape) -> list[tuple[int, str, Any, int]]:
+    def program(self, program: Shape) -> list[tuple[int, str, Any, int]]:
+        """Return the accesses of one program, in the order that it executes them."""
         values = {f"%{name}": np.int64(number) for name, number in self.numbers.items()}
         machine = Machine(program, self.grid, values)
         label: str | None = "bb0"

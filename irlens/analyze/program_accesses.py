@@ -1,0 +1,113 @@
+"""What one program of a launch accesses: offsets, strides and masks, as tutorials draw them."""
+
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.launch import Launch
+from irlens.analyze.traffic.runs import run
+from irlens.analyze.traffic.values import Array, Integer, TooLargeError, UnknownTrafficError, truth
+from irlens.isa.mlir import Module, Operation
+from irlens.model.program import ProgramAccess
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_Chunks = list[tuple[Reference, int]]
+
+
+def program_accesses(
+    module: Module,
+    arguments: Mapping[str, Any],
+    grid: tuple[int, int, int],
+    program: tuple[int, int, int],
+    contents: "Mapping[str, NDArray[Any]] | None" = None,
+) -> tuple[list[ProgramAccess], str]:
+    """Return what one program accesses, and why that is unknown, if it is.
+
+    Args:
+        module: The kernel's ttir.
+        arguments: The launch's arguments by name, as of ``traffic.count``.
+        grid: Programs in x, y and z.
+        program: Which one.
+        contents: What tensors of integers hold, by argument.
+    """
+    number = program[0] + grid[0] * (program[1] + grid[1] * program[2])
+    launch = Launch(arguments, grid, contents or {})
+    try:
+        ((visitor, evaluation),) = run(module, launch, range(number, number + 1), _Visitor)
+        accesses = [
+            _access(module.operations[index], argument, chunks)
+            for (index, argument), chunks in sorted(visitor.chunks.items())
+        ]
+    except (UnknownTrafficError, TooLargeError) as error:
+        return [], str(error) or "a tensor of addresses is too large"
+    return accesses, evaluation.reason
+
+
+class _Visitor:
+    """Collects the executions of each access, by operation and argument."""
+
+    def __init__(self) -> None:
+        self.chunks: dict[tuple[int, str], _Chunks] = {}
+
+    def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
+        """Take some executions of an access."""
+        key = operation.index, access.pointer.argument
+        self.chunks.setdefault(key, []).append((access, programs.size))
+
+
+def _access(operation: Operation, argument: str, chunks: _Chunks) -> ProgramAccess:
+    access = chunks[0][0]
+    places = _first_row(access.pointer.offset, access.shape) // access.element_bytes
+    mask = truth(access.mask)
+    mask = mask.reshape(mask.shape + (1,) * (len(access.shape) + 1 - mask.ndim))
+    active = places[np.broadcast_to(mask[0], access.shape)]
+    steps = np.diff(_corners(chunks)) // access.element_bytes
+    return ProgramAccess(
+        line=operation.span.line,
+        source=operation.location[0] if operation.location else None,
+        operation=operation.name,
+        argument=argument,
+        shape=access.shape,
+        executions=sum(count for _, count in chunks),
+        first=int(active.min()) if active.size else None,
+        last=int(active.max()) if active.size else None,
+        strides=tuple(_single(np.diff(places, axis=axis)) for axis in range(places.ndim)),
+        active=active.size,
+        step=_single(steps),
+    )
+
+
+def _first_row(value: Integer, shape: tuple[int, ...]) -> Array:
+    """Return an integer's elements in the first instance.
+
+    Raises:
+        TooLargeError: They are too many.
+    """
+    if prod(shape) > 1 << 22:
+        raise TooLargeError
+    total = np.zeros((1,) * len(shape), np.int64)
+    for term in value.terms.values():
+        total = total + term[0]
+    return np.broadcast_to(total, shape)
+
+
+def _corners(chunks: _Chunks) -> Array:
+    """Return the address of the first element in each execution, bytes."""
+    found = []
+    for access, count in chunks:
+        total = np.zeros(1, np.int64)
+        for term in access.pointer.offset.terms.values():
+            total = total + term.reshape(term.shape[0], -1)[:, 0]
+        found.append(np.broadcast_to(total, (count,)))
+    return np.concatenate(found)
+
+
+def _single(numbers: Array) -> int | None:
+    """Return the one value that all numbers have; ``None`` if there are several, or no numbers."""
+    flat = numbers.reshape(-1)
+    return int(flat[0]) if flat.size and (flat == flat[0]).all() else None

@@ -1,0 +1,79 @@
+"""Accesses of one program, against random kernels that are executed."""
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irlens.analyze.program_accesses import program_accesses
+from irlens.isa.mlir import parse
+from tests.analyze.random_ttir.accesses import INDEX
+from tests.analyze.random_ttir.kernels import random_kernel
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_program_of_a_random_kernel(seed: int) -> None:
+    kernel = random_kernel(Random(seed))
+    program = kernel.grid[0] - 1, kernel.grid[1] - 1, 0
+    executed: dict[tuple[int, str], list[tuple[Any, int]]] = {}
+    for line, argument, offsets, masked in kernel.program(program):
+        executed.setdefault((line, argument), []).append((offsets, masked))
+    found, reason = program_accesses(
+        parse(kernel.text, stage="ttir"), kernel.numbers, kernel.grid, program, {"index": INDEX}
+    )
+    if reason:
+        assert reason.startswith("line ")
+        return
+    for each in found:
+        runs = executed.pop((each.line, each.argument))
+        offsets = np.asarray(runs[0][0]) // kernel.operations[each.line][1]
+        assert each.executions == len(runs)
+        assert each.active == offsets.size
+        assert each.first == (int(offsets.min()) if offsets.size else None)
+        assert each.last == (int(offsets.max()) if offsets.size else None)
+    assert executed == {}
+
+
+TILE = """
+module {
+  tt.func public @tile(%x: !tt.ptr<f16>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c3 = arith.constant 3 : i32
+    %c8 = arith.constant dense<8> : tensor<4x1xi32>
+    %c40 = arith.constant 40 : i32
+    %pid = tt.get_program_id y : i32
+    %r = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>
+    %rows = tt.expand_dims %r {axis = 1 : i32} : tensor<4xi32> -> tensor<4x1xi32>
+    %cols = tt.expand_dims %r {axis = 0 : i32} : tensor<4xi32> -> tensor<1x4xi32>
+    %down = arith.muli %rows, %c8 : tensor<4x1xi32>
+    %a = tt.broadcast %down : tensor<4x1xi32> -> tensor<4x4xi32>
+    %b = tt.broadcast %cols : tensor<1x4xi32> -> tensor<4x4xi32>
+    %tile = arith.addi %a, %b : tensor<4x4xi32>
+    %ns = tt.splat %n : i32 -> tensor<4x4xi32>
+    %mask = arith.cmpi slt, %b, %ns : tensor<4x4xi32>
+    scf.for %i = %c0 to %c3 step %c1 : i32 {
+      %p = arith.addi %i, %pid : i32
+      %far = arith.muli %p, %c40 : i32
+      %fars = tt.splat %far : i32 -> tensor<4x4xi32>
+      %o = arith.addi %tile, %fars : tensor<4x4xi32>
+      %xs = tt.splat %x : !tt.ptr<f16> -> tensor<4x4x!tt.ptr<f16>>
+      %xp = tt.addptr %xs, %o : tensor<4x4x!tt.ptr<f16>>, tensor<4x4xi32>
+      %v = tt.load %xp, %mask : tensor<4x4x!tt.ptr<f16>>
+    }
+    tt.return
+  }
+}
+"""
+
+
+def test_strides_of_a_tile_and_the_step_of_a_loop() -> None:
+    ((access,), reason) = program_accesses(
+        parse(TILE, stage="ttir"), {"x": "fp16[1000]", "n": 3}, (1, 9, 1), (0, 2, 0)
+    )
+    assert reason == ""
+    assert (access.first, access.last) == (80, 80 + 3 * 8 + 2)
+    assert access.strides == (8, 1)
+    assert (access.active, access.shape) == (12, (4, 4))
+    assert (access.executions, access.step) == (3, 40)

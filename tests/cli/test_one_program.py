@@ -1,0 +1,45 @@
+"""``irlens inspect --program``: one program's accesses, in text and JSON."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SMALL = ["inspect", "matmul_tiled", "-t", "h100", "-a", "M=200", "-a", "N=200", "-a", "K=100"]
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "irlens", *SMALL, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_tile_at_the_edge() -> None:
+    ran = run("--program", "1,1")
+    assert ran.returncode == 0, ran.stderr
+    title, _, a, _, c, *_ = ran.stdout.splitlines()
+    assert title == "matmul_tiled_kernel, program (1, 1, 0) of 2 × 2 × 1"
+    # Rows 128 to 199 of A and C: 72 of a tile's 128, and as many columns of C.
+    load = ["load", "a_ptr", "128 × 64", "12,800", "19,963", "100, 1", "4,608 of 8,192", "2", "64"]
+    store = ["store", "c_ptr", "128 × 128", "25,728", "39,999", "200, 1", "5,184 of 16,384", "1"]
+    assert a.split()[1:] == " ".join(load).split()
+    assert c.split()[1:] == " ".join(store).split()
+
+
+def test_json_has_the_same() -> None:
+    ran = run("--program", "1", "-f", "json")
+    assert ran.returncode == 0, ran.stderr
+    (program,) = json.loads(ran.stdout)
+    assert program["program"] == [1, 0, 0]
+    assert [each["argument"] for each in program["accesses"]] == ["a_ptr", "b_ptr", "c_ptr"]
+
+
+def test_a_program_outside_of_the_grid_is_an_error() -> None:
+    ran = run("--program", "3")
+    assert ran.returncode == 2
+    assert "no such program: its grid is 2 × 2 × 1, 4 programs" in ran.stderr
+
+
+@pytest.mark.parametrize("others", [["x"], ["1,1,1,1"], ["1", "--interpret"], ["1", "-f", "md"]])
+def test_what_makes_no_sense_is_refused(others: list[str]) -> None:
+    assert run("--program", *others).returncode == 2
