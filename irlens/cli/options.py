@@ -15,8 +15,10 @@ from irlens.session.subject import Axis, Configurations
 
 F = TypeVar("F", bound=Callable[..., object])
 
-#: ``1..5``, in steps ``0..64..16``, by a factor ``16..256..x2`` (a shell would expand ``*``).
+#: ``1..5``, in steps ``0..64..16``, by a factor ``16..256..x2`` (a shell would expand ``*``),
+#: powers ``2^12..2^27``.
 _RANGE = re.compile(r"(?P<first>-?\d+)\.\.(?P<last>-?\d+)(?:\.\.(?P<factor>x)?(?P<step>\d+))?")
+_POWERS = re.compile(r"(?P<base>[1-9]\d?)\^(?P<first>\d{1,2})(?:\.\.(?P=base)\^(?P<last>\d{1,2}))?")
 _MAX_RANGE = 1000
 
 
@@ -95,6 +97,13 @@ def _split(text: str) -> tuple[str, ...]:
 
 def _spread(item: str) -> Iterator[str]:
     """Yield the numbers of a range, both ends included; anything else unchanged."""
+    powers = _POWERS.fullmatch(item)
+    if powers is not None:
+        first, last = int(powers["first"]), int(powers["last"] or powers["first"])
+        if last < first:
+            raise click.BadParameter(f"'{item}' is not an ascending range")
+        yield from (str(int(powers["base"]) ** power) for power in range(first, last + 1))
+        return
     match = _RANGE.fullmatch(item)
     if match is None:
         yield item

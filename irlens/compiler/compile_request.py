@@ -2,7 +2,7 @@
 
 import importlib.util
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ from irlens.model.capture import (
 )
 from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
-from irlens.model.sweep import Timing
+from irlens.model.sweep import Measurement, ProviderName
 from irlens.version import VERSION
 
 if TYPE_CHECKING:  # answering from the store does without it
@@ -109,12 +109,16 @@ def is_stored(request: Request) -> bool:
     return not request.run and stored is not None
 
 
-def measure(request: Request) -> Timing:
+def measure(request: Request, against: Sequence[ProviderName] = ()) -> Measurement:
     """Time a request of a single variant on the local GPU.
 
+    Args:
+        request: The request.
+        against: Other implementations to time on the same inputs.
+
     Raises:
-        CaptureError: The kernel cannot be compiled or launched, or the request has several
-            variants.
+        CaptureError: The kernel cannot be compiled or launched, its results are wrong, or the
+            request has several variants.
     """
     from irlens.compiler.kernel_session import open_kernel
 
@@ -136,7 +140,7 @@ def measure(request: Request) -> Timing:
             grid = evaluate_formula(formula, blocks)
         if more or grid is None:
             raise CaptureError(f"{source.function}: the request fixes no single configuration")
-        return launcher.time(session.kernel, args, settings, grid)
+        return launcher.time(session.kernel, args, settings, grid, against)
 
 
 def _entries(destination: Path) -> list[Path]:

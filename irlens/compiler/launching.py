@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +17,10 @@ from irlens.compiler.triton_compat.jit import Kernel, Values
 from irlens.model.capture import RunResult
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
-from irlens.model.sweep import Timing
+from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Timing
+
+#: Of the times: ``Timing`` has them in this order.
+_QUANTILES = (0.5, 0.2, 0.8)
 
 
 class GpuLauncher:
@@ -98,21 +101,54 @@ class GpuLauncher:
         args: Mapping[str, Argument],
         settings: Values,
         grid: tuple[int, int, int],
-    ) -> Timing:
-        """Return the time of one variant over many launches, each with a cold L2 cache.
+        against: Sequence[ProviderName] = (),
+    ) -> Measurement:
+        """Time one variant whose results are right, and other implementations on its inputs.
+
+        Each time is that of many launches, with a cold L2 cache.
 
         Raises:
-            CaptureError: The variant exceeds the GPU's resources.
+            CaptureError: The variant exceeds the GPU's resources, or its results do not match the
+                reference.
         """
-        values = tensors.with_descriptors(kernel, self.tensors(args), args)
+        tensors_of = self.tensors(args)
+        values = tensors.with_descriptors(kernel, tensors_of, args)
         with execution.scratch_from(self._scratch):
             compiled = execution.compile_variant(kernel, values, settings, grid, launch=True)
             if compiled.refusal is not None:
                 raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
-            median, fast, slow = execution.benchmark(
-                kernel, values, settings, grid, (0.5, 0.2, 0.8)
+            self._torch.cuda.synchronize()
+            arguments = {**compiled.constexprs, **self.tensors(args)}
+            expected = self._reference.expected(arguments)
+            error = None
+            if expected is not None:
+                matches, error = self._reference.compare(tensors_of, expected)
+                if not matches:
+                    difference = "" if error is None else f" by up to {error:.3g}"
+                    raise CaptureError(f"its results differ from the reference's{difference}")
+            times = execution.benchmark(kernel, values, settings, grid, _QUANTILES)
+        return Measurement(
+            timing=_timing(times),
+            max_abs_error=error,
+            against=[self._time_provider(name, arguments, expected) for name in against],
+        )
+
+    def _time_provider(
+        self, name: ProviderName, arguments: Values, expected: Sequence[Any] | None
+    ) -> ProviderTime:
+        """Time another implementation, if its results are right."""
+        try:
+            call = self._reference.provider(name, arguments)
+            if call is None or expected is None:
+                return ProviderTime(name=name, reason="the description names no such function")
+            if not self._reference.matches(call(), expected):
+                return ProviderTime(name=name, reason="its results differ from the reference's")
+            return ProviderTime(
+                name=name, timing=_timing(execution.benchmark_call(call, _QUANTILES))
             )
-        return Timing(median_ms=median, fast_ms=fast, slow_ms=slow)
+        except RuntimeError as error:  # no memory, or what torch.compile cannot do
+            first = str(error).strip().partition("\n")[0]
+            return ProviderTime(name=name, reason=f"{type(error).__name__}: {first}")
 
     def blocks_per_sm(
         self, kernel: Kernel, args: Mapping[str, Argument], settings: Values
@@ -137,6 +173,11 @@ class GpuLauncher:
             return FunctionFacts(handle.n_regs, None, None)
         threads = handle.metadata.num_warps * self._target.warp_size
         return nvidia_function(handle.function, threads, handle.metadata.shared)
+
+
+def _timing(times: Sequence[float]) -> Timing:
+    median, fast, slow = times
+    return Timing(median_ms=median, fast_ms=fast, slow_ms=slow)
 
 
 def _import_torch() -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from irlens.compiler.calls.argument_values import Argument, Tensor, tensor_of
 from irlens.compiler.sources.description import Description
 from irlens.model.errors import CaptureError
+from irlens.model.sweep import ProviderName
 
 _SEED = 0
 
@@ -30,6 +31,7 @@ class Reference:
         self._device = device
         self._make_inputs = _function(module, description.inputs, "make inputs with")
         self._function = _function(module, description.reference, "compare the outputs with")
+        self._naive = _function(module, description.naive, "compare times with")
         self._inputs: Sequence[str] = description.outputs
         if self._function is not None:
             self._inputs = list(inspect.signature(self._function).parameters)
@@ -75,15 +77,50 @@ class Reference:
 
         if self._function is None:
             return None
-        unknown = [name for name in self._inputs if name not in arguments]
+        inputs = self._arguments_of(self._function, arguments)
+        copies = {n: v.clone() if torch.is_tensor(v) else v for n, v in inputs.items()}
+        return self._outputs(self._function(**copies))
+
+    def provider(
+        self, name: ProviderName, arguments: Mapping[str, Any]
+    ) -> Callable[[], list[Any]] | None:
+        """Return a call that computes the outputs with another implementation.
+
+        Args:
+            name: The implementation.
+            arguments: Arguments and constexprs, see ``expected``.
+
+        Returns:
+            ``None`` if the description names no such function. The call returns one tensor per
+            output.
+
+        Raises:
+            CaptureError: The function does not match the description.
+        """
+        import torch
+
+        function = self._naive if name == "naive" else self._function
+        if function is None:
+            return None
+        inputs = self._arguments_of(function, arguments)
+        if name == "compile":
+            # After a few recompilations for other sizes it would fall back to eager mode.
+            torch.compiler.reset()
+            function = torch.compile(function, dynamic=False)
+        return lambda: self._outputs(function(**inputs))
+
+    def _arguments_of(
+        self, function: Callable[..., Any], arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        names = inspect.signature(function).parameters
+        unknown = [name for name in names if name not in arguments]
         if unknown:
             raise CaptureError(
-                f"{self._description.reference} takes {', '.join(unknown)}, "
-                "which the kernel does not have"
+                f"{function.__name__} takes {', '.join(unknown)}, which the kernel does not have"
             )
-        inputs = {name: arguments[name] for name in self._inputs}
-        copies = {n: v.clone() if torch.is_tensor(v) else v for n, v in inputs.items()}
-        result = self._function(**copies)
+        return {name: arguments[name] for name in names}
+
+    def _outputs(self, result: Any) -> list[Any]:
         outputs = list(result) if isinstance(result, tuple | list) else [result]
         if len(outputs) != len(self._description.outputs):
             raise CaptureError(
@@ -91,6 +128,11 @@ class Reference:
                 f"for {len(self._description.outputs)} outputs"
             )
         return outputs
+
+    def matches(self, outputs: Sequence[Any], expected: Sequence[Any]) -> bool:
+        """Return whether a provider's outputs match the expected ones within the tolerance."""
+        values = dict(zip(self._description.outputs, outputs, strict=True))
+        return self.compare(values, expected)[0]
 
     def compare(
         self, values: Mapping[str, Any], expected: Sequence[Any]

@@ -19,6 +19,10 @@ Outcome: TypeAlias = Literal["fits", "unknown", "does not fit", "failed", "died"
 OUTCOMES: tuple[Outcome, ...] = (
     "fits", "unknown", "does not fit", "failed", "died", "timed out",
 )  # fmt: skip
+#: An implementation to compare a kernel with: its PyTorch reference, that one compiled by
+#: ``torch.compile``, and the naive form that its description names.
+ProviderName: TypeAlias = Literal["eager", "compile", "naive"]
+PROVIDERS: tuple[ProviderName, ...] = ("eager", "compile", "naive")
 #: Value of a figure; the names are those of ``irlens.figures.SWEEP_FIGURES``.
 FigureValue: TypeAlias = int | float | None
 
@@ -55,6 +59,51 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     slow_ms: float
 
 
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """What an implementation achieves, of the bytes and operations that the kernel needs.
+
+    Attributes:
+        gb_per_s: The kernel's distinct bytes over the time, in 10^9 bytes per second.
+        tflop_per_s: The kernel's floating-point operations over the time, in 10^12 per second.
+        roofline_share: The kernel's roofline floor over the time.
+    """
+
+    gb_per_s: float | None = None
+    tflop_per_s: float | None = None
+    roofline_share: float | None = None
+
+
+class ProviderTime(msgspec.Struct, frozen=True, kw_only=True):
+    """Run time of another implementation on the kernel's inputs.
+
+    Attributes:
+        name: The implementation.
+        timing: Its run time, measured like the kernel's; ``None`` if unknown.
+        rate: What it achieves.
+        reason: Why it has no time; empty where it has one.
+    """
+
+    name: ProviderName
+    timing: Timing | None = None
+    rate: Rate | None = None
+    reason: str = ""
+
+
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+    """What is measured of one configuration.
+
+    Attributes:
+        timing: The kernel's run time.
+        max_abs_error: Largest absolute difference of its outputs from the reference's, which is
+            within the tolerance; ``None`` without a reference, or if it is not finite.
+        against: Other implementations.
+    """
+
+    timing: Timing
+    max_abs_error: float | None = None
+    against: list[ProviderTime] = []
+
+
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """One configuration on one target.
 
@@ -75,6 +124,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         findings: Most severe first.
         triton_version: The compiler's version.
         timing: Its run time, if measured.
+        rate: What it achieves, if measured.
+        max_abs_error: Largest absolute difference of its outputs from the reference's, if measured.
+        against: Other implementations, if measured.
     """
 
     label: str
@@ -91,6 +143,16 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     triton_version: str | None = None
     triton: str | None = None
     timing: Timing | None = None
+    rate: Rate | None = None
+    max_abs_error: float | None = None
+    against: list[ProviderTime] = []
+
+    def value(self, name: str) -> int | None:
+        """Return a size or an argument that is a whole number; ``None`` if it is none."""
+        value = self.args.get(name)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            return int(value)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 class Correlation(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +186,10 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         excluded: Number of configurations that ``where`` excludes.
         filtered: Number of results that ``filters`` removes.
         device: The GPU that the trials were timed on.
-        correlations: Of each figure with the measured times, strongest first.
+        correlations: Of each figure with the measured times, strongest first; none over several
+            sizes.
+        axis: The size or argument that varies, if all other arguments follow from it. Trials that
+            fit are then in its order first.
     """
 
     schema: int
@@ -137,6 +202,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     filtered: int
     device: str | None = None
     correlations: list[Correlation] = []
+    axis: str | None = None
 
     def on(self, target: Target) -> list[Trial]:
         """Return the trials of one target."""

@@ -13,7 +13,7 @@ from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparison, Comparisons, Delta, Side
 from irlens.model.ledger import Ledgers
 from irlens.model.report import Report
-from irlens.model.sweep import Sweep, Timing, Trial
+from irlens.model.sweep import Rate, Sweep, Timing, Trial
 from irlens.model.terms import depth_in_short
 from irlens.model.text import printable_line
 from irlens.render import Kind, Options
@@ -315,13 +315,20 @@ def _trial_row(trial: Trial, sweep: Sweep) -> dict[str, Field]:
     }
     chosen = {name: None for each in sweep.trials for name in (*each.settings, *each.args)}
     # A constexpr may have the name of a column.
-    ours = {*row, "outcome", "reason", "limited_by", *SWEEP_FIGURES}
+    ours = {*row, "outcome", "reason", "limited_by", *Rate.__struct_fields__, *SWEEP_FIGURES}
     for name in chosen:
         title = f"setting {name}" if name in ours else name
         row[title] = trial.settings.get(name, trial.args.get(name))
     row["outcome"] = trial.outcome
     for name in Timing.__struct_fields__ if sweep.device is not None else ():
         row[name] = getattr(trial.timing, name, None)
+    for name in Rate.__struct_fields__ if sweep.device is not None else ():
+        row[name] = getattr(trial.rate, name, None)
+    for other in trial.against:
+        row[f"{other.name} median_ms"] = getattr(other.timing, "median_ms", None)
+        row[f"{other.name} gb_per_s"] = getattr(other.rate, "gb_per_s", None)
+        row[f"{other.name} tflop_per_s"] = getattr(other.rate, "tflop_per_s", None)
+        row[f"{other.name} reason"] = other.reason
     for name in SWEEP_FIGURES:
         row[name] = (trial.figures or {}).get(name)
     row["limited_by"] = " ".join(trial.limited_by)

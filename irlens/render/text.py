@@ -10,13 +10,14 @@ from irlens.render import Kind, Options, build_view
 from irlens.render.text_page import Page, printable_run
 from irlens.render.text_table import GAP, write_table
 from irlens.render.view import nodes
+from irlens.render.view.braille import draw_plot
 from irlens.render.view.characters import draw_curve, draw_staircase, draw_strip, draw_timeline
 from irlens.render.view.nodes import SIGNS, Run, Text, text
 
 _LABEL_WIDTH = 12
 #: Drawings are no wider than this.
 _DRAWING_WIDTH = 120
-_STAIRS, _CURVE = 4, 4
+_STAIRS, _CURVE, _PLOT = 4, 4, 12
 
 
 def render(kind: Kind, subject: object, options: Options) -> str:
@@ -95,7 +96,9 @@ class _Writer:
                 self._findings(node)
             case nodes.CodeDiff():
                 self._code_diff(node)
-            case nodes.Timeline() | nodes.Staircase() | nodes.Curve() | nodes.Strip():
+            case (
+                nodes.Timeline() | nodes.Staircase() | nodes.Curve() | nodes.Strip() | nodes.Plot()
+            ):
                 self._drawing(node, indent)
             case nodes.NextSteps():
                 self._next_steps(node)
@@ -123,7 +126,9 @@ class _Writer:
                 page.flow([text(Run(node.text, node.tone))], first=label, indent=column, prose=True)
 
     def _drawing(
-        self, node: nodes.Timeline | nodes.Staircase | nodes.Curve | nodes.Strip, indent: int
+        self,
+        node: nodes.Timeline | nodes.Staircase | nodes.Curve | nodes.Strip | nodes.Plot,
+        indent: int,
     ) -> None:
         width = min(self._page.width - indent, _DRAWING_WIDTH)
         match node:
@@ -135,6 +140,8 @@ class _Writer:
                 rows = draw_curve(node, width, _CURVE)
             case nodes.Strip():
                 rows = draw_strip(node, width)
+            case nodes.Plot():
+                rows = draw_plot(node, width, _PLOT)
         for row in rows:
             self._page.row([printable_run(run) for run in row], indent)
 

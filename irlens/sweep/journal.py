@@ -18,7 +18,7 @@ from irlens.artifacts import inventory, locks, report_cache, store
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.request import compiler_environment
 from irlens.model import files
-from irlens.model.sweep import Timing
+from irlens.model.sweep import Measurement
 from irlens.sweep.tasks import Result
 
 #: Age in seconds after which an unfinished journal is deleted: 30 days.
@@ -32,7 +32,7 @@ class _ResultLine(msgspec.Struct, frozen=True, tag="answer"):
 
 class _TimeLine(msgspec.Struct, frozen=True, tag="time"):
     number: int
-    timing: Timing
+    measurement: Measurement
     bench: str
 
 
@@ -79,25 +79,25 @@ class Journal:
         lines = self._lines()
         return {each.number: each.result for each in lines if isinstance(each, _ResultLine)}
 
-    def times(self) -> dict[str, dict[int, Timing]]:
-        """Return the known times by bench and index of the variant.
+    def times(self) -> dict[str, dict[int, Measurement]]:
+        """Return the known measurements by bench and index of the variant.
 
         A bench is the GPU and driver, as ``timing_identity`` returns them: times of different
         benches cannot be compared.
         """
-        times: dict[str, dict[int, Timing]] = {}
+        times: dict[str, dict[int, Measurement]] = {}
         for each in self._lines():
             if isinstance(each, _TimeLine):
-                times.setdefault(each.bench, {})[each.number] = each.timing
+                times.setdefault(each.bench, {})[each.number] = each.measurement
         return times
 
     def add_result(self, number: int, result: Result) -> None:
         """Append a result."""
         self._write(_ResultLine(number, result))
 
-    def add_time(self, number: int, timing: Timing, bench: str) -> None:
-        """Append a time."""
-        self._write(_TimeLine(number, timing, bench))
+    def add_time(self, number: int, measurement: Measurement, bench: str) -> None:
+        """Append a measurement."""
+        self._write(_TimeLine(number, measurement, bench))
 
     def remove(self) -> None:
         """Delete the journal: the sweep is complete."""

@@ -11,8 +11,9 @@ from irlens.compiler.local_gpu import timing_identity
 from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import installed_triton
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import Timing, Trial
+from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Trial
 from irlens.sweep.journal import Journal
+from irlens.sweep.rates import with_measurement
 from irlens.sweep.selection import needs_time, passes
 from irlens.sweep.tasks import Timed, decode_answer, encode_task, run_timing
 from irlens.sweep.workers import Crash, LocalPool, run_tasks
@@ -61,25 +62,34 @@ class JournalTimes:
     Args:
         journal: The sweep's journal.
         device: The GPU: times of another GPU or driver do not count.
+        against: Other implementations: what was not measured against them does not count.
 
     Attributes:
-        times: Comparable times by index of the trial.
+        times: Comparable measurements by index of the trial.
         other_benches: GPU and driver of the times that do not count.
         resumable: Whether new times count if this run is interrupted: the driver has to identify
             itself.
     """
 
-    def __init__(self, journal: Journal, device: Device) -> None:
+    def __init__(
+        self, journal: Journal, device: Device, against: Sequence[ProviderName] = ()
+    ) -> None:
         taken = journal.times()
         self._journal, self._bench = journal, timing_identity(device)
         self.resumable = self._bench is not None
-        self.times = taken.pop(self._bench, {}) if self._bench is not None else {}
+        mine = taken.pop(self._bench, {}) if self._bench is not None else {}
+        self.against = tuple(against)
+        self.times = {
+            number: each
+            for number, each in mine.items()
+            if tuple(other.name for other in each.against) == self.against
+        }
         self.other_benches = sorted(taken)
 
-    def add(self, number: int, timing: Timing | None) -> None:
-        """Append a time to the journal, if there is one."""
-        if timing is not None and self._bench is not None:
-            self._journal.add_time(number, timing, self._bench)
+    def add(self, number: int, measurement: Measurement) -> None:
+        """Append a measurement to the journal."""
+        if self._bench is not None:
+            self._journal.add_time(number, measurement, self._bench)
 
 
 def measure_trials(
@@ -100,7 +110,8 @@ def measure_trials(
         filters: Constraints on results; those on the time are ignored here.
         kernel: The kernel as the user names it.
         device: The GPU.
-        known: The times of an interrupted run, to which new ones are added.
+        known: The times of an interrupted run, to which new ones are added, and what to measure
+            against.
         progress: Receives the number of timed trials, known ones included, and their total.
 
     Raises:
@@ -119,14 +130,20 @@ def measure_trials(
         )
     timed = list(trials)
     for index in chosen:
-        timed[index] = msgspec.structs.replace(trials[index], timing=known.times.get(index))
-    left = [index for index in chosen if timed[index].timing is None]
-    stopwatch = _Stopwatch(kernel, device)
+        if index in known.times:
+            timed[index] = with_measurement(trials[index], known.times[index])
+    left = [index for index in chosen if index not in known.times]
+    stopwatch = _Stopwatch(kernel, device, known.against)
     progress(len(chosen) - len(left), len(chosen), ())
     try:
         for done, index in enumerate(left, len(chosen) - len(left) + 1):
-            timed[index] = stopwatch.time(trials[index])
-            known.add(index, timed[index].timing)
+            try:
+                measurement = stopwatch.measure(trials[index])
+                timed[index] = with_measurement(trials[index], measurement)
+                known.add(index, measurement)
+            except IrlensError as error:
+                reason, hint = f"no time: {error.message}", error.hint or ""
+                timed[index] = msgspec.structs.replace(trials[index], reason=reason, hint=hint)
             progress(done, len(chosen), ())
     finally:
         stopwatch.stop()
@@ -137,15 +154,24 @@ def measure_trials(
 
 
 class _Stopwatch:
-    """A worker process that launches and times configurations."""
+    """A worker process that launches and times configurations.
 
-    def __init__(self, kernel: str, device: Device) -> None:
+    Other implementations are timed once for all configurations with the same inputs.
+    """
+
+    def __init__(self, kernel: str, device: Device, against: Sequence[ProviderName]) -> None:
         self._source = find_kernel(kernel)
         self._device = device
+        self._against = against
+        self._times: dict[bytes, list[ProviderTime]] = {}
         self._pool = LocalPool(1)
 
-    def time(self, trial: Trial) -> Trial:
-        """Return the trial with its time, or with the reason why it has none."""
+    def measure(self, trial: Trial) -> Measurement:
+        """Return a trial's times.
+
+        Raises:
+            IrlensError: It could not be launched, or its results are wrong.
+        """
         request = Request(
             kernel=self._source.function,
             target=trial.target,
@@ -153,18 +179,31 @@ class _Stopwatch:
             settings=trial.settings,
             args=trial.args,
         )
-        task = encode_task(self._source, [request])
+        key = self._inputs_key(trial)
+        against = () if key in self._times else self._against
+        task = encode_task(self._source, [request], against)
         ((_, answer),) = run_tasks(self._pool, run_timing, [task])
         try:
             if isinstance(answer, Crash):
                 raise IrlensError(answer.reason, hint=answer.last_line)
-            return msgspec.structs.replace(trial, timing=decode_answer(answer, Timed).timing)
-        except IrlensError as error:
+            measurement = decode_answer(answer, Timed).measurement
+        except IrlensError:
             self.stop()
             self._pool = LocalPool(1)
-            reason = f"no time: {error.message}"
-            return msgspec.structs.replace(trial, reason=reason, hint=error.hint or "")
+            raise
+        others = self._times.setdefault(key, measurement.against)
+        return msgspec.structs.replace(measurement, against=others)
 
     def stop(self) -> None:
         """Stop the process."""
         self._pool.stop()
+
+    def _inputs_key(self, trial: Trial) -> bytes:
+        """Return what the inputs and the results of a trial depend on.
+
+        A reference may take the constexprs that the description names, and no others.
+        """
+        described = self._source.description
+        names = described.constexprs if described is not None else {}
+        chosen = {name: value for name, value in trial.settings.items() if name in names}
+        return msgspec.msgpack.encode([trial.args, chosen], order="sorted")

@@ -27,6 +27,8 @@ from irlens.sweep.selection import (
     check_names,
     figures_of,
     passes,
+    size_axis,
+    sort_by_size,
     sort_trials,
     target_facts,
 )
@@ -121,17 +123,24 @@ def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = N
     """
     targets = list(dict.fromkeys(trial.target for trial in grid.trials))
     kept = [trial for trial in grid.trials if passes(trial, selection.filters)]
+    axis = size_axis(grid.trials)
+    ordered = sort_trials(kept, targets, selection.sort or DEFAULT_ORDER)
+    if axis is not None and not selection.sort:
+        ordered = sort_by_size(ordered, targets, axis)
     return Sweep(
         schema=SWEEP_SCHEMA,
         kernel=grid.kernel,
         targets=targets,
         where=list(selection.where),
         filters=list(selection.filters),
-        trials=sort_trials(kept, targets, selection.sort or DEFAULT_ORDER),
+        trials=ordered,
         excluded=grid.excluded,
         filtered=len(grid.trials) - len(kept),
         device=device,
-        correlations=correlations(grid.trials, STATIC_FIGURES) if device is not None else [],
+        correlations=(
+            correlations(grid.trials, STATIC_FIGURES) if device is not None and axis is None else []
+        ),
+        axis=axis,
     )
 
 

@@ -18,7 +18,9 @@ from irlens.model.sweep import OUTCOMES, Trial
 _TIME = "time_ms"
 _EXAMPLE = "write a condition: num_warps >= 4 and BLOCK_SIZE_M * BLOCK_SIZE_K <= 16384"
 STATIC_FIGURES = tuple(SWEEP_FIGURES)
-FIGURE_NAMES = (*STATIC_FIGURES, _TIME)
+#: Known where the time was measured.
+_MEASURED = (_TIME, "gb_per_s", "tflop_per_s", "roofline_share")
+FIGURE_NAMES = (*STATIC_FIGURES, *_MEASURED)
 #: A minus sorts the largest first. The time is known only where it was measured. Spills come
 #: before occupancy: a compiler with a cap on registers buys occupancy with spills.
 DEFAULT_ORDER = (_TIME, "local_bytes", "-occupancy", "-stages_achieved", "registers")
@@ -53,7 +55,8 @@ def target_facts(gpu: Gpu) -> dict[str, ConstexprValue]:
 def figures_of(trial: Trial) -> dict[str, ConstexprValue]:
     """Return a trial's figures by name; ``None`` where unknown."""
     median = trial.timing.median_ms if trial.timing is not None else None
-    return {**dict.fromkeys(FIGURE_NAMES), **(trial.figures or {}), _TIME: median}
+    rate = msgspec.structs.asdict(trial.rate) if trial.rate is not None else {}
+    return {**dict.fromkeys(FIGURE_NAMES), **(trial.figures or {}), **rate, _TIME: median}
 
 
 def check_names(constraints: Sequence[str], known: Collection[str], option: str) -> None:
@@ -88,8 +91,8 @@ def passes(trial: Trial, filters: Sequence[str]) -> bool:
 
 
 def needs_time(constraint: str) -> bool:
-    """Return whether a filter uses the measured time."""
-    return _TIME in _names(constraint, "--filter")
+    """Return whether a filter uses the measured time, or what it achieves."""
+    return not _names(constraint, "--filter").isdisjoint(_MEASURED)
 
 
 def allows(constraints: Sequence[str], names: Mapping[str, ConstexprValue], option: str) -> bool:
@@ -119,6 +122,26 @@ def sort_trials(
         figures = figures_of(trial)
         by_keys = (_rank(key, figures[key.removeprefix("-")]) for key in keys)
         return targets.index(trial.target), OUTCOMES.index(trial.outcome), *by_keys
+
+    return sorted(trials, key=rank)
+
+
+def size_axis(trials: Sequence[Trial]) -> str | None:
+    """Return the size or argument that varies, if all other arguments follow from it."""
+    different = {msgspec.msgpack.encode(each.args, order="sorted"): each for each in trials}
+    for name in dict.fromkeys(name for each in different.values() for name in each.args):
+        values = {each.value(name) for each in different.values()}
+        if len(different) > 1 and None not in values and len(values) == len(different):
+            return name
+    return None
+
+
+def sort_by_size(trials: Sequence[Trial], targets: Sequence[Target], axis: str) -> list[Trial]:
+    """Sort sorted trials by target, outcome and size: times of other sizes do not compare."""
+
+    def rank(trial: Trial) -> tuple[int, int, int]:
+        size = trial.value(axis)
+        return targets.index(trial.target), OUTCOMES.index(trial.outcome), size or 0
 
     return sorted(trials, key=rank)
 

@@ -23,7 +23,7 @@ from irlens.compiler.toolchains.interpreters import CompilerDiedError
 from irlens.figures import SWEEP_FIGURES
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Finding, LimitName, Pipeline, Report
-from irlens.model.sweep import Depth, FigureValue, Outcome, Timing
+from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName
 from irlens.report import inspect
 from irlens.rules import cannot_launch
 from irlens.version import VERSION
@@ -40,11 +40,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         requests: One request, or all of them for planning.
         content: sha256 of the kernel's file on the machine that runs the sweep.
         version: irlens's version there.
+        against: Other implementations to time.
     """
 
     requests: list[Request]
     content: str
     version: str = VERSION
+    against: list[ProviderName] = []
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,13 +83,15 @@ class Compiled(msgspec.Struct, frozen=True, tag="done"):
 class Timed(msgspec.Struct, frozen=True, tag="timed"):
     """The answer of ``run_timing``."""
 
-    timing: Timing
+    measurement: Measurement
 
 
 Answer: TypeAlias = Planned | Compiled | Timed
 
 
-def encode_task(source: KernelSource, requests: Sequence[Request]) -> bytes:
+def encode_task(
+    source: KernelSource, requests: Sequence[Request], against: Sequence[ProviderName] = ()
+) -> bytes:
     """Return a task with requests of one kernel.
 
     The kernel's name is one that other processes and machines resolve: a sample, which every
@@ -101,23 +105,24 @@ def encode_task(source: KernelSource, requests: Sequence[Request]) -> bytes:
         Task(
             requests=[msgspec.structs.replace(each, kernel=kernel) for each in requests],
             content=hashlib.sha256(source.content).hexdigest(),
+            against=list(against),
         )
     )
 
 
 def run_plan(task: bytes) -> bytes:
     """Return every variant that the task's requests ask for: ``Planned`` or ``Failure``."""
-    return _run(task, lambda requests: Planned(plan(requests)))
+    return _run(task, lambda task: Planned(plan(task.requests)))
 
 
 def run_compile(task: bytes) -> bytes:
     """Compile and inspect the task's single request: ``Compiled`` or ``Failure``."""
-    return _run(task, lambda requests: Compiled(_compile(requests[0])))
+    return _run(task, lambda task: Compiled(_compile(task.requests[0])))
 
 
 def run_timing(task: bytes) -> bytes:
     """Launch the task's single request repeatedly: ``Timed`` or ``Failure``."""
-    return _run(task, lambda requests: Timed(measure(requests[0])))
+    return _run(task, lambda task: Timed(measure(task.requests[0], task.against)))
 
 
 def decode_answer(answer: bytes, kind: type[T]) -> T:
@@ -134,11 +139,11 @@ def decode_answer(answer: bytes, kind: type[T]) -> T:
     return decoded
 
 
-def _run(encoded: bytes, work: Callable[[list[Request]], Answer]) -> bytes:
+def _run(encoded: bytes, work: Callable[[Task], Answer]) -> bytes:
     try:
         task = msgspec.msgpack.decode(encoded, type=Task)
         _check(task)
-        answer: Answer | Failure = work(task.requests)
+        answer: Answer | Failure = work(task)
     except IrlensError as error:
         answer = Failure(error.message, error.hint)
     except Exception as error:  # a bug of irlens in one configuration must not end the sweep

@@ -9,6 +9,7 @@ from textual.content import Content
 
 from irlens.model.text import plural, printable_line
 from irlens.render.view import nodes
+from irlens.render.view.braille import draw_plot
 from irlens.render.view.characters import (
     bar,
     cut,
@@ -31,7 +32,7 @@ from irlens.tui.drawing import (
     labelled,
 )
 
-_CURVE_HEIGHT, _STAIRS_HEIGHT = 6, 3
+_CURVE_HEIGHT, _STAIRS_HEIGHT, _PLOT_HEIGHT = 6, 3, 12
 _GAP = "  "
 #: Cells of a table's bars: as many as there are, within these.
 _LEAST_BAR, _MOST_BAR = 4, 40
@@ -114,7 +115,7 @@ def _node(node: nodes.Node, width: int) -> Iterator[Content]:
         case nodes.Findings():
             yield from _rows(_flow(labelled(_lower(node.title)), [node.summary], "", width))
             yield from findings(node.findings, width, indent=_INDENT)
-        case nodes.Timeline() | nodes.Staircase() | nodes.Curve() | nodes.Strip():
+        case nodes.Timeline() | nodes.Staircase() | nodes.Curve() | nodes.Strip() | nodes.Plot():
             yield from drawing(node, width)
         # Code, scatter plots and command lines are for other media.
 
@@ -207,7 +208,7 @@ def findings(
 
 
 def drawing(
-    node: nodes.Timeline | nodes.Staircase | nodes.Curve | nodes.Strip, width: int
+    node: nodes.Timeline | nodes.Staircase | nodes.Curve | nodes.Strip | nodes.Plot, width: int
 ) -> list[Content]:
     """Return a drawing; a timeline has fewer iterations where there is no room for all."""
     match node:
@@ -224,6 +225,8 @@ def drawing(
             return contents_of(draw_staircase(node, width, _STAIRS_HEIGHT))
         case nodes.Curve():
             return contents_of(draw_curve(node, width, _CURVE_HEIGHT))
+        case nodes.Plot():
+            return contents_of(draw_plot(node, width, _PLOT_HEIGHT))
         case nodes.Strip():
             rows = draw_strip(node, width)
     # A name that is too long goes on beside its fill.

@@ -26,6 +26,9 @@ def probe(**options: object) -> None:
         ("16..128..x2", "16,32,64,128"),
         ("16..100..x2", "16,32,64"),
         ("1..2,8,16..32..x2", "1,2,8,16,32"),
+        ("2^3..2^6", "8,16,32,64"),
+        ("2^10,10^2..10^3", "1024,100,1000"),
+        ("2^3..3^4", "2^3..3^4"),
         ("-2..1", "-2,-1,0,1"),
         ("1.5", "1.5"),
         ("'1..3'", "'1..3'"),
@@ -45,6 +48,7 @@ def test_the_named_options_come_first() -> None:
     ("arguments", "complaint"),
     [
         (["--num-stages", "5..1"], "is not an ascending range"),
+        (["--set", "BLOCK=2^5..2^4"], "is not an ascending range"),
         (["--num-stages", "1..5..0"], "is not an ascending range"),
         (["--num-warps", "1..8..x1"], "is not an ascending range"),
         (["--num-warps", "0..8..x2"], "is not an ascending range"),

@@ -415,6 +415,8 @@ def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
         (("softmax", "--sort", "speed"), "unknown figure in --sort 'speed'"),
         (("softmax", "--set", "BLOK_SIZE=4"), "BLOCK_SIZE"),
         (("softmax", "--measure"), "--measure needs a GPU"),
+        (("softmax", "--against", "eager"), "--against needs --measure"),
+        (("softmax", "--against", "eagre", "--measure"), "'eagre' is not one of eager, compile"),
         (("softmax", "--prune-list", "-"), "would both go to stdout"),
         (("softmax", "--jobs", "2", "--cluster", "tcp://localhost:1"), "--jobs has no effect"),
         (

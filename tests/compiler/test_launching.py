@@ -12,9 +12,12 @@ import msgspec
 import pytest
 
 from irlens.compiler import Request, capture, launching, reference
+from irlens.compiler.compile_request import measure
 from irlens.compiler.local_gpu import FunctionFacts
+from irlens.compiler.triton_compat import execution
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
+from irlens.model.sweep import Timing
 
 torch = pytest.importorskip("torch", reason="launching is PyTorch's")
 
@@ -124,6 +127,60 @@ def test_a_launch_with_wrong_outputs(
     assert found.manifest.run is not None
     assert found.manifest.run.matches_reference is False
     assert found.manifest.run.max_abs_error == (pytest.approx(error) if error else None)
+
+
+@pytest.fixture
+def benched(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Results of what is timed, one for each call; every launch takes a millisecond."""
+    results: list[object] = []
+
+    def do_bench(call: Any, quantiles: list[float]) -> list[float]:
+        results.append(call())
+        return [1.0 + quantile for quantile in quantiles]
+
+    monkeypatch.setattr(execution, "do_bench", do_bench)
+    return results
+
+
+def test_times_against_the_reference(
+    fake_gpu: SimpleNamespace, request_to_run: Request, benched: list[object]
+) -> None:
+    measured = measure(request_to_run, ("eager", "naive"))
+    assert measured.timing == Timing(median_ms=1.5, fast_ms=1.2, slow_ms=1.8)
+    assert measured.max_abs_error == 0.0
+    eager, naive = measured.against
+    assert (eager.name, eager.timing, eager.reason) == ("eager", measured.timing, "")
+    assert (naive.name, naive.timing) == ("naive", None)
+    assert naive.reason == "the description names no such function"
+    assert benched[0] is None  # a launch
+    (sums,) = benched[1:]
+    assert isinstance(sums, list)
+    assert sums[0].shape == (3000,)
+
+
+def test_wrong_results_are_not_timed(
+    fake_gpu: SimpleNamespace, request_to_run: Request, benched: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(Launcher, "spoil", 0.5)
+    with pytest.raises(CaptureError, match="differ from the reference's by up to"):
+        measure(request_to_run, ("eager",))
+    assert not benched
+
+
+def test_a_provider_that_fails_or_is_wrong_has_no_time(
+    fake_gpu: SimpleNamespace, request_to_run: Request, benched: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def provider(_: object, name: str, arguments: dict[str, Any]) -> Any:
+        if name == "compile":
+            raise RuntimeError("out of memory\nand more")
+        return lambda: [arguments["x_ptr"]]
+
+    monkeypatch.setattr(reference.Reference, "provider", provider)
+    eager, compiled = measure(request_to_run, ("eager", "compile")).against
+    assert (eager.timing, eager.reason) == (None, "its results differ from the reference's")
+    assert (compiled.timing, compiled.reason) == (None, "RuntimeError: out of memory")
 
 
 def test_a_run_is_never_answered_from_the_store(

@@ -146,3 +146,11 @@ def test_each_triton_plans_its_own(
     ]  # fmt: skip
     assert {each.request.settings["SCALE"] for each in found.variants} == {math.inf}
     assert list(found.dependencies) == [str(path)]
+
+
+def test_a_size_may_follow_another(sm_90: Target) -> None:
+    args: dict[str, ConstexprValue] = {"M": "96", "N": "2 * M", "K": "M"}
+    (made,) = capture(Request(kernel="matmul_tiled", target=sm_90, args=args))
+    assert made.config.args["a_ptr"] == "fp16[96, 96]"
+    assert made.config.args["b_ptr"] == "fp16[96, 192]"
+    assert (made.config.args["N"], made.config.args["K"]) == (192, 96)

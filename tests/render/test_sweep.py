@@ -11,12 +11,15 @@ from irlens.model.sweep import (
     SWEEP_SCHEMA,
     Correlation,
     FigureValue,
+    Measurement,
     Outcome,
+    ProviderTime,
     Sweep,
     Timing,
     Trial,
 )
 from irlens.render import Options, render
+from irlens.sweep.rates import with_measurement
 
 H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
 SM_80 = Target(vendor="nvidia", arch="sm_80", warp_size=32)
@@ -238,3 +241,68 @@ def test_the_vendor_s_words_for_what_limits() -> None:
     nvidia, amd = text.split("gfx942")
     assert "registers, shared" in nvidia
     assert "registers, LDS" in amd
+
+
+def sizes(*columns: int, measured: bool = True, compute_us: float = 0.5) -> Sweep:
+    """A softmax of 4096 rows that takes twice its floor, and three times in eager mode."""
+    trials = []
+    for n_cols in columns:
+        moved = 4096 * n_cols * 4
+        floor_us = 2 * moved / 4.8e6
+        one = trial(
+            64, distinct_read_bytes=moved, distinct_written_bytes=moved, flops=5 * moved,
+            floor_us=floor_us, memory_us=floor_us, compute_us=compute_us,
+        )  # fmt: skip
+        each = msgspec.structs.replace(one, args={"n_cols": str(n_cols)})
+        if measured:
+            kernel, eager = (
+                Timing(median_ms=ms, fast_ms=ms, slow_ms=ms)
+                for ms in (2 * floor_us / 1e3, 3 * floor_us / 1e3)
+            )
+            others = [ProviderTime(name="eager", timing=eager),
+                      ProviderTime(name="naive", reason="out of memory")]  # fmt: skip
+            each = with_measurement(each, Measurement(timing=kernel, against=others))
+        trials.append(each)
+    found = sweep(*trials, kernel="softmax_kernel")
+    device = "NVIDIA H200" if measured else None
+    return msgspec.structs.replace(found, axis="n_cols", device=device)
+
+
+def test_sizes_have_their_traffic_and_floor() -> None:
+    table = text(sizes(1024, 2048, measured=False)).splitlines()
+    row = next(line for line in table if line.strip().startswith("1024"))
+    assert row.split()[1:3] == ["0.03355", "6.991"]
+    assert not any("⠤" in line for line in table)
+
+
+def test_measured_sizes_have_rates_and_a_plot() -> None:
+    found = sizes(512, 1024, 2048)
+    shown = text(found, Options(width=120))
+    assert "⠤ kernel  ⠤ eager  ⠤ roofline  (GB/s)" in shown
+    row = next(line for line in shown.splitlines() if line.strip().startswith("1024"))
+    assert row.split()[1:] == [
+        "0.01398", "0.03355", "6.991", "2400", "6", "50", "%", "0.02097", "–", "registers,",
+        "shared",
+    ]  # fmt: skip
+    page = render("html", "sweep", found, Options())
+    assert page.count("<circle") == 9
+    assert "<title>eager: 1,600 GB/s at 1,024</title>" in page
+    rows = list(csv.DictReader(io.StringIO(render("csv", "sweep", found, Options()))))
+    assert [float(each["gb_per_s"]) for each in rows] == pytest.approx([2400] * 3)
+    assert [float(each["eager gb_per_s"]) for each in rows] == pytest.approx([1600] * 3)
+    assert {each["naive reason"] for each in rows} == {"out of memory"}
+    again = msgspec.json.decode(render("json", "sweep", found, Options()), type=Sweep)
+    assert again == found
+
+
+def test_what_computes_longer_than_it_loads_is_drawn_in_operations() -> None:
+    shown = text(sizes(512, 1024, compute_us=1e6))
+    assert "(TFLOP/s)" in shown
+
+
+def test_sizes_far_apart_are_drawn_in_powers_of_two() -> None:
+    rows = text(sizes(2**6, 2**12, 2**18)).splitlines()
+    assert any("64" in row and "n_cols" in row and "262,144" in row for row in rows)
+    page = render("html", "sweep", sizes(2**6, 2**12, 2**18), Options())
+    middle = page.partition("at 4,096")[0].rpartition('cx="')[2].partition('"')[0]
+    assert float(middle) == pytest.approx((52 + 622) / 2, abs=0.1)

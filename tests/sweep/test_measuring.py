@@ -1,6 +1,6 @@
 """Times, with a GPU and a stopwatch that are made up."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.config import Target
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import Timing, Trial
+from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Rate, Timing, Trial
 from irlens.sweep import measuring
 from irlens.sweep.journal import Journal
 from irlens.sweep.measuring import measure_trials
@@ -23,18 +23,20 @@ T4 = Target(vendor="nvidia", arch="sm_75", warp_size=32, product="t4")
 class FakeStopwatch:
     """The larger BLOCK is, the longer it takes; 13 fails to launch, and 666 is interrupted."""
 
-    def __init__(self, kernel: str, device: Device) -> None:
-        pass
+    def __init__(self, kernel: str, device: Device, against: Sequence[ProviderName]) -> None:
+        self._against = against
 
-    def time(self, trial: Trial) -> Trial:
+    def measure(self, trial: Trial) -> Measurement:
         block = trial.settings["BLOCK"]
         assert isinstance(block, int)
         if block == 666:
             raise KeyboardInterrupt
         if block == 13:
-            return msgspec.structs.replace(trial, reason="no time: bad luck")
+            raise IrlensError("bad luck")
         timing = Timing(median_ms=block, fast_ms=block, slow_ms=block)
-        return msgspec.structs.replace(trial, timing=timing)
+        slower = Timing(median_ms=2 * block, fast_ms=2 * block, slow_ms=2 * block)
+        others = [ProviderTime(name=name, timing=slower) for name in self._against]
+        return Measurement(timing=timing, against=others)
 
     def stop(self) -> None:
         pass
@@ -111,6 +113,23 @@ def test_an_interrupted_measurement_goes_on(
     assert (known.other_benches, known.resumable) == ([], True)
 
 
+def test_rates_are_of_what_the_kernel_needs(
+    trial: Callable[..., Trial], device: Device, journal: Journal
+) -> None:
+    figures = {"distinct_read_bytes": 3e9, "distinct_written_bytes": 1e9, "flops": 2e12}
+    trials = [trial(settings={"BLOCK": 500}, floor_us=250_000.0, **figures),
+              trial(settings={"BLOCK": 100})]  # fmt: skip
+    known = measuring.JournalTimes(journal, device, ["eager"])
+    first, second = measure_trials(trials, [], "x", device, known)
+    assert first.rate == Rate(gb_per_s=8.0, tflop_per_s=4.0, roofline_share=0.5)
+    (eager,) = first.against
+    assert eager.rate == Rate(gb_per_s=4.0, tflop_per_s=2.0, roofline_share=0.25)
+    assert second.rate == Rate()
+    # What was measured against eager mode alone does not answer for more.
+    assert set(measuring.JournalTimes(journal, device, ["eager"]).times) == {0, 1}
+    assert not measuring.JournalTimes(journal, device, ["eager", "naive"]).times
+
+
 @pytest.mark.parametrize(("uuid", "driver"), [("GPU-2", "570.1"), ("GPU-1", "580.2")])
 def test_times_of_another_gpu_or_driver_do_not_count(
     uuid: str, driver: str, trial: Callable[..., Trial], device: Device, journal: Journal,
@@ -129,7 +148,7 @@ def test_times_of_another_gpu_or_driver_do_not_count(
         measure_trials(again, [], "x", other, measuring.JournalTimes(journal, other))
     ) == [65]  # fmt: skip
     monkeypatch.setattr(device_module, "nvidia_driver", lambda: "570.1")
-    assert measuring.JournalTimes(journal, device).times[0].median_ms == 64
+    assert measuring.JournalTimes(journal, device).times[0].timing.median_ms == 64
 
 
 @pytest.mark.parametrize(("uuid", "driver"), [(None, "570.1"), ("GPU-1", None)])

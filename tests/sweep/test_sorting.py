@@ -2,13 +2,21 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
-from irlens.model.config import Target
+from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import UnknownNameError
 from irlens.model.sweep import Trial
 from irlens.sweep.run import setting_labels
-from irlens.sweep.selection import DEFAULT_ORDER, check_keys, prune_list, sort_trials
+from irlens.sweep.selection import (
+    DEFAULT_ORDER,
+    check_keys,
+    prune_list,
+    size_axis,
+    sort_by_size,
+    sort_trials,
+)
 
 A100 = Target(vendor="nvidia", arch="sm_80", warp_size=32, product="a100")
 
@@ -74,3 +82,33 @@ def test_the_prune_list_has_what_fits_everywhere(trial: Callable[..., Trial]) ->
         {"kwargs": {"BLOCK": 64}, "num_warps": 4, "num_stages": 3},
     ]
     assert prune_list([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "axis"),
+    [
+        ([{"n": "8", "m": "4"}, {"n": "16", "m": "4"}], "n"),
+        ([{"n": "8", "m": "n"}, {"n": "16", "m": "n"}], "n"),
+        ([{"m": 4, "n": 8}, {"m": 8, "n": 16}], "m"),
+        ([{"n": "8", "m": "4"}, {"n": "16", "m": "4"}, {"n": "16", "m": "8"}], None),
+        ([{"n": "8"}, {"n": "8"}], None),
+        ([{"n": "8"}, {}], None),
+        ([{"x": "fp16[8]"}, {"x": "fp32[8]"}], None),
+        ([{"n": True}, {"n": False}], None),
+    ],
+)
+def test_a_size_is_an_axis_if_nothing_else_varies_freely(
+    args: list[dict[str, ConstexprValue]], axis: str | None, trial: Callable[..., Trial]
+) -> None:
+    trials = [msgspec.structs.replace(trial(), args=each) for each in args for _ in range(2)]
+    assert size_axis(trials) == axis
+
+
+def test_sizes_come_before_times(trial: Callable[..., Trial], h100: Target) -> None:
+    def sized(n: int, time: float) -> Trial:
+        return msgspec.structs.replace(trial(time=time), args={"n": str(n)})
+
+    ordered = [sized(8, 1.0), sized(8, 2.0), sized(64, 0.5), sized(128, 0.1)]
+    by_time = sort_trials(ordered, [h100], DEFAULT_ORDER)
+    assert by_time != ordered
+    assert sort_by_size(by_time, [h100], "n") == ordered

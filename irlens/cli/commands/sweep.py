@@ -22,7 +22,7 @@ from irlens.session.subject import Configurations, is_compiled
 
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Device, Request
-    from irlens.model.sweep import Trial
+    from irlens.model.sweep import ProviderName, Trial
     from irlens.sweep.measuring import Progress
     from irlens.sweep.run import CompiledGrid
     from irlens.sweep.selection import Selection
@@ -33,7 +33,7 @@ _HELP = """Compile a grid of configurations of KERNEL and show which fit.
 KERNEL is anything that `irlens inspect` compiles: a sample's name, path/file.py:kernel or
 package.module:kernel. Every option with several values is an axis; the configurations of an
 autotuned kernel provide the values of the other options. Ranges: 1..5, 0..64..16,
-16..256..x2. --triton 3.6.0,3.9.0 compiles each configuration with both.
+16..256..x2, 2^12..2^27. --triton 3.6.0,3.9.0 compiles each configuration with both.
 
 --where selects the configurations to compile. It may use every constexpr, compile option,
 size and argument, and the limits of the target: arch, sm_count, registers_per_sm,
@@ -41,9 +41,17 @@ shared_per_sm, shared_per_block_optin, ... (`irlens targets --format json` lists
 
 --filter selects results and --sort orders them. They use: occupancy (0..1), blocks_per_sm,
 registers, local_bytes, shared_bytes, stages_achieved, stages_at_most, stages_requested,
-bytes_in_flight_per_sm, live_registers, instructions, code_bytes, and with --measure time_ms.
-Unknown values never match. Default order: configurations that fit, then the fastest, the
-least local memory, the highest occupancy, the deepest pipeline.
+bytes_in_flight_per_sm, live_registers, instructions, code_bytes, flops, floor_us,
+distinct_read_bytes, distinct_written_bytes, ..., and with --measure time_ms, gb_per_s,
+tflop_per_s, roofline_share. Unknown values never match. Default order: configurations that
+fit, then the fastest, the least local memory, the highest occupancy, the deepest pipeline.
+Where a size varies (--arg n_cols=256..12672..128), sizes come first; --arg N=M gives one
+size the value of another.
+
+--measure launches what fits, checks its results against the kernel's reference, and times it.
+--against times the reference on the same inputs: in PyTorch's eager mode, compiled by
+torch.compile, and the naive form that the kernel's description names. GB/s are the kernel's
+distinct bytes over the time, TFLOP/s its operations, and the roofline share is its floor.
 
 Compiled kernels are stored. The same command resumes an interrupted sweep; times are reused
 only on the same GPU with the same driver.
@@ -56,6 +64,8 @@ irlens sweep matmul --num-stages 1..5 --num-warps 4,8 --set BLOCK_SIZE_M=64,128 
     --set BLOCK_SIZE_K=32..128..x2 --where "BLOCK_SIZE_M * BLOCK_SIZE_K <= 16384"
 irlens sweep matmul --num-stages 1..5 --filter "occupancy >= 0.25 and local_bytes == 0" \\
     --sort=-stages_achieved,registers --prune-list configs.json
+irlens sweep softmax --arg n_cols=256..12672..128 --measure --against eager,compile,naive
+irlens sweep vector_add --arg n_elements=2^12..2^27
 irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
 """
 #: Planning more configurations takes minutes.
@@ -73,6 +83,17 @@ class _Options(ConfigOptions, WritingOptions):
 
 def _sort_keys(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
     return tuple(key.strip() for key in text.split(",") if key.strip()) if text else ()
+
+
+def _providers(
+    _ctx: click.Context, _option: click.Parameter, text: str | None
+) -> "tuple[ProviderName, ...]":
+    from irlens.model.sweep import PROVIDERS
+
+    names = {name.strip() for name in (text or "").split(",")} - {""}
+    if unknown := sorted(names - set(PROVIDERS)):
+        raise click.BadParameter(f"'{unknown[0]}' is not one of {', '.join(PROVIDERS)}")
+    return tuple(name for name in PROVIDERS if name in names)
 
 
 @click.command(help=_HELP)
@@ -110,6 +131,12 @@ def _sort_keys(_ctx: click.Context, _option: click.Parameter, text: str | None) 
     "--measure", is_flag=True, help="Also time the configurations that fit, on this machine's GPU."
 )
 @click.option(
+    "--against",
+    metavar="NAME,...",
+    callback=_providers,
+    help="Also time PyTorch on the same inputs: eager, compile, naive. With --measure.",
+)
+@click.option(
     "--prune-list",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -126,6 +153,7 @@ def command(
     timeout: float | None,
     cluster: str | None,
     measure: bool,
+    against: "tuple[ProviderName, ...]",
     prune_list: Path | None,
     everything: bool,
     **options: Unpack[_Options],
@@ -134,6 +162,8 @@ def command(
     configurations = selected_configs(options)
     if cluster is not None and timeout is not None:
         raise click.UsageError("--timeout has no effect with --cluster: Dask stops no running task")
+    if against and not measure:
+        raise click.UsageError("--against needs --measure")
     _check_options(kernel, configurations, cluster, jobs)
     if str(prune_list) == "-" and str(options["destination"] or "-") == "-":
         raise click.UsageError(
@@ -158,7 +188,7 @@ def command(
     session.note_once(grid.notes)
     with grid.journal:
         if device is not None:
-            trials = _measure_all(grid, filters, kernel, device)
+            trials = _measure_all(grid, filters, kernel, device, against)
             grid = msgspec.structs.replace(grid, trials=trials)
         grid.journal.remove()
     result = build_sweep(grid, selection, device.label if device else None)
@@ -208,11 +238,15 @@ def _compile_all(
 
 
 def _measure_all(
-    grid: "CompiledGrid", filters: Sequence[str], kernel: str, device: "Device"
+    grid: "CompiledGrid",
+    filters: Sequence[str],
+    kernel: str,
+    device: "Device",
+    against: "Sequence[ProviderName]",
 ) -> "list[Trial]":
     from irlens.sweep.measuring import JournalTimes, measure_trials
 
-    known = JournalTimes(grid.journal, device)
+    known = JournalTimes(grid.journal, device, against)
     if known.other_benches:
         others = "; ".join(known.other_benches)
         output.note(f"repeating times that were taken on another GPU or driver: {others}")

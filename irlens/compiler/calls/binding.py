@@ -72,6 +72,9 @@ def resolve(
         **described.sizes,
         **{name: value for name, value in overrides.items() if not isinstance(value, str)},
     }
+    for name, value in overrides.items():
+        if isinstance(value, str) and name in described.sizes:  # N=M
+            sizes[name] = evaluate(value, sizes, f"--arg {name}")
     if request.sm_count is not None:
         sizes["sm_count"] = request.sm_count
     defaults: dict[str, ConstexprValue] = dict(described.options)

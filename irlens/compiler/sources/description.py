@@ -52,6 +52,8 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             it returns a dictionary of tensors by parameter name.
         reference: Name of the function in the same file that computes the outputs. Its parameters
             have the names of the kernel's; it returns a tensor, or one for each output.
+        naive: Name of a function like the reference that computes the outputs in several passes,
+            to compare times with.
         tolerance: Tolerance of the comparison with the reference.
         traffic: Bytes loaded and stored; the expressions may use constexprs as well.
     """
@@ -64,6 +66,7 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outputs: tuple[str, ...] = ()
     inputs: str | None = None
     reference: str | None = None
+    naive: str | None = None
     tolerance: Tolerance = Tolerance(rtol=1e-5, atol=1e-8)
     traffic: Traffic | None = None
 

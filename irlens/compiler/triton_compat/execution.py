@@ -171,16 +171,21 @@ def benchmark(
     grid: tuple[int, int, int],
     quantiles: Sequence[float],
 ) -> list[float]:
-    """Return quantiles of a launch's time in milliseconds, from Triton's ``do_bench``.
-
-    GPU events have a resolution of half a microsecond: six digits hold every significant time, and
-    none of the noise of the arithmetic.
-    """
+    """Return quantiles of a launch's time in milliseconds, see ``benchmark_call``."""
 
     def launch() -> None:
         kernel.function.run(grid=grid, warmup=False, **args, **settings)
 
-    return [float(f"{time:.6g}") for time in do_bench(launch, quantiles=list(quantiles))]
+    return benchmark_call(launch, quantiles)
+
+
+def benchmark_call(call: Callable[[], object], quantiles: Sequence[float]) -> list[float]:
+    """Return quantiles of the GPU's time for a call in milliseconds, from Triton's ``do_bench``.
+
+    The L2 cache is cold before each call. GPU events have a resolution of half a microsecond: six
+    digits hold every significant time, and none of the noise of the arithmetic.
+    """
+    return [float(f"{time:.6g}") for time in do_bench(call, quantiles=list(quantiles))]
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Drawings as SVG: timelines, staircases, curves, strips and scatter plots."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -8,6 +9,8 @@ from irlens.render.html.markup import Content, Markup, join, number, tag
 from irlens.render.view import nodes
 
 _TICKS = 5
+#: Styles of a plot's lines.
+_LINES = 5
 #: A curve has no more points than this.
 _MOST_POINTS = 480
 #: Pixels between two numbers at the steps of a staircase, and beside the kernel's point.
@@ -34,6 +37,8 @@ def draw(node: nodes.Drawing) -> Markup | None:
             return _strip(node) if node.drawn else None
         case nodes.Scatter():
             return _scatter(node)
+        case nodes.Plot():
+            return _plot(node)
         case nodes.Overlay():
             return _overlay(node)
 
@@ -235,6 +240,31 @@ def _scatter(scatter: nodes.Scatter) -> Markup:
     return tag("figure", frame.svg(scatter.described, axes, *drawn), caption, class_="scatter")
 
 
+def _plot(plot: nodes.Plot) -> Markup:
+    """Lines over one axis, with a key; every point has its numbers as a title."""
+    frame = Frame(right=1, top=plot.top, width=640, height=260, margins=(52, 18, 16, 34))
+    drawn = []
+    for index, each in reversed(list(enumerate(plot.lines))):
+        points = [(frame.x(plot.position(x)), frame.y(y), x, y) for x, y in each.points]
+        drawn.append(path([(x, y) for x, y, _, _ in points], class_=f"line line-{index % _LINES}"))
+        drawn += [
+            tag(
+                "circle", tag("title", f"{each.name}: {amount:,.4g} {plot.unit} at {at:,.0f}"),
+                cx=x, cy=y, r=2.5, class_=f"line-{index % _LINES}",
+            )
+            for x, y, at, amount in points
+        ]  # fmt: skip
+    ends = dict.fromkeys(plot.ends)
+    ticks = [(plot.position(x), f"{x:,.0f}") for x in ends]
+    axes = frame.axes(ticks, round_ticks(plot.top), f"{plot.over} ({plot.unit} upwards)")
+    keys = (
+        tag("span", each.name, class_=f"key line-{index % _LINES}")
+        for index, each in enumerate(plot.lines)
+    )
+    caption = tag("figcaption", plot.described, " ", join(keys, between=Markup(" ")))
+    return tag("figure", frame.svg(plot.described, axes, *drawn), caption, class_="scatter")
+
+
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """A frame with axes, in units of the data.
 
@@ -337,6 +367,15 @@ def whole_ticks(most: int) -> list[tuple[float, str]]:
     while most / step > _TICKS:
         step *= 5 if str(step)[0] == "2" else 2
     return [(value, f"{value:,}") for value in range(0, most + 1, step)]
+
+
+def round_ticks(most: float) -> list[tuple[float, str]]:
+    """Return round numbers from 0 to at most ``most``, fractions where it is small."""
+    if most <= 0:
+        return [(0, "0")]
+    magnitude = 10.0 ** math.floor(math.log10(most / _TICKS))
+    step = next(s * magnitude for s in (1, 2, 5, 10) if most / (s * magnitude) <= _TICKS)
+    return [(step * index, f"{step * index:,.4g}") for index in range(int(most / step) + 1)]
 
 
 def binary_ticks(most: int) -> list[tuple[float, str]]:

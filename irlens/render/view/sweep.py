@@ -29,6 +29,7 @@ from irlens.render.view.nodes import (
     Text,
     text,
 )
+from irlens.render.view.sizes import size_columns, size_plot
 
 #: Outcomes that are no row of the table.
 _APART = {
@@ -73,7 +74,8 @@ def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
     if sweep.device is not None:
         correlations = tuple(map(text, _correlations(sweep)))
         children = (Sentence(_measured(sweep)), Items(correlations))
-        yield Section("Times", children, key="times", wide=True)
+        if sweep.axis is None:
+            yield Section("Times", children, key="times", wide=True)
     for target in sweep.targets:
         yield _target(sweep, target, rows)
 
@@ -82,7 +84,9 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
     trials = sweep.on(target)
     shown = [trial for trial in trials if _in_table(trial)]
     children: list[Node] = []
-    if (scatter := _scatter(shown)) is not None:
+    if (plot := size_plot(sweep, shown)) is not None:
+        children.append(plot)
+    elif (scatter := _scatter(shown)) is not None:
         children.append(scatter)
     if shown:
         children.append(_table(sweep, shown, rows))
@@ -102,7 +106,7 @@ def _in_table(trial: Trial) -> bool:
 
 
 def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
-    settings = _differing(sweep)
+    settings = sorted(_differing(sweep), key=lambda name: name != sweep.axis)
     spills = not _no_local_memory(sweep)
     known = {
         name
@@ -115,9 +119,13 @@ def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
         for figure in figures.SWEEP_COLUMNS
         if (spills or figure.sweep != "local_bytes") and (figure.sweep in known or not figure.needs)
     ]
+    of_sizes = list(size_columns(sweep, trials))
+    if sweep.axis is not None and sweep.device is not None:
+        columns = []  # there is no room for what was measured and for them
     heads = [
         *(Column(name, numbers=True) for name in settings),
         *([Column("ms", numbers=True)] if sweep.device is not None else []),
+        *(column for column, _ in of_sizes),
         *(Column(figure.heading, numbers=True) for figure in columns),
         Column("limited by"),
     ]
@@ -126,6 +134,7 @@ def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
         cells = [text(value) for value in _values(trial, settings)]
         if sweep.device is not None:
             cells.append(text(_time(trial)))
+        cells += [content(trial) for _, content in of_sizes]
         cells += [_figure(figure, trial) for figure in columns]
         cells.append(text(_limits(trial)))
         rows.append(Row(tuple(cells), note=trial.reason))

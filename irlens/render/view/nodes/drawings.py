@@ -1,5 +1,6 @@
 """Drawings: timelines, staircases, curves, strips, scatter plots, and two of a kind as one."""
 
+import math
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
@@ -214,6 +215,50 @@ class Scatter(msgspec.Struct, frozen=True):
     over: str
 
 
+class Line(msgspec.Struct, frozen=True):
+    """A line of a plot through points (x, y), ascending in x."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+class Plot(msgspec.Struct, frozen=True):
+    """Lines over one axis of positive numbers.
+
+    Attributes:
+        described: The picture in a sentence.
+        lines: At least one, each with a point.
+        over: What x is.
+        unit: Of y.
+        powers: Whether x is drawn in powers of two.
+    """
+
+    described: str
+    lines: tuple[Line, ...]
+    over: str
+    unit: str
+    powers: bool = False
+
+    @property
+    def top(self) -> float:
+        """The largest y."""
+        return max(y for each in self.lines for _, y in each.points)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest x."""
+        found = [x for each in self.lines for x, _ in each.points]
+        return min(found), max(found)
+
+    def position(self, x: float) -> float:
+        """Return where an x is drawn, as a share (0..1) of the width."""
+        first, last = map(self._scaled, self.ends)
+        return (self._scaled(x) - first) / (last - first) if last > first else 0.5
+
+    def _scaled(self, x: float) -> float:
+        return math.log2(x) if self.powers else x
+
+
 class Overlay(msgspec.Struct, frozen=True):
     """A drawing of both sides of a comparison, over each other or side by side.
 
@@ -228,4 +273,4 @@ class Overlay(msgspec.Struct, frozen=True):
     names: tuple[str, str]
 
 
-Drawing: TypeAlias = Timeline | Staircase | Curve | Strip | Scatter | Overlay
+Drawing: TypeAlias = Timeline | Staircase | Curve | Strip | Scatter | Plot | Overlay

@@ -1,0 +1,122 @@
+"""Sweeps over sizes as nodes: what each size moves, and what was measured of each."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from irlens import figures
+from irlens.model.sweep import PROVIDERS, ProviderTime, Rate, Sweep, Timing, Trial
+from irlens.model.text import percent
+from irlens.render.view.nodes import Column, Line, Plot, Text, text
+from irlens.sweep.rates import moved_bytes
+
+#: A column of the table, and its cell for a trial.
+SizeColumn: TypeAlias = tuple[Column, Callable[[Trial], Text]]
+
+#: From this ratio of the largest to the smallest size on, they are drawn in powers of two.
+_WIDE = 64
+
+
+def size_columns(sweep: Sweep, trials: Sequence[Trial]) -> Iterator[SizeColumn]:
+    """Yield the columns of traffic and roofline over sizes, and of what was measured."""
+    if sweep.axis is not None:
+        yield _column("GB", lambda each: _number(_gigabytes(each)))
+        yield _column("floor us", lambda each: _number((each.figures or {}).get("floor_us")))
+    if sweep.device is None or all(each.rate is None for each in trials):
+        return
+    if any(each.rate is not None and each.rate.gb_per_s is not None for each in trials):
+        yield _column("GB/s", lambda each: _number(getattr(each.rate, "gb_per_s", None)))
+    if any(each.rate is not None and each.rate.tflop_per_s for each in trials):
+        yield _column("TFLOP/s", lambda each: _number(getattr(each.rate, "tflop_per_s", None)))
+    if any(each.rate is not None and each.rate.roofline_share is not None for each in trials):
+        yield _column("of floor", lambda each: _share(each.rate))
+    for name in PROVIDERS:
+        if any(other.name == name for each in trials for other in each.against):
+            yield _column(f"{name} ms", _provider_cell(name))
+
+
+def size_plot(sweep: Sweep, trials: Sequence[Trial]) -> Plot | None:
+    """Return the measured rates over the sizes; ``None`` where fewer than two sizes have one.
+
+    A size has the fastest of its configurations. The roofline is the rate at the floor.
+    """
+    if sweep.axis is None:
+        return None
+    fastest: dict[int, Trial] = {}
+    for each in trials:
+        size = each.value(sweep.axis)
+        if size is not None and each.timing is not None:
+            known = fastest.get(size)
+            if known is None or _median(each.timing) < _median(known.timing):
+                fastest[size] = each
+    if len(fastest) < 2:
+        return None
+    ordered = sorted(fastest.items())
+    last = ordered[-1][1].figures or {}
+    compute = (last.get("compute_us") or 0) > (last.get("memory_us") or 0)
+    lines = tuple(each for each in _lines(ordered, compute) if each.points)
+    if not lines:
+        return None
+    sizes = [size for size, _ in ordered]
+    unit = "TFLOP/s" if compute else "GB/s"
+    return Plot(
+        described=f"{unit} of {sweep.kernel} by {sweep.axis} on {sweep.device}",
+        lines=lines,
+        over=sweep.axis,
+        unit=unit,
+        powers=sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE,
+    )
+
+
+def _lines(fastest: Sequence[tuple[int, Trial]], compute: bool) -> Iterator[Line]:
+    def line(name: str, rates: Sequence[tuple[int, Rate | None]], share: bool = False) -> Line:
+        points = []
+        for size, rate in rates:
+            value = None if rate is None else rate.tflop_per_s if compute else rate.gb_per_s
+            if share and rate is not None and value is not None:
+                value = value / rate.roofline_share if rate.roofline_share else None
+            if value is not None:
+                points.append((float(size), value))
+        return Line(name, tuple(points))
+
+    yield line("kernel", [(size, each.rate) for size, each in fastest])
+    for name in PROVIDERS:
+        yield line(name, [(size, _rate(_provider(each, name))) for size, each in fastest])
+    yield line("roofline", [(size, each.rate) for size, each in fastest], share=True)
+
+
+def _column(title: str, content: Callable[[Trial], Text]) -> SizeColumn:
+    return Column(title, numbers=True), content
+
+
+def _provider_cell(name: str) -> Callable[[Trial], Text]:
+    def content(trial: Trial) -> Text:
+        found = _provider(trial, name)
+        return _number(found.timing.median_ms if found and found.timing else None)
+
+    return content
+
+
+def _provider(trial: Trial, name: str) -> ProviderTime | None:
+    return next((each for each in trial.against if each.name == name), None)
+
+
+def _rate(provider: ProviderTime | None) -> Rate | None:
+    return provider.rate if provider is not None else None
+
+
+def _median(timing: Timing | None) -> float:
+    return timing.median_ms if timing is not None else float("inf")
+
+
+def _gigabytes(trial: Trial) -> float | None:
+    moved = moved_bytes(trial.figures or {})
+    return None if moved is None else moved / 1e9
+
+
+def _number(value: float | None) -> Text:
+    return text(figures.UNKNOWN if value is None else f"{value:.4g}")
+
+
+def _share(rate: Rate | None) -> Text:
+    share = rate.roofline_share if rate is not None else None
+    return text(figures.UNKNOWN if share is None else percent(share))
