@@ -1,4 +1,4 @@
-"""The figures of a launch: its traffic of global memory, and its roofline."""
+"""The figures of a launch: its traffic of global memory, its roofline and its estimated time."""
 
 from typing import Final
 
@@ -96,5 +96,29 @@ ROOFLINE: Final = (
         path="roofline.flops_per_byte", title="operations per byte", unit="factor",
         importance="little", needs="roofline", sweep="flops_per_byte",
         documentation="Floating-point operations for each distinct byte of the launch.",
+    ),
+)  # fmt: skip
+
+TIME: Final = (
+    Figure(
+        path="time.estimate_us", title="estimated time", short="est. time", unit="us",
+        importance="much", better="less", needs="time", sweep="time",
+        documentation="Time that the launch is estimated to take with cold caches, from the "
+        "schedule of its machine code, its traffic and the GPU's rates.",
+    ),
+    Figure(
+        path="time.low_us", title="least estimated time", unit="us", importance="little",
+        better="less", needs="time",
+        documentation="Lower end of the range that holds the time of nine in ten kernels.",
+    ),
+    Figure(
+        path="time.high_us", title="greatest estimated time", unit="us", importance="little",
+        better="less", needs="time",
+        documentation="Upper end of the range that holds the time of nine in ten kernels.",
+    ),
+    Figure(
+        path="time.bound", title="bound of the time", unit="word", importance="some", needs="time",
+        documentation="What would take longest alone: a unit, the latency of the CTAs, or the "
+        "launch.",
     ),
 )  # fmt: skip

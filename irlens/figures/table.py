@@ -9,7 +9,7 @@ from typing import Final
 
 from irlens.figures import derived
 from irlens.figures.figure import Figure
-from irlens.figures.launch_table import ROOFLINE, TRAFFIC
+from irlens.figures.launch_table import ROOFLINE, TIME, TRAFFIC
 from irlens.figures.loop_table import LOADS, PIPELINES
 from irlens.model.config import Vendor
 
@@ -385,5 +385,6 @@ FIGURES: Final[tuple[Figure, ...]] = (
     *LOADS,
     *TRAFFIC,
     *ROOFLINE,
+    *TIME,
     *_SUMMARIES,
 )

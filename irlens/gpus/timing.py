@@ -102,7 +102,7 @@ _SCHEDULE = "measured with dependent instructions by the papers below, rounded: 
 #: The row of the GPU that was measured.
 H200 = Timing(
     memory=1030.0,
-    l2=765.0,
+    l2=766.0,
     l1=35.0,
     shared=30.0,
     special=24.0,
@@ -121,13 +121,13 @@ H200 = Timing(
     warp_products=0.625,
     tensor_clock=1.755e9,
     cta=160.0,
-    launch=5.25e-6,
-    dram_share=0.842,
-    port_share=0.781,
-    contention=0.166,
-    exponent=4.28,
-    low=0.8,
-    high=1.25,
+    launch=5.24e-6,
+    dram_share=0.843,
+    port_share=0.783,
+    contention=0.154,
+    exponent=4.17,
+    low=0.78,
+    high=1.35,
     measured=True,
     sources={
         **dict.fromkeys(
@@ -155,11 +155,16 @@ _MEASURED = {"h200": H200}
 _RELATIVES = frozenset({"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"})
 
 
+#: Factors that widen the range of a GPU like the measured one, and of another architecture.
+_WIDER, _WIDER_ELSEWHERE = 1.15, 1.6
+
+
 def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
     """Return the timing of a product; ``None`` for an architecture that is not understood.
 
     A GPU that was not measured is taken to be like the H200, with floating-point units as fast as
     its own architecture's, and single warps' products at the full rate where there are no others.
+    Its range is wider, above all where its architecture is another.
 
     Args:
         product: The product's name.
@@ -172,8 +177,11 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
     sources = dict(H200.sources)
     if not grouped:
         del sources["tensor_clock"]
+    wider = _WIDER if grouped else _WIDER_ELSEWHERE
     return replace(
         H200,
+        low=H200.low / wider,
+        high=H200.high * wider,
         fma=32 * 4 * 2 / rates.vector["fp32"],
         warp_products=H200.warp_products if grouped else 1.0,
         tensor_clock=H200.tensor_clock if grouped else None,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from irlens.model.config import Config, Target
+from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, InstructionMix, Occupancy, Pipeline
@@ -62,6 +63,10 @@ class Inspected(Protocol):
     @property
     def roofline(self) -> Roofline | None:
         """Lower bounds of the launch's time."""
+
+    @property
+    def time(self) -> TimeEstimate | None:
+        """Estimated time of the launch."""
 
     @property
     def pressure(self) -> Pressure:

@@ -10,6 +10,7 @@ import msgspec
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Config, Target
+from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.resources import Resources, SpillSite, WarpGroup
@@ -307,6 +308,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             the ttir, are not known.
         roofline: Lower bounds of the launch's time; ``None`` where the traffic is or the GPU is
             unknown.
+        time: Estimated time of the launch; ``None`` where the traffic is.
         pressure: Register pressure by stage.
         spills: Instructions that access spilled registers or stack arrays; ``None`` where the
             machine code was not read.
@@ -333,6 +335,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     memory: SharedMemory | None
     traffic: Traffic | None = None
     roofline: Roofline | None = None
+    time: TimeEstimate | None = None
     pressure: Pressure
     spills: list[SpillSite] | None
     mix: list[InstructionMix]

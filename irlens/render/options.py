@@ -13,8 +13,15 @@ if TYPE_CHECKING:  # most runs write one kind of thing
 #: What can be written: reports of captures, comparisons of reports, comparisons of a stage's text,
 #: a check, a sweep, a scan, the ledgers of a program.
 Kind: TypeAlias = Literal["reports", "comparisons", "code", "check", "sweep", "scan", "ledgers"]
-Detail: TypeAlias = Literal["pipelines", "pressure", "memory", "mix", "figures"]
-DETAILS: tuple[Detail, ...] = ("pipelines", "pressure", "memory", "mix", "figures")
+Detail: TypeAlias = Literal["pipelines", "pressure", "memory", "time", "mix", "figures"]
+DETAILS: tuple[Detail, ...] = (
+    "pipelines",
+    "pressure",
+    "memory",
+    "time",
+    "mix",
+    "figures",
+)
 
 
 def _not_located(_file: str, _lines: "Mapping[int, str]") -> None:

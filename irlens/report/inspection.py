@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,6 +28,7 @@ from irlens.gpus import Gpu
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, RunResult, Stage
 from irlens.model.comparison import Value
 from irlens.model.config import Config, Target
+from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import (
@@ -42,8 +44,12 @@ from irlens.model.resources import Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
-from irlens.report.launch_figures import Machine, find_roofline, find_traffic
+from irlens.report.launch_figures import Machine, find_roofline, find_traffic, first_program
+from irlens.report.launch_time import Launched, find_time
 from irlens.report.parsed import Parsed, parse
+
+if TYPE_CHECKING:
+    from irlens.analyze.traffic import Survey
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
 NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
@@ -194,11 +200,31 @@ class Inspection:
         """Use of dynamic shared memory."""
         return _shared_memory(self._capture, self._parsed, self._provenance)
 
+    @property
+    def _machine(self) -> Machine:
+        return Machine(gpu=self._gpu, occupancy=self.occupancy)
+
     @cached_property
+    def _survey(self) -> "Survey | None":
+        return find_traffic(self._capture, self._parsed, self._machine, self._provenance)
+
+    @property
     def traffic(self) -> Traffic | None:
         """Traffic of global memory."""
-        machine = Machine(gpu=self._gpu, occupancy=self.occupancy)
-        return find_traffic(self._capture, self._parsed, machine, self._provenance)
+        return self._survey.traffic if self._survey is not None else None
+
+    @cached_property
+    def time(self) -> TimeEstimate | None:
+        """Estimated time of the launch."""
+        launch = self._survey
+        program = first_program(self._capture, self._parsed, self._machine) if launch else None
+        if launch is None or program is None:
+            return None  # "traffic" has the reason
+        launched = Launched(
+            gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
+            program=program,
+        )  # fmt: skip
+        return find_time(self._capture, self._parsed, launched, self._provenance)
 
     @cached_property
     def roofline(self) -> Roofline | None:

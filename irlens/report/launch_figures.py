@@ -1,6 +1,6 @@
 """What a launch moves and its roofline: the figures that need arguments and a grid."""
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -15,8 +15,13 @@ from irlens.model.roofline import Roofline
 from irlens.model.traffic import Traffic
 from irlens.report.parsed import Parsed
 
+if TYPE_CHECKING:
+    from irlens.analyze.traffic import Survey
+
 NO_LAUNCH = "the launch is unknown: --arg and --grid give its arguments and its grid"
 _NO_GRID = "the grid is unknown: --grid gives it"
+#: Bytes in which memory delivers: an H200 reads 64 for each sector of 32 that stands alone.
+_DRAM_GRANULE = 64
 #: What evaluating an untrusted ttir raises where it holds what no compiler writes. A report of
 #: everything else must not fail with it.
 _EVALUATION_ERRORS = (
@@ -46,8 +51,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_traffic(
     capture: Capture, parsed: Parsed, machine: Machine, provenance: Provenance
-) -> Traffic | None:
-    """Return what a capture's launch moves.
+) -> "Survey | None":
+    """Return what a capture's launch moves, and from which parts of its memory.
 
     Args:
         capture: Its configuration has the launch.
@@ -65,7 +70,8 @@ def find_traffic(
     if not config.args or config.grid is None:
         provenance.missing(_NO_GRID if config.args else NO_LAUNCH, "traffic")
         return None
-    traffic = _count(capture, parsed, parsed.ttir, config.grid, machine)
+    survey = _survey(capture, parsed, parsed.ttir, machine)
+    traffic = survey.traffic
     if traffic.read_bytes is not None:
         origin = "ttir, its addresses and masks evaluated for every program of the grid"
         provenance.known(origin, "traffic")
@@ -79,7 +85,18 @@ def find_traffic(
             name for name in ("load", "store") if getattr(traffic, f"{name}_sectors") is None
         )
         provenance.missing(reason, *(f"traffic.{name}_sectors" for name in unknown))
-    return traffic
+    return survey
+
+
+def first_program(capture: Capture, parsed: Parsed, machine: Machine) -> "Survey | None":
+    """Return what the first program of a launch moves alone; ``None`` where there is no launch.
+
+    Raises:
+        ArtifactError: A file with a tensor's contents is gone or unreadable.
+    """
+    if parsed.ttir is None or capture.config.grid is None:
+        return None
+    return _survey(capture, parsed, parsed.ttir, machine, first=1)
 
 
 def find_roofline(
@@ -106,9 +123,9 @@ def find_roofline(
     return result
 
 
-def _count(
-    capture: Capture, parsed: Parsed, ttir: Module, grid: tuple[int, int, int], machine: Machine
-) -> Traffic:
+def _survey(
+    capture: Capture, parsed: Parsed, ttir: Module, machine: Machine, first: int | None = None
+) -> "Survey":
     # Most captures have no launch, and need no numpy.
     from irlens.analyze import traffic
     from irlens.analyze.issue_table import IssueTable
@@ -121,13 +138,21 @@ def _count(
         issued = None
         if parsed.ttgir is not None and assembly is not None and granule is not None:
             issued = IssueTable(parsed.ttgir, assembly, granule)
-        return traffic.count(
-            ttir, capture.config.args, grid, issued=issued, wave=machine.wave, contents=contents
+        return traffic.survey(
+            ttir,
+            capture.config.args,
+            capture.config.grid or (1, 1, 1),
+            granule=_DRAM_GRANULE if first is None else granule or _DRAM_GRANULE,
+            issued=issued,
+            wave=machine.wave if first is None else None,
+            contents=contents,
+            first=first,
         )
     except UnknownTrafficError as error:
-        return Traffic(reason=str(error))
+        return traffic.Survey(Traffic(reason=str(error)))
     except _EVALUATION_ERRORS as error:
-        return Traffic(reason=f"the ttir cannot be evaluated: {type(error).__name__}")
+        reason = f"the ttir cannot be evaluated: {type(error).__name__}"
+        return traffic.Survey(Traffic(reason=reason))
 
 
 def _operations(traffic: Traffic) -> tuple[dict[Dtype, int] | None, dict[Dtype, int] | None]:

@@ -82,6 +82,18 @@ def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
     )
 
 
+def machine_code(capture: Capture, parsed: Parsed, provenance: Provenance) -> "sass.Section | None":
+    """Return a kernel's machine code, disassembled now if it has not been; ``None`` without any.
+
+    Raises:
+        ArtifactError: The cubin is broken.
+        ToolError: The disassembler is missing or failed.
+    """
+    if parsed.sass is not None or "cubin" not in capture.stages:
+        return parsed.sass
+    return _disassemble(capture, parsed.ptx, provenance)
+
+
 def _mlir(capture: Capture, name: str) -> mlir.Module | None:
     stage = capture.stages.get(name)
     return mlir.parse(stage.text(), stage=name) if stage is not None else None

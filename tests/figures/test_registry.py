@@ -28,6 +28,7 @@ NOT_FIGURES = {
     r"spills\[\]\.bytes": "a figure of one instruction; spills.instructions counts them",
     r"traffic\.accesses\[\].*": "a figure of one access; the traffic's own figures are their sums",
     r"traffic\.(flops|tensor_flops)\{\}": "a count by type; summary.flops is their total",
+    r"time\.parts\{\}": "a time of one unit; time.estimate_us combines them",
     r"mix\[\]\..*": "a count by class; summary.instructions is their total",
 }  # fmt: skip
 

@@ -114,8 +114,12 @@ def derived(document: Json) -> Iterator[float]:
 
 
 def of_launch(one: dict[str, Json]) -> Iterator[float]:
-    """Yield the figures that formats compute of a launch's traffic and its roofline."""
+    """Yield the figures that formats compute of a launch's traffic, roofline and time."""
     match one:
+        case {"estimate_us": float() as whole, "parts": dict() as parts}:
+            for value in (whole, one["low_us"], one["high_us"], *parts.values()):
+                yield from three_digits(value)
+                yield round(value / whole, 2)
         case {"accesses": list() as accesses, "flops": dict() | None}:
             yield from traffic(one, accesses)
         case {"memory_us": float(), "floor_us": _}:

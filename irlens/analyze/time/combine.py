@@ -15,8 +15,6 @@ from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.model.estimate import Bound, TimeEstimate
 
-#: Widens the range of a GPU whose numbers were measured on a relative.
-_RELATIVE = 1.6
 #: Widens the range where counts are not exact.
 _UNCERTAIN = 1.25
 
@@ -78,7 +76,7 @@ def _norm(
 
 
 def _ranged(whole: float, parts: dict[str, float], timing: Timing, uncertain: str) -> TimeEstimate:
-    wider = (1.0 if timing.measured else _RELATIVE) * (_UNCERTAIN if uncertain else 1.0)
+    wider = _UNCERTAIN if uncertain else 1.0
     reasons = [] if timing.measured else [NOT_MEASURED]
     if uncertain:
         reasons.append(uncertain)

@@ -8,11 +8,18 @@ import msgspec
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time import units
 from irlens.analyze.time.counts import Counts
-from irlens.analyze.time.cta_timeline import Control, Timeline, tensor_cycles
+from irlens.analyze.time.cta_timeline import Timeline, tensor_cycles
 from irlens.analyze.time.launched import WarpPath
+from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section
+from irlens.isa.sass.control import Control
+
+_LANES = 32
+#: Bytes of the L1 that are never shared memory: of 256 KB on an H100 at most 228 are, of 192 on an
+#: A100 164, of 128 on an L40S 100 ("CUDA C++ Programming Guide", compute capabilities).
+_L1_ALONE = 28 << 10
 
 
 class Code(msgspec.Struct, frozen=True):
@@ -23,51 +30,72 @@ class Code(msgspec.Struct, frozen=True):
     control: Sequence[Control]
 
 
-class Transfers(msgspec.Struct, frozen=True, kw_only=True):
-    """What a launch moves through the memory system.
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """What a launch runs on.
 
     Attributes:
-        load_sectors: Sectors that warps' loads touch, copies to shared memory included.
-        store_sectors: Sectors that their stores touch.
-        bulk_read_bytes: Bytes that bulk copies (TMA) read.
-        bulk_written_bytes: Bytes that they write.
-        missed_sectors: Those of ``load_sectors`` that the L1 takes from the L2.
-        dram_read_bytes: Bytes that come from memory.
-        dram_written_bytes: Bytes that go to memory.
-        uncertain: What is not exact in these; empty if nothing.
+        gpu: The GPU; its timing, SMs and tensor cores' rates must be known.
+        resident: CTAs that an SM holds at once.
     """
 
-    load_sectors: float
-    store_sectors: float
-    bulk_read_bytes: float
-    bulk_written_bytes: float
-    missed_sectors: float
-    dram_read_bytes: float
-    dram_written_bytes: float
-    uncertain: str = ""
+    gpu: Gpu
+    resident: int
 
     @property
-    def l2_read_bytes(self) -> float:
-        """Bytes that SMs take from the L2."""
-        return self.missed_sectors * 32 + self.bulk_read_bytes
+    def timing(self) -> Timing:
+        """Latencies and rates.
+
+        Raises:
+            ValueError: They are not known.
+        """
+        if self.gpu.timing is None:
+            raise ValueError(f"the timing of {self.gpu.name} is not known")
+        return self.gpu.timing
 
     @property
-    def memory_share(self) -> float:
-        """Part of them that come from memory, 0..1."""
-        read = self.l2_read_bytes
-        return min(1.0, self.dram_read_bytes / read) if read else 1.0
+    def multiply_adds(self) -> float:
+        """Multiply-adds of 16 bits that the tensor cores of an SM do in a cycle."""
+        rates = self.gpu.rates.tensor if self.gpu.rates is not None else {}
+        return rates.get("fp16", 0) / 2 * self.gpu.arch.units_per_sm
+
+    def caches(self, shared: int) -> Caches:
+        """Return the caches of a launch whose CTAs take so many bytes of shared memory each."""
+        arch, product = self.gpu.arch, self.gpu.product
+        taken = self.resident * (shared + arch.shared_reserved_per_block if shared else 0)
+        return Caches(
+            l1=max(_L1_ALONE, arch.shared_per_sm + _L1_ALONE - taken),
+            l2=(product.l2_bytes if product is not None else None) or 0,
+        )
+
+
+def spilled(
+    code: Code, followed: Sequence[Sequence[WarpPath]], machine: Machine, cta_bytes: int
+) -> Spilled | None:
+    """Return a launch's accesses to local memory; ``None`` if there are none.
+
+    Args:
+        code: The kernel.
+        followed: The paths of a sample of its CTAs.
+        machine: What it runs on.
+        cta_bytes: Local memory of a CTA's threads.
+    """
+    moved = {"LDL": 0.0, "STL": 0.0}
+    for index, times in _executed(code.flow, followed).items():
+        each = code.section.instructions[index]
+        if each.opcode in moved:
+            moved[each.opcode] += times * _LANES * units.lane_bytes(each)
+    if not any(moved.values()):
+        return None
+    sms = machine.gpu.sm_count or 1
+    return Spilled(moved["LDL"], moved["STL"], cta_bytes * machine.resident, sms)
 
 
 def count(
     code: Code,
     followed: Sequence[Sequence[WarpPath]],
     transfers: Transfers,
-    gpu: Gpu,
-    timing: Timing,
-    multiply_adds: float,
-    *,
+    machine: Machine,
     ctas: int,
-    resident: int,
 ) -> Counts:
     """Return what a launch asks of each unit.
 
@@ -75,16 +103,13 @@ def count(
         code: The kernel.
         followed: The paths of a sample of its CTAs.
         transfers: What it moves.
-        gpu: The GPU.
-        timing: The GPU's latencies and rates.
-        multiply_adds: Of 16 bits that the tensor cores of an SM do in a cycle.
-        ctas: CTAs of the grid.
-        resident: CTAs that an SM holds at once.
+        machine: What it runs on.
+        ctas: CTAs of its grid.
     """
-    executed = _executed(code.flow, followed)
+    timing, multiply_adds = machine.timing, machine.multiply_adds
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
-    for index, times in executed.items():
+    for index, times in _executed(code.flow, followed).items():
         each = code.section.instructions[index]
         kind = units.unit(each)
         totals[kind] += times * units.issues(each)
@@ -92,7 +117,7 @@ def count(
         if each.opcode in units.SHARED:
             sums["shared"] += times * units.shared_wavefronts(each)
         if each.opcode in units.GLOBAL_LOADS:
-            sums["asked"] += times * 32 * units.lane_bytes(each)
+            sums["asked"] += times * _LANES * units.lane_bytes(each)
         if each.opcode == "UTMALDG":
             sums["bulk"] += times
         if kind == "tensor":
@@ -101,7 +126,7 @@ def count(
         timing=timing,
         memory=timing.l2 + (timing.memory - timing.l2) * transfers.memory_share,
         multiply_adds=multiply_adds,
-        partitions=gpu.arch.partitions,
+        partitions=machine.gpu.arch.partitions,
         warps=sum(each.of_cta for each in followed[0]),
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
@@ -109,14 +134,14 @@ def count(
     written = transfers.store_sectors * 32 + transfers.bulk_written_bytes
     return Counts(
         ctas=ctas,
-        resident=resident,
+        resident=machine.resident,
         cta_cycles=_cta_cycles(code, followed, timeline),
         instructions=sums["instructions"],
         units=dict(totals),
         tensor_cycles=sums["tensor"],
         shared_wavefronts=sums["shared"],
         sectors=transfers.load_sectors + transfers.store_sectors,
-        l2_bytes=transfers.l2_read_bytes + written,
+        l2_bytes=transfers.l2_read_bytes + written + transfers.local_bytes,
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,
         uncertain=_uncertain(followed, transfers),
     )

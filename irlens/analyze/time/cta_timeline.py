@@ -19,25 +19,10 @@ from irlens.analyze.time import units
 from irlens.analyze.time.paths import Path
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Instruction, Section
+from irlens.isa.sass.control import Control
 
 #: How often a repeated segment is followed before its last rounds stand for the rest.
 _ROUNDS = 8
-
-
-class Control(msgspec.Struct, frozen=True):
-    """What an instruction says of its own schedule.
-
-    Attributes:
-        stall: Cycles until the next instruction of the warp may issue.
-        write: Scoreboard that says when the result is there; ``None`` for none.
-        read: Scoreboard that says when the operands have been read; ``None`` for none.
-        wait: Scoreboards that must be clear before it issues, as bits.
-    """
-
-    stall: int
-    write: int | None
-    read: int | None
-    wait: int
 
 
 class _Timed(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ data, and what is not understood, makes the traffic unknown, with the line and t
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from irlens.model.traffic import Access, OutOfBounds, Traffic
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Executions", "count", "executions"]
+__all__ = ["Executions", "Footprint", "Survey", "count", "executions", "survey"]
 
 #: An access: index of its operation, and the argument.
 _Key = tuple[int, str]
@@ -44,6 +44,28 @@ class Executions(msgspec.Struct, frozen=True):
 
     counts: dict[int, int]
     reason: str = ""
+
+
+class Footprint(msgspec.Struct, frozen=True, kw_only=True):
+    """What a launch takes from memory in whole granules, each counted once. In bytes.
+
+    Attributes:
+        read_bytes: Of all granules that are read.
+        wave_read_bytes: The same, each granule counted once in every wave; ``None`` if the wave is
+            unknown.
+        written_bytes: Of all granules that are written.
+    """
+
+    read_bytes: int
+    wave_read_bytes: int | None
+    written_bytes: int
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """The traffic of a launch and its footprint, ``None`` where that is unknown."""
+
+    traffic: Traffic
+    footprint: Footprint | None = None
 
 
 def count(
@@ -68,6 +90,34 @@ def count(
         first: Count only so many programs, the first in the order x, y, z.
     """
     launch = Launch(arguments, grid, contents or {})
+    return _survey(module, launch, issued, wave, first, None).traffic
+
+
+def survey(
+    module: Module,
+    arguments: Mapping[str, Any],
+    grid: tuple[int, int, int],
+    *,
+    granule: int,
+    issued: IssueTable | None = None,
+    wave: int | None = None,
+    contents: "Mapping[str, NDArray[Any]] | None" = None,
+    first: int | None = None,
+) -> Survey:
+    """Count the same as ``count``, and the footprint in granules of so many bytes."""
+    launch = Launch(arguments, grid, contents or {})
+    return _survey(module, launch, issued, wave, first, granule)
+
+
+def _survey(
+    module: Module,
+    launch: Launch,
+    issued: IssueTable | None,
+    wave: int | None,
+    first: int | None,
+    granule: int | None,
+) -> Survey:
+    grid = launch.grid
     programs = prod(grid) if first is None else min(first, prod(grid))
     tallies = _Tallies(module, launch, issued, wave)
     executed: Counter[int] = Counter()
@@ -79,9 +129,11 @@ def count(
             tallies.update(some)
             executed.update(evaluation.executions)
             reason = reason or evaluation.reason
-        return tallies.traffic(count_flops(module, executed, issued), reason)
+        traffic = tallies.traffic(count_flops(module, executed, issued), reason)
+        known = granule is not None and not reason
+        return Survey(traffic, tallies.footprint(granule) if known and granule else None)
     except UnknownTrafficError as error:
-        return Traffic(reason=str(error))
+        return Survey(Traffic(reason=str(error)))
 
 
 def executions(
@@ -203,14 +255,32 @@ class _Tallies:
         x, y, _ = self._launch.grid
         return program % x, program // x % y, program // x // y
 
+    def footprint(self, granule: int) -> Footprint:
+        """Return what memory delivers and takes in granules of so many bytes."""
+        reads, writes = LOADS | ATOMICS, STORES | ATOMICS
+
+        def total(operations: frozenset[str], *, waves: bool = False) -> int:
+            sets = self._covered(operations, waves=waves)
+            return granule * sum(each.granules(granule) for each in sets)
+
+        return Footprint(
+            read_bytes=total(reads),
+            wave_read_bytes=None if self._wave is None else total(reads, waves=True),
+            written_bytes=total(writes),
+        )
+
     def _distinct(self, operations: frozenset[str], *, waves: bool = False) -> int:
         """Return the bytes that some operations access, each counted once."""
+        return sum(each.size() for each in self._covered(operations, waves=waves))
+
+    def _covered(self, operations: frozenset[str], *, waves: bool = False) -> Collection[Coverage]:
+        """Return the bytes that some operations access, of each argument."""
         arguments: dict[str, Coverage] = {}
         for (index, argument), tally in self._tallies.items():
             coverage = tally.waves if waves else tally.coverage
             if self._module.operations[index].name in operations and coverage is not None:
                 arguments.setdefault(argument, Coverage(coverage.grain)).update(coverage)
-        return sum(each.size() for each in arguments.values())
+        return arguments.values()
 
 
 def _requests(kind: str, accesses: list[Access]) -> dict[str, int | None]:

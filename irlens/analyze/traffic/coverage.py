@@ -57,6 +57,27 @@ class Coverage:
         self._merge()
         return sum(int((ends - starts).sum()) for starts, ends in self._pending)
 
+    def granules(self, size: int) -> int:
+        """Return how many aligned granules of so many bytes the set touches.
+
+        Raises:
+            UnknownTrafficError: They are too many intervals.
+        """
+        if self._pages and size % self.grain == 0 and _PAGE * self.grain % size == 0:
+            self._map()
+            grains = size // self.grain
+            return sum(
+                int(marks.reshape(-1, grains).any(axis=1).sum()) for marks in self._pages.values()
+            )
+        if self._pages:
+            raise UnknownTrafficError("the accessed bytes form too many intervals")
+        self._merge()
+        total = 0
+        for starts, ends in self._pending:
+            first, last = _joined(starts // size, -(-ends // size))
+            total += int((last - first).sum())
+        return total
+
     def _append(self, starts: Array, ends: Array) -> None:
         self._pending.append((starts, ends))
         self._held += starts.size

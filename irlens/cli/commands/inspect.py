@@ -53,6 +53,7 @@ _DETAIL_HELP: dict[Detail, str] = {
     "pressure": "Show live registers by line, in PTX and in the machine code.",
     "pipelines": "Show every pipeline in full, and each load of the loops.",
     "memory": "Show each access to global memory, and what shared memory holds.",
+    "time": "Show what each unit alone would take of the estimated time.",
     "mix": "Show every instruction class.",
     "figures": "List every figure of the report, with its path in the JSON.",
 }
@@ -80,6 +81,7 @@ _DETAIL_HELP: dict[Detail, str] = {
 @click.option(
     "--memory", "details", flag_value="memory", multiple=True, help=_DETAIL_HELP["memory"]
 )
+@click.option("--time", "details", flag_value="time", multiple=True, help=_DETAIL_HELP["time"])
 @click.option("--mix", "details", flag_value="mix", multiple=True, help=_DETAIL_HELP["mix"])
 @click.option(
     "--figures", "details", flag_value="figures", multiple=True, help=_DETAIL_HELP["figures"]

@@ -26,6 +26,7 @@ from irlens.render.view.drawings import (
     pressure_curve,
     staircase,
 )
+from irlens.render.view.launch_time import time_section
 from irlens.render.view.memory_traffic import traffic_section
 from irlens.render.view.nodes import (
     Bar,
@@ -64,6 +65,8 @@ def details(report: Report) -> Iterator[Section]:
         yield _spills(report.spills)
     if (traffic := traffic_section(report)) is not None:
         yield traffic
+    if (time := time_section(report)) is not None:
+        yield time
     if (memory := _memory(report, terms)) is not None:
         yield memory
     for mix in report.mix:

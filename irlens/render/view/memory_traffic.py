@@ -188,10 +188,12 @@ def _floor(report: Report) -> Iterator[Phrases]:
     if roofline is None or target is None:
         return
     parts = (("memory", roofline.memory_us), ("compute", roofline.compute_us))
-    known = [f"{name} {_time(us)}" for name, us in parts if us is not None]
+    known = [f"{name} {microseconds(us)}" for name, us in parts if us is not None]
     if roofline.floor_us is not None:
-        whole = Run(f"at least {_time(roofline.floor_us)} on {target.name}", "strong")
-        others = [f"{name} {_time(us)}" for name, us in parts if us and name != roofline.bound]
+        whole = Run(f"at least {microseconds(roofline.floor_us)} on {target.name}", "strong")
+        others = [
+            f"{name} {microseconds(us)}" for name, us in parts if us and name != roofline.bound
+        ]
         yield phrases(whole, f"bound by {roofline.bound}", *(Run(each, "dim") for each in others))
     elif known:
         yield phrases(*(f"{each} at least" for each in known), Run(roofline.reason or "", "dim"))
@@ -302,7 +304,8 @@ def _factor(ratio: float) -> str:
     return f"{_three_digits(ratio)} ×"
 
 
-def _time(us: float) -> str:
+def microseconds(us: float) -> str:
+    """Return "12.6 µs", or "1.23 ms" for longer times."""
     return f"{_three_digits(us)} µs" if us < 999.5 else f"{_three_digits(us / 1000)} ms"
 
 

@@ -32,6 +32,7 @@ from irlens.render.view.details import (
 )
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.findings import findings
+from irlens.render.view.launch_time import time_fact
 from irlens.render.view.memory_traffic import traffic_fact
 from irlens.render.view.nodes import (
     Code,
@@ -166,7 +167,7 @@ def facts(report: Report) -> Facts:
         _registers(report, terms),
         *_virtual(report),
         replace(_shared(report, terms), key="memory"),
-        *filter(None, (traffic_fact(report),)),
+        *filter(None, (traffic_fact(report), time_fact(report))),
     )
     return Facts((*own, *_listed(report)))
 

@@ -4,10 +4,11 @@ import pytest
 
 from irlens import gpus
 from irlens.analyze import sass_cfg
-from irlens.analyze.time.cta_timeline import Control, Timeline
+from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.operands import Launch
 from irlens.analyze.time.paths import Machine
 from irlens.isa import sass
+from irlens.isa.sass.control import Control
 
 TIMING = gpus.find("h200").timing
 assert TIMING is not None

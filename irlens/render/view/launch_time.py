@@ -1,0 +1,102 @@
+"""The estimated time of a launch as nodes: in short, and each unit's part to scale."""
+
+from collections.abc import Iterator
+
+from irlens.model.estimate import TimeEstimate
+from irlens.model.report import Report
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import (
+    Bar,
+    Cells,
+    Column,
+    Fact,
+    Node,
+    Run,
+    Section,
+    Sentence,
+    phrases,
+    table,
+    text,
+)
+
+KEY = "time"
+NAMES = {
+    "dram": "DRAM", "l2": "L2", "l1": "L1", "shared": "shared", "tensor": "tensor", "fma": "FMA",
+    "alu": "ALU", "xu": "XU", "issue": "issue", "latency": "latency", "launch": "launch",
+}  # fmt: skip
+_MEANINGS = {
+    "dram": "bytes from and to memory",
+    "l2": "bytes between the SMs and the L2",
+    "l1": "requests and sectors of loads, stores and shuffles",
+    "shared": "accesses to shared memory, bank conflicts aside",
+    "tensor": "matrix products",
+    "fma": "floating-point and integer multiply-add",
+    "alu": "integer, logic and comparisons",
+    "xu": "special functions and conversions",
+    "issue": "instructions of all kinds",
+    "latency": "CTAs one after the other, with nothing else in their way",
+    "launch": "the launch, and that of each CTA",
+}
+#: Parts below this share of the whole are left out of the short form, and how many it has.
+_LEAST, _MOST = 0.08, 5
+
+
+def time_fact(report: Report) -> Fact | None:
+    """Return the estimated time in short; ``None`` where it is unknown."""
+    time = report.time
+    if time is None or time.estimate_us is None:
+        return None
+    whole = text("about ", Run(microseconds(time.estimate_us), "strong"), _range(time))
+    lines = [phrases(*_shares(time))]
+    if time.reason:
+        lines.append(phrases(Run(time.reason, "dim")))
+    return Fact("Time", whole, tuple(lines), "neutral", key=KEY)
+
+
+def time_section(report: Report) -> Section | None:
+    """Return what each unit alone would take; ``None`` where the time is unknown."""
+    time = report.time
+    if time is None or time.estimate_us is None:
+        return None
+    return Section(
+        title="Time",
+        children=tuple(_parts(time, time.estimate_us)),
+        key=KEY,
+        aside=text("what each unit alone would take; they work side by side"),
+        detail="time",
+        wide=True,
+    )
+
+
+def _range(time: TimeEstimate) -> str:
+    if time.low_us is None or time.high_us is None:
+        return ""
+    return f" ({microseconds(time.low_us)} to {microseconds(time.high_us)})"
+
+
+def _shares(time: TimeEstimate) -> Iterator[str]:
+    whole = time.estimate_us or 1.0
+    for name, part in list(time.parts.items())[:_MOST]:
+        if part >= _LEAST * whole:
+            yield f"{NAMES.get(name, name)} {part / whole:.0%}".replace("%", " %")
+
+
+def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
+    rows: list[Cells] = [
+        [
+            NAMES.get(name, name),
+            microseconds(part),
+            f"{part / whole:.0%}".replace("%", " %"),
+            Bar(min(part / whole, 1.0), "warn" if name == time.bound else "neutral"),
+            Run(_MEANINGS.get(name, ""), "dim"),
+        ]
+        for name, part in time.parts.items()
+        if part
+    ]
+    columns = (
+        Column("unit"), Column("alone", numbers=True), Column("share", numbers=True), Column(),
+        Column("what for"),
+    )  # fmt: skip
+    yield table(columns, rows, "time by unit")
+    if time.reason:
+        yield Sentence(time.reason, "unknown")

@@ -1,0 +1,50 @@
+"""The estimated time of a launch, from a cache entry as Triton left it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irlens
+from irlens.model.report import Report
+from tests.analyze.h200_launches import arguments, artifact, launches
+
+
+def report(number: int, folder: Path, target: str = "h200", **changes: Any) -> Report:
+    launch = launches()[number]
+    for stage in ("ttir", "ttgir", "ptx", "cubin", "json"):
+        (folder / f"{launch['kernel']}.{stage}").write_bytes(artifact(launch, stage))
+    (capture,) = irlens.load(folder)
+    given = {"args": arguments(launch) | changes, "grid": launch["grid"]}
+    return irlens.inspect(capture, launch=given, target=target)
+
+
+@pytest.mark.parametrize(
+    ("number", "bound"), [(8, "dram"), (0, "launch"), (54, "xu"), (162, "latency"), (191, "l2")]
+)
+def test_the_range_holds_what_an_h200_took(number: int, bound: str, tmp_path: Path) -> None:
+    found = report(number, tmp_path)
+    time, took = found.time, launches()[number]["ms"] * 1e3
+    assert time is not None
+    assert time.low_us is not None
+    assert time.high_us is not None
+    assert time.low_us < took < time.high_us
+    assert time.bound == bound
+    assert not time.reason
+    assert "cubin" in found.sources["time"]
+
+
+def test_without_a_launch_there_is_no_time(tmp_path: Path) -> None:
+    launch = launches()[8]
+    for stage in ("ttir", "ttgir", "ptx", "cubin", "json"):
+        (tmp_path / f"{launch['kernel']}.{stage}").write_bytes(artifact(launch, stage))
+    (capture,) = irlens.load(tmp_path)
+    assert irlens.inspect(capture).time is None
+
+
+def test_a_gpu_that_is_no_product_has_no_time(tmp_path: Path) -> None:
+    found = report(8, tmp_path, target="sm_90")
+    assert found.time is not None
+    assert found.time.estimate_us is None
+    assert found.time.reason == "how long instructions take on sm_90 is unknown"
+    assert found.unknown["time"] == found.time.reason
