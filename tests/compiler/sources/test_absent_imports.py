@@ -25,7 +25,7 @@ def k(x_ptr):
 WITHOUT = """
 import json, sys
 from importlib.machinery import PathFinder
-hidden, find = {"torch", "numpy", "orjson", "einops"}, PathFinder.find_spec
+hidden, find = {"torch", "pandas", "orjson", "einops"}, PathFinder.find_spec
 PathFinder.find_spec = classmethod(
     lambda cls, name, *rest: None if name.partition(".")[0] in hidden else find(name, *rest)
 )
@@ -35,7 +35,7 @@ main()
 """
 #: What kernel files do with PyTorch beside their kernels.
 USES = """
-    import numpy as np
+    import pandas as pd
     import orjson
     import torch
     import torch.nn.functional as F
@@ -49,7 +49,7 @@ USES = """
     TO_TRITON = {torch.float16: tl.float16, torch.float32: tl.float32}
     assert torch.half == torch.float16 != torch.float32
     assert not torch.cuda.is_available() and torch.cuda.device_count() == 0
-    assert torch.version.hip is None and not isinstance(3, torch.Tensor | np.ndarray)
+    assert torch.version.hip is None and not isinstance(3, torch.Tensor | pd.Series)
 
     def block(args):
         return 512 if args["x_ptr"].dtype == torch.float16 else 256
@@ -118,7 +118,7 @@ def test_a_file_that_imports_pytorch_compiles_without_it(write: Callable[..., Pa
     assert "BLOCK 512" in ran.stdout, "dtypes are told apart"
     loading, stopped = ran.stderr.splitlines()
     assert loading == (
-        "irlens: user_kernels.py imports numpy, orjson, torch and einops, which are not "
+        "irlens: user_kernels.py imports pandas, orjson, torch and einops, which are not "
         "installed: using stand-ins"
     )
     assert stopped.startswith("irlens: user_kernels.py:")
