@@ -48,7 +48,10 @@ SWEEP_FIGURES = {
 }
 #: Columns of a sweep's table, in their order.
 SWEEP_COLUMNS = tuple(
-    sorted((f for f in SWEEP_FIGURES.values() if f.column), key=lambda f: f.column)
+    sorted(
+        (f for f in SWEEP_FIGURES.values() if f.sweep_column or f.column),
+        key=lambda f: f.sweep_column or f.column,
+    )
 )
 
 #: Records whose figures a budget may name without the record: "registers", "num_warps".

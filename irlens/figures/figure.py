@@ -54,6 +54,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         fact: Whether reports list it among the facts of the kernel, where it is not 0 or unknown
             for a reason. Registers, shared memory and occupancy have facts of their own.
         column: Position in tables with one line per kernel, ascending; 0: no column.
+        sweep_column: The same in a sweep's tables, where it differs.
         compute: Derives it from the report, where no field holds it.
     """
 
@@ -78,6 +79,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     sweep: str = ""
     fact: bool = False
     column: int = 0
+    sweep_column: int = 0
     compute: Callable[[Inspected], Value] | None = None
 
     @property

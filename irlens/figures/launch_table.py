@@ -103,6 +103,7 @@ TIME: Final = (
     Figure(
         path="time.estimate_us", title="estimated time", short="est. time", unit="us",
         importance="much", better="less", needs="time", sweep="time",
+        sweep_column=7,
         documentation="Time that the launch is estimated to take with cold caches, from the "
         "schedule of its machine code, its traffic and the GPU's rates.",
     ),

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.model.config import ConstexprValue, Target
+from irlens.model.estimate import Bound
 from irlens.model.report import Finding, LimitName, PipelineKind, Verdict
 
 SWEEP_SCHEMA = 1
@@ -127,6 +128,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         rate: What it achieves, if measured.
         max_abs_error: Largest absolute difference of its outputs from the reference's, if measured.
         against: Other implementations, if measured.
+        bound: What binds its estimated time; ``None`` where that is unknown.
     """
 
     label: str
@@ -146,6 +148,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     rate: Rate | None = None
     max_abs_error: float | None = None
     against: list[ProviderTime] = []
+    bound: Bound | None = None
 
     def value(self, name: str) -> int | None:
         """Return a size or an argument that is a whole number; ``None`` if it is none."""
@@ -190,6 +193,8 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
             sizes.
         axis: The size or argument that varies, if all other arguments follow from it. Trials that
             fit are then in its order first.
+        ranked_by: The figure that ranks the trials, where one was asked for.
+        outranked: Configurations that fit and rank below the requested number, best first.
     """
 
     schema: int
@@ -203,6 +208,8 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     device: str | None = None
     correlations: list[Correlation] = []
     axis: str | None = None
+    ranked_by: str | None = None
+    outranked: list[Trial] = []
 
     def on(self, target: Target) -> list[Trial]:
         """Return the trials of one target."""

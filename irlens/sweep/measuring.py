@@ -1,6 +1,6 @@
 """Times the configurations that fit, one after the other, on the GPU of this machine."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from typing import TypeAlias
 
@@ -99,6 +99,7 @@ def measure_trials(
     device: Device,
     known: JournalTimes,
     progress: Progress = lambda *_: None,
+    left_out: Collection[int] = (),
 ) -> list[Trial]:
     """Return the trials, with a time where they fit on the device and pass the filters.
 
@@ -113,6 +114,7 @@ def measure_trials(
         known: The times of an interrupted run, to which new ones are added, and what to measure
             against.
         progress: Receives the number of timed trials, known ones included, and their total.
+        left_out: Trials, by index, that are not to be timed.
 
     Raises:
         IrlensError: No configuration fits, or none could be launched.
@@ -121,7 +123,10 @@ def measure_trials(
     chosen = [
         index
         for index, trial in enumerate(trials)
-        if trial.target.arch == arch and trial.outcome == "fits" and passes(trial, early)
+        if index not in left_out
+        and trial.target.arch == arch
+        and trial.outcome == "fits"
+        and passes(trial, early)
     ]
     if not chosen:
         raise IrlensError(

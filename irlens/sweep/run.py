@@ -25,11 +25,14 @@ from irlens.sweep.selection import (
     allows,
     check_keys,
     check_names,
+    check_rank,
     figures_of,
+    needs_time,
     passes,
     size_axis,
     sort_by_size,
     sort_trials,
+    split_top,
     target_facts,
 )
 from irlens.sweep.tasks import (
@@ -90,6 +93,7 @@ def compile_grid(
         KeyboardInterrupt: The journal keeps the results so far for the same sweep.
     """
     check_keys(selection.sort)
+    check_rank(selection.rank)
     source = find_kernel(requests[0].kernel)
     plan = _plan(source, requests, pool)
     request = plan.variants[0].request
@@ -124,9 +128,10 @@ def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = N
     targets = list(dict.fromkeys(trial.target for trial in grid.trials))
     kept = [trial for trial in grid.trials if passes(trial, selection.filters)]
     axis = size_axis(grid.trials)
-    ordered = sort_trials(kept, targets, selection.sort or DEFAULT_ORDER)
-    if axis is not None and not selection.sort:
+    ordered = sort_trials(kept, targets, selection.order or DEFAULT_ORDER)
+    if axis is not None and not selection.order:
         ordered = sort_by_size(ordered, targets, axis)
+    ordered, outranked = split_top(ordered, selection.top)
     return Sweep(
         schema=SWEEP_SCHEMA,
         kernel=grid.kernel,
@@ -141,7 +146,21 @@ def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = N
             correlations(grid.trials, STATIC_FIGURES) if device is not None and axis is None else []
         ),
         axis=axis,
+        ranked_by=selection.rank,
+        outranked=outranked,
     )
+
+
+def outranked_trials(grid: CompiledGrid, selection: Selection) -> frozenset[int]:
+    """Return the trials, by index, that rank too low to be timed."""
+    if selection.top is None or not selection.order:
+        return frozenset()
+    timeless = [each for each in selection.filters if not needs_time(each)]
+    kept = [trial for trial in grid.trials if passes(trial, timeless)]
+    targets = list(dict.fromkeys(trial.target for trial in grid.trials))
+    _, outranked = split_top(sort_trials(kept, targets, selection.order), selection.top)
+    left_out = {id(trial) for trial in outranked}
+    return frozenset(n for n, trial in enumerate(grid.trials) if id(trial) in left_out)
 
 
 def _plan(source: KernelSource, requests: Sequence[Request], pool: WorkerPool) -> Plan:

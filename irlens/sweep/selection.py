@@ -4,6 +4,7 @@ A constraint is an expression that a user writes after ``--where`` or ``--filter
 """
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
@@ -35,11 +36,22 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         where: Constraints on the configurations to compile.
         filters: Constraints on the results to show.
         sort: Names of figures; a leading minus sorts the largest first.
+        rank: The figure that ranks results instead; its better values come first.
+        top: Results to keep on each target, of those that fit; ``None`` for all.
     """
 
     where: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     sort: tuple[str, ...] = ()
+    rank: str | None = None
+    top: int | None = None
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The sort keys, those of the rank among them."""
+        if self.rank is None:
+            return self.sort
+        return (f"-{self.rank}" if SWEEP_FIGURES[self.rank].better == "more" else self.rank,)
 
 
 def target_facts(gpu: Gpu) -> dict[str, ConstexprValue]:
@@ -84,6 +96,15 @@ def check_keys(keys: Sequence[str]) -> None:
             raise UnknownNameError("figure in --sort", key.removeprefix("-"), FIGURE_NAMES)
 
 
+def check_rank(figure: str | None) -> None:
+    """Raise an error where a rank is not a figure, or one that is neither better nor worse."""
+    if figure is None:
+        return
+    ranking = [name for name, each in SWEEP_FIGURES.items() if each.better is not None]
+    if figure not in ranking:
+        raise UnknownNameError("figure in --rank", figure, ranking)
+
+
 def passes(trial: Trial, filters: Sequence[str]) -> bool:
     """Return whether a result meets every filter."""
     names = {**trial.settings, **trial.args, **figures_of(trial)}
@@ -124,6 +145,19 @@ def sort_trials(
         return targets.index(trial.target), OUTCOMES.index(trial.outcome), *by_keys
 
     return sorted(trials, key=rank)
+
+
+def split_top(trials: Sequence[Trial], top: int | None) -> tuple[list[Trial], list[Trial]]:
+    """Split sorted trials into those to keep and those that fit but rank lower on their target."""
+    kept: list[Trial] = []
+    outranked: list[Trial] = []
+    places: Counter[Target] = Counter()
+    for trial in trials:
+        fits = trial.outcome == "fits"
+        places[trial.target] += fits
+        beyond = fits and top is not None and places[trial.target] > top
+        (outranked if beyond else kept).append(trial)
+    return kept, outranked
 
 
 def size_axis(trials: Sequence[Trial]) -> str | None:

@@ -22,6 +22,7 @@ from irlens.compiler.sources.lookup import samples_folder
 from irlens.compiler.toolchains.interpreters import CompilerDiedError
 from irlens.figures import SWEEP_FIGURES
 from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.estimate import Bound
 from irlens.model.report import Finding, LimitName, Pipeline, Report
 from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName
 from irlens.report import inspect
@@ -59,6 +60,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     limited_by: list[LimitName] = []
     pipelines: list[Depth] = []
     findings: list[Finding] = []
+    bound: Bound | None = None
 
 
 class Failure(msgspec.Struct, frozen=True, tag="trouble"):
@@ -219,6 +221,7 @@ def from_report(report: Report) -> Result:
         limited_by=occupancy.limited_by if occupancy is not None and occupancy.launchable else [],
         pipelines=[_depth(pipeline) for pipeline in report.pipelines],
         findings=report.findings,
+        bound=report.time.bound if report.time is not None else None,
     )
 
 

@@ -178,6 +178,23 @@ def test_a_grid_with_constraints() -> None:
     assert best.figures["stages_achieved"] == 3
 
 
+def test_a_rank_keeps_the_top_and_says_why_the_others_lost(tmp_path: Path) -> None:
+    configs = tmp_path / "configs.json"
+    ran = sweep(
+        "matmul_tiled", "--num-warps", "4,8", "--num-stages", "2,3", "-t", "h200",
+        "--rank", "time", "--top", "1", "--prune-list", str(configs), "-f", "json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    found = ran.sweep()
+    assert len(found.trials) == 1
+    figures = [each.figures or {} for each in (*found.trials, *found.outranked)]
+    times = [float(each["time"] or 0) for each in figures]
+    assert len(times) == 4
+    assert times == sorted(times)
+    assert all(each.bound for each in found.outranked)
+    assert len(json.loads(configs.read_text())) == 1
+
+
 def test_what_does_not_compile_or_fit_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     listed = tmp_path / "fitting.json"
     arguments = ("matmul", "-t", "sm_80", "--num-stages", "2,6", "--num-warps", "8",

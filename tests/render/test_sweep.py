@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from irlens.model.config import ConstexprValue, Target
+from irlens.model.estimate import Bound
 from irlens.model.sweep import (
     SWEEP_SCHEMA,
     Correlation,
@@ -306,3 +307,25 @@ def test_sizes_far_apart_are_drawn_in_powers_of_two() -> None:
     page = render("html", "sweep", sizes(2**6, 2**12, 2**18), Options())
     middle = page.partition("at 4,096")[0].rpartition('cx="')[2].partition('"')[0]
     assert float(middle) == pytest.approx((52 + 622) / 2, abs=0.1)
+
+
+def test_what_is_outranked_says_by_how_much_and_what_binds_it() -> None:
+    def estimated(block: int, time: float, bound: Bound) -> Trial:
+        return msgspec.structs.replace(trial(block, time_us=time), bound=bound)
+
+    trials = [estimated(64, 100.0, "l2")]
+    slower = [
+        estimated(32, 125.0, "l2"),
+        estimated(16, 150.0, "l2"),
+        estimated(8, 310.0, "latency"),
+    ]
+    for each in (*trials, *slower):
+        assert each.figures is not None
+        each.figures["time"] = each.figures.pop("time_us")
+    ranked = msgspec.structs.replace(sweep(*trials), ranked_by="time", outranked=slower)
+    written = render("text", "sweep", ranked, Options(width=100))
+    assert "4 of 4 fit" in written
+    assert "100 µs" in written
+    assert "Outranked: 3 configurations" in written
+    assert "2 configurations, bound by L2: 1.25 to 1.50 × the first" in written
+    assert "1 configuration, bound by latency: 3.10 × the first" in written

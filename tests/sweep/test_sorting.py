@@ -11,11 +11,14 @@ from irlens.model.sweep import Trial
 from irlens.sweep.run import setting_labels
 from irlens.sweep.selection import (
     DEFAULT_ORDER,
+    Selection,
     check_keys,
+    check_rank,
     prune_list,
     size_axis,
     sort_by_size,
     sort_trials,
+    split_top,
 )
 
 A100 = Target(vendor="nvidia", arch="sm_80", warp_size=32, product="a100")
@@ -47,6 +50,27 @@ def test_targets_stay_together_and_what_is_equal_in_its_order(
     other = trial(occupancy=1.0, target=A100)
     assert sort_trials([a, other, b], [h100, A100], ["-occupancy"]) == [a, b, other]
     assert sort_trials([a, other, b], [A100, h100], ["-occupancy"]) == [other, a, b]
+
+
+def test_a_rank_puts_better_values_first() -> None:
+    assert Selection(rank="time").order == ("time",)
+    assert Selection(rank="occupancy").order == ("-occupancy",)
+    assert Selection(sort=("registers",)).order == ("registers",)
+    check_rank(None)
+    check_rank("time")
+    with pytest.raises(UnknownNameError, match="'tim'") as raised:
+        check_rank("tim")
+    assert "time" in (raised.value.hint or "")
+    with pytest.raises(UnknownNameError, match="'stages_requested'"):
+        check_rank("stages_requested")
+
+
+def test_the_top_is_of_each_target_and_of_what_fits(trial: Callable[..., Trial]) -> None:
+    first, second = trial(registers=10), trial(registers=20)
+    other = trial(registers=30, target=A100)
+    big = trial("does not fit")
+    assert split_top([first, second, big, other], 1) == ([first, big, other], [second])
+    assert split_top([first, second], None) == ([first, second], [])
 
 
 def test_keys(trial: Callable[..., Trial], h100: Target) -> None:

@@ -48,6 +48,10 @@ fit, then the fastest, the least local memory, the highest occupancy, the deepes
 Where a size varies (--arg n_cols=256..12672..128), sizes come first; --arg N=M gives one
 size the value of another.
 
+--rank FIGURE puts the best values of one figure first: `--rank time` the estimated time, which
+needs no GPU. --top N keeps so many on each target, sums up why the others lost, and has
+--measure time only these.
+
 --measure launches what fits, checks its results against the kernel's reference, and times it.
 --against times the reference on the same inputs: in PyTorch's eager mode, compiled by
 torch.compile, and the naive form that the kernel's description names. GB/s are the kernel's
@@ -64,6 +68,7 @@ irlens sweep matmul --num-stages 1..5 --num-warps 4,8 --set BLOCK_SIZE_M=64,128 
     --set BLOCK_SIZE_K=32..128..x2 --where "BLOCK_SIZE_M * BLOCK_SIZE_K <= 16384"
 irlens sweep matmul --num-stages 1..5 --filter "occupancy >= 0.25 and local_bytes == 0" \\
     --sort=-stages_achieved,registers --prune-list configs.json
+irlens sweep matmul --num-stages 2..4 --num-warps 4,8 --rank time --top 8 --measure
 irlens sweep softmax --arg n_cols=256..12672..128 --measure --against eager,compile,naive
 irlens sweep vector_add --arg n_elements=2^12..2^27
 irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
@@ -112,6 +117,15 @@ def _providers(
     help="Sort the results of each target; a minus sorts in descending order.",
 )
 @click.option(
+    "--rank", metavar="FIGURE", help="Rank the results by a figure, the best first: time, ..."
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the first N results that fit on each target, and time only these.",
+)
+@click.option(
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
@@ -149,6 +163,8 @@ def command(
     where: tuple[str, ...],
     filters: tuple[str, ...],
     sort: tuple[str, ...],
+    rank: str | None,
+    top: int | None,
     jobs: int | None,
     timeout: float | None,
     cluster: str | None,
@@ -164,6 +180,8 @@ def command(
         raise click.UsageError("--timeout has no effect with --cluster: Dask stops no running task")
     if against and not measure:
         raise click.UsageError("--against needs --measure")
+    if rank is not None and sort:
+        raise click.UsageError("--rank orders the results: it does not go with --sort")
     _check_options(kernel, configurations, cluster, jobs)
     if str(prune_list) == "-" and str(options["destination"] or "-") == "-":
         raise click.UsageError(
@@ -176,7 +194,7 @@ def command(
     from irlens.sweep.selection import prune_list as fitting
 
     session = Session(output.note)
-    selection = Selection(where=where, filters=filters, sort=sort)
+    selection = Selection(where=where, filters=filters, sort=sort, rank=rank, top=top)
     requests = list(session.requests(kernel, configurations))
     if len({request.kernel for request in requests}) > 1:
         raise IrlensError(f"{kernel} holds several kernels", hint="name one of its captures")
@@ -188,7 +206,7 @@ def command(
     session.note_once(grid.notes)
     with grid.journal:
         if device is not None:
-            trials = _measure_all(grid, filters, kernel, device, against)
+            trials = _measure_all(grid, selection, kernel, device, against)
             grid = msgspec.structs.replace(grid, trials=trials)
         grid.journal.remove()
     result = build_sweep(grid, selection, device.label if device else None)
@@ -239,12 +257,13 @@ def _compile_all(
 
 def _measure_all(
     grid: "CompiledGrid",
-    filters: Sequence[str],
+    selection: "Selection",
     kernel: str,
     device: "Device",
     against: "Sequence[ProviderName]",
 ) -> "list[Trial]":
     from irlens.sweep.measuring import JournalTimes, measure_trials
+    from irlens.sweep.run import outranked_trials
 
     known = JournalTimes(grid.journal, device, against)
     if known.other_benches:
@@ -252,7 +271,10 @@ def _measure_all(
         output.note(f"repeating times that were taken on another GPU or driver: {others}")
     try:
         with _interruptible("measuring", "timed", resumes=known.resumable) as update:
-            return measure_trials(grid.trials, filters, kernel, device, known, update)
+            return measure_trials(
+                grid.trials, selection.filters, kernel, device, known, update,
+                left_out=outranked_trials(grid, selection),
+            )  # fmt: skip
     except IrlensError:
         grid.journal.remove()  # the sweep is complete, though without times
         raise

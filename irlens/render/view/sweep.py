@@ -10,6 +10,7 @@ from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
 from irlens.model.terms import depth_in_short, limit_term
 from irlens.model.text import count, percent, plural
 from irlens.render.options import Options
+from irlens.render.view.launch_time import NAMES
 from irlens.render.view.nodes import (
     Column,
     Command,
@@ -69,7 +70,7 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
 def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
     if shared := _common(sweep):
         yield Settings(tuple(Setting(name, str(value)) for name, value in shared.items()))
-    phrases = (sweep_verdict(sweep.trials), *_left_out(sweep), *_remark(sweep))
+    phrases = (sweep_verdict([*sweep.trials, *sweep.outranked]), *_left_out(sweep), *_remark(sweep))
     yield Headline(tuple(map(Run, phrases)))
     if sweep.device is not None:
         correlations = tuple(map(text, _correlations(sweep)))
@@ -90,13 +91,20 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
         children.append(scatter)
     if shown:
         children.append(_table(sweep, shown, rows))
+    outranked = [trial for trial in sweep.outranked if trial.target == target]
+    if outranked and shown:
+        children.append(_outranked(sweep, shown[0], outranked))
     for outcome, title in _APART.items():
         apart = [trial for trial in trials if trial.outcome == outcome]
         if apart:
             children.append(_apart(title, apart, sweep, rows))
     name = target.full_name
     return Section(
-        name, tuple(children), key="target", aside=text(sweep_verdict(trials)), wide=True
+        name,
+        tuple(children),
+        key="target",
+        wide=True,
+        aside=text(sweep_verdict([*trials, *outranked])),
     )
 
 
@@ -117,7 +125,10 @@ def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
     columns = [
         figure
         for figure in figures.SWEEP_COLUMNS
-        if (spills or figure.sweep != "local_bytes") and (figure.sweep in known or not figure.needs)
+        if (spills or figure.sweep != "local_bytes")
+        and (figure.sweep in known or not figure.needs)
+        # The time says more than what it is made from, and there is room for one of them.
+        and (figure.sweep != "sectors_over_ideal" or "time" not in known)
     ]
     of_sizes = list(size_columns(sweep, trials))
     if sweep.axis is not None and sweep.device is not None:
@@ -143,6 +154,27 @@ def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
         noun="configuration",
         more=_MORE,
     )  # fmt: skip
+
+
+def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
+    """What ranks below the rows: by what binds the time, and how far behind the first it is."""
+    figure = sweep.ranked_by or ""
+    best = (first.figures or {}).get(figure)
+    groups: dict[str, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault("" if trial.bound is None else NAMES[trial.bound], []).append(trial)
+    lines = []
+    for bound, group in groups.items():
+        described = plural(len(group), "configuration")
+        described += f", bound by {bound}" if bound and figure == "time" else ""
+        values = [(trial.figures or {}).get(figure) for trial in group]
+        known = [float(value) for value in values if isinstance(value, int | float)]
+        if known and best:
+            low, high = (f"{extreme(known) / best:.2f}" for extreme in (min, max))
+            described += f": {low if low == high else f'{low} to {high}'} × the first"
+        lines.append(text(described))
+    title = f"Outranked: {plural(len(trials), 'configuration')}"
+    return Section(title, (Items(tuple(lines)),), key="outranked")
 
 
 def _figure(figure: figures.Figure, trial: Trial) -> Text:
