@@ -83,6 +83,7 @@ def test_whatever_a_report_says_is_written(random: Random) -> None:
         ("mix.0.classes", {}),
         ("memory.buffers.0.copies", 0),
         ("memory.buffers.0.at_peak", False),
+        ("traffic.distinct_read_bytes", 0),
     ],
 )
 def test_figures_that_contradict_each_other(path: str, value: object) -> None:

@@ -86,6 +86,6 @@ def _ranged(whole: float, parts: dict[str, float], timing: Timing, uncertain: st
         low_us=whole * timing.low / wider,
         high_us=whole * timing.high * wider,
         bound=cast(Bound, bound),
-        parts=dict(sorted(parts.items(), key=lambda item: -item[1])),
+        parts=parts,
         reason="; ".join(reasons),
     )

@@ -27,8 +27,12 @@ _FOREMOST = frozenset({"resources.registers", "resources.shared_dynamic_bytes"})
 _TONES: dict[figures.ChangeVerdict, Tone] = {
     "better": "better", "worse": "worse", "neutral": "neutral", "unknown": "unknown",
 }  # fmt: skip
-#: Registers and memories of two vendors are not the same things.
-_OF_A_VENDOR = ("resources.", "pressure.", "memory.")
+#: Registers and memories of two vendors are not the same things, nor are the requests of their
+#: warps, or sectors and cache lines.
+_OF_A_VENDOR = (
+    "resources.", "pressure.", "memory.",
+    "traffic.load_", "traffic.store_", "traffic.ideal_",
+)  # fmt: skip
 _JUDGED: frozenset[Tone] = frozenset({"better", "worse"})
 _STATE_TONES: dict[str, Tone] = {"new": "worse", "gone": "better"}
 
@@ -209,6 +213,8 @@ def verdict(comparison: Comparison) -> Headline:
         if (each.weight == "much" or each.path in _FOREMOST)
         and figures.UNKNOWN not in (each.before, each.after)
     ]
+    # What two vendors count differently comes last, and may have no room.
+    foremost.sort(key=lambda each: each.tone not in _JUDGED and each.path not in _FOREMOST)
     phrases = _grouped((foremost or changed)[:_IN_VERDICT])
     phrases += map(Run, one_sided(comparison)[:_IN_VERDICT])
     if _keeps_occupancy(comparison):

@@ -44,10 +44,10 @@ _LEAST, _MOST = 0.08, 5
 def time_fact(report: Report) -> Fact | None:
     """Return the estimated time in short; ``None`` where it is unknown."""
     time = report.time
-    if time is None or time.estimate_us is None:
+    if time is None or not time.estimate_us:
         return None
     whole = text("about ", Run(microseconds(time.estimate_us), "strong"), _range(time))
-    lines = [phrases(*_shares(time))]
+    lines = [phrases(*_shares(time.parts, time.estimate_us))]
     if time.reason:
         lines.append(phrases(Run(time.reason, "dim")))
     return Fact("Time", whole, tuple(lines), "neutral", key=KEY)
@@ -56,7 +56,7 @@ def time_fact(report: Report) -> Fact | None:
 def time_section(report: Report) -> Section | None:
     """Return what each unit alone would take; ``None`` where the time is unknown."""
     time = report.time
-    if time is None or time.estimate_us is None:
+    if time is None or not time.estimate_us:
         return None
     return Section(
         title="Time",
@@ -74,11 +74,15 @@ def _range(time: TimeEstimate) -> str:
     return f" ({microseconds(time.low_us)} to {microseconds(time.high_us)})"
 
 
-def _shares(time: TimeEstimate) -> Iterator[str]:
-    whole = time.estimate_us or 1.0
-    for name, part in list(time.parts.items())[:_MOST]:
+def _shares(parts: dict[str, float], whole: float) -> Iterator[str]:
+    for name, part in _largest_first(parts)[:_MOST]:
         if part >= _LEAST * whole:
             yield f"{NAMES.get(name, name)} {part / whole:.0%}".replace("%", " %")
+
+
+def _largest_first(parts: dict[str, float]) -> list[tuple[str, float]]:
+    """JSON keeps no order of its keys, and so the record has none."""
+    return sorted(parts.items(), key=lambda part: (-part[1], part[0]))
 
 
 def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
@@ -90,7 +94,7 @@ def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
             Bar(min(part / whole, 1.0), "warn" if name == time.bound else "neutral"),
             Run(_MEANINGS.get(name, ""), "dim"),
         ]
-        for name, part in time.parts.items()
+        for name, part in _largest_first(time.parts)
         if part
     ]
     columns = (

@@ -164,7 +164,7 @@ def _moved(verb: str, requested: int, distinct: int | None, *, always: bool = Fa
     amount = Run(short_size(requested), "strong")
     if not requested or distinct is None or (requested == distinct and not always):
         return text(f"{verb} ", amount)
-    ratio = "" if requested == distinct else f"{_factor(requested / distinct)} "
+    ratio = "" if distinct in (0, requested) else f"{_factor(requested / distinct)} "
     return text(f"{verb} ", amount, f" = {ratio}distinct {short_size(distinct)}")
 
 

@@ -32,7 +32,6 @@ def test_a_streaming_kernel_is_bound_by_memory() -> None:
     assert time.high_us is not None
     assert time.low_us < 98.7 < time.high_us
     assert time.parts["dram"] == pytest.approx(402_653_184 / 4.8e6 / 0.842, rel=0.02)
-    assert list(time.parts.values()) == sorted(time.parts.values(), reverse=True)
 
 
 @pytest.mark.parametrize(
