@@ -267,7 +267,7 @@ class TestTrouble:
     def test_options_and_names(self, captured: Path) -> None:
         assert "name one" in self.fails(captured, "-t", "h100")
         (captured / "captured" / "irlens.json").unlink()
-        assert "already compiled" in self.fails(captured, "captured", "-t", "h100")
+        assert "already compiled" in self.fails(captured, "captured", "--num-warps", "4")
         assert "stdin" in self.fails(captured, "-")
         assert "unknown kernel" in self.fails(captured, "nope")
 

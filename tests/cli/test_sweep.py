@@ -360,25 +360,24 @@ def test_another_triton_s_answers_are_not_gone_on_with(
 #: irlens with a GPU that takes no time to time, and is interrupted at the third configuration.
 WITH_A_GPU = """
 import os, signal, sys
-import msgspec
 from irlens.compiler import Device, local_gpu as device
 from irlens.model.config import Target
-from irlens.model.sweep import Timing
+from irlens.model.sweep import Measurement, Timing
 from irlens.sweep import measuring
 
 uuid, log = sys.argv[1:3]
 sys.argv[1:3] = []
 
 class Stopwatch:
-    def __init__(self, kernel, device): pass
+    def __init__(self, kernel, device, against): pass
     def stop(self): pass
-    def time(self, trial):
+    def measure(self, trial):
         with open(log, "a") as file:
             print(uuid, trial.label, file=file)
         with open(log) as file:
             if len(file.readlines()) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
-        return msgspec.structs.replace(trial, timing=Timing(median_ms=2, fast_ms=1, slow_ms=3))
+        return Measurement(timing=Timing(median_ms=2, fast_ms=1, slow_ms=3))
 
 here = Device(Target(vendor="nvidia", arch="sm_80", warp_size=32), 108, "NVIDIA A100", uuid)
 device.nvidia_driver = lambda: "570.1"

@@ -60,7 +60,7 @@ def test_a_failed_evaluation_leaves_the_rest(
     def fail(*_: object, **__: object) -> Traffic:
         raise IndexError
 
-    monkeypatch.setattr(traffic, "count", fail)
+    monkeypatch.setattr(traffic, "survey", fail)
     report = inspect(softmax)
     assert report.traffic is not None
     assert report.traffic.read_bytes is None
