@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens.analyze.addresses import Addresses
+from irlens.analyze.request_runs import Runs
 from irlens.gpus import Gpu
 from irlens.isa.mlir import Module
 from irlens.isa.ptx import Function
@@ -40,6 +41,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         spills: Accesses of the machine code to spilled registers.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
         traffic: What the launch moves.
+        runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
+            requests are unknown.
         roofline: Lower bounds of its time.
     """
 
@@ -58,12 +61,18 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     spills: list[SpillSite] | None = None
     serialized: bool | None = None
     traffic: Traffic | None = None
+    runs: tuple[Runs | None, ...] = ()
     roofline: Roofline | None = None
 
     @cached_property
     def addresses(self) -> Addresses | None:
         """The addresses of the ttir's accesses."""
         return Addresses(self.ttir) if self.ttir is not None else None
+
+    @property
+    def is_specialized(self) -> bool:
+        """Whether warps run different parts of the kernel."""
+        return bool(self.warp_groups)
 
     @property
     def assembly(self) -> "Function | AmdFunction | None":

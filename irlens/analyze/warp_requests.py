@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from irlens.analyze.request_runs import Runs, count_runs
 from irlens.isa.mlir.linear_maps import LinearMap
 
 if TYPE_CHECKING:
@@ -73,17 +74,20 @@ class Requests(msgspec.Struct, frozen=True):
         requests: Instructions of warps with at least one active lane.
         sectors: Distinct sectors that each of them touches, added up.
         ideal_sectors: The fewest that hold as many bytes as a program accesses, each counted once.
+        runs: The runs of bytes that the requests access.
     """
 
     requests: int
     sectors: int
     ideal_sectors: int
+    runs: Runs = Runs()
 
     def __add__(self, other: "Requests") -> "Requests":
         return Requests(
             self.requests + other.requests,
             self.sectors + other.sectors,
             self.ideal_sectors + other.ideal_sectors,
+            self.runs + other.runs,
         )
 
 
@@ -149,16 +153,48 @@ def _count(
 ) -> Requests:
     """Count each program's requests, times its weight."""
     index, active = _instructions(access)
-    requests = sectors = ideal = 0
+    total = Requests(0, 0, 0)
     for chunk in _chunks(access, len(offsets)):
         mask = None if masks is None else masks[chunk]
         lanes = active[None] if mask is None else active & mask[:, index[..., 0]]
-        touched = _sectors(access, offsets[chunk][:, index], lanes)
+        places = offsets[chunk][:, index]
+        touched = _sectors(access, places, lanes)
+        sectors = touched.sum(axis=-1)
+        ideal = _ideal_sectors(access, offsets[chunk], mask)
         weight = weights[chunk]
-        requests += int((lanes.any(axis=-1).sum(axis=-1) * weight).sum())
-        sectors += int((touched * weight).sum())
-        ideal += int((_ideal_sectors(access, offsets[chunk], mask) * weight).sum())
-    return Requests(requests, sectors, ideal)
+        requests = lanes.any(axis=-1).sum(axis=-1)
+        total += Requests(
+            int((requests * weight).sum()),
+            int((sectors * weight).sum()),
+            int((ideal * weight).sum()),
+            _runs(access, places[..., 0], lanes, touched, ideal, weight),
+        )
+    return total
+
+
+def _runs(
+    access: WarpAccess,
+    first: "Integers",
+    lanes: "Booleans",
+    touched: "Integers",
+    ideal: "Integers",
+    weights: "Integers",
+) -> Runs:
+    """Return the runs of each program's requests, times its weight."""
+    import numpy as np
+
+    sectors = touched.sum(axis=-1)
+    perfect = sectors == ideal  # no request of theirs could touch fewer
+    least = int((sectors * weights)[perfect].sum())
+    rest = np.flatnonzero(~perfect)
+    return Runs(least, least, int(perfect.any())) + count_runs(
+        first[rest],
+        np.broadcast_to(lanes, first.shape)[rest],
+        touched[rest],
+        weights[rest],
+        width=access.width,
+        granule=access.granule,
+    )
 
 
 def _by_program(access: WarpAccess, values: "NDArray[_T]") -> "NDArray[_T]":
@@ -253,7 +289,7 @@ def free_bits(layout: LinearMap) -> tuple[frozenset[int], ...]:
 
 
 def _sectors(access: WarpAccess, offsets: "Integers", lanes: "Booleans") -> "Integers":
-    """Return each program's distinct sectors, added up over its requests.
+    """Return the distinct sectors of each request of each program.
 
     Raises:
         ValueError: The elements of an instruction are not side by side.
@@ -269,8 +305,7 @@ def _sectors(access: WarpAccess, offsets: "Integers", lanes: "Booleans") -> "Int
     touched = np.where(lanes, begin, _NOWHERE)
     if (begin != end)[lanes].any():
         touched = np.concatenate((touched, np.where(lanes, end, _NOWHERE)), axis=-1)
-    total: Integers = _distinct(touched).sum(axis=-1)
-    return total
+    return _distinct(touched)
 
 
 def _ideal_sectors(access: WarpAccess, offsets: "Integers", mask: "Booleans | None") -> "Integers":

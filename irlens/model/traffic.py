@@ -1,5 +1,7 @@
 """The records of global-memory traffic: what a launch requests of memory, and what it computes."""
 
+from typing import Literal
+
 import msgspec
 
 from irlens.model.source import SourceLocation
@@ -59,6 +61,13 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     width: int | None = None
     out_of_bounds: OutOfBounds | None = None
     reason: str = ""
+
+    @property
+    def direction(self) -> Literal["load", "store", "atomic"]:
+        """What it does to memory."""
+        if self.operation.endswith("load"):
+            return "load"
+        return "store" if self.operation.endswith("store") else "atomic"
 
 
 class Traffic(msgspec.Struct, frozen=True, kw_only=True):

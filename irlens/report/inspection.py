@@ -19,6 +19,7 @@ from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.analyze.pipelines.warp_specialization import Specialization
 from irlens.analyze.pipelines.wgmma import find_serialized
+from irlens.analyze.request_runs import Runs
 from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand, with_grid
 from irlens.analyze.spills import find_spills
 from irlens.analyze.tensor_memory import with_tensor_memory
@@ -213,6 +214,11 @@ class Inspection:
         """Traffic of global memory."""
         return self._survey.traffic if self._survey is not None else None
 
+    @property
+    def runs(self) -> tuple[Runs | None, ...]:
+        """The runs of bytes of each access of the traffic, in its order."""
+        return self._survey.runs if self._survey is not None else ()
+
     @cached_property
     def time(self) -> TimeEstimate | None:
         """Estimated time of the launch."""
@@ -257,6 +263,7 @@ class Inspection:
                 spills=self.spills,
                 serialized=self._serialized,
                 traffic=self.traffic,
+                runs=self.runs,
                 roofline=self.roofline,
             )
         )

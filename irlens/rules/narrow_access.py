@@ -35,13 +35,9 @@ NVIDIA and AMD.
 """
 
 from collections.abc import Iterator
-from math import prod
 
-import msgspec
-
-from irlens.analyze.addresses import Access, Addresses, divisors
 from irlens.analyze.facts import Facts
-from irlens.analyze.global_accesses import access_widths
+from irlens.analyze.narrow_accesses import ALIGNMENT, NarrowAccess, narrow_accesses
 from irlens.model.report import Severity
 from irlens.rules import Match
 
@@ -49,81 +45,18 @@ CODE = "IRL301"
 NAME = "narrow-access"
 SEVERITY: Severity = "warning"
 
-#: The only divisor of an argument that Triton detects.
-_ALIGNMENT = 16
-#: Each argument takes a walk of the ttir; generated kernels have hundreds of them.
-_MOST_ARGUMENTS = 64
-
-
-class _NarrowAccess(msgspec.Struct):
-    """An access that could be wider.
-
-    Attributes:
-        access: With the current knowledge.
-        best: With every argument a multiple of 16.
-        constant: With every argument a constexpr.
-        elements: Elements of each thread.
-        address: Arguments that, each on its own, narrow the best access through its address.
-        mask: Arguments that do so through its mask alone.
-    """
-
-    access: Access
-    best: Access
-    constant: Access
-    elements: int
-    address: list[str]
-    mask: list[str]
-
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access that known multiples of 16 would widen."""
-    addresses = facts.addresses
-    if facts.ttir is None or addresses is None or facts.assembly is None or not facts.threads:
-        return
-    if facts.warp_groups:  # only some threads take part, and the ttir does not say which
-        return
-    known = divisors(facts.ttir)
-    if len(known) > _MOST_ARGUMENTS:
-        return
-    narrow: dict[int, _NarrowAccess] = {}
-    actual = access_widths(facts.assembly)
-    best = addresses.accesses(dict.fromkeys(known, _ALIGNMENT))
-    constant = addresses.accesses({name: _divisor(facts, name, known[name]) for name in known})
-    for index, access in enumerate(addresses.accesses(known)):
-        elements = prod(access.pointer.shape) // facts.threads
-        width = access.width(elements)
-        # Where the compiler deviates from its rule, the reasons are unknown.
-        follows_rule = actual.get((access.direction, access.location)) == frozenset({width})
-        if follows_rule and width < best[index].width(elements):
-            narrow[index] = _NarrowAccess(access, best[index], constant[index], elements, [], [])
-    if narrow:
-        _find_blockers(addresses, known, narrow)
     reported = set()
-    for candidate in narrow.values():
+    for candidate in narrow_accesses(facts):
         place = (candidate.access.direction, candidate.access.source)
         if candidate.access.source is not None and place not in reported:
             reported.add(place)
             yield _finding(facts, candidate)
 
 
-def _find_blockers(
-    addresses: Addresses, known: dict[str, int], narrow: dict[int, _NarrowAccess]
-) -> None:
-    """Drop each argument's multiple of 16 in turn, and record which accesses get narrower."""
-    aligned = dict.fromkeys(known, _ALIGNMENT)
-    for argument, divisor in known.items():
-        if divisor >= _ALIGNMENT:
-            continue
-        without = addresses.accesses({**aligned, argument: divisor})
-        for index, candidate in narrow.items():
-            for masked, names in ((False, candidate.address), (True, candidate.mask)):
-                possible = candidate.best.width(candidate.elements, masked=masked)
-                if without[index].width(candidate.elements, masked=masked) < possible:
-                    names.append(argument.removeprefix("%"))
-                    break
-
-
-def _finding(facts: Facts, candidate: _NarrowAccess) -> Match:
+def _finding(facts: Facts, candidate: NarrowAccess) -> Match:
     blockers = [
         f"{_with_value(facts, name)} ({part})"
         for part, names in (("address", candidate.address), ("mask", candidate.mask))
@@ -144,7 +77,7 @@ def _finding(facts: Facts, candidate: _NarrowAccess) -> Match:
     )
 
 
-def _hint(facts: Facts, candidate: _NarrowAccess) -> str:
+def _hint(facts: Facts, candidate: NarrowAccess) -> str:
     """Return what to do; arguments that are multiples of 16 need no padding."""
     if all(_is_multiple(facts, name) for name in (*candidate.address, *candidate.mask)):
         return "remove do_not_specialize: in this launch Triton would detect the multiple of 16"
@@ -159,18 +92,10 @@ def _hint(facts: Facts, candidate: _NarrowAccess) -> str:
     return f"pass {names} as tl.constexpr to move {width} B, or {padding}"
 
 
-def _divisor(facts: Facts, name: str, known: int) -> int:
-    """Return the power of two, up to 16, that divides an argument known to the compiler."""
-    value = facts.config.args.get(name.removeprefix("%"))
-    if not isinstance(value, int):
-        return known
-    return next(n for n in (16, 8, 4, 2, 1) if value % n == 0)
-
-
 def _is_multiple(facts: Facts, name: str) -> bool:
     """Whether an argument's value is a multiple of 16, which Triton could detect."""
     value = facts.config.args.get(name)
-    return isinstance(value, int) and value % _ALIGNMENT == 0
+    return isinstance(value, int) and value % ALIGNMENT == 0
 
 
 def _with_value(facts: Facts, name: str) -> str:

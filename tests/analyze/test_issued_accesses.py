@@ -2,6 +2,7 @@
 
 from irlens.analyze.issue_table import Issue, IssueTable
 from irlens.analyze.issued_accesses import issued_accesses
+from irlens.analyze.request_runs import Runs
 from irlens.analyze.warp_requests import Requests, count
 from irlens.isa.mlir import parse
 from irlens.isa.ptx import parse as parse_ptx
@@ -48,7 +49,7 @@ def test_scalars_and_tensors() -> None:
     (function,) = parse_ptx(PTX + STORE).kernels
     scalar = issued_accesses(parse(TTGIR), function)[0].access
     assert scalar
-    assert count(scalar, 0) == Requests(2, 2, 1)
+    assert count(scalar, 0) == Requests(2, 2, 1, Runs(2, 2, 1))
 
 
 def test_what_is_unknown_says_why() -> None:

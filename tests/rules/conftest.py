@@ -16,7 +16,7 @@ from irlens.isa import amdgcn, mlir, ptx
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Finding
-from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 KERNELS = Path(__file__).parents[1] / "data" / "findings"
 
@@ -68,7 +68,8 @@ def look(facts_of: FactsOf) -> Look:
 
 def _facts(variant: Capture, *, sass: bool = False) -> Facts:
     assert variant.target is not None
-    report = inspect(variant, sass=sass)
+    inspection = Inspection(variant, sass=sass)
+    report = inspection.report()
     ttgir = mlir.parse(variant.stages["ttgir"].text())
     return Facts(
         gpu=arch.find(variant.target.product or variant.target.arch),
@@ -85,6 +86,7 @@ def _facts(variant: Capture, *, sass: bool = False) -> Facts:
         spills=report.spills,
         serialized=_serialized(variant),
         traffic=report.traffic,
+        runs=inspection.runs,
         roofline=report.roofline,
     )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from irlens.analyze.issue_table import Issue, IssueTable
+from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import ATOMICS, LOADS, STORES, Reference
 from irlens.analyze.traffic.coverage import Coverage
 from irlens.analyze.traffic.evaluation import public_function
@@ -62,10 +63,18 @@ class Footprint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Survey(msgspec.Struct, frozen=True):
-    """The traffic of a launch and its footprint, ``None`` where that is unknown."""
+    """The traffic of a launch, and what follows from the same addresses.
+
+    Attributes:
+        traffic: The traffic.
+        footprint: What it takes from memory; ``None`` where that is unknown.
+        runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
+            requests are unknown.
+    """
 
     traffic: Traffic
     footprint: Footprint | None = None
+    runs: tuple[Runs | None, ...] = ()
 
 
 def count(
@@ -131,7 +140,8 @@ def _survey(
             reason = reason or evaluation.reason
         traffic = tallies.traffic(count_flops(module, executed, issued), reason)
         known = granule is not None and not reason
-        return Survey(traffic, tallies.footprint(granule) if known and granule else None)
+        footprint = tallies.footprint(granule) if known and granule else None
+        return Survey(traffic, footprint, tallies.runs())
     except UnknownTrafficError as error:
         return Survey(Traffic(reason=str(error)))
 
@@ -250,6 +260,11 @@ class _Tallies:
             ),
             reason=tally.reason,
         )
+
+    def runs(self) -> tuple[Runs | None, ...]:
+        """Return the runs of each access, in the order of the accesses of ``traffic``."""
+        tallies = (tally for _, tally in sorted(self._tallies.items(), key=lambda item: item[0]))
+        return tuple(each.requests.runs if each.requests else None for each in tallies)
 
     def _place(self, program: int) -> tuple[int, int, int]:
         x, y, _ = self._launch.grid
