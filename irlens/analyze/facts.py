@@ -7,6 +7,7 @@ import msgspec
 
 from irlens.analyze.addresses import Addresses
 from irlens.analyze.request_runs import Runs
+from irlens.analyze.warp_requests import Requests
 from irlens.gpus import Gpu
 from irlens.isa.mlir import Module
 from irlens.isa.ptx import Function
@@ -68,6 +69,23 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def addresses(self) -> Addresses | None:
         """The addresses of the ttir's accesses."""
         return Addresses(self.ttir) if self.ttir is not None else None
+
+    def requests(self, line: int) -> Requests | None:
+        """Return the launch's requests of an access by its line of the ttir.
+
+        ``None`` if they are unknown, or there are none: the TMA makes none.
+        """
+        if self.traffic is None:
+            return None
+        total = Requests(0, 0, 0)
+        for access, runs in zip(self.traffic.accesses, self.runs, strict=False):
+            if access.line != line:
+                continue
+            if runs is None or access.requests is None:
+                return None
+            sectors, ideal = access.sectors or 0, access.ideal_sectors or 0
+            total += Requests(access.requests, sectors, ideal, runs)
+        return total if total.requests else None
 
     @property
     def is_specialized(self) -> bool:

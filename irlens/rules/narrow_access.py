@@ -9,7 +9,9 @@ more instructions, and more requests to memory, for the same bytes.
 
 The finding names the arguments that prevent the wider access: if they were known to be multiples of
 16, the compiler's rule would allow it. The current width is read from the PTX, or from AMD's
-assembly (`global_load_dword`, `buffer_load_dwordx4`).
+assembly (`global_load_dword`, `buffer_load_dwordx4`). Where the launch is known, the finding also
+says how many sectors of memory its requests touch, if that is more than their bytes need: rows
+start off a boundary between sectors, or a thread's neighbouring elements take several instructions.
 
 ## Example
 
@@ -45,6 +47,9 @@ CODE = "IRL301"
 NAME = "narrow-access"
 SEVERITY: Severity = "warning"
 
+#: Surplus of sectors that is worth mentioning, as part of those that are needed.
+_WORTHWHILE = 0.1
+
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access that known multiples of 16 would widen."""
@@ -68,13 +73,26 @@ def _finding(facts: Facts, candidate: NarrowAccess) -> Match:
             f"the {candidate.access.direction} at {candidate.access.source} moves"
             f" {candidate.access.width(candidate.elements)} B per {facts.words.thread} at a time"
             f" and could move {candidate.best.width(candidate.elements)}:"
-            f" {' and '.join(blockers)} {many} of 16"
+            f" {' and '.join(blockers)} {many} of 16{_sectors(facts, candidate)}"
         ),
         hint=_hint(facts, candidate),
         stage="ttir",
         line=candidate.access.line,
         source=candidate.access.source,
     )
+
+
+def _sectors(facts: Facts, candidate: NarrowAccess) -> str:
+    """Return the sectors that the launch touches, where they are more than hold the bytes."""
+    counted = facts.requests(candidate.access.line)
+    granule = facts.gpu.arch.memory_granule if facts.gpu is not None else None
+    if counted is None or granule is None:
+        return ""
+    needed = counted.runs.dense_sectors
+    if counted.sectors <= (1 + _WORTHWHILE) * needed:
+        return ""
+    granules = f"{counted.sectors:,} {facts.words.granule}s of {granule} B"
+    return f"; its {counted.requests:,} requests touch {granules} where {needed:,} would do"
 
 
 def _hint(facts: Facts, candidate: NarrowAccess) -> str:

@@ -7,11 +7,14 @@ of a warp with contiguous addresses share them: 32 loads of 4 bytes are 4 sector
 address is in a sector of its own, the same loads are 32 sectors, 1,024 bytes for 128. The same
 applies to a tile whose rows are a few bytes long and far apart: each row is a sector of its own.
 
-The finding takes the elements that one warp holds in the layout that the compiler chose, and counts
-sectors where all strides are known, from constants or from the arguments of the capture. Where a
-stride is an argument of unknown value, it only reports that neighbours are that far apart: Triton
-turns a stride of 1 into a constant, so the value is another one, unless the argument is excluded
-from specialization. Accesses through loaded indices are not judged.
+Where the launch is known, the finding counts the sectors that every request of it touches, and
+those that hold as many bytes. Otherwise it takes the elements that one warp holds in the layout
+that the compiler chose, and counts sectors where all strides are known, from constants or from the
+arguments of the capture. Where a stride is an argument of unknown value, it only reports that
+neighbours are that far apart: Triton turns a stride of 1 into a constant, so the value is another
+one, unless the argument is excluded from specialization. Accesses through loaded indices are judged
+only if the contents of the indices are given. Neighbours that are side by side but take several
+narrow instructions are IRL301's.
 
 Sectors and lines that a cache still holds are counted all the same.
 
@@ -37,18 +40,13 @@ and CDNA 5 it is not, and only strides of unknown value are reported.
 """
 
 from collections.abc import Iterator
-from math import ceil, prod
-
-import msgspec
 
 from irlens.analyze.addresses import Access, divisors
-from irlens.analyze.axis_info import Axis
 from irlens.analyze.facts import Facts
-from irlens.isa.mlir import Module
-from irlens.isa.mlir.copies import COPIES, LOADS, STORES
-from irlens.isa.mlir.layouts import Blocked, blocked, read_shaped
+from irlens.analyze.narrow_accesses import narrow_accesses
+from irlens.analyze.warp_requests import Requests
+from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granules, warp_tile
 from irlens.model.report import Severity
-from irlens.model.source import SourceLocation
 from irlens.rules import Match
 
 CODE = "IRL302"
@@ -57,33 +55,27 @@ SEVERITY: Severity = "warning"
 
 #: Tolerated ratio of touched to needed sectors, or lines.
 _TOLERATED = 2
-#: Elements of a warp's tile; real ones have hundreds.
-_LARGEST_TILE = 1 << 14
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
-_DIRECTIONS = {**dict.fromkeys(LOADS | COPIES, "load"), **dict.fromkeys(STORES, "store")}
-
-
-class _Tile(msgspec.Struct, frozen=True):
-    """The elements that one warp holds: their number along each axis, and the step between them."""
-
-    extents: tuple[int, ...]
-    axes: tuple[Axis, ...]
 
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access whose neighbouring threads are far apart."""
     if facts.ttir is None or facts.ttgir is None or facts.addresses is None:
         return
-    layouts = _layouts(facts.ttgir)
+    layouts = blocked_layouts(facts.ttgir)
     reported = set()
     for access in facts.addresses.accesses(divisors(facts.ttir)):
-        layout = layouts.get((access.direction, access.location))
         place = (access.direction, access.source)
+        layout = layouts.get((access.direction, access.location))
         if layout is None or access.source is None or place in reported:
-            continue
-        tile = _tile(access, layout)
-        reasons = _complaint(facts, access, tile, layout) if tile else None
+            continue  # products have layouts of their own, which no kernel can choose
+        tile = warp_tile(access, layout)
+        counted = facts.requests(access.line)
+        if counted is not None:
+            reasons = _counted(facts, access, tile, counted)
+        else:
+            reasons = _estimated(facts, tile) if tile is not None else None
         if reasons is None:
             continue
         complaint, hint = reasons
@@ -97,48 +89,39 @@ def find(facts: Facts) -> Iterator[Match]:
         )
 
 
-def _layouts(module: Module) -> dict[tuple[str, tuple[SourceLocation, ...]], Blocked]:
-    """Return the blocked layouts of accesses by their place."""
-    layouts = {}
-    for operation in module.named(*_DIRECTIONS):
-        # A tensor of pointers comes first, but AMD's buffer accesses have one of offsets instead.
-        written = (*operation.operand_types, *operation.result_types)
-        tensors = filter(None, map(read_shaped, written))
-        layout = next(filter(None, (blocked(module, tensor) for tensor in tensors)), None)
-        if layout is not None and operation.location:
-            layouts[_DIRECTIONS[operation.name], operation.location] = layout
-    return layouts
-
-
-def _tile(access: Access, layout: Blocked) -> _Tile | None:
-    """Return the tile of one warp, if its elements are even steps apart along every axis."""
-    pointer = access.pointer
-    if len(pointer.shape) != len(layout.order):
-        return None
-    extents = tuple(
-        min(size * threads, extent)
-        for size, threads, extent in zip(
-            layout.size_per_thread, layout.threads_per_warp, pointer.shape, strict=True
-        )
-    )
-    if any(axis.run < extent for axis, extent in zip(pointer.axes, extents, strict=True)):
-        return None
-    return _Tile(extents, pointer.axes)
-
-
-def _complaint(
-    facts: Facts, access: Access, tile: _Tile, layout: Blocked
+def _counted(
+    facts: Facts, access: Access, tile: WarpTile | None, counted: Requests
 ) -> tuple[str, str] | None:
-    """Return what is wrong with an access, and a hint; ``None`` if nothing is known to be."""
-    spread = [n for n in layout.order if tile.extents[n] > 1]
-    if not spread or prod(tile.extents) > _LARGEST_TILE:
+    """Return what is wrong with an access whose requests are known, and a hint."""
+    granule, words = _granule(facts), facts.words
+    needed = counted.runs.dense_sectors
+    if granule is None or counted.sectors <= _TOLERATED * needed:
         return None
-    steps = [_step(facts, tile.axes[n]) for n in spread]
-    known = [step for step in steps if step is not None]
-    if len(known) == len(steps):
-        return _sectors(facts, access, known, [tile.extents[n] for n in spread])
-    symbol = tile.axes[spread[0]].symbol
-    if access.element_bytes in known or symbol is None or len(spread) > len(known) + 1:
+    steps = _known(tile.steps(facts)) if tile is not None else None
+    narrow = any(each.access.line == access.line for each in narrow_accesses(facts))
+    if tile is not None and steps is not None:
+        if not _is_scattered(tile, steps, granule):
+            return None  # its elements are side by side, but take several instructions
+        complaint, hint = _distance(tile, steps)
+    elif narrow:
+        return None
+    else:
+        complaint, hint = f"the addresses of a {words.warp} are far apart", _APART
+    if narrow:
+        return complaint, hint  # IRL301 has the sectors
+    granules = f"{counted.sectors:,} {words.granule}s of {granule} B"
+    touches = f"its {counted.requests:,} requests touch {granules} where {needed:,} would do"
+    return f"{complaint}, and {touches}", hint
+
+
+def _estimated(facts: Facts, tile: WarpTile) -> tuple[str, str] | None:
+    """Return what is wrong with a warp's tile, and a hint; ``None`` if nothing is known to be."""
+    steps = tile.steps(facts)
+    known = _known(steps)
+    if known is not None:
+        return _touches(facts, tile, known)
+    symbol, unknown = tile.axes[0].symbol, steps.count(None)
+    if tile.element_bytes in steps or symbol is None or unknown > 1:
         return None
     name = symbol.removeprefix("%")
     if facts.config.args and name not in facts.config.args:
@@ -146,40 +129,24 @@ def _complaint(
     return f"neighbours in the tile are {name} elements apart, which is not known to be 1", _APART
 
 
-def _sectors(
-    facts: Facts, access: Access, steps: list[int], extents: list[int]
-) -> tuple[str, str] | None:
-    """Count sectors one by one, and complain if there are too many; the fastest axis is first."""
-    offsets = {0}
-    for step, extent in zip(steps, extents, strict=True):
-        offsets = {offset + step * index for offset in offsets for index in range(extent)}
-    size = access.element_bytes
-    granule = facts.gpu.arch.memory_granule if facts.gpu is not None else None
-    if granule is None:
+def _touches(facts: Facts, tile: WarpTile, steps: list[int]) -> tuple[str, str] | None:
+    """Count the sectors of a warp's tile, and complain if there are too many."""
+    granule, words = _granule(facts), facts.words
+    if granule is None or not _is_scattered(tile, steps, granule):
         return None
-    touched = len(
-        {
-            sector
-            for offset in offsets
-            for sector in range(offset // granule, (offset + size - 1) // granule + 1)
-        }
-    )
-    needed = ceil(len(offsets) * size / granule)
-    if touched <= _TOLERATED * needed:
-        return None
-    apart, hint = _distance(size, steps, extents)
-    words = facts.words
+    touched, needed = touched_granules(tile, steps, granule)
+    apart, hint = _distance(tile, steps)
     touches = f"a {words.warp} touches {touched} {words.granule}s of {granule} B"
     return f"{apart}, and {touches} where {needed} would do", hint
 
 
-def _distance(size: int, steps: list[int], extents: list[int]) -> tuple[str, str]:
-    """Return what is how far apart, and a hint; ``size`` and ``steps`` in bytes.
+def _distance(tile: WarpTile, steps: list[int]) -> tuple[str, str]:
+    """Return what is how far apart, and a hint.
 
     Neighbours may be contiguous, but too few of them: then their rows are apart.
     """
-    row = 1
-    for step, extent in zip(steps, extents, strict=True):
+    size, row = tile.element_bytes, 1
+    for step, extent in zip(steps, tile.extents, strict=True):
         if abs(step) == size * row:
             row *= extent
         elif step and row > 1:
@@ -190,9 +157,15 @@ def _distance(size: int, steps: list[int], extents: list[int]) -> tuple[str, str
     return f"neighbours in the tile are {abs(steps[0]) // size:,} elements apart", _APART
 
 
-def _step(facts: Facts, axis: Axis) -> int | None:
-    """Return a step in bytes, if it is a number or an argument whose value is known."""
-    if axis.symbol is None or axis.step is None:
-        return axis.step
-    value = facts.config.args.get(axis.symbol.removeprefix("%"))
-    return axis.step * value if isinstance(value, int) else None
+def _is_scattered(tile: WarpTile, steps: list[int], granule: int) -> bool:
+    touched, needed = touched_granules(tile, steps, granule)
+    return touched > _TOLERATED * needed
+
+
+def _granule(facts: Facts) -> int | None:
+    return facts.gpu.arch.memory_granule if facts.gpu is not None else None
+
+
+def _known(steps: list[int | None]) -> list[int] | None:
+    known = [step for step in steps if step is not None]
+    return known if len(known) == len(steps) else None

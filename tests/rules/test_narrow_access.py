@@ -20,23 +20,47 @@ TILE = {
 }
 
 
+def _softmax_granules(lanes: int, granule: int) -> int:
+    """Return what requests of so many lanes touch in 4,096 contiguous rows of 781 floats."""
+    return sum(
+        (4 * (row * 781 + min(781, begin + lanes)) - 1) // granule
+        - 4 * (row * 781 + begin) // granule
+        + 1
+        for row in range(4096)
+        for begin in range(0, 781, lanes)
+    )
+
+
 def test_shows_a_stride_and_a_bound(look: Look) -> None:
     load, store = look(CODE, "softmax", args={"n_cols": 781})
     assert load.message == (
         "the load at softmax.py:50 moves 4 B per thread at a time and could move 16:"
-        " input_row_stride=781 (address) and n_cols=781 (mask) are not known to be multiples of 16"
+        " input_row_stride=781 (address) and n_cols=781 (mask) are not known to be multiples of 16;"
+        f" its {4096 * 25:,} requests touch {_softmax_granules(32, 32):,} sectors of 32 B where"
+        f" {4096 * 98:,} would do"
     )
     assert store.message.startswith("the store at softmax.py:54 moves 4 B per thread")
     assert load.hint == "pad the rows to a multiple of 16 elements"
 
 
-@pytest.mark.parametrize(("target", "widest"), [("mi300x", 8), ("mi350x", 8), ("rx7900xtx", 16)])
-def test_shows_a_stride_and_a_bound_on_amd(target: str, widest: int, look: Look) -> None:
+@pytest.mark.parametrize(
+    ("target", "widest", "lanes", "requests"),
+    [
+        ("mi300x", 8, 64, 4096 * 13),
+        ("mi350x", 8, 64, 4096 * 13),
+        ("rx7900xtx", 16, 32, 4096 * 25),
+    ],
+)
+def test_shows_a_stride_and_a_bound_on_amd(
+    target: str, widest: int, lanes: int, requests: int, look: Look
+) -> None:
     """Eight waves of 64 lanes have two of the 1,024 elements each, of 32 lanes four."""
     load, store = look(CODE, "softmax", target, args={"n_cols": 781})
     assert load.message == (
         f"the load at softmax.py:50 moves 4 B per lane at a time and could move {widest}:"
-        " input_row_stride=781 (address) and n_cols=781 (mask) are not known to be multiples of 16"
+        " input_row_stride=781 (address) and n_cols=781 (mask) are not known to be multiples of 16;"
+        f" its {requests:,} requests touch {_softmax_granules(lanes, 128):,} lines of 128 B where"
+        " 102,400 would do"
     )
     assert store.message.startswith("the store at softmax.py:54 moves 4 B per lane")
     assert look(CODE, "softmax", target) == []
@@ -46,14 +70,15 @@ def test_shows_a_bound_alone(look: Look) -> None:
     found = look(CODE, "vector_add", args={"n_elements": 98433})
     assert len(found) == 3
     assert found[0].message.endswith(
-        "could move 16: n_elements=98433 (mask) is not known to be a multiple of 16"
+        "could move 16: n_elements=98433 (mask) is not known to be a multiple of 16;"
+        " its 3,077 requests touch 49,217 sectors of 32 B where 12,305 would do"
     )
     assert found[0].hint.startswith("pad the bound")
 
 
 def test_a_multiple_that_the_compiler_was_not_told_of_needs_no_padding(look: Look) -> None:
     (load,) = look(CODE, "columns.py:untold")
-    assert load.message.endswith("row_stride=4096 (address) is not known to be a multiple of 16")
+    assert "row_stride=4096 (address) is not known to be a multiple of 16; its" in load.message
     assert load.hint.startswith("remove do_not_specialize: in this launch Triton would detect")
     (load,) = look(CODE, "columns.py:untold", args={"row_stride": 4001})
     assert load.hint == "pad the rows to a multiple of 16 elements"

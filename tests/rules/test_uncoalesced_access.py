@@ -14,7 +14,19 @@ Look = Callable[..., list[Finding]]
 
 def test_shows_a_walk_down_a_column(look: Look) -> None:
     (finding,) = look(CODE, "columns.py:columns")
-    # A warp holds 32 x 4 elements side by side: 512 bytes, and each lies in a row of its own.
+    # 4,096 programs load 1,024 elements each, 32 at a time, and each lies in a row of its own.
+    assert finding.message == (
+        "the load at columns.py:48 is not coalesced: neighbours in the tile are 4,096 elements"
+        " apart, and its 131,072 requests touch 4,194,304 sectors of 32 B where 524,288 would do"
+    )
+
+
+def test_estimates_sectors_of_a_warp_where_the_requests_are_unknown(
+    facts_of: Callable[..., Facts],
+) -> None:
+    """A warp holds 32 x 4 elements side by side: 512 bytes, and each lies in a row of its own."""
+    facts = msgspec.structs.replace(facts_of("columns.py:columns"), runs=())
+    (finding,) = uncoalesced_access.find(facts)
     assert finding.message == (
         "the load at columns.py:48 is not coalesced: neighbours in the tile are 4,096 elements"
         " apart, and a warp touches 128 sectors of 32 B where 16 would do"
@@ -26,7 +38,7 @@ def test_shows_rows_that_are_short(look: Look) -> None:
     (finding,) = look(CODE, "columns.py:strip")
     assert finding.message == (
         "the load at columns.py:64 is not coalesced: rows of the tile are 2 elements long and 4,096"
-        " apart, and a warp touches 32 sectors of 32 B where 8 would do"
+        " apart, and its 16,384 requests touch 524,288 sectors of 32 B where 131,072 would do"
     )
     assert finding.hint == "make the tile wider along the dimension that is contiguous in memory"
     assert look(CODE, "columns.py:strip", WIDTH=4) == []  # half of each sector is used
@@ -35,16 +47,16 @@ def test_shows_rows_that_are_short(look: Look) -> None:
 @pytest.mark.parametrize(
     ("target", "lines"),
     [
-        ("mi210", "a wave touches 256 lines of 64 B where 16 would do"),
-        ("mi300x", "a wave touches 256 lines of 128 B where 8 would do"),
-        ("mi350x", "a wave touches 256 lines of 128 B where 8 would do"),
-        ("rx7900xtx", "a wave touches 128 lines of 128 B where 4 would do"),
+        ("mi210", "65,536 requests touch 4,194,304 lines of 64 B where 262,144 would do"),
+        ("mi300x", "65,536 requests touch 4,194,304 lines of 128 B where 131,072 would do"),
+        ("mi350x", "65,536 requests touch 4,194,304 lines of 128 B where 131,072 would do"),
+        ("rx7900xtx", "131,072 requests touch 4,194,304 lines of 128 B where 131,072 would do"),
     ],
 )
 def test_counts_lines_on_amd(target: str, lines: str, look: Look) -> None:
-    """A wave holds 64 x 4 elements (RDNA: 32 x 4) side by side, each in a row of its own."""
+    """A wave loads 64 elements at a time (RDNA: 32), each in a row of its own."""
     (finding,) = look(CODE, "columns.py:columns", target)
-    assert finding.message.endswith(f"4,096 elements apart, and {lines}")
+    assert finding.message.endswith(f"4,096 elements apart, and its {lines}")
     along = {"row_stride": 4096, "column_stride": 1}
     assert look(CODE, "columns.py:columns", target, args=along) == []
 
@@ -54,9 +66,22 @@ def test_shows_a_stride_that_is_not_known(facts_of: Callable[..., Facts]) -> Non
     facts = facts_of("columns.py:columns")
     bare = msgspec.structs.replace(facts, config=msgspec.structs.replace(facts.config, args={}))
     (finding,) = uncoalesced_access.find(bare)
+    assert "the addresses of a warp are far apart, and its 131,072 requests" in finding.message
+    (finding,) = uncoalesced_access.find(msgspec.structs.replace(bare, traffic=None))
     assert finding.message.endswith(
         "neighbours in the tile are column_stride elements apart, which is not known to be 1"
     )
+
+
+def test_silent_where_instructions_are_narrow_and_elements_close(look: Look) -> None:
+    """Four instructions of 4 B touch the sectors of four elements: IRL301 says that."""
+    assert look(CODE, "columns.py:untold") == []
+    assert look(CODE, "vector_add", args={"n_elements": 98433}) == []
+
+
+def test_silent_on_results_in_the_layout_of_matrix_cores(look: Look) -> None:
+    """AMD stores from that layout: 64 lanes write pieces of 32 rows, but no kernel chooses that."""
+    assert look(CODE, "matmul_tiled", "mi300x") == []
 
 
 def test_silent_along_a_row(look: Look) -> None:
