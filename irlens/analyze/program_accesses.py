@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irlens.analyze.program_tiles import step_of, tile_of
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.runs import run
@@ -40,7 +41,7 @@ def program_accesses(
     try:
         ((visitor, evaluation),) = run(module, launch, range(number, number + 1), _Visitor)
         accesses = [
-            _access(module.operations[index], argument, chunks)
+            _access(module.operations[index], argument, chunks, launch.shape(argument))
             for (index, argument), chunks in sorted(visitor.chunks.items())
         ]
     except (UnknownTrafficError, TooLargeError) as error:
@@ -60,13 +61,15 @@ class _Visitor:
         self.chunks.setdefault(key, []).append((access, programs.size))
 
 
-def _access(operation: Operation, argument: str, chunks: _Chunks) -> ProgramAccess:
+def _access(
+    operation: Operation, argument: str, chunks: _Chunks, tensor: tuple[int, ...] | None
+) -> ProgramAccess:
     access = chunks[0][0]
     places = _first_row(access.pointer.offset, access.shape) // access.element_bytes
     mask = truth(access.mask)
     mask = mask.reshape(mask.shape + (1,) * (len(access.shape) + 1 - mask.ndim))
     active = places[np.broadcast_to(mask[0], access.shape)]
-    steps = np.diff(_corners(chunks)) // access.element_bytes
+    corners = _corners(chunks) // access.element_bytes
     return ProgramAccess(
         line=operation.span.line,
         source=operation.location[0] if operation.location else None,
@@ -78,7 +81,9 @@ def _access(operation: Operation, argument: str, chunks: _Chunks) -> ProgramAcce
         last=int(active.max()) if active.size else None,
         strides=tuple(_single(np.diff(places, axis=axis)) for axis in range(places.ndim)),
         active=active.size,
-        step=_single(steps),
+        step=_single(np.diff(corners)),
+        tile=tile_of(active, tensor),
+        tile_step=step_of(corners, tensor),
     )
 
 

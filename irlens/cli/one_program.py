@@ -61,14 +61,51 @@ def describe(found: "Program") -> str:
     title = f"{printable(found.kernel)}, program ({place}) of {programs}\n"
     table = output.table(_HEADER, [_row(each) for each in found.accesses], right={4, 5, 7, 8, 9})
     reason = f"Unknown: {printable(found.reason)}\n" if found.reason else ""
+    tiles = "".join(map(_tile, found.accesses))
     notes = "Offsets, strides and steps between runs in elements; offsets of the first run.\n"
-    return title + (f"{table.rstrip()}\n{notes}" if found.accesses else "") + reason
+    accesses = f"{table.rstrip()}\n{notes}{tiles}" if found.accesses else ""
+    return title + _programs(found) + accesses + reason
+
+
+def _programs(found: "Program") -> str:
+    """Return how a persistent launch fills the GPU, as a line; empty for another launch."""
+    launch = found.persistence
+    if launch is None:
+        return ""
+    held, sm = launch.blocks_per_sm, launch.multiprocessor
+    line = f"{launch.sm_count * held:,} CTAs = {launch.sm_count} {sm}s × {held} that each holds"
+    other = launch.tutorial_blocks_per_sm
+    if other is not None and other != held:
+        line += f"; the tutorial's formula gives {other} per {sm}, {launch.sm_count * other:,}"
+    return f"{line}\n"
+
+
+def _tile(access: "ProgramAccess") -> str:
+    """Return the part of the tensor that an access covers, as a line; empty if it is unknown."""
+    if access.tile is None:
+        return ""
+    extents = ", ".join(
+        f"{start}" if stop == start + 1 else f"{start}:{stop}" for start, stop in access.tile
+    )
+    verb = "loads" if access.operation.endswith("load") else "writes"
+    line = f"{printable(str(access.source or f'ttir:{access.line}'))} {verb}"
+    line += f" {printable(access.argument)}[{extents}]"
+    if access.executions > 1:
+        times = f"{access.executions - 1:,} more"
+        if access.tile_step is None:
+            line += f" and {times}"
+        else:
+            line += f" and {times}, [{', '.join(map(str, access.tile_step))}] apart"
+    return f"{line}\n"
 
 
 def _evaluated(
     capture: "Capture | None", report: "Report", program: tuple[int, int, int]
 ) -> "Program":
+    from irlens.analyze.facts import Provenance
+    from irlens.analyze.persistent import persistence
     from irlens.analyze.program_accesses import program_accesses
+    from irlens.analyze.resources import find_gpu
     from irlens.isa.mlir import parse
     from irlens.model.program import Program
 
@@ -85,7 +122,14 @@ def _evaluated(
     module = parse(capture.stages["ttir"].text(), stage="ttir")
     accesses, reason = program_accesses(module, report.config.args, grid, program)
     return Program(
-        kernel=report.kernel, grid=grid, program=program, accesses=accesses, reason=reason
+        kernel=report.kernel,
+        grid=grid,
+        program=program,
+        persistence=persistence(
+            find_gpu(capture, Provenance()), report.occupancy, report.resources, report.config
+        ),
+        accesses=accesses,
+        reason=reason,
     )
 
 

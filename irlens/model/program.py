@@ -2,6 +2,7 @@
 
 import msgspec
 
+from irlens.model.report import Multiprocessor
 from irlens.model.source import SourceLocation
 
 
@@ -22,6 +23,11 @@ class ProgramAccess(msgspec.Struct, frozen=True, kw_only=True):
         strides: Offset between neighbours along each dimension; ``None`` where it varies.
         active: Lanes that are not masked off in the first execution.
         step: Offset between consecutive executions; ``None`` where it varies, or with only one.
+        tile: The range of the tensor's rows, columns, ... that the active lanes of the first
+            execution cover, its end excluded; ``None`` where they fill no such range, or the
+            tensor's shape is unknown.
+        tile_step: How far the tile moves along each dimension from one execution to the next;
+            ``None`` where it varies, or with only one.
     """
 
     line: int
@@ -35,6 +41,25 @@ class ProgramAccess(msgspec.Struct, frozen=True, kw_only=True):
     strides: tuple[int | None, ...]
     active: int
     step: int | None
+    tile: tuple[tuple[int, int], ...] | None = None
+    tile_step: tuple[int, ...] | None = None
+
+
+class Persistence(msgspec.Struct, frozen=True, kw_only=True):
+    """How a launch of as many programs as the GPU holds at once fills it.
+
+    Attributes:
+        multiprocessor: "SM", "CU" or "WGP".
+        sm_count: SMs of the GPU.
+        blocks_per_sm: CTAs that an SM holds.
+        tutorial_blocks_per_sm: The same by the formula of Triton's softmax tutorial, which knows
+            less of the hardware; ``None`` where it has no answer.
+    """
+
+    multiprocessor: Multiprocessor
+    sm_count: int
+    blocks_per_sm: int
+    tutorial_blocks_per_sm: int | None = None
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +69,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         kernel: The kernel's name.
         grid: Programs in x, y and z.
         program: Its place in the grid.
+        persistence: How a persistent launch fills the GPU; ``None`` for another launch.
         accesses: Its accesses in the order of the ttir.
         reason: Why they are unknown; empty if they are known.
     """
@@ -51,5 +77,6 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str
     grid: tuple[int, int, int]
     program: tuple[int, int, int]
+    persistence: Persistence | None = None
     accesses: list[ProgramAccess] = []
     reason: str = ""

@@ -17,13 +17,32 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_a_tile_at_the_edge() -> None:
     ran = run("--program", "1,1")
     assert ran.returncode == 0, ran.stderr
-    title, _, a, _, c, *_ = ran.stdout.splitlines()
+    title, _, a, _, c, _, *tiles = ran.stdout.splitlines()
     assert title == "matmul_tiled_kernel, program (1, 1, 0) of 2 × 2 × 1"
     # Rows 128 to 199 of A and C: 72 of a tile's 128, and as many columns of C.
     load = ["load", "a_ptr", "128 × 64", "12,800", "19,963", "100, 1", "4,608 of 8,192", "2", "64"]
     store = ["store", "c_ptr", "128 × 128", "25,728", "39,999", "200, 1", "5,184 of 16,384", "1"]
     assert a.split()[1:] == " ".join(load).split()
     assert c.split()[1:] == " ".join(store).split()
+    assert [each.partition(" ")[2] for each in tiles] == [
+        "loads a_ptr[128:200, 0:64] and 1 more, [0, 64] apart",
+        "loads b_ptr[0:64, 128:200] and 1 more, [64, 0] apart",
+        "writes c_ptr[128:200, 128:200]",
+    ]
+
+
+def test_rows_of_a_persistent_launch() -> None:
+    command = [sys.executable, "-m", "irlens", "inspect", "softmax", "-t", "h100"]
+    ran = subprocess.run(
+        [*command, "--num-warps", "4", "--program", "3"], capture_output=True, text=True, check=True
+    )
+    title, programs, *_, load, store = ran.stdout.splitlines()
+    assert title == "softmax_kernel, program (3, 0, 0) of 2,112 × 1 × 1"
+    assert programs == (
+        "2,112 CTAs = 132 SMs × 16 that each holds; the tutorial's formula gives 17 per SM, 2,244"
+    )
+    assert load.endswith("loads input_ptr[3, 0:1024] and 1 more, [2112, 0] apart")
+    assert store.endswith("writes output_ptr[3, 0:1024] and 1 more, [2112, 0] apart")
 
 
 def test_json_has_the_same() -> None:
