@@ -1,16 +1,21 @@
 """The text of a stage: as it is in the capture, or with annotations in a gutter."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
 from irlens.model.report import Pipeline, Report
+from irlens.model.text import short_size
 
 #: Marks instructions whose order the assembler serialised; the listing's note explains it.
 _SERIALIZED = "*"
 #: Title of the control fields: scoreboards waited for, set after reading, after writing; stall.
 _SCHEDULE = "schedule"
+#: What a line moves: its columns' titles, and the cells of a line that moves nothing.
+_Columns = tuple[str, str, str]
+_TRAFFIC: _Columns = ("requested", "distinct", "sectors")
+_NO_TRAFFIC: _Columns = ("", "", "")
 _MAX_PARTNERS = 2
 _MAX_DEPTH = 4
 
@@ -70,7 +75,9 @@ def annotated(
 
     The gutter holds the line number, the control fields of NVIDIA's machine code, live 32-bit
     registers per thread, the line's role in a software pipeline with the lines of its partners,
-    and a rail for each enclosing loop, as far as the stage has them.
+    and a rail for each enclosing loop, as far as the stage has them. In the ttir of a known launch
+    it holds the bytes that a line requests, how many of them are distinct, and the sectors that it
+    touches over the fewest that hold as many bytes.
 
     Args:
         capture: The capture.
@@ -89,7 +96,7 @@ def annotated(
     from irlens.session.source_lines import COMMENT, with_source
 
     listing = list_stage(capture, stage, report)
-    gutter = _Gutter(listing, report.pipelines)
+    gutter = _Gutter(listing, report.pipelines, _traffic_columns(report) if stage == "ttir" else {})
     comment = COMMENT.get(stage, "//")
     yield gutter.head, ""
     for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
@@ -114,7 +121,12 @@ class _Gutter:
         blank: The gutter of a line that is not part of the stage.
     """
 
-    def __init__(self, listing: StageListing, pipelines: Sequence[Pipeline]) -> None:
+    def __init__(
+        self,
+        listing: StageListing,
+        pipelines: Sequence[Pipeline],
+        traffic: Mapping[int, _Columns],
+    ) -> None:
         self._listing = listing
         self._roles: dict[int, str] = {}
         for mark in listing.marks:
@@ -127,10 +139,13 @@ class _Gutter:
         self._schedule_width = max(map(len, (*schedule, _SCHEDULE))) if schedule else 0
         self._live_width = max(len(str(listing.peak or 0)), len("live")) if listing.live else 0
         self._role_width = max(map(len, (*self._roles.values(), "pipeline"))) if self._roles else 0
+        self._traffic = traffic
+        columns = zip(_TRAFFIC, *traffic.values(), strict=True) if traffic else ()
+        self._traffic_widths = [max(map(len, column)) for column in columns]
         self._rails = _rails(listing.loops, count)
         self._rail_width = max(map(len, self._rails.values()), default=0)
-        self.head = self._row("line", _SCHEDULE, "live", "pipeline", "").rstrip()
-        self.blank = self._row("", "", "", "", "")
+        self.head = self._row("line", _SCHEDULE, "live", "pipeline", _TRAFFIC, "").rstrip()
+        self.blank = self._row("", "", "", "", _NO_TRAFFIC, "")
 
     def cells(self, number: int) -> str:
         """Return the gutter of a line of the stage."""
@@ -141,10 +156,13 @@ class _Gutter:
             listing.schedule[number - 1] if number <= len(listing.schedule) else "",
             str(live) if live >= 0 else "",
             self._roles.get(number, ""),
+            self._traffic.get(number, _NO_TRAFFIC),
             self._rails.get(number, ""),
         )
 
-    def _row(self, number: str, schedule: str, live: str, role: str, rails: str) -> str:
+    def _row(
+        self, number: str, schedule: str, live: str, role: str, traffic: _Columns, rails: str
+    ) -> str:
         cells = [number.rjust(self._number_width)]
         if self._schedule_width:
             cells.append(schedule.ljust(self._schedule_width))
@@ -152,9 +170,23 @@ class _Gutter:
             cells.append(live.rjust(self._live_width))
         if self._role_width:
             cells.append(role.ljust(self._role_width))
+        # There are no widths, and no columns, without a launch.
+        cells += [
+            cell.rjust(width) for cell, width in zip(traffic, self._traffic_widths, strict=False)
+        ]
         if self._rail_width:
             cells.append(rails.ljust(self._rail_width))
         return "  ".join(cells) + "  "
+
+
+def _traffic_columns(report: Report) -> dict[int, _Columns]:
+    """Return the cells of each line of the ttir that accesses memory; none without a launch."""
+    from irlens.render.view.memory_traffic import traffic_by_line
+
+    return {
+        line: (short_size(each.bytes), short_size(each.distinct_bytes), each.sectors)
+        for line, each in traffic_by_line(report).items()
+    }
 
 
 def _role(mark: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:

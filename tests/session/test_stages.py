@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import irlens
@@ -36,10 +37,12 @@ def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
     rows = rows[len(rows) - len(listing.lines) :]
     assert [line for _, line in rows] == listing.lines
     columns = head.split()
+    traffic = ["requested", "distinct", "sectors"] if stage == "ttir" else []
     assert bool(listing.schedule) == (stage == "sass")
     assert columns == ["line", *(["schedule"] if listing.schedule else []),
                        *(["live"] if listing.live else []),
-                       *(["pipeline"] if listing.marks else [])]  # fmt: skip
+                       *(["pipeline"] if listing.marks else []),
+                       *traffic]  # fmt: skip
     assert len({len(beside) for beside, _ in rows}) == 1
     cells = [beside.split() for beside, _ in rows]
     assert [int(each[0]) for each in cells] == list(range(1, len(rows) + 1))
@@ -66,6 +69,26 @@ def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
         assert all("│" in beside for beside, _ in rows[loop.first : loop.last - 1])
     inside = {n for loop in listing.loops for n in range(loop.first, loop.last + 1)}
     assert {n for n, (beside, _) in enumerate(rows, 1) if set("╭│╰") & set(beside)} == inside
+
+
+def test_the_ttir_says_what_each_line_moves() -> None:
+    capture, report = sample("softmax-h100")
+    _, *rows = annotated(capture, "ttir", report, interleave=False)
+    cells = {number: beside.split() for number, (beside, _) in enumerate(rows, 1)}
+    moved = ["16.8", "MB", "16.8", "MB", "1.00", "×"]
+    assert [number for number, each in cells.items() if len(each) > 2] == [28, 48]
+    assert cells[28] == ["28", *moved, "│"]
+    assert cells[48] == ["48", *moved, "│"]
+    assert "tt.load" in rows[27][1]
+    assert "tt.store" in rows[47][1]
+
+
+def test_without_a_launch_the_ttir_has_no_traffic() -> None:
+    capture, report = sample("softmax-h100")
+    (head, _), *_ = annotated(
+        capture, "ttir", msgspec.structs.replace(report, traffic=None), interleave=False
+    )
+    assert head.split() == ["line"]
 
 
 def test_the_python_stands_in_between() -> None:

@@ -94,12 +94,17 @@ class LineTraffic(msgspec.Struct, frozen=True):
 
     Attributes:
         bytes: Bytes requested.
+        distinct_bytes: The same with each byte counted once for each access.
+        sectors: Sectors touched over the fewest that hold as many bytes, "1.25 ×"; "TMA" where no
+            warp requests them, "unknown".
         wasteful: Whether an access touches many more sectors than it needs, or memory outside of
             its tensor.
         words: A sentence for each access.
     """
 
     bytes: int
+    distinct_bytes: int
+    sectors: str
     wasteful: bool
     words: tuple[str, ...]
 
@@ -121,12 +126,25 @@ def traffic_by_line(report: Report, file: str | None = None) -> dict[int, LineTr
     return {
         line: LineTraffic(
             bytes=sum(each.bytes for each in accesses),
+            distinct_bytes=sum(each.distinct_bytes for each in accesses),
+            sectors=_sectors(accesses),
             wasteful=any(coalescing(each, terms).tone == "warn" or each.out_of_bounds is not None
                          for each in accesses),
             words=tuple(_in_words(each, terms) for each in accesses),
         )
         for line, accesses in sorted(lines.items())
     }  # fmt: skip
+
+
+def _sectors(accesses: list[Access]) -> str:
+    """Return "1.25 ×", the sectors of some accesses over the fewest that hold their bytes."""
+    touched = [each.sectors for each in accesses if each.sectors is not None]
+    ideal = [each.ideal_sectors for each in accesses if each.ideal_sectors is not None]
+    if len(touched) < len(accesses) or len(ideal) < len(accesses):
+        return "unknown"
+    if not sum(ideal):
+        return "TMA" if any(each.bytes for each in accesses) else "none"
+    return _factor(sum(touched) / sum(ideal))
 
 
 def _in_words(access: Access, terms: Terms) -> str:

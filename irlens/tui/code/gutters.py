@@ -128,15 +128,27 @@ class HeatGutter:
 
 
 class TrafficGutter:
-    """Bytes of global memory that a line's accesses request."""
+    """Bytes of global memory that a line's accesses request.
 
-    def __init__(self, document: Document) -> None:
+    The widest panes have the distinct bytes too, and the sectors over the fewest that hold them.
+    """
+
+    def __init__(self, document: Document, room: int) -> None:
         self._traffic = document.traffic
-        self._sizes = {line: short_size(each.bytes) for line, each in document.traffic.items()}
+        whole = room >= _WIDEST
+        cells = {
+            line: (
+                short_size(each.bytes),
+                *((f"of {short_size(each.distinct_bytes)}", each.sectors) if whole else ()),
+            )
+            for line, each in document.traffic.items()
+        }
+        widths = [max(map(len, column)) for column in zip(*cells.values(), strict=True)]
+        self._sizes = {line: " ".join(map(str.rjust, row, widths)) for line, row in cells.items()}
         self.width = max(map(len, self._sizes.values()), default=0) + 1
 
     def cells(self, line: int, cursor: int) -> list[Cell]:
-        """Return the bytes; in another colour and with a sign where they take many sectors."""
+        """Return the numbers; in another colour and with a sign where they take many sectors."""
         moved = self._traffic.get(line)
         if moved is None:
             return [(" " * self.width, "")]
@@ -219,7 +231,7 @@ def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
     if document.listing.live:
         gutters.append(HeatGutter(document, room))
     if document.traffic and room >= _WIDE:
-        gutters.append(TrafficGutter(document))
+        gutters.append(TrafficGutter(document, room))
     if document.listing.marks:
         gutters.append(PipelineGutter(document, room))
     if document.listing.loops:

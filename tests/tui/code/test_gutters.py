@@ -51,8 +51,20 @@ def document(budget: RegisterBudget | None = None) -> Document:
 def moving() -> Document:
     listing = StageListing.unannotated("ttir", "".join(f"line {line}\n" for line in range(1, 13)))
     traffic = {
-        3: LineTraffic(bytes=16777216, wasteful=False, words=("load x_ptr 16.8 MB, coalesced",)),
-        5: LineTraffic(bytes=512, wasteful=True, words=("store y_ptr 512 B", "load z_ptr 4 B")),
+        3: LineTraffic(
+            bytes=16777216,
+            distinct_bytes=1 << 20,
+            sectors="1.00 ×",
+            wasteful=False,
+            words=("load x_ptr 16.8 MB, coalesced",),
+        ),
+        5: LineTraffic(
+            bytes=512,
+            distinct_bytes=512,
+            sectors="4.00 ×",
+            wasteful=True,
+            words=("store y_ptr 512 B", "load z_ptr 4 B"),
+        ),
     }
     return Document("ttir", listing, {}, "ttir", traffic=traffic)
 
@@ -89,8 +101,11 @@ def test_control_fields_are_shown_where_there_is_room_and_told_in_words() -> Non
 
 
 def test_bytes_stand_beside_the_accesses_and_many_sectors_have_a_sign() -> None:
-    assert [drawn(TrafficGutter(moving()), line) for line in (2, 3, 5)] == [
+    assert [drawn(TrafficGutter(moving(), 80), line) for line in (2, 3, 5)] == [
         "        ", "16.8 MB ", "  512 B!"
+    ]  # fmt: skip
+    assert [drawn(TrafficGutter(moving(), 110), line) for line in (3, 5)] == [
+        "16.8 MB of 1.05 MB 1.00 × ", "  512 B   of 512 B 4.00 ×!"
     ]  # fmt: skip
     assert describe_line(moving(), 3) == ["load x_ptr 16.8 MB, coalesced"]
     assert describe_line(moving(), 5) == ["store y_ptr 512 B", "load z_ptr 4 B"]
