@@ -68,12 +68,15 @@ def _show_annotated(
     paged: bool,
     interleave: bool,
 ) -> None:
+    from irlens.render.view.memory_traffic import traffic_cells
     from irlens.session.reports import report_of
 
     rows: list[tuple[str, str]] = []
     for capture in captures:
         report = report_of(capture, sass=name == "sass")
-        rows += annotated(capture, name, report, interleave=interleave)
+        rows += annotated(
+            capture, name, report, interleave=interleave, traffic=traffic_cells(report, name)
+        )
     code = "\n".join(line for _, line in rows)
     if destination is None:
         code = _for_stdout(code, name)

@@ -7,6 +7,7 @@ import re2
 from irlens.model.capture import BINARY_STAGES, Capture
 from irlens.model.errors import IrlensError
 from irlens.model.text import count, plural, printable
+from irlens.render.view.memory_traffic import traffic_cells
 from irlens.session.reports import report_of
 from irlens.session.stages import annotated, binary_hint, read_stage
 
@@ -49,7 +50,8 @@ def stage_lines(capture: Capture, stage: str, first: int, number: int, *, annota
     """
     if annotate:
         report = report_of(capture, sass=stage == "sass")
-        rows = annotated(capture, stage, report, interleave=False)
+        traffic = traffic_cells(report, stage)
+        rows = annotated(capture, stage, report, interleave=False, traffic=traffic)
         head, *lines = [f"{gutter}{line}".rstrip() for gutter, line in rows]
     else:
         lines = [f"{n:>6}  {line}" for n, line in enumerate(_text(capture, stage), 1)]

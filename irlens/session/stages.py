@@ -6,16 +6,15 @@ from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
 from irlens.model.report import Pipeline, Report
-from irlens.model.text import short_size
 
 #: Marks instructions whose order the assembler serialised; the listing's note explains it.
 _SERIALIZED = "*"
 #: Title of the control fields: scoreboards waited for, set after reading, after writing; stall.
 _SCHEDULE = "schedule"
 #: What a line moves: its columns' titles, and the cells of a line that moves nothing.
-_Columns = tuple[str, str, str]
-_TRAFFIC: _Columns = ("requested", "distinct", "sectors")
-_NO_TRAFFIC: _Columns = ("", "", "")
+TrafficCells = tuple[str, str, str]
+_TRAFFIC: TrafficCells = ("requested", "distinct", "sectors")
+_NO_TRAFFIC: TrafficCells = ("", "", "")
 _MAX_PARTNERS = 2
 _MAX_DEPTH = 4
 
@@ -69,21 +68,25 @@ def read_stage(capture: Capture, name: str) -> bytes:
 
 
 def annotated(
-    capture: Capture, stage: str, report: Report, *, interleave: bool
+    capture: Capture,
+    stage: str,
+    report: Report,
+    *,
+    interleave: bool,
+    traffic: Mapping[int, TrafficCells] | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yield the gutter and the text of each line of a stage.
 
     The gutter holds the line number, the control fields of NVIDIA's machine code, live 32-bit
     registers per thread, the line's role in a software pipeline with the lines of its partners,
-    and a rail for each enclosing loop, as far as the stage has them. In the ttir of a known launch
-    it holds the bytes that a line requests, how many of them are distinct, and the sectors that it
-    touches over the fewest that hold as many bytes.
+    what the line moves, and a rail for each enclosing loop, as far as the stage has them.
 
     Args:
         capture: The capture.
         stage: A text stage.
         report: The capture's report.
         interleave: Whether to yield the Python source between the lines.
+        traffic: What each line moves: bytes requested and distinct, and sectors.
 
     Raises:
         IrlensError: The capture lacks the stage, or it is not text.
@@ -96,7 +99,7 @@ def annotated(
     from irlens.session.source_lines import COMMENT, with_source
 
     listing = list_stage(capture, stage, report)
-    gutter = _Gutter(listing, report.pipelines, _traffic_columns(report) if stage == "ttir" else {})
+    gutter = _Gutter(listing, report.pipelines, traffic or {})
     comment = COMMENT.get(stage, "//")
     yield gutter.head, ""
     for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
@@ -125,7 +128,7 @@ class _Gutter:
         self,
         listing: StageListing,
         pipelines: Sequence[Pipeline],
-        traffic: Mapping[int, _Columns],
+        traffic: Mapping[int, TrafficCells],
     ) -> None:
         self._listing = listing
         self._roles: dict[int, str] = {}
@@ -161,7 +164,7 @@ class _Gutter:
         )
 
     def _row(
-        self, number: str, schedule: str, live: str, role: str, traffic: _Columns, rails: str
+        self, number: str, schedule: str, live: str, role: str, traffic: TrafficCells, rails: str
     ) -> str:
         cells = [number.rjust(self._number_width)]
         if self._schedule_width:
@@ -177,16 +180,6 @@ class _Gutter:
         if self._rail_width:
             cells.append(rails.ljust(self._rail_width))
         return "  ".join(cells) + "  "
-
-
-def _traffic_columns(report: Report) -> dict[int, _Columns]:
-    """Return the cells of each line of the ttir that accesses memory; none without a launch."""
-    from irlens.render.view.memory_traffic import traffic_by_line
-
-    return {
-        line: (short_size(each.bytes), short_size(each.distinct_bytes), each.sectors)
-        for line, each in traffic_by_line(report).items()
-    }
 
 
 def _role(mark: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:

@@ -10,6 +10,7 @@ import pytest
 import irlens
 from irlens.model.capture import Capture
 from irlens.model.report import Report
+from irlens.render.view.memory_traffic import traffic_cells
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
 from irlens.session.source_lines import interleaved
@@ -33,7 +34,8 @@ def sample(name: str, *, sass: bool = False) -> tuple[Capture, Report]:
 def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
     capture, report = sample(name, sass=stage == "sass")
     listing = list_stage(capture, stage, report)
-    (head, _), *rows = annotated(capture, stage, report, interleave=False)
+    cells_of = traffic_cells(report, stage)
+    (head, _), *rows = annotated(capture, stage, report, interleave=False, traffic=cells_of)
     rows = rows[len(rows) - len(listing.lines) :]
     assert [line for _, line in rows] == listing.lines
     columns = head.split()
@@ -73,7 +75,8 @@ def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
 
 def test_the_ttir_says_what_each_line_moves() -> None:
     capture, report = sample("softmax-h100")
-    _, *rows = annotated(capture, "ttir", report, interleave=False)
+    traffic = traffic_cells(report, "ttir")
+    _, *rows = annotated(capture, "ttir", report, interleave=False, traffic=traffic)
     cells = {number: beside.split() for number, (beside, _) in enumerate(rows, 1)}
     moved = ["16.8", "MB", "16.8", "MB", "1.00", "×"]
     assert [number for number, each in cells.items() if len(each) > 2] == [28, 48]
@@ -85,9 +88,9 @@ def test_the_ttir_says_what_each_line_moves() -> None:
 
 def test_without_a_launch_the_ttir_has_no_traffic() -> None:
     capture, report = sample("softmax-h100")
-    (head, _), *_ = annotated(
-        capture, "ttir", msgspec.structs.replace(report, traffic=None), interleave=False
-    )
+    bare = msgspec.structs.replace(report, traffic=None)
+    assert traffic_cells(bare, "ttir") == traffic_cells(report, "ptx") == {}
+    (head, _), *_ = annotated(capture, "ttir", bare, interleave=False, traffic={})
     assert head.split() == ["line"]
 
 

@@ -136,6 +136,19 @@ def traffic_by_line(report: Report, file: str | None = None) -> dict[int, LineTr
     }  # fmt: skip
 
 
+def traffic_cells(report: Report, stage: str) -> dict[int, tuple[str, str, str]]:
+    """Return the bytes requested, the distinct ones, and the sectors of each line of a stage.
+
+    Only the ttir's lines are known, and only those of a known launch.
+    """
+    if stage != "ttir":
+        return {}
+    return {
+        line: (short_size(each.bytes), short_size(each.distinct_bytes), each.sectors)
+        for line, each in traffic_by_line(report).items()
+    }
+
+
 def _sectors(accesses: list[Access]) -> str:
     """Return "1.25 ×", the sectors of some accesses over the fewest that hold their bytes."""
     touched = [each.sectors for each in accesses if each.sectors is not None]
