@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from irlens.analyze.traffic import count
-from irlens.analyze.traffic.coverage import Coverage
-from irlens.analyze.traffic.values import UnknownTrafficError
+from irlens.analyze.traffic import count, survey
+from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
 from irlens.isa.mlir import parse
 from irlens.model.traffic import Traffic
 
@@ -213,5 +212,44 @@ def test_many_intervals_become_a_map() -> None:
 
 
 def test_intervals_that_fit_no_map_are_unknown() -> None:
-    with pytest.raises(UnknownTrafficError):
+    with pytest.raises(TooManyIntervalsError):
         Coverage(4).add(np.arange(7 << 20) * 8 + 1, np.array([0]), np.array([4]))
+
+
+LEAPS = """
+module {
+  tt.func public @leaps(%x: !tt.ptr<f32>) {
+    %c = arith.constant 256 : i32
+    %step = arith.constant dense<32> : tensor<256xi32>
+    %row = tt.get_program_id x : i32
+    %column = tt.get_program_id y : i32
+    %r = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
+    %base = arith.muli %row, %c : i32
+    %bases = tt.splat %base : i32 -> tensor<256xi32>
+    %steps = arith.addi %bases, %r : tensor<256xi32>
+    %far = arith.muli %steps, %step : tensor<256xi32>
+    %columns = tt.splat %column : i32 -> tensor<256xi32>
+    %o = arith.addi %far, %columns : tensor<256xi32>
+    %xs = tt.splat %x : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
+    %xp = tt.addptr %xs, %o : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
+    %v = tt.load %xp : tensor<256x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+def test_elements_a_stride_apart_are_counted_however_many_they_are() -> None:
+    """2^25 elements, each in a run of its own until its neighbours' programs come."""
+    found = survey(parse(LEAPS, stage="ttir"), {}, (4096, 32, 1), granule=64, wave=2112)
+    traffic = found.traffic
+    assert traffic.reason == ""
+    assert traffic.read_bytes == traffic.distinct_read_bytes == 1 << 27
+    assert found.footprint is not None
+    assert found.footprint.read_bytes == 1 << 27
+    # A wave of 2,112 programs has a part of one column, or of two: no element twice.
+    assert traffic.wave_read_bytes == 1 << 27
+    # It takes a whole granule for each element of its columns, which columns of a wave share.
+    programs = [range(at, min(at + 2112, 1 << 17)) for at in range(0, 1 << 17, 2112)]
+    granules = sum(len({(n % 4096, n // 4096 // 16) for n in wave}) * 256 for wave in programs)
+    assert found.footprint.wave_read_bytes == 64 * granules

@@ -6,6 +6,7 @@ data, and what is not understood, makes the traffic unknown, with the line and t
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,12 @@ import msgspec
 from irlens.analyze.issue_table import Issue, IssueTable
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import ATOMICS, LOADS, STORES, Reference
-from irlens.analyze.traffic.coverage import Coverage
+from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
 from irlens.analyze.traffic.evaluation import public_function
 from irlens.analyze.traffic.flops import Flops, count_flops
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.runs import run
+from irlens.analyze.traffic.strided_coverage import Strides
 from irlens.analyze.traffic.tally import Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
@@ -126,24 +128,59 @@ def _survey(
     first: int | None,
     granule: int | None,
 ) -> Survey:
+    try:
+        with suppress(TooManyIntervalsError):
+            return _counted(module, launch, issued, wave, first, granule, Strides())
+        strides = _strides(module, launch)
+        return _counted(module, launch, issued, wave, first, granule, strides)
+    except (UnknownTrafficError, TooManyIntervalsError) as error:
+        return Survey(Traffic(reason=str(error)))
+
+
+def _strides(module: Module, launch: Launch) -> Strides:
+    """Return the strides of the accesses of the first program.
+
+    Raises:
+        UnknownTrafficError: They are unknown.
+    """
+    noted = Strides()
+    for _ in run(module, launch, range(1), lambda: _Tallies(module, launch, None, None, noted)):
+        pass
+    return noted.found()
+
+
+def _counted(
+    module: Module,
+    launch: Launch,
+    issued: IssueTable | None,
+    wave: int | None,
+    first: int | None,
+    granule: int | None,
+    strides: Strides,
+) -> Survey:
+    """Return a launch's survey.
+
+    Raises:
+        UnknownTrafficError: It is unknown.
+        TooManyIntervalsError: So are its distinct bytes, with these strides.
+    """
     grid = launch.grid
     programs = prod(grid) if first is None else min(first, prod(grid))
-    tallies = _Tallies(module, launch, issued, wave)
+
+    def begin() -> _Tallies:
+        return _Tallies(module, launch, issued, wave, strides)
+
+    tallies = begin()
     executed: Counter[int] = Counter()
     reason = ""
-    try:
-        for some, evaluation in run(
-            module, launch, range(programs), lambda: _Tallies(module, launch, issued, wave)
-        ):
-            tallies.update(some)
-            executed.update(evaluation.executions)
-            reason = reason or evaluation.reason
-        traffic = tallies.traffic(count_flops(module, executed, issued), reason)
-        known = granule is not None and not reason
-        footprint = tallies.footprint(granule) if known and granule else None
-        return Survey(traffic, footprint, tallies.runs())
-    except UnknownTrafficError as error:
-        return Survey(Traffic(reason=str(error)))
+    for some, evaluation in run(module, launch, range(programs), begin):
+        tallies.update(some)
+        executed.update(evaluation.executions)
+        reason = reason or evaluation.reason
+    traffic = tallies.traffic(count_flops(module, executed, issued), reason)
+    known = granule is not None and not reason
+    footprint = tallies.footprint(granule) if known and granule else None
+    return Survey(traffic, footprint, tallies.runs())
 
 
 def executions(
@@ -171,12 +208,18 @@ class _Tallies:
     """What the accesses of some programs move."""
 
     def __init__(
-        self, module: Module, launch: Launch, issued: IssueTable | None, wave: int | None
+        self,
+        module: Module,
+        launch: Launch,
+        issued: IssueTable | None,
+        wave: int | None,
+        strides: Strides,
     ) -> None:
         self._module = module
         self._launch = launch
         self._issued = issued
         self._wave = wave
+        self._strides = strides
         self._sizes = {
             argument.name.removeprefix("%"): launch.tensor_bytes(argument)
             for argument in public_function(module).regions[0].blocks[0].arguments
@@ -185,15 +228,21 @@ class _Tallies:
 
     def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
         """Count an access."""
-        key = (operation.index, access.pointer.argument)
+        argument = access.pointer.argument
+        key = (operation.index, argument)
         if key not in self._tallies:
             self._tallies[key] = Tally(
                 access.element_bytes,
-                self._sizes.get(access.pointer.argument),
+                self._sizes.get(argument),
                 self._wave,
                 self._issue(operation),
+                self._strides.of(argument),
             )
-        self._tallies[key].access(tiles_of(access, programs))
+        tally = self._tallies[key]
+        try:
+            tally.access(tiles_of(access, programs))
+        finally:
+            self._strides.note(argument, tally.leap)
 
     def _issue(self, operation: Operation) -> Issue | str | None:
         if self._issued is None:
@@ -288,13 +337,13 @@ class _Tallies:
         """Return the bytes that some operations access, each counted once."""
         return sum(each.size() for each in self._covered(operations, waves=waves))
 
-    def _covered(self, operations: frozenset[str], *, waves: bool = False) -> Collection[Coverage]:
+    def _covered(self, operations: frozenset[str], *, waves: bool = False) -> Collection[ByteSet]:
         """Return the bytes that some operations access, of each argument."""
-        arguments: dict[str, Coverage] = {}
+        arguments: dict[str, ByteSet] = {}
         for (index, argument), tally in self._tallies.items():
             coverage = tally.waves if waves else tally.coverage
             if self._module.operations[index].name in operations and coverage is not None:
-                arguments.setdefault(argument, Coverage(coverage.grain)).update(coverage)
+                arguments.setdefault(argument, coverage.empty()).update(coverage)
         return arguments.values()
 
 

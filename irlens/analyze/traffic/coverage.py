@@ -1,8 +1,10 @@
 """Which bytes of an argument are accessed: a union of intervals, or a map where they are many."""
 
+from typing import Protocol
+
 import numpy as np
 
-from irlens.analyze.traffic.values import Array, UnknownTrafficError
+from irlens.analyze.traffic.values import Array
 
 #: Intervals that are held before they are merged.
 _PENDING = 1 << 20
@@ -11,6 +13,35 @@ _MOST = 1 << 22
 #: Grains of a page of the map, a byte each, and how many pages a map may have.
 _PAGE = 1 << 16
 _MOST_PAGES = 1 << 12
+
+
+class TooManyIntervalsError(Exception):
+    """The accessed bytes are more intervals than a set may have."""
+
+    def __init__(self) -> None:
+        super().__init__("the accessed bytes form too many intervals")
+
+
+class ByteSet(Protocol):
+    """A set of bytes, as offsets from an argument's base address.
+
+    Any of its methods raises ``TooManyIntervalsError``.
+    """
+
+    def empty(self) -> "ByteSet":
+        """Return an empty set of the same kind."""
+
+    def add(self, bases: Array, starts: Array, lengths: Array) -> None:
+        """Add the same intervals at several bases, all ascending, in bytes."""
+
+    def update(self, other: "ByteSet") -> None:
+        """Add another set, which must be of the same kind."""
+
+    def size(self) -> int:
+        """Return how many bytes the set has."""
+
+    def granules(self, size: int) -> int:
+        """Return how many aligned granules of so many bytes the set touches."""
 
 
 class Coverage:
@@ -30,16 +61,22 @@ class Coverage:
         self._merge_at = _PENDING
         self._pages: dict[int, Array] = {}
 
+    def empty(self) -> "Coverage":
+        """Return an empty set of the same kind."""
+        return Coverage(self.grain)
+
     def add(self, bases: Array, starts: Array, lengths: Array) -> None:
         """Add the same intervals at several bases, all ascending, in bytes."""
         step = max(1, _PENDING // max(1, starts.size))
         for begin in range(0, bases.size, step):
             some = bases[begin : begin + step, None]
             first = (some + starts).reshape(-1)
-            self._append(*_joined(first, (some + (starts + lengths)).reshape(-1)))
+            self._append(*joined(first, (some + (starts + lengths)).reshape(-1)))
 
-    def update(self, other: "Coverage") -> None:
+    def update(self, other: ByteSet) -> None:
         """Add another set of the same grain."""
+        if not isinstance(other, Coverage):
+            raise TooManyIntervalsError
         for page, marks in other._pages.items():
             self._page(page)[:] |= marks
         for starts, ends in other._pending:
@@ -49,7 +86,7 @@ class Coverage:
         """Return how many bytes the set has.
 
         Raises:
-            UnknownTrafficError: They are too many intervals.
+            TooManyIntervalsError: They are.
         """
         if self._pages:
             self._map()
@@ -61,7 +98,7 @@ class Coverage:
         """Return how many aligned granules of so many bytes the set touches.
 
         Raises:
-            UnknownTrafficError: They are too many intervals.
+            TooManyIntervalsError: They are.
         """
         if self._pages and size % self.grain == 0 and _PAGE * self.grain % size == 0:
             self._map()
@@ -70,11 +107,11 @@ class Coverage:
                 int(marks.reshape(-1, grains).any(axis=1).sum()) for marks in self._pages.values()
             )
         if self._pages:
-            raise UnknownTrafficError("the accessed bytes form too many intervals")
+            raise TooManyIntervalsError
         self._merge()
         total = 0
         for starts, ends in self._pending:
-            first, last = _joined(starts // size, -(-ends // size))
+            first, last = joined(starts // size, -(-ends // size))
             total += int((last - first).sum())
         return total
 
@@ -94,14 +131,14 @@ class Coverage:
             return
         starts = np.concatenate([each for each, _ in self._pending])
         ends = np.concatenate([each for _, each in self._pending])
-        self._pending = [_joined(starts, ends)]
+        self._pending = [joined(starts, ends)]
         self._held = self._pending[0][0].size
 
     def _map(self) -> None:
         """Move all intervals to the map."""
         for starts, ends in self._pending:
             if ((starts | ends) % self.grain).any():
-                raise UnknownTrafficError("the accessed bytes form too many intervals")
+                raise TooManyIntervalsError
             first, lengths = starts // self.grain, (ends - starts) // self.grain
             step = max(1, _PENDING // max(1, int(lengths.max())))
             for begin in range(0, first.size, step):
@@ -120,12 +157,12 @@ class Coverage:
     def _page(self, number: int) -> Array:
         if number not in self._pages:
             if len(self._pages) >= _MOST_PAGES:
-                raise UnknownTrafficError("the accessed bytes form too many intervals")
+                raise TooManyIntervalsError
             self._pages[number] = np.zeros(_PAGE, dtype=bool)
         return self._pages[number]
 
 
-def _joined(starts: Array, ends: Array) -> tuple[Array, Array]:
+def joined(starts: Array, ends: Array) -> tuple[Array, Array]:
     """Return intervals in order, those that touch joined."""
     if (np.diff(starts) < 0).any():
         order = np.argsort(starts, kind="stable")

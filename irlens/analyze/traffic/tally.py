@@ -3,7 +3,8 @@
 import numpy as np
 
 from irlens.analyze.issue_table import Issue
-from irlens.analyze.traffic.coverage import Coverage
+from irlens.analyze.traffic.coverage import ByteSet, Coverage
+from irlens.analyze.traffic.strided_coverage import StridedCoverage
 from irlens.analyze.traffic.tiles import Pattern, Tiles
 from irlens.analyze.traffic.values import Array, distinct
 from irlens.analyze.warp_requests import Requests, count_patterns
@@ -35,6 +36,7 @@ class Tally:
         tensor_bytes: Bytes of the argument's tensor; ``None`` if unknown.
         wave: Programs of a wave; ``None`` if unknown.
         issue: How warps access the elements, or why that is unknown.
+        stride: Bytes between elements, where they are too many intervals; ``None`` at first.
 
     Attributes:
         lanes: Elements that are accessed, as often as they are.
@@ -43,6 +45,7 @@ class Tally:
         waves: The same, those of each wave apart; ``None`` if the wave is unknown.
         outside: Lanes outside the tensor.
         requests: The requests of warps; ``None`` if unknown.
+        leap: The most runs of bytes that a tile has an even step apart, and the step.
         width: Bytes of a thread's instruction; ``None`` if unknown, or if there is none.
         reason: Why the requests are unknown.
     """
@@ -53,11 +56,17 @@ class Tally:
         tensor_bytes: int | None = None,
         wave: int | None = None,
         issue: Issue | str | None = None,
+        stride: int | None = None,
     ) -> None:
         self.lanes = 0
         self.masked = 0
-        self.coverage = Coverage(element_bytes)
-        self.waves = None if wave is None else Coverage(element_bytes)
+        self.coverage: ByteSet = (
+            Coverage(element_bytes)
+            if stride is None or stride % element_bytes
+            else StridedCoverage(element_bytes, stride)
+        )
+        self.waves = None if wave is None else self.coverage.empty()
+        self.leap = (1, 0)
         self.outside = Outside()
         self.reason = issue if isinstance(issue, str) else ""
         self.requests = Requests(0, 0, 0) if isinstance(issue, Issue) else None
@@ -90,7 +99,7 @@ class Tally:
 
         Raises:
             TooLargeError: Fewer programs at once may do.
-            UnknownTrafficError: The distinct bytes are too many intervals.
+            TooManyIntervalsError: The distinct bytes are.
         """
         for kind, pattern in enumerate(tiles.patterns):
             chosen = np.flatnonzero(tiles.kinds == kind) if len(tiles.patterns) > 1 else None
@@ -117,6 +126,10 @@ class Tally:
         if not offsets.size:
             return
         starts, lengths = _runs(offsets, self._size)
+        if starts.size > self.leap[0]:
+            steps = np.diff(starts)
+            if (steps == steps[0]).all():
+                self.leap = starts.size, int(steps[0])
         self.coverage.add(distinct(bases), starts, lengths)
         if self.waves is not None and self._wave is not None:
             shifted = bases + programs // self._wave * _WAVE_STRIDE

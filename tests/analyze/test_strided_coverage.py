@@ -1,0 +1,93 @@
+"""Sets of strided bytes, against sets of numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
+from irlens.analyze.traffic.strided_coverage import StridedCoverage, Strides
+
+Runs = list[tuple[int, int]]
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> Runs:
+    """Runs of grains that do not touch: a comb, or any."""
+    if draw(st.booleans()):
+        step, length = draw(st.integers(2, 12)), draw(st.integers(1, 3))
+        first = draw(st.integers(-20, 20))
+        return [(first + n * max(step, length + 1), length) for n in range(draw(st.integers(1, 9)))]
+    runs: Runs = []
+    at = draw(st.integers(-20, 20))
+    for _ in range(draw(st.integers(1, 4))):
+        length = draw(st.integers(1, 40))
+        runs.append((at, length))
+        at += length + draw(st.integers(1, 30))
+    return runs
+
+
+@given(
+    grain=st.sampled_from((1, 2, 4, 8)),
+    columns=st.integers(1, 16),
+    adds=st.lists(st.tuples(patterns(), st.sets(st.integers(-60, 60), min_size=1)), max_size=5),
+    split=st.integers(0, 5),
+    granule=st.sampled_from((8, 32, 64, 128)),
+)
+@settings(deadline=None, max_examples=300)
+def test_it_holds_the_bytes_that_were_added(
+    grain: int, columns: int, adds: list[tuple[Runs, set[int]]], split: int, granule: int
+) -> None:
+    whole, rest = (StridedCoverage(grain, grain * columns) for _ in range(2))
+    bytes_: set[int] = set()
+    for number, (runs, bases) in enumerate(adds):
+        starts, lengths = (grain * np.array(each) for each in zip(*runs, strict=True))
+        (whole if number < split else rest).add(grain * np.array(sorted(bases)), starts, lengths)
+        bytes_ |= {
+            grain * (base + start) + byte
+            for base in bases
+            for start, length in runs
+            for byte in range(grain * length)
+        }
+    whole.update(rest)
+    assert whole.size() == len(bytes_)
+    stride = grain * columns
+    if (stride % granule and granule % stride) or granule % grain:
+        if bytes_:
+            with pytest.raises(TooManyIntervalsError):
+                whole.granules(granule)
+    else:
+        assert whole.granules(granule) == len({byte // granule for byte in bytes_})
+
+
+def test_a_column_is_one_interval_however_long() -> None:
+    """A 16,384 x 16,384 matrix of bytes, read by its columns: 2^28 intervals otherwise."""
+    coverage = StridedCoverage(1, 1 << 14)
+    rows = np.arange(1 << 14) << 14
+    for column in range(0, 1 << 14, 64):
+        coverage.add(np.arange(column, column + 64), rows, np.ones(rows.size, np.int64))
+    assert coverage.size() == 1 << 28
+    assert coverage.granules(64) == 1 << 22
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    coverage = StridedCoverage(4, 128)
+    one = np.array([0]), np.array([4])
+    with pytest.raises(TooManyIntervalsError):
+        coverage.add(np.array([2]), *one)
+    with pytest.raises(TooManyIntervalsError):
+        coverage.add(np.array([1 << 62]), *one)
+    for other in (StridedCoverage(4, 256), StridedCoverage(2, 128), Coverage(4)):
+        with pytest.raises(TooManyIntervalsError):
+            coverage.update(other)
+    assert coverage.empty().size() == coverage.granules(64) == 0
+
+
+def test_strides_are_those_of_the_most_runs() -> None:
+    strides = Strides()
+    for leap in ((1, 0), (16, 128), (3, 4096)):
+        strides.note("x", leap)
+    strides.note("y", (1, 0))
+    assert strides.of("x") is None
+    assert strides.found().of("x") == 128
+    assert strides.found().of("y") is None
