@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from irlens.analyze.facts import Provenance
+from irlens.analyze.numpy_import import load_numpy
 from irlens.analyze.roofline import roofline
 from irlens.artifacts import npy
 from irlens.gpus import Dtype, Gpu
@@ -127,6 +128,7 @@ def _survey(
     capture: Capture, parsed: Parsed, ttir: Module, machine: Machine, first: int | None = None
 ) -> "Survey":
     # Most captures have no launch, and need no numpy.
+    load_numpy()
     from irlens.analyze import traffic
     from irlens.analyze.issue_table import IssueTable
     from irlens.analyze.traffic.values import UnknownTrafficError
