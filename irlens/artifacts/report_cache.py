@@ -114,11 +114,11 @@ def program_digest() -> bytes:
     while folders:
         with os.scandir(folders.pop()) as children:
             for child in sorted(children, key=lambda child: child.name):
-                if child.is_dir(follow_symlinks=False):
-                    folders.append(Path(child.path))
-                elif child.name.endswith(".py"):
+                if child.name.endswith(".py"):
                     status = child.stat()
                     digest.update(f"{child.name} {status.st_size} {status.st_mtime_ns} ".encode())
+                elif child.name != "__pycache__" and child.is_dir(follow_symlinks=False):
+                    folders.append(Path(child.path))
     return digest.digest()
 
 

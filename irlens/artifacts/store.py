@@ -8,11 +8,8 @@ A killed process leaves nothing but its workspace behind, which ``clean`` of a l
 import atexit
 import errno
 import hashlib
-import json
 import os
 import re
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +56,8 @@ def ensure_writable() -> str | None:
     Returns:
         Why the store cannot be written, ``None`` if it can.
     """
+    import tempfile  # slow to load, and not needed to read
+
     path = root()
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -70,7 +69,7 @@ def ensure_writable() -> str | None:
         else:
             problem = f"cannot write {path}: {error.strerror}"
         temporary = tempfile.mkdtemp(prefix="irlens-")
-        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        atexit.register(_remove, temporary)
         os.environ[ROOT_VARIABLE] = temporary
         return problem
     return None
@@ -94,6 +93,8 @@ def digest(request: object) -> str:
             ``1``, ``1.0``, ``True`` and ``"1"`` are four different values, and so are an
             infinity, a NaN and ``None`` (which is why this is not msgspec's own JSON).
     """
+    import json
+
     canonical = json.dumps(msgspec.to_builtins(request), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -122,7 +123,7 @@ def workspace(destination: Path) -> Iterator[Path]:
     try:
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        _remove(path)
 
 
 def captures() -> Path:
@@ -177,13 +178,15 @@ def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
+            import shutil
+
             with workspace(destination) as near:
                 copy = near / "copy"
                 shutil.copytree(build, copy)
                 moved = _move(copy, destination, replace=replace)
     except OSError as error:
         raise _unwritable(destination, error) from error
-    shutil.rmtree(build, ignore_errors=True)
+    _remove(build)
     return moved
 
 
@@ -204,7 +207,7 @@ def clean(directory: Path, *, min_age: float = STALE_AFTER) -> int:
     removed = 0
     for path in paths:
         if is_left_behind(path, min_age=min_age):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
             removed += 1
     return removed
 
@@ -223,6 +226,13 @@ def is_abandoned(path: Path, pid: int, *, min_age: float = STALE_AFTER) -> bool:
 def is_old(path: Path, *, min_age: float = STALE_AFTER) -> bool:
     """Whether a path exists and was last written to at least ``min_age`` seconds ago."""
     return _age(path) >= min_age
+
+
+def _remove(path: Path | str) -> None:
+    """Remove a directory with everything in it, as far as possible."""
+    import shutil  # most commands only read
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _move(build: Path, destination: Path, *, replace: bool) -> bool:

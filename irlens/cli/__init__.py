@@ -3,6 +3,7 @@
 Nothing heavier than click is imported until a command runs: see ``tests/cli/test_imports.py``.
 """
 
+import atexit
 import errno
 import gc
 import os
@@ -32,6 +33,7 @@ class Exit(IntEnum):
 def main() -> None:
     """Run ``irlens`` with the process's arguments and exit with its code."""
     gc.set_threshold(*_COLLECTIONS)
+    atexit.register(_skip_last_collection)
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # until the end
     if sys.stdout is None or sys.stderr is None:  # closed by the shell: `>&-`
@@ -55,6 +57,15 @@ def main() -> None:
             sys.stderr.write(f"irlens: error: cannot write to stdout: {error.strerror}\n")
             code = Exit.TROUBLE
     sys.exit(code)
+
+
+def _skip_last_collection() -> None:
+    """Keep Python from looking for cycles among all objects while it ends.
+
+    Triton's bindings report objects that are not freed by then, so they are collected.
+    """
+    if sys.modules.keys().isdisjoint(("triton", "torch")):
+        gc.freeze()
 
 
 def _run() -> Exit:

@@ -1,7 +1,6 @@
 """Output to a terminal (coloured, paged), a pipe or a file; messages and progress on stderr."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -48,6 +47,8 @@ def width() -> int:
 
 def columns() -> int:
     """Return the full width of the terminal, or ``COLUMNS``."""
+    import shutil  # slow to load, and not needed to write to a pipe
+
     return shutil.get_terminal_size((2 * _PIPE_WIDTH, 0)).columns
 
 
@@ -250,6 +251,8 @@ def _print(data: bytes) -> bool:
 
 
 def _is_too_tall(text: str) -> bool:
+    import shutil
+
     return text.count("\n") >= shutil.get_terminal_size().lines
 
 

@@ -87,3 +87,21 @@ def test_the_list_of_commands_is_complete_and_loads_none_of_them() -> None:
     folder = Path(commands.__file__).parent
     assert set(COMMANDS) == {path.stem for path in folder.glob("[!_]*.py")}
     assert "msgspec" not in imported("--help")
+
+
+def test_a_remembered_report_needs_nothing_that_writes(h200_cache: Path) -> None:
+    entry = str(sorted(h200_cache.iterdir())[0])
+    imported("inspect", entry)
+    assert not imported("inspect", entry) & {"tempfile", "shutil"}
+
+
+def test_the_end_of_the_process_looks_for_no_cycles() -> None:
+    script = (
+        "import atexit, gc, sys\n"
+        "atexit.register(lambda: print(gc.get_freeze_count(), file=sys.stderr))\n"
+        "import irlens.cli\n"
+        "sys.argv = ['irlens', '--version']\n"
+        "irlens.cli.main()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(ran.stderr) > 0
