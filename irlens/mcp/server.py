@@ -59,6 +59,10 @@ _Args = Annotated[
     _Values | None,
     Field(description='Arguments and sizes: {"n_cols": 781, "x_ptr": "fp16[1024, 1024]"}'),
 ]
+_Grid = Annotated[
+    list[int | str] | None,
+    Field(description='CTAs in x, y and z: [4096], ["cdiv(n, BLOCK)", 8]'),
+]
 _First = Annotated[int, Field(ge=1, description="First line to return")]
 _Count = Annotated[
     int, Field(ge=1, le=documents.MAX_LINES, description="Number of lines to return")
@@ -122,6 +126,7 @@ class Tools:
         targets: _Targets = None,
         settings: _Settings = None,
         args: _Args = None,
+        grid: _Grid = None,
         format: Literal["markdown", "text", "json", "csv"] = "markdown",  # noqa: A002
         details: Annotated[
             list[Detail] | None, Field(description=f"Sections in full: {', '.join(DETAILS)}")
@@ -133,12 +138,21 @@ class Tools:
     ) -> str:
         """Report registers, spills, shared memory, pipelining, occupancy and findings.
 
+        With the launch also bytes of global memory, the roofline and the estimated time. Samples
+        and captures of irlens have one; a Triton cache entry gets it from `args` and `grid`, and
+        the product from `targets`.
+
         Compiles the kernel if it is not compiled yet; a directory may hold many captures, of which
         csv gives one row each.
         """
         with self._lock:
-            selection = self._configurations(kernel, targets, settings, args)
-            reports = self._session.reports(kernel, selection, sass=sass)
+            selection = self._configurations(kernel, targets, settings, args, grid, completes=True)
+            if selection.is_empty or not is_compiled(kernel):
+                reports = self._session.reports(kernel, selection, sass=sass)
+            else:
+                launched = self._launched(kernel, selection)
+                inspected = self._session.inspect_captures(kernel, launched, sass=sass)
+                reports = [report for _, report in inspected]
         options = Options(details=frozenset(details or ()))
         shown = reports if format == "csv" else reports[: documents.MAX_REPORTS]
         written = render(format, "reports", shown, options)
@@ -278,26 +292,65 @@ class Tools:
             )
         return captures[0]
 
+    def _launched(self, kernel: str, selection: Configurations) -> list[Capture]:
+        """Return captures with the launch that is given; none is compiled again.
+
+        Raises:
+            IrlensError: They have a launch of their own, or cannot be launched so.
+        """
+        launched = self._session.launched(kernel, selection)
+        if launched is None:
+            raise _already_compiled(kernel)
+        return launched
+
     def _configurations(
-        self, kernel: str, targets: _Targets, settings: _Settings, args: _Args
+        self,
+        kernel: str,
+        targets: _Targets,
+        settings: _Settings,
+        args: _Args,
+        grid: _Grid = None,
+        *,
+        completes: bool = False,
     ) -> Configurations:
-        """Return the configurations that are asked for; nothing is ever launched."""
+        """Return the configurations that are asked for; nothing is ever launched.
+
+        Args:
+            kernel: KERNEL.
+            targets: GPUs.
+            settings: Constexprs and compile options.
+            args: Arguments and sizes.
+            grid: CTAs in x, y and z.
+            completes: Whether options may complete the launch of something compiled.
+
+        Raises:
+            IrlensError: KERNEL takes no options, or has to be compiled, which is not allowed.
+        """
+        chosen = Configurations(
+            targets=tuple(targets or ()),
+            settings=_axes(settings),
+            args=_axes(args),
+            grid=tuple(map(str, grid or ())),
+            run=False,
+        )
         if is_compiled(kernel):
-            if targets or settings or args:
-                raise IrlensError(
-                    f"{kernel} is already compiled, and this server executes nothing that a"
-                    " capture names",
-                    hint="leave out the options, or name the kernel's source",
-                )
-            return Configurations()
+            if not chosen.is_empty and not completes:
+                raise _already_compiled(kernel)
+            return chosen
         if not self._compiles:
             raise IrlensError(
                 f"{kernel} is not compiled, and this server only reads captures",
                 hint="start it without --no-compile",
             )
-        return Configurations(
-            targets=tuple(targets or ()), settings=_axes(settings), args=_axes(args), run=False
-        )
+        return chosen
+
+
+def _already_compiled(kernel: str) -> IrlensError:
+    return IrlensError(
+        f"{kernel} is already compiled, and this server executes nothing that a capture names",
+        hint="leave out the options, or name the kernel's source; `inspect` takes the launch of a"
+        " Triton cache entry",
+    )
 
 
 def _axes(values: _Values | None) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -1,6 +1,7 @@
 """``irlens mcp``, asked by the client of the ``mcp`` package."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -130,10 +131,62 @@ async def test_explanations_and_lists(server: MCPServer) -> None:
     assert "h100: sm_90" in await call(server, "targets")
 
 
+@pytest.fixture
+def cache_entry(tmp_path: Path) -> str:
+    """Return a capture without what irlens knows of its launch, as Triton's cache has it."""
+    entry = tmp_path / "entry"
+    shutil.copytree(SOFTMAX, entry)
+    (entry / "irlens.json").unlink()
+    return str(entry)
+
+
+async def test_a_cache_entry_gets_its_launch(server: MCPServer, cache_entry: str) -> None:
+    bare = json.loads(await call(server, "inspect", kernel=cache_entry, format="json"))
+    assert (bare["traffic"], bare["time"]) == (None, None)
+    launch: dict[str, Any] = {
+        "args": {
+            "input_ptr": "fp32[4096, 1024]", "output_ptr": "fp32[4096, 1024]", "n_rows": 4096,
+            "input_row_stride": 1024, "output_row_stride": 1024, "n_cols": 1024,
+        },
+        "grid": ["n_rows // 4"],
+        "targets": ["h200"],
+    }  # fmt: skip
+    answer = await call(server, "inspect", kernel=cache_entry, format="json", **launch)
+    report = json.loads(answer)
+    assert report["config"]["grid"] == [1024, 1, 1]
+    assert report["target"]["product"] == "h200"
+    assert report["traffic"]["read_bytes"] == report["traffic"]["written_bytes"] == 4 * 4096 * 1024
+    assert report["time"]["estimate_us"] > report["roofline"]["floor_us"] > 0
+    assert "Memory" in await call(server, "inspect", kernel=cache_entry, **launch)
+    wrong = {**launch, "args": {"nonesuch": 1}}
+    assert "nonesuch" in await error_of(server, "inspect", kernel=cache_entry, **wrong)
+
+
+async def test_a_grid_of_a_kernel_that_is_compiled_by_name(server: MCPServer) -> None:
+    answer = await call(
+        server, "inspect", kernel="softmax", targets=["h200"], grid=[64], format="json"
+    )
+    report = json.loads(answer)
+    assert report["config"]["grid"] == [64, 1, 1]
+    assert report["traffic"]["read_bytes"] == 4 * 4096 * 1024
+
+
+async def test_only_inspect_takes_the_launch_of_what_is_compiled(
+    server: MCPServer, cache_entry: str
+) -> None:
+    for tool, arguments in (("capture", {}), ("read_stage", {"stage": "ttir"})):
+        text = await error_of(server, tool, kernel=cache_entry, args={"n_rows": 1}, **arguments)
+        assert "already compiled" in text
+    settings = {"num_stages": 2}
+    text = await error_of(server, "inspect", kernel=cache_entry, settings=settings)
+    assert "already compiled" in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"kernel": "nonesuch"}, "nonesuch"),
+        ({"kernel": SOFTMAX, "grid": [4]}, "already compiled"),
         ({"kernel": SOFTMAX, "targets": ["h100"]}, "already compiled"),
         ({"kernel": "softmax", "targets": ["h1000"]}, "h100"),
     ],
