@@ -8,7 +8,6 @@ own store, and follows a name only under a seal of that key.
 import hashlib
 import hmac
 import os
-import secrets
 
 from irlens.artifacts import store
 from irlens.model.capture import SourceFile
@@ -40,10 +39,10 @@ def _key(*, create: bool) -> bytes | None:
     try:
         if create and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{_KEY_NAME}-{os.getpid()}-{secrets.token_hex(4)}")
+            temporary = path.with_name(f".{_KEY_NAME}-{os.getpid()}-{os.urandom(4).hex()}")
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "wb") as stream:
-                stream.write(secrets.token_bytes(_KEY_BYTES))
+                stream.write(os.urandom(_KEY_BYTES))  # as `secrets` does, which imports more
             try:
                 os.link(temporary, path)  # of two processes the first one's key stays
             except FileExistsError:

@@ -139,9 +139,14 @@ def _project_folder(start: Path) -> Path | None:
 def _kernels_setting(path: Path, _time: int, _size: int) -> str | None:
     """Return a project's ``kernels`` setting; parsing takes longer than to read a kernel's file.
 
+    Most projects say nothing to irlens, so that their files need no parsing.
+
     Args:
         path: The ``pyproject.toml``.
         _time: When it was last changed, in nanoseconds.
         _size: Its size in bytes.
     """
-    return msgspec.toml.decode(path.read_bytes(), type=_Project).tool.irlens.kernels
+    content = path.read_bytes()
+    if b"irlens" not in content:
+        return None
+    return msgspec.toml.decode(content, type=_Project).tool.irlens.kernels

@@ -163,6 +163,15 @@ def test_a_project_is_parsed_again_only_when_it_changes(
         known_files()
 
 
+def test_a_project_without_settings_is_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(msgspec.toml, "decode", lambda *_, **__: pytest.fail("parsed"))
+    assert "softmax" in known_files()
+
+
 def test_listing_imports_neither_triton_nor_torch() -> None:
     code = """
 import sys
