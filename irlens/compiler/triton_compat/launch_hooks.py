@@ -263,13 +263,13 @@ def _launch(handle: Any, function: Any, constexprs: Values, args: Values, grid: 
         entry=str(Path(get_cache_manager(handle.hash).cache_dir).absolute()),
         file=str(code.co_filename) if code is not None else None,
         constexprs=manifest_values(constexprs),
-        args={name: _manifest_argument(value) for name, value in args.items()},
-        grid=None if grid is None else _three_dimensions(grid),
+        args={name: manifest_argument(value) for name, value in args.items()},
+        grid=None if grid is None else three_dimensions(grid),
         options=options_of(handle),
     )
 
 
-def _three_dimensions(grid: Any) -> tuple[int, int, int] | None:
+def three_dimensions(grid: Any) -> tuple[int, int, int] | None:
     """Return a grid with all dimensions; ``None`` if Triton does not accept it."""
     try:
         x, y, z, *_ = (*map(operator.index, grid), 1, 1)
@@ -278,12 +278,12 @@ def _three_dimensions(grid: Any) -> tuple[int, int, int] | None:
     return x, y, z
 
 
-def _manifest_argument(value: Any) -> int | float | str:
+def manifest_argument(value: Any) -> int | float | str:
     """Return an argument of any type as manifests store it; tensors by dtype and shape."""
     if value is None or isinstance(value, bool | int | float):
         return manifest_value(value)
     if isinstance(value, tuple | list):
-        return f"({', '.join(str(_manifest_argument(each)) for each in value)})"
+        return f"({', '.join(str(manifest_argument(each)) for each in value)})"
     block = getattr(value, "block_shape", None)
     tensor = _tensor(value if block is None else value.base)
     if tensor is None:
