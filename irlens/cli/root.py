@@ -21,6 +21,7 @@ COMMANDS = {
     "record": "Run a program and capture the kernels it compiles.",
     "scan": "List the captures of a cache with their figures.",
     "schema": "Print the JSON Schema of --format json.",
+    "suggest": "Suggest a faster configuration near the current one.",
     "sweep": "Compile a grid of configurations and show which fit.",
     "targets": "List the GPUs to compile for, with their limits.",
     "traffic": "Show what a PyTorch program moves, and what fusing saves.",

@@ -46,12 +46,12 @@ FORMATS: dict[str, Format] = {
     "csv": Format("csv", (*_WITHOUT_CODE, "ledgers"), streams=("scan",)),
     "github": Format("annotations", _WITHOUT_CODE),
     "html": Format("html", _EVERYTHING, with_code=("reports", "comparisons")),
-    "json": Format("json", _EVERYTHING),
+    "json": Format("json", (*_EVERYTHING, "suggestion")),
     "jsonl": Format("jsonl", (), streams=("scan",)),
-    "markdown": Format("md", _EVERYTHING),
+    "markdown": Format("md", (*_EVERYTHING, "suggestion")),
     "parquet": Format("parquet", (), streams=("scan",)),
     "sarif": Format("sarif", _WITHOUT_CODE),
-    "text": Format("txt", _EVERYTHING),
+    "text": Format("txt", (*_EVERYTHING, "suggestion")),
 }
 
 
@@ -97,7 +97,7 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
         name: The format.
         kind: What ``subject`` is.
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
-            ``Sweep``, ``Scan``, ``Ledgers``.
+            ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``.
         options: Where the output will be seen.
 
     Raises:
@@ -159,3 +159,7 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
             from irlens.render.view.ledger import ledgers_view
 
             return ledgers_view(subject, options)
+        case "suggestion":
+            from irlens.render.view.suggestion import suggestion_view
+
+            return suggestion_view(subject, options)

@@ -129,6 +129,10 @@ def _record(kind: Kind) -> type[msgspec.Struct]:
             from irlens.model.ledger import Ledgers
 
             return Ledgers
+        case "suggestion":
+            from irlens.model.suggestion import Suggestion
+
+            return Suggestion
         case "reports":
             from irlens.model.report import Report
 

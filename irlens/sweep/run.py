@@ -95,7 +95,7 @@ def compile_grid(
     check_keys(selection.sort)
     check_rank(selection.rank)
     source = find_kernel(requests[0].kernel)
-    plan = _plan(source, requests, pool)
+    plan = plan_grid(requests, pool)
     request = plan.variants[0].request
     check_names(selection.filters, {*request.settings, *request.args, *FIGURE_NAMES}, "--filter")
     variants = [each for each in plan.variants if allows(selection.where, _names(each), "--where")]
@@ -163,7 +163,9 @@ def outranked_trials(grid: CompiledGrid, selection: Selection) -> frozenset[int]
     return frozenset(n for n, trial in enumerate(grid.trials) if id(trial) in left_out)
 
 
-def _plan(source: KernelSource, requests: Sequence[Request], pool: WorkerPool) -> Plan:
+def plan_grid(requests: Sequence[Request], pool: WorkerPool) -> Plan:
+    """Return every configuration of the requests, which are of one kernel; see ``plan``."""
+    source = find_kernel(requests[0].kernel)
     ((_, answer),) = run_tasks(pool, run_plan, [encode_task(source, requests)])
     if isinstance(answer, Crash):
         raise IrlensError(

@@ -22,7 +22,7 @@ def offered(words: str, folder: Path | None = None) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "words", ["inspect", "diff", "diff matmul", "check", "check matmul", "sweep", "tui"]
+    "words", ["inspect", "diff", "diff matmul", "check", "check matmul", "suggest", "sweep", "tui"]
 )
 def test_kernels_and_where_there_is_none_files(words: str) -> None:
     assert offered(f"irlens {words} flash") == ["file,flash", "plain,flash_attention"]

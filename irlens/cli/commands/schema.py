@@ -13,6 +13,7 @@ _COMMANDS: dict[str, Kind] = {
     "inspect": "reports",
     "diff": "comparisons",
     "report": "reports",
+    "suggest": "suggestion",
     "traffic": "ledgers",
 }
 _NAMES = (*get_args(Kind), *_COMMANDS)
@@ -30,7 +31,7 @@ def command(kind: Kind) -> Exit:
     """Print the JSON Schema (draft 2020-12) of --format json.
 
     KIND is reports (several are an array), comparisons, code (irlens diff --stage), check,
-    sweep, scan or ledgers (irlens traffic); default reports.
+    sweep, scan, ledgers (irlens traffic) or suggestion (irlens suggest); default reports.
     """
     from irlens.render.json import schema
 

@@ -249,7 +249,7 @@ def _compile_all(
     from irlens.sweep.run import compile_grid
 
     try:
-        with _interruptible("compiling", "done") as update:
+        with interruptible("compiling", "done") as update:
             return compile_grid(requests, workers, selection, update, timeout=timeout or math.inf)
     finally:
         workers.stop()
@@ -270,7 +270,7 @@ def _measure_all(
         others = "; ".join(known.other_benches)
         output.note(f"repeating times that were taken on another GPU or driver: {others}")
     try:
-        with _interruptible("measuring", "timed", resumes=known.resumable) as update:
+        with interruptible("measuring", "timed", resumes=known.resumable) as update:
             return measure_trials(
                 grid.trials, selection.filters, kernel, device, known, update,
                 left_out=outranked_trials(grid, selection),
@@ -281,7 +281,7 @@ def _measure_all(
 
 
 @contextmanager
-def _interruptible(label: str, done_word: str, *, resumes: bool = True) -> Iterator["Progress"]:
+def interruptible(label: str, done_word: str, *, resumes: bool = True) -> Iterator["Progress"]:
     """Show progress, and report it if the user interrupts.
 
     Args:

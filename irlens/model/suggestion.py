@@ -1,0 +1,62 @@
+"""The record of a suggestion: the fastest configurations near a current one, by estimated time."""
+
+import msgspec
+
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.sweep import Trial
+
+SUGGESTION_SCHEMA = 1
+
+
+class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration near the current one.
+
+    Attributes:
+        changed: The settings that differ from the current configuration's, with their values.
+        time_ratio: Its estimated time over the current configuration's.
+        trial: The configuration.
+    """
+
+    changed: dict[str, ConstexprValue]
+    time_ratio: float
+    trial: Trial
+
+
+class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
+    """The fastest neighbours of a configuration.
+
+    Attributes:
+        schema: Version of this interface.
+        kernel: The kernel function's name.
+        target: The GPU.
+        current: The current configuration; of an autotuned kernel the one with the least estimated
+            time.
+        settings: The values of the current configuration that neighbours vary.
+        low_us: The current configuration takes at least so long in nine of ten cases, together
+            with ``high_us``.
+        high_us: It takes at most so long.
+        best: The neighbours with the least estimated time, the fastest first.
+        is_better: Whether the first neighbour is faster by more than ``noise``.
+        noise: The share of the time that the estimate does not tell apart.
+        compiled: Number of neighbours that were compiled.
+        unfit: Those of them that do not compile, or do not fit.
+        other_launch: Those that fit and access other bytes: they solve another problem.
+        unknown: Those whose time or accessed bytes are unknown.
+        left_out: Neighbours beyond the limit, which were not compiled.
+    """
+
+    schema: int
+    kernel: str
+    target: Target
+    current: Trial
+    settings: dict[str, int]
+    low_us: float | None
+    high_us: float | None
+    best: list[Neighbour]
+    is_better: bool
+    noise: float
+    compiled: int
+    unfit: int = 0
+    other_launch: int = 0
+    unknown: int = 0
+    left_out: int = 0

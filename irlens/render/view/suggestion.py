@@ -1,0 +1,122 @@
+"""A suggestion as nodes: the current configuration, and the fastest near it with what moved."""
+
+from collections.abc import Iterator
+
+from irlens import figures
+from irlens.model.suggestion import Neighbour, Suggestion
+from irlens.model.sweep import Trial
+from irlens.model.terms import depth_in_short
+from irlens.model.text import count, plural
+from irlens.render.options import Options
+from irlens.render.view.launch_time import NAMES
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import (
+    Column,
+    Headline,
+    Node,
+    Row,
+    Run,
+    Section,
+    Sentence,
+    Setting,
+    Settings,
+    Table,
+    text,
+)
+
+#: What may explain a time, by a figure's name in sweeps.
+_EXPLAINING = ("registers", "occupancy", "local_bytes", "shared_bytes", "load_sectors",
+               "store_sectors")  # fmt: skip
+
+
+def suggestion_view(suggestion: Suggestion, _options: Options) -> Section:
+    """Return a suggestion."""
+    return Section(suggestion.kernel, tuple(_nodes(suggestion)), key="suggestion")
+
+
+def _nodes(suggestion: Suggestion) -> Iterator[Node]:
+    current = suggestion.current
+    chosen = {"target": suggestion.target.full_name, **suggestion.settings, **current.args}
+    yield Settings(tuple(Setting(name, str(value)) for name, value in chosen.items()))
+    yield Headline((Run(_verdict(suggestion)),))
+    if current.figures is None:  # no suggestion is made of such
+        return
+    low, high = suggestion.low_us, suggestion.high_us
+    within = f"{microseconds(low)} to {microseconds(high)}" if low and high else ""
+    rows = [
+        Row((text("current"), text(_time(current)), text(""), text(_bound(current))),
+            note=f"range {within}" if within else "")
+    ]  # fmt: skip
+    for each in suggestion.best:
+        changes = ", ".join(
+            f"{name} {suggestion.settings[name]} → {value}" for name, value in each.changed.items()
+        )
+        cells = (changes, _time(each.trial), _percent(each.time_ratio), _bound(each.trial))
+        rows.append(Row(tuple(map(text, cells)), note=_moved(current, each)))
+    columns = (
+        Column("configuration"), Column("est. time", numbers=True),
+        Column("change", numbers=True), Column("bound by"),
+    )  # fmt: skip
+    yield Table(columns, tuple(rows), "configurations")
+    yield Sentence(_counted(suggestion), "dim")
+
+
+def _verdict(suggestion: Suggestion) -> str:
+    if suggestion.is_better:
+        best = suggestion.best[0]
+        changes = ", ".join(f"{name}={value}" for name, value in best.changed.items())
+        return f"{changes} is estimated {_percent(best.time_ratio)} in time"
+    return (
+        f"nothing near is better: no neighbour is estimated more than {suggestion.noise:.0%} faster"
+    ).replace("%", " %")
+
+
+def _counted(suggestion: Suggestion) -> str:
+    parts = [f"{plural(suggestion.compiled, 'neighbour')} compiled"]
+    parts += [
+        f"{count(number)} {what}"
+        for number, what in (
+            (suggestion.unfit, "unfit"),
+            (suggestion.other_launch, "accessing other bytes, so solving another problem"),
+            (suggestion.unknown, "of unknown time"),
+            (suggestion.left_out, "left out by --most"),
+        )
+        if number
+    ]
+    return "; ".join(parts)
+
+
+def _moved(current: Trial, neighbour: Neighbour) -> str:
+    """Return the figures that differ, before and after: "registers 30 → 40"."""
+    before, after = current.figures or {}, neighbour.trial.figures or {}
+    moved = []
+    if current.bound != neighbour.trial.bound:
+        moved.append(f"bound by {_bound(current)} → {_bound(neighbour.trial)}")
+    for name in _EXPLAINING:
+        figure = figures.SWEEP_FIGURES[name]
+        if before.get(name) != after.get(name):
+            values = " → ".join(figure.format(each.get(name)) for each in (before, after))
+            moved.append(f"{figure.title} {values}")
+    if (one := _stages(before)) != (other := _stages(after)):
+        moved.append(f"stages {one} → {other}")
+    return ", ".join(moved) or "no figure moved"
+
+
+def _stages(values: dict[str, int | float | None]) -> str:
+    known = (values.get(name) for name in ("stages_achieved", "stages_at_most", "stages_requested"))
+    depth = depth_in_short(*(None if value is None else int(value) for value in known))
+    return depth or figures.UNKNOWN
+
+
+def _time(trial: Trial) -> str:
+    value = (trial.figures or {}).get("time")
+    return figures.UNKNOWN if value is None else microseconds(value)
+
+
+def _bound(trial: Trial) -> str:
+    return figures.UNKNOWN if trial.bound is None else NAMES[trial.bound]
+
+
+def _percent(ratio: float) -> str:
+    change = round((ratio - 1) * 100, 1)
+    return f"{change:+.1f} %".replace("-", "−") if change else "0.0 %"

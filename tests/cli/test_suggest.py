@@ -1,0 +1,67 @@
+"""``irlens suggest`` from the command line."""
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import msgspec
+import pytest
+
+from irlens.model.suggestion import Suggestion
+from irlens.render.json import schema
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "irlens", "suggest", *arguments], capture_output=True, text=True
+    )
+
+
+def test_the_neighbours_of_a_slow_configuration_are_faster() -> None:
+    slow = ("vector_add", "--target", "h200", "--num-warps", "1", "--set", "BLOCK_SIZE=32")
+    ran = run(*slow, "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("suggestion")))
+    suggestion = msgspec.json.decode(ran.stdout, type=Suggestion)
+    assert suggestion.settings == {"num_warps": 1, "num_stages": 3, "BLOCK_SIZE": 32}
+    assert suggestion.is_better
+    assert suggestion.low_us is not None
+    assert suggestion.high_us is not None
+    before = suggestion.current.figures
+    assert before is not None
+    assert before["time"] is not None
+    assert suggestion.low_us <= before["time"] <= suggestion.high_us
+    ratios = [each.time_ratio for each in suggestion.best]
+    assert len(ratios) == 3
+    assert ratios == sorted(ratios)
+    for each in suggestion.best:
+        assert each.changed.items() <= each.trial.settings.items()
+        after = each.trial.figures
+        assert after is not None
+        assert after["time"] is not None
+        assert after["time"] / before["time"] == pytest.approx(each.time_ratio)
+        assert after["distinct_read_bytes"] == before["distinct_read_bytes"]
+    text = run(*slow).stdout
+    assert "BLOCK_SIZE=64" in text
+    assert "BLOCK_SIZE 32 → 64" in text
+
+
+def test_nothing_near_is_better_within_the_noise() -> None:
+    ran = run("vector_add", "--target", "h200", "--most", "3")
+    assert ran.returncode == 0, ran.stderr
+    assert "nothing near is better" in ran.stdout
+    assert "3 neighbours compiled; " in ran.stdout
+    assert "left out by --most" in ran.stdout
+
+
+def test_a_time_that_is_unknown_is_said_in_one_line() -> None:
+    ran = run("vector_add", "--target", "mi300x")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "estimated time of the current configuration is unknown: how long" in ran.stderr
+
+
+def test_there_is_one_current_configuration() -> None:
+    ran = run("vector_add", "--target", "h100,h200")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "name one target" in ran.stderr
