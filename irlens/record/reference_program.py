@@ -58,8 +58,15 @@ def main() -> None:
 def _recorded(wanted: ReferenceRequest) -> Any:
     import importlib
 
-    # Importing PyTorch installs the fake GPU, and that the log.
-    importlib.import_module("torch")
+    try:
+        # Importing PyTorch installs the fake GPU, and that the log.
+        importlib.import_module("torch")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise IrlensError(
+            "a reference needs PyTorch, which is not installed", hint='pip install "irlens[run]"'
+        ) from error
     from irlens.compiler.operations.log import active
     from irlens.compiler.operations.reference import record_reference
 

@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import jsonschema
@@ -14,6 +16,8 @@ import pytest
 from irlens.model.ledger import Ledgers
 from irlens.render import render
 from irlens.render.json import schema
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
 FILE = """
 import triton
@@ -56,11 +60,14 @@ print("printed", len(y))
 """
 
 
-def irlens(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def irlens(
+    *arguments: object, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "irlens", "traffic", *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=cwd, stdin=subprocess.DEVNULL
-    )
+        command, capture_output=True, text=True, check=False, cwd=cwd, stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -70,6 +77,7 @@ def kernel(tmp_path: Path) -> Path:
     return path
 
 
+@needs_torch
 def test_a_users_reference(kernel: Path) -> None:
     ran = irlens(kernel, "--arg", "n=1000", "-f", "json")
     assert ran.returncode == 0, ran.stderr
@@ -80,6 +88,7 @@ def test_a_users_reference(kernel: Path) -> None:
     assert [each["source"]["file"] for each in ledger["operations"]] == ["scale.py"] * 3
 
 
+@needs_torch
 def test_the_same_bytes_in_every_format(kernel: Path) -> None:
     ran = irlens(kernel, "-f", "json")
     assert ran.stdout == irlens(kernel, "-f", "json").stdout
@@ -92,6 +101,7 @@ def test_the_same_bytes_in_every_format(kernel: Path) -> None:
         assert "40,960" in render(form, "ledgers", document)
 
 
+@needs_torch
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -115,6 +125,18 @@ def test_mistakes_end_in_a_line(arguments: tuple[str, ...], message: str) -> Non
     assert "Traceback" not in ran.stderr
 
 
+def test_a_reference_without_pytorch_is_refused_in_a_line(kernel: Path, tmp_path: Path) -> None:
+    absent = tmp_path / "absent"
+    absent.mkdir()
+    (absent / "torch.py").write_text('raise ModuleNotFoundError("none here", name="torch")')
+    ran = irlens(kernel, PYTHONPATH=str(absent))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "a reference needs PyTorch, which is not installed" in ran.stderr
+    assert "irlens[run]" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@needs_torch
 def test_references_that_cannot_run(kernel: Path) -> None:
     ran = irlens(kernel, "--reference", "broken")
     assert ran.returncode == 2
@@ -122,6 +144,7 @@ def test_references_that_cannot_run(kernel: Path) -> None:
     assert "Traceback" not in ran.stderr
 
 
+@needs_torch
 def test_a_file_of_several_kernels_has_a_ledger_of_each(tmp_path: Path) -> None:
     ran = irlens("softmax_naive", "-o", tmp_path / "out.json", "-f", "json")
     assert ran.returncode == 0, ran.stderr
@@ -131,6 +154,7 @@ def test_a_file_of_several_kernels_has_a_ledger_of_each(tmp_path: Path) -> None:
     assert [each.separate.kernels for each in document.ledgers] == [1] * 5
 
 
+@needs_torch
 def test_a_program(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)

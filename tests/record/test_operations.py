@@ -1,10 +1,15 @@
 """The operations of programs: PyTorch's, Triton's, and what ``torch.compile`` makes of them."""
 
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from irlens.model.ledger import Ledger, Ledgers
 from irlens.record import Options, Program
 from irlens.session.ledgers import program_ledgers
+
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
 HEAD = """
 import torch, triton, triton.language as tl
