@@ -2,7 +2,8 @@
 
 import struct
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 from math import prod
 
 import msgspec
@@ -13,6 +14,8 @@ from irlens.artifacts.cubin import Code, Kernel
 
 #: Programs that are followed where they may differ.
 _SAMPLE = 16
+#: For each axis: the fractions of its multiples spread evenly over 0..1, however many there are.
+_STEPS = (5**0.5 / 2, 2**0.5, 3**0.5)
 _WARP = 32
 #: An address for pointers: any that is aligned, and far from what counts can reach.
 _ADDRESS = 0x7F00_0000_0000
@@ -95,34 +98,53 @@ def follow(machine: Machine, kernel: Kernel, arguments: Arguments) -> list[list[
     """
     words = constants(kernel, arguments)
     ctas = prod(arguments.grid)
-    sample = min(ctas, _SAMPLE) if machine.varies_by_program else 1
-    programs = [(2 * index + 1) * ctas // (2 * sample) for index in range(sample)]
+    programs = sample(arguments.grid) if machine.varies_by_program else [(0, 0, 0)]
     alike: list[list[int]] | None = None
     followed = []
     for program in programs:
         groups = alike or ([[w] for w in range(arguments.warps)] if machine.varies_by_warp
                            else [list(range(arguments.warps))])  # fmt: skip
-        found = [(group, *_warp(machine, words, arguments, program, group[0])) for group in groups]
+        found = [(group, *_warp(machine, words, program, group[0])) for group in groups]
         merged: dict[Path, tuple[list[int], Counter[int]]] = {}
         for group, path, counts in found:
             merged.setdefault(path, ([], counts))[0].extend(group)
         alike = alike or [group for group, _ in merged.values()]
         followed.append([
-            WarpPath(path, len(group) * ctas / sample, len(group), counts)
+            WarpPath(path, len(group) * ctas / len(programs), len(group), counts)
             for path, (group, counts) in merged.items()
         ])  # fmt: skip
     return followed
 
 
+def sample(grid: tuple[int, int, int]) -> list[tuple[int, ...]]:
+    """Return programs that stand for all of a grid, as numbers in x, y and z.
+
+    The first axis that has several is cut into equal parts with one program each, since work may
+    grow along it. Where in its part a program lies, and on the other axes, follows no period, since
+    work may repeat with any.
+    """
+    if prod(grid) <= _SAMPLE:
+        return list(product(*map(range, grid)))
+    cut = next(axis for axis, size in enumerate(grid) if size > 1)
+    programs = []
+    for index in range(_SAMPLE):
+        shares = [(index * step + 0.5) % 1 for step in _STEPS]
+        shares[cut] = (index + shares[cut]) / _SAMPLE
+        programs.append(tuple(int(size * share) for size, share in zip(grid, shares, strict=True)))
+    return programs
+
+
 def _warp(
-    machine: Machine, words: dict[int, int], arguments: Arguments, program: int, warp: int
+    machine: Machine,
+    words: dict[int, int],
+    program: Sequence[int],
+    warp: int,
 ) -> tuple[Path, Counter[int]]:
     """Return the longest path of a warp's lanes, and the blocks that any of them runs."""
-    x, y, _ = arguments.grid
     special = {
-        "SR_CTAID.X": program % x,
-        "SR_CTAID.Y": program // x % y,
-        "SR_CTAID.Z": program // (x * y),
+        "SR_CTAID.X": program[0],
+        "SR_CTAID.Y": program[1],
+        "SR_CTAID.Z": program[2],
         "SR_TID.Y": 0,
         "SR_TID.Z": 0,
         "SR_CgaCtaId": 0,

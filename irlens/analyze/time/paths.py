@@ -318,12 +318,14 @@ class _Walk:
     def _skip(
         self, block: int, last: Instruction, target: int | None, following: int | None
     ) -> int | None:
-        """Go on behind a branch on data, where both ways lead on to the same code."""
+        """Go on behind a branch on data that skips no loop, where both ways lead to the same."""
         forest = self.machine._forest
         if target is None or following is None or target <= block:
             raise UnknownPathError(_data_dependent(last))
         if forest.innermost[target] != forest.innermost[following]:
             raise UnknownPathError(_data_dependent(last))
+        if not self.machine._headers.isdisjoint(range(following, target)):
+            raise UnknownPathError(_data_dependent(last))  # most of the work may be in the loop
         self.skipped.add(block)
         return target
 

@@ -360,6 +360,19 @@ def _minimum(form: Form) -> Step | None:
                     lambda a, b, low: (min if low else max)(a, b, key=key))  # fmt: skip
 
 
+def _minimum_of_sum(form: Form) -> Step | None:
+    """VIADDMNMX: the lesser or greater of a sum and a third."""
+    if len(form.sources) != 3 or not form.predicates:
+        return None
+    least = read_predicate(form.predicates[0])
+    key = (lambda v: v) if "U32" in form.modifiers else signed
+
+    def function(a: int, b: int, c: int, low: int) -> int:
+        return (min if low else max)(a + b & WORD, c, key=key)
+
+    return _compute(form, [*form.values(), least], function)
+
+
 def _move(form: Form) -> Step | None:
     if form.target is None or not form.sources:
         return None
@@ -479,6 +492,7 @@ _RULES: dict[str, Callable[[Form], Step | None]] = {
     **dict.fromkeys(("ISETP", "UISETP"), _compare),
     **dict.fromkeys(("SEL", "USEL"), _select),
     **dict.fromkeys(("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX"), _minimum),
+    "VIADDMNMX": _minimum_of_sum,
     **dict.fromkeys(
         ("MOV", "UMOV", "S2R", "S2UR", "R2UR", "CS2R", "LDC", "ULDC", "LDCU", "UCS2R"), _move
     ),

@@ -8,7 +8,7 @@ import pytest
 
 from irlens.analyze import sass_cfg
 from irlens.analyze.time import units
-from irlens.analyze.time.launched import Arguments, constants, follow
+from irlens.analyze.time.launched import Arguments, constants, follow, sample
 from irlens.analyze.time.operands import Launch
 from irlens.analyze.time.paths import Machine, UnknownPathError
 from irlens.analyze.traffic.evaluation import public_function
@@ -107,6 +107,18 @@ def test_a_loop_whose_bound_is_loaded_is_unknown() -> None:
         machine(text.replace("R0, UR4, PT", "R0, R4, PT")).follow(Launch({}, {}))
 
 
+def test_a_loop_that_data_may_skip_is_unknown() -> None:
+    text = LOOP.replace(
+        "        /*0010*/                   MOV R0, RZ ;\n",
+        "        /*0010*/                   LDG.E R4, desc[UR6][R2.64] ;\n"
+        "        /*0014*/                   MOV R0, RZ ;\n"
+        "        /*0018*/                   ISETP.GE.AND P1, PT, R4, RZ, PT ;\n"
+        "        /*001c*/               @P1 BRA `(.L_x_1) ;\n",
+    ).replace("        /*0060*/ ", ".L_x_1:\n        /*0060*/ ")
+    with pytest.raises(UnknownPathError, match=r"BRA at 0x001c\) depends on data"):
+        machine(text).follow(Launch({0x210: 8}, {}))
+
+
 def test_a_loop_without_end_is_unknown() -> None:
     with pytest.raises(UnknownPathError, match="more than 400,000 blocks"):
         machine(LOOP.replace("0x3, RZ", "0x0, RZ")).follow(Launch({0x210: 8}, {}))
@@ -119,3 +131,19 @@ def test_parameters_are_in_the_constant_bank() -> None:
     assert (words[0x0], words[0xC]) == (launch["block"][0], launch["grid"][0])
     assert _arguments(launch).names[4] == "M"
     assert words[0x210 + 32] == 4096
+
+
+@pytest.mark.parametrize("grid", [(64, 128, 1), (8192, 1, 1), (1, 3, 700), (4, 4, 1), (17, 1, 1)])
+def test_sampled_programs_stand_for_all(grid: tuple[int, int, int]) -> None:
+    programs = sample(grid)
+    assert len(programs) == 16
+    assert all(
+        0 <= place < size for each in programs for place, size in zip(each, grid, strict=True)
+    )
+    first = next(axis for axis, size in enumerate(grid) if size > 1)
+    # Work that grows along the first axis, and work that repeats with a period in a flat grid.
+    mean = sum(each[first] for each in programs) / 16
+    assert mean == pytest.approx((grid[first] - 1) / 2, rel=0.05, abs=0.5)
+    if grid[0] == 8192:
+        inner = sum(each[0] % 64 for each in programs) / 16
+        assert inner == pytest.approx(31.5, rel=0.1)
