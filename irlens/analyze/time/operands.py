@@ -52,6 +52,7 @@ class Form:
 
     def __init__(self, instruction: Instruction, launch: Launch) -> None:
         self.launch = launch
+        self.instruction = instruction
         self.name = instruction.opcode
         self.modifiers = frozenset(instruction.modifiers)
         operands = [each for each in instruction.operands if each.kind != "label"]

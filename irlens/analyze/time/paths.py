@@ -13,7 +13,7 @@ import msgspec
 from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.time.operands import Launch, State, Step, position
-from irlens.analyze.time.semantics import compile_step, written
+from irlens.analyze.time.semantics import compile_step, reduces_argument, written
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.registers import FILES, access
 
@@ -38,7 +38,7 @@ class Path(msgspec.Struct, frozen=True):
 
     Attributes:
         segments: In the order in which they run.
-        skipped: Blocks whose end is a branch on data, taken to skip what it can skip.
+        skipped: Blocks with a branch on data that is taken to skip what it can skip.
     """
 
     segments: tuple[Segment, ...]
@@ -184,6 +184,11 @@ class Machine:
         self._headers = {loop.header for loop in self._forest.loops}
         self._block_at = {block.start: number for number, block in enumerate(flow.blocks)}
         self._callees = {call.block: call.entry for call in flow.calls}
+        self._assuming = {
+            number
+            for number, block in enumerate(flow.blocks)
+            if any(reduces_argument(section.instructions[index]) for index in block.indices)
+        }
 
     @property
     def varies_by_program(self) -> bool:
@@ -238,6 +243,7 @@ class _Walk:
             raise UnknownPathError(f"a warp runs through more than {_MOST_BLOCKS:,} blocks")
         if current:
             _append(segments, tuple(current))
+        self.skipped |= {b for s in segments for b in s.blocks if b in self.machine._assuming}
         return Path(tuple(segments), frozenset(self.skipped))
 
     def _next(self, block: int) -> int | None:

@@ -316,6 +316,35 @@ def _compare(form: Form) -> Step | None:
     return run
 
 
+def reduces_argument(instruction: Instruction) -> bool:
+    """Whether an instruction asks if an argument of sine or cosine is too large for their fast way.
+
+    libdevice's ``__nv_sinf`` and its kin reduce arguments of 105,615 and more with a loop.
+    """
+    return instruction.opcode == "FSETP" and any(
+        each.text == "105615" for each in instruction.operands
+    )
+
+
+def _compare_argument(form: Form) -> Step | None:
+    """FSETP of data: unknown, but arguments of sine and cosine are taken to be small."""
+    names = form.modifiers & {"GE", "GEU", "LT", "LTU"}
+    if not reduces_argument(form.instruction) or len(names) != 1 or len(form.all) < 5:
+        return None
+    held = names <= {"LT", "LTU"}
+    combined = read_predicate(form.all[4])
+    targets = [(form.put(form.all[0]), held), (form.put(form.all[1]), not held)]
+    disjunction = "OR" in form.modifiers
+
+    def run(state: State) -> None:
+        other = combined(state)
+        for target, value in targets:
+            if target is not None:
+                state[target] = _combined(value, other, disjunction=disjunction)
+
+    return run
+
+
 def _extended(name: str, x: int, y: int, below: int | None) -> bool | None:
     if name in ("EQ", "NE"):
         if x != y:
@@ -490,6 +519,7 @@ _RULES: dict[str, Callable[[Form], Step | None]] = {
     **dict.fromkeys(("LOP3", "ULOP3"), _logic),
     **dict.fromkeys(("PLOP3", "UPLOP3"), _predicate_logic),
     **dict.fromkeys(("ISETP", "UISETP"), _compare),
+    "FSETP": _compare_argument,
     **dict.fromkeys(("SEL", "USEL"), _select),
     **dict.fromkeys(("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX"), _minimum),
     "VIADDMNMX": _minimum_of_sum,

@@ -119,6 +119,19 @@ def test_a_loop_that_data_may_skip_is_unknown() -> None:
         machine(text).follow(Launch({0x210: 8}, {}))
 
 
+def test_arguments_of_sine_are_taken_to_be_small() -> None:
+    text = LOOP.replace(
+        "        /*0010*/                   MOV R0, RZ ;\n",
+        "        /*0010*/                   LDG.E R4, desc[UR6][R2.64] ;\n"
+        "        /*0014*/                   FSETP.GE.AND P1, PT, |R4|, 105615, PT ;\n"
+        "        /*0018*/                   MOV R0, RZ ;\n"
+        "        /*001c*/              @!P1 BRA `(.L_x_1) ;\n",
+    ).replace("        /*0060*/ ", ".L_x_1:\n        /*0060*/ ")
+    path = machine(text).follow(Launch({0x210: 8}, {}))
+    assert path.counts() == {0: 1, 2: 1}
+    assert path.skipped == {0}
+
+
 def test_a_loop_without_end_is_unknown() -> None:
     with pytest.raises(UnknownPathError, match="more than 400,000 blocks"):
         machine(LOOP.replace("0x3, RZ", "0x0, RZ")).follow(Launch({0x210: 8}, {}))
