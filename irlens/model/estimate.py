@@ -27,7 +27,8 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
         estimate_us: The time, in microseconds.
         low_us: It takes at least so long in nine of ten cases, together with ``high_us``.
         high_us: It takes at most so long.
-        bound: The largest part.
+        bound: The unit with the largest part; where none is busy for 60 % of the time, the largest
+            of all parts.
         parts: What each unit alone would take, in microseconds; "latency" is what the CTAs take
             one after the other with nothing else in their way, "launch" the launch itself and
             that of its CTAs. Parts overlap.

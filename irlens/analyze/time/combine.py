@@ -15,6 +15,9 @@ from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.model.estimate import Bound, TimeEstimate
 
+#: Part of the time for which a unit that binds is busy; where none is, latency or overhead binds
+#: (Nsight Compute's rule for bottlenecks).
+_BUSY = 0.6
 #: Widens the range where counts are not exact.
 _UNCERTAIN = 1.25
 
@@ -80,12 +83,19 @@ def _ranged(whole: float, parts: dict[str, float], timing: Timing, uncertain: st
     reasons = [] if timing.measured else [NOT_MEASURED]
     if uncertain:
         reasons.append(uncertain)
-    bound = max(parts, key=lambda name: parts[name])
     return TimeEstimate(
         estimate_us=whole,
         low_us=whole * timing.low / wider,
         high_us=whole * timing.high * wider,
-        bound=cast(Bound, bound),
+        bound=_bound(parts, whole),
         parts=parts,
         reason="; ".join(reasons),
     )
+
+
+def _bound(parts: dict[str, float], whole: float) -> Bound:
+    units = {name: time for name, time in parts.items() if name not in ("latency", "launch")}
+    busiest = max(units, key=lambda name: units[name])
+    if units[busiest] < _BUSY * whole:
+        busiest = max(parts, key=lambda name: parts[name])
+    return cast(Bound, busiest)
