@@ -110,18 +110,17 @@ def _of_code(
     control = decode_all(cubins.code_sections(cubin).get(section.name, b""))
     if len(control) < len(section.instructions):
         return TimeEstimate(reason="the cubin's code is not what the disassembler read")
-    code = counting.Code(section, flow, control)
-    arguments = public_function(parsed.ttir).regions[0].blocks[0].arguments
-    followed = launches.follow(
-        paths.Machine(section, flow),
-        kernels[0],
-        launches.Arguments(
-            names=tuple(each.name.removeprefix("%") for each in arguments),
-            values={n: v for n, v in capture.config.args.items() if not isinstance(v, str)},
-            grid=grid,
-            warps=threads // _WARP,
-        ),
+    parameters = public_function(parsed.ttir).regions[0].blocks[0].arguments
+    arguments = launches.Arguments(
+        names=tuple(each.name.removeprefix("%") for each in parameters),
+        values={n: v for n, v in capture.config.args.items() if not isinstance(v, str)},
+        grid=grid,
+        warps=threads // _WARP,
     )
+    walker = paths.Machine(section, flow)
+    followed = launches.follow(walker, kernels[0], arguments)
+    wavefronts = launches.wavefronts(walker, kernels[0], arguments, followed[0])
+    code = counting.Code(section, flow, control, wavefronts)
     machine = counting.Machine(gpu=gpu, resident=occupancy.blocks_per_sm)
     resources = launched.demand.resources
     shared = (resources.shared_dynamic_bytes or 0) + (resources.shared_static_bytes or 0)

@@ -1,7 +1,7 @@
 """Counts what a launch asks of each unit, from its warps' paths and its memory traffic."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -23,11 +23,17 @@ _L1_ALONE = 28 << 10
 
 
 class Code(msgspec.Struct, frozen=True):
-    """A kernel's machine code: its instructions, control flow and schedule."""
+    """A kernel's machine code: its instructions, control flow and schedule.
+
+    Attributes:
+        wavefronts: Of accesses to shared memory by a warp, by index of the instruction; of those
+            that are absent, the least that their width needs are taken.
+    """
 
     section: Section
     flow: Cfg
     control: Sequence[Control]
+    wavefronts: Mapping[int, float]
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,8 +120,7 @@ def count(
         kind = units.unit(each)
         totals[kind] += times * units.issues(each)
         sums["instructions"] += times
-        if each.opcode in units.SHARED:
-            sums["shared"] += times * units.shared_wavefronts(each)
+        sums["shared"] += times * units.shared_cycles(each, code.wavefronts.get(index))
         if each.opcode in units.GLOBAL_LOADS:
             sums["asked"] += times * _LANES * units.lane_bytes(each)
         if each.opcode == "UTMALDG":
@@ -127,6 +132,7 @@ def count(
         memory=timing.l2 + (timing.memory - timing.l2) * transfers.memory_share,
         multiply_adds=multiply_adds,
         partitions=machine.gpu.arch.partitions,
+        wavefronts=code.wavefronts,
         warps=sum(each.of_cta for each in followed[0]),
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
@@ -139,7 +145,7 @@ def count(
         instructions=sums["instructions"],
         units=dict(totals),
         tensor_cycles=sums["tensor"],
-        shared_wavefronts=sums["shared"],
+        shared_wavefronts=sums["shared"] + transfers.bulk_read_bytes / units.WAVEFRONT,
         sectors=transfers.load_sectors + transfers.store_sectors,
         l2_bytes=transfers.l2_read_bytes + written + transfers.local_bytes,
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,

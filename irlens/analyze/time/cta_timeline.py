@@ -10,7 +10,8 @@ One warp stands for all of its CTA, which run side by side: an instruction occup
 once for each of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -36,12 +37,15 @@ class _Timed(msgspec.Struct, frozen=True):
     source: float
     unit: int
     cycles: float
+    shared: float
     bytes: float
     event: str
     argument: float
 
 
 _UNITS: tuple[units.Unit, ...] = ("alu", "fma", "xu", "lsu", "tensor")
+#: Shared memory, which loads and stores, copies and products take besides their unit.
+_SHARED = len(_UNITS)
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +59,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         warps: Warps of the CTA.
         request_bytes: Bytes that a load of one warp takes from the L2, for each byte it asks for.
         bulk_bytes: Bytes of one bulk copy.
+        wavefronts: Of accesses to shared memory, by index, where they are known.
     """
 
     timing: Timing
@@ -64,6 +69,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     warps: int
     request_bytes: float = 1.0
     bulk_bytes: float = 0.0
+    wavefronts: Mapping[int, float] = MappingProxyType({})
 
     def duration(
         self, section: Section, flow: Cfg, path: Path, control: Sequence[Control]
@@ -75,14 +81,18 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             for number in segment.blocks:
                 if number not in blocks:
                     blocks[number] = [
-                        self._timed(section.instructions[index], control[index])
+                        self._timed(
+                            section.instructions[index], control[index], self.wavefronts.get(index)
+                        )
                         for index in flow.blocks[number].indices
                     ]
             code = [each for number in segment.blocks for each in blocks[number]]
             clock.repeat(code, segment.times)
         return clock.end()
 
-    def _timed(self, instruction: Instruction, control: Control) -> _Timed:
+    def _timed(
+        self, instruction: Instruction, control: Control, wavefronts: float | None
+    ) -> _Timed:
         per_scheduler = max(1.0, self.warps / self.partitions)
         event, argument = self._event(instruction)
         number, cycles = self._occupied(instruction, per_scheduler)
@@ -95,6 +105,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             source=self.timing.source,
             unit=number,
             cycles=cycles,
+            shared=self._shared_cycles(instruction, wavefronts),
             bytes=self._bytes(instruction),
             event=event,
             argument=argument,
@@ -115,6 +126,11 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         if instruction.opcode in units.SHARED:
             return units.shared_wavefronts(instruction) * self.timing.lsu
         return self.timing.lsu
+
+    def _shared_cycles(self, instruction: Instruction, wavefronts: float | None) -> float:
+        if instruction.opcode == "UTMALDG":
+            return self.bulk_bytes / units.WAVEFRONT
+        return units.shared_cycles(instruction, wavefronts) * self.warps
 
     def _bytes(self, instruction: Instruction) -> float:
         opcode = instruction.opcode
@@ -183,7 +199,7 @@ class _Clock:
         self.now = 0.0
         self.memory = memory
         self.ready = [0.0] * 8
-        self.free = [0.0] * len(_UNITS)
+        self.free = [0.0] * (len(_UNITS) + 1)
         self.arrived = 0.0
         self.open = 0.0
         self.groups: list[float] = []
@@ -223,6 +239,9 @@ class _Clock:
             done = self.free[each.unit] = begun + each.cycles
             if each.unit != 4:
                 now = max(now, begun)
+        if each.shared:
+            self.free[_SHARED] = max(now, self.free[_SHARED]) + each.shared
+            done = max(done, self.free[_SHARED])
         read = done
         if each.bytes:
             self.arrived = max(self.arrived, done) + each.bytes / self.memory

@@ -10,6 +10,7 @@ import msgspec
 
 from irlens.analyze.time.operands import WORD, Launch
 from irlens.analyze.time.paths import Machine, Path
+from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
 from irlens.artifacts.cubin import Code, Kernel
 
 #: Programs that are followed where they may differ.
@@ -30,12 +31,14 @@ class WarpPath(msgspec.Struct, frozen=True):
         path: The path.
         warps: Warps of the launch that take it; a fraction where programs stand for others.
         of_cta: Warps of one CTA that take it.
+        first: The first of these warps.
         counts: How often each block runs, whichever lanes run it.
     """
 
     path: Path
     warps: float
     of_cta: int
+    first: int
     counts: Mapping[int, int]
 
 
@@ -110,7 +113,7 @@ def follow(machine: Machine, kernel: Kernel, arguments: Arguments) -> list[list[
             merged.setdefault(path, ([], counts))[0].extend(group)
         alike = alike or [group for group, _ in merged.values()]
         followed.append([
-            WarpPath(path, len(group) * ctas / len(programs), len(group), counts)
+            WarpPath(path, len(group) * ctas / len(programs), len(group), group[0], counts)
             for path, (group, counts) in merged.items()
         ])  # fmt: skip
     return followed
@@ -134,6 +137,51 @@ def sample(grid: tuple[int, int, int]) -> list[tuple[int, ...]]:
     return programs
 
 
+def wavefronts(
+    machine: Machine, kernel: Kernel, arguments: Arguments, cta: Sequence[WarpPath]
+) -> dict[int, float]:
+    """Return the wavefronts of accesses to shared memory by a warp, the mean over a CTA's paths.
+
+    Args:
+        machine: The kernel's code.
+        kernel: Its parameters.
+        arguments: The launch.
+        cta: The paths of its first program.
+
+    Returns:
+        By index of the instruction; absent where the lanes' addresses depend on data.
+    """
+    words = constants(kernel, arguments)
+    sums: dict[int, tuple[float, int]] = {}
+    for each in cta:
+        found = shared_wavefronts(
+            machine.section, machine.flow, each.path, lanes(words, each.first)
+        )
+        for index, one in found.items():
+            total, warps = sums.get(index, (0.0, 0))
+            sums[index] = total + one.total * each.of_cta, warps + each.of_cta
+    return {index: total / warps for index, (total, warps) in sums.items()}
+
+
+def lanes(words: dict[int, int], warp: int) -> list[Launch]:
+    """Return what each lane of a warp of the first program can read of its launch."""
+    return [Launch(words, _special((0, 0, 0), warp, lane)) for lane in range(_WARP)]
+
+
+def _special(program: Sequence[int], warp: int, lane: int) -> dict[str, int]:
+    """Return the special registers of a lane."""
+    return {
+        "SR_CTAID.X": program[0],
+        "SR_CTAID.Y": program[1],
+        "SR_CTAID.Z": program[2],
+        "SR_TID.X": warp * _WARP + lane,
+        "SR_TID.Y": 0,
+        "SR_TID.Z": 0,
+        "SR_LANEID": lane,
+        "SR_CgaCtaId": 0,
+    }
+
+
 def _warp(
     machine: Machine,
     words: dict[int, int],
@@ -141,19 +189,10 @@ def _warp(
     warp: int,
 ) -> tuple[Path, Counter[int]]:
     """Return the longest path of a warp's lanes, and the blocks that any of them runs."""
-    special = {
-        "SR_CTAID.X": program[0],
-        "SR_CTAID.Y": program[1],
-        "SR_CTAID.Z": program[2],
-        "SR_TID.Y": 0,
-        "SR_TID.Z": 0,
-        "SR_CgaCtaId": 0,
-    }
     best: Path | None = None
     counts: Counter[int] = Counter()
     for lane in (0, _WARP - 1) if machine.varies_by_warp else (0,):
-        special |= {"SR_TID.X": warp * _WARP + lane, "SR_LANEID": lane}
-        path = machine.follow(Launch(words, special))
+        path = machine.follow(Launch(words, _special(program, warp, lane)))
         own = path.counts()
         counts |= own
         if best is None or own.total() > best.counts().total():

@@ -57,6 +57,37 @@ def lane_bytes(instruction: Instruction) -> int:
     return 4
 
 
+#: Bytes that shared memory delivers or takes in a cycle.
+WAVEFRONT = 128
+#: Bytes of a row of A and of a column of B that a product of a warp group takes, of any type.
+_DEPTH = 32
+
+
+def shared_cycles(instruction: Instruction, wavefronts: float | None = None) -> float:
+    """Return the cycles that shared memory is occupied by a warp's instruction.
+
+    Besides accesses these are copies to it, and operands that products of a warp group take from
+    it: B always, and A unless it is in registers. A warp counts a quarter of its group's.
+
+    Args:
+        instruction: Any.
+        wavefronts: Those that an access takes, where its lanes' addresses are known.
+    """
+    if wavefronts is not None:
+        return wavefronts
+    if instruction.opcode in SHARED:
+        return shared_wavefronts(instruction)
+    if instruction.opcode == "LDGSTS":
+        return 32 * lane_bytes(instruction) / WAVEFRONT
+    if instruction.opcode.endswith("GMMA"):
+        shape = next((name for name in instruction.modifiers if name[:1].isdigit()), "")
+        rows, columns, _ = _sizes(shape)
+        sources = [each.text for each in instruction.operands[1:]]
+        in_registers = bool(sources) and not sources[0].startswith("gdesc")
+        return (columns + (0 if in_registers else rows)) * _DEPTH / WAVEFRONT / 4
+    return 0.0
+
+
 def shared_wavefronts(instruction: Instruction) -> int:
     """Return the cycles that an access occupies shared memory for, without bank conflicts."""
     opcode, modifiers = instruction.opcode, instruction.modifiers

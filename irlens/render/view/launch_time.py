@@ -28,7 +28,7 @@ _MEANINGS = {
     "dram": "bytes from and to memory",
     "l2": "bytes between the SMs and the L2",
     "l1": "requests and sectors of loads, stores and shuffles",
-    "shared": "accesses to shared memory, bank conflicts aside",
+    "shared": "accesses, copies and products in shared memory",
     "tensor": "matrix products",
     "fma": "floating-point and integer multiply-add",
     "alu": "integer, logic and comparisons",

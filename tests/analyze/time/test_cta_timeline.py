@@ -1,9 +1,11 @@
 """The time of a CTA that has an SM to itself."""
 
 import pytest
+from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze import sass_cfg
+from irlens.analyze.time import units
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.operands import Launch
 from irlens.analyze.time.paths import Machine
@@ -88,3 +90,29 @@ def test_asynchronous_copies_overlap_until_their_wait() -> None:
 
     assert copies(0) > 8 * 700
     assert 700 < copies(7) + 700 < copies(1) < copies(0)
+
+
+def test_bank_conflicts_occupy_shared_memory() -> None:
+    code = ";".join(["LDS R4, [R2]"] * 16 + ["FADD R0, R4, 1", "EXIT"])
+    control = [stall(1, write=0)] * 16 + [stall(4, wait=1), stall(1)]
+    free = timeline()
+    conflicts = replace(free, wavefronts=dict.fromkeys(range(16), 32.0))
+    assert duration(code, control, free) < 200
+    assert duration(code, control, conflicts) > 16 * 32 * free.warps
+
+
+@pytest.mark.parametrize(
+    ("code", "cycles"),
+    [
+        ("LDS.128 R4, [R2]", 4),
+        ("LDGSTS.E.BYPASS.128 [R9], desc[UR4][R2.64]", 4),
+        # Four warps share 64 rows of A and 128 columns of B, 32 bytes each.
+        ("HGMMA.64x128x16.F32 R24, gdesc[UR8], R24, gsb0", (64 + 128) * 32 / 128 / 4),
+        ("HGMMA.64x128x16.F32 R24, R4, gdesc[UR8], R24, gsb0", 128 * 32 / 128 / 4),
+        ("FADD R0, R0, 1", 0),
+    ],
+)
+def test_copies_and_products_take_shared_memory(code: str, cycles: float) -> None:
+    text = f'.section .text.k,"ax",@progbits\nk:\n        /*0000*/  {code} ;'
+    (instruction,) = sass.parse(text).sections[0].instructions
+    assert units.shared_cycles(instruction) == cycles

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from irlens.analyze import sass_cfg
-from irlens.analyze.time.launched import Arguments, constants, follow
-from irlens.analyze.time.operands import Launch
+from irlens.analyze.time import launched
+from irlens.analyze.time.launched import Arguments, constants, follow, lanes
 from irlens.analyze.time.paths import Machine
 from irlens.analyze.time.shared_wavefronts import Wavefronts, passes, wavefronts
 from irlens.analyze.traffic.evaluation import public_function
@@ -26,26 +26,15 @@ KINDS = ("transpose", "softmax_row", "softmax_persistent", "rms_loop", "col_sum"
          "matmul", "matmul_small")  # fmt: skip
 
 
-def lanes(words: dict[int, int], warp: int) -> list[Launch]:
-    still = dict.fromkeys(("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId"), 0)
-    return [
-        Launch(words, {**still, "SR_TID.X": warp * 32 + lane, "SR_LANEID": lane})
-        for lane in range(32)
-    ]
-
-
 def measured(kind: str, skip: int = 0) -> Any:
     counter = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
     rows = (row for row in launches() if row["name"] == kind and row["ncu"][counter])
     return next(islice(rows, skip, None))
 
 
-def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
-    """All wavefronts of a launch, by direction, each warp of a CTA followed."""
+def code_of(launch: dict[str, Any]) -> tuple[Machine, cubin.Kernel, Arguments]:
     content = artifact(launch, "cubin")
-    kernel = cubin.read(content).kernels[0]
     section = sass.parse(disassemble(content)).sections[0]
-    flow = sass_cfg.build(section)
     module = parse(artifact(launch, "ttir").decode(), stage="ttir")
     names = public_function(module).regions[0].blocks[0].arguments
     x, y, z = launch["grid"]
@@ -55,9 +44,17 @@ def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
         (x, y, z),
         launch["block"][0] // 32,
     )
+    kernel = cubin.read(content).kernels[0]
+    return Machine(section, sass_cfg.build(section)), kernel, arguments
+
+
+def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
+    """All wavefronts of a launch, by direction, each warp of a CTA followed."""
+    machine, kernel, arguments = code_of(launch)
+    section, flow = machine.section, machine.flow
     words = constants(kernel, arguments)
     sums = {"ld": (0.0, 0.0), "st": (0.0, 0.0)}
-    cta = follow(Machine(section, flow), kernel, arguments)[0]
+    cta = follow(machine, kernel, arguments)[0]
     for warp, each in enumerate(path for path in cta for _ in range(path.of_cta)):
         found = wavefronts(section, flow, each.path, lanes(words, warp))
         for block, times in each.counts.items():
@@ -85,6 +82,24 @@ def test_wavefronts_are_those_that_an_h200_counted(kind: str) -> None:
         assert found.conflicts <= conflicts * 1.0001
         if kind in ("col_sum", "matmul", "matmul_small"):
             assert found.total == pytest.approx(total, rel=0.01)
+
+
+def test_the_first_warps_of_a_program_stand_for_all() -> None:
+    launch = measured("col_sum")
+    machine, kernel, arguments = code_of(launch)
+    cta = follow(machine, kernel, arguments)[0]
+    found = launched.wavefronts(machine, kernel, arguments, cta)
+    total = sum(
+        found.get(index, 0.0) * times * each.of_cta
+        for each in cta
+        for block, times in each.counts.items()
+        for index in machine.flow.blocks[block].indices
+    )
+    counted = sum(
+        launch["ncu"][f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum"]
+        for way in ("ld", "st")
+    )
+    assert total * prod(launch["grid"]) == pytest.approx(counted, rel=0.01)
 
 
 def test_columns_conflict_and_equal_words_do_not() -> None:
