@@ -1,9 +1,10 @@
 """Fit the time model's constants, and show its error on kinds of kernels it has not seen.
 
-    python benchmarks/time_model.py [FILE]
+    python benchmarks/time_model.py [FILE ...]
 
-FILE holds the counts of launches and what they took (by default ``tests/data/h200/time.json``,
-217 launches of 14 kinds on an H200). Prints the fitted constants of ``irlens/gpus/timing.py`` and
+A FILE holds the counts of launches and what they took (by default ``time.json`` and ``spaces.json``
+of ``tests/data/h200``: 217 launches of 14 kinds of kernels, and tuning spaces of the samples).
+Prints the fitted constants of ``irlens/gpus/timing.py`` and
 for each kind its error with constants fitted to all other kinds: the median of |ln(estimate /
 time)|, its 90th percentile and sign, the time of the configuration that ranks first and of the best
 of the first eight over the best, and Spearman's rank correlation. A problem is one kernel with one
@@ -29,7 +30,8 @@ from irlens.analyze.time.combine import estimate
 from irlens.analyze.time.counts import Counts
 from irlens.gpus import Gpu, Timing
 
-DATA = Path(__file__).parents[1] / "tests" / "data" / "h200" / "time.json"
+_DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
+LAUNCHES, SPACES = _DATA / "time.json", _DATA / "spaces.json"
 
 #: The fitted constants with their bounds.
 FITTED = {
@@ -216,7 +218,8 @@ def _show(scores: dict[str, Score]) -> Iterable[str]:
 
 def main() -> int:
     """Fit, and print the constants and the table."""
-    rows = load(Path(sys.argv[1]) if len(sys.argv) > 1 else DATA)
+    files = [Path(each) for each in sys.argv[1:]] or [LAUNCHES, SPACES]
+    rows = [row for file in files for row in load(file)]
     gpu = gpus.find("h200")
     fitted = fit(rows, gpu)
     print(json.dumps({name: float(f"{value:.3g}") for name, value in fitted.items()}))

@@ -94,15 +94,15 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("; ".join(failed))
 
 
-_FIT = "benchmarks/time_model.py: fitted to 217 launches on an H200"
+_FIT = "benchmarks/time_model.py: fitted to 635 launches on an H200"
 _PIPES = "NVIDIA, 'CUDA C++ Programming Guide', throughput of native arithmetic instructions"
 _PAPER = "Luo et al., 'Benchmarking and Dissecting the Nvidia Hopper GPU Architecture' (2024)"
 _SCHEDULE = "measured with dependent instructions by the papers below, rounded: " + _PAPER
 
 #: The row of the GPU that was measured.
 H200 = Timing(
-    memory=1030.0,
-    l2=766.0,
+    memory=850.0,
+    l2=434.0,
     l1=35.0,
     shared=30.0,
     special=24.0,
@@ -121,11 +121,11 @@ H200 = Timing(
     warp_products=0.625,
     tensor_clock=1.755e9,
     cta=160.0,
-    launch=5.24e-6,
-    dram_share=0.843,
-    port_share=0.783,
-    contention=0.154,
-    exponent=4.17,
+    launch=5.34e-6,
+    dram_share=0.847,
+    port_share=0.731,
+    contention=0.457,
+    exponent=4.64,
     low=0.78,
     high=1.35,
     measured=True,

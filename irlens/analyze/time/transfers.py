@@ -7,7 +7,7 @@
   them up to half of its capacity, fewer and fewer beyond.
 - Registers that are spilled stay in the L1 as far as it holds those of all resident threads.
 
-On 217 launches on an H200 the DRAM's reads are within 3 % of this on 180, and within 25 % on 214.
+On 217 launches on an H200 the DRAM's reads are within 3 % of this on 198, and within 25 % on all.
 """
 
 import msgspec

@@ -1,0 +1,163 @@
+"""Write what the launches that an H200 timed ask of each unit, for ``time_model.py``.
+
+    python benchmarks/time_counts.py [FOLDER]
+
+Reads the artifacts, arguments and times of ``tests/data/h200/launches.*`` and writes ``time.json``
+there. Then compiles each configuration of ``spaces.json`` again, with Triton 3.6.0 as when it was
+timed, and writes that file; with a FOLDER that ``tuning_spaces.py measure`` has written, the
+configurations and times are those of its sweeps. To be run again when what irlens counts of a
+launch changes; takes ten minutes.
+"""
+
+import json
+import lzma
+import os
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import msgspec
+from time_model import LAUNCHES, SPACES, Row, load  # type: ignore[import-not-found]  # beside this script
+
+import irlens
+from irlens.analyze.time import counting
+from irlens.analyze.time.counting import Code, Machine
+from irlens.analyze.time.counts import Counts
+from irlens.analyze.time.launched import WarpPath
+from irlens.analyze.time.transfers import Transfers
+from irlens.model.capture import Capture
+from irlens.model.sweep import Sweep
+
+#: Latencies of global memory, in cycles, for which a CTA's cycles are written.
+LATENCIES = (35.0, 300.0, 700.0, 1100.0)
+#: Sizes that tell the problems of a kind apart.
+SIZES = ("D", "K", "M", "N", "REPEAT", "causal", "cols", "dtype", "stride")
+#: The Triton that compiled what was timed.
+TRITON = "3.6.0"
+#: The kinds of samples that are of a kind with one of the launches.
+KINDS = {
+    "column_sum": "col_sum",
+    "exp_sin": "exp_chain",
+    "flash_attention": "attention",
+    "matmul_bias_relu": "matmul",
+    "matmul_batched": "matmul",
+    "matmul_persistent": "matmul",
+    "rms_norm": "rms_loop",
+    "softmax_rows": "softmax_row",
+}
+
+
+def counted(capture: Capture, launch: dict[str, Any] | None = None) -> dict[str, Any] | str:
+    """Return the fields of a row that follow from a capture, or why they are unknown."""
+    found: list[tuple[Counts, list[tuple[float, float]], float]] = []
+
+    def count(
+        code: Code,
+        followed: Sequence[Sequence[WarpPath]],
+        transfers: Transfers,
+        machine: Machine,
+        ctas: int,
+        *,
+        original: Any,
+    ) -> Counts:
+        cycles = []
+        for latency in LATENCIES:
+            timing = msgspec.structs.replace(machine.timing, memory=latency, l2=latency)
+            gpu = msgspec.structs.replace(machine.gpu, timing=timing)
+            other = msgspec.structs.replace(machine, gpu=gpu)
+            cycles.append((latency, original(code, followed, transfers, other, ctas).cta_cycles))
+        counts: Counts = original(code, followed, transfers, machine, ctas)
+        found.append((counts, cycles, round(transfers.memory_share, 4)))
+        return counts
+
+    with patch.object(counting, "count", partial(count, original=counting.count)):
+        report = irlens.inspect(
+            capture, sass=True, launch=launch, target=None if launch is None else "h200"
+        )
+    if not found:
+        return report.unknown["time"]
+    ((counts, cycles, share),) = found
+    fields = {
+        name: round(value) if isinstance(value, float) else value
+        for name, value in msgspec.structs.asdict(counts).items()
+        if name not in ("cta_cycles", "uncertain", "units")
+    }
+    units = {name: round(value) for name, value in counts.units.items()}
+    return fields | {"units": units, "cycles": cycles, "memory_share": share}
+
+
+def launched(launch: dict[str, Any], folder: Path) -> Row:
+    """Return a row of ``launches.json.xz`` with its counts."""
+    (capture,) = irlens.load(folder / launch["entry"])
+    args = {
+        name: f"{value['dtype']}{value['shape']}" if isinstance(value, dict) else value
+        for name, value in launch["args"].items()
+    }
+    fields = counted(capture, {"args": args, "grid": launch["grid"]})
+    if isinstance(fields, str):
+        raise SystemExit(f"{launch['name']} {launch['config']}: {fields}")
+    sizes = [f"{name}={launch['config'][name]}" for name in SIZES if name in launch["config"]]
+    return Row(
+        kind=launch["name"],
+        problem=" ".join([launch["name"], *sizes]),
+        config={name: value for name, value in launch["config"].items() if name not in SIZES},
+        us=round(launch["ms"] * 1e3, 3),
+        **fields,
+    )
+
+
+def recompiled(timed: tuple[str, dict[str, Any], float]) -> Row | None:
+    """Return a configuration of a sample that was timed with its counts, if they are known."""
+    sample, config, us = timed
+    fields = counted(irlens.capture(sample, target="h200", triton=TRITON, **config))
+    if isinstance(fields, str):
+        print(f"{sample} {config}: {fields}", flush=True)
+        return None
+    problem = f"kernels/{sample}.py"
+    return Row(kind=KINDS.get(sample, sample), problem=problem, config=config, us=us, **fields)
+
+
+def spaces(folder: Path | None) -> Iterator[tuple[str, dict[str, Any], float]]:
+    """Yield each configuration of the tuning spaces with its time in microseconds."""
+    if folder is None:
+        for row in load(SPACES):
+            yield Path(row.problem).stem, row.config, row.us
+        return
+    for file in sorted(folder.glob("*.json")):
+        for trial in msgspec.json.decode(file.read_bytes(), type=Sweep).trials:
+            if trial.timing is not None:
+                yield file.stem, dict(trial.settings), round(trial.timing.median_ms * 1e3, 3)
+
+
+def write(file: Path, rows: list[Row]) -> None:
+    """Write rows as JSON, each on a line."""
+    lines = ",\n".join(msgspec.json.encode(row).decode() for row in rows)
+    file.write_text(f"[\n{lines}\n]\n")
+
+
+def main() -> int:
+    """Count all launches."""
+    sweeps = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    with lzma.open(LAUNCHES.parent / "launches.json.xz") as file:
+        launches = json.load(file)["launches"]
+    with tempfile.TemporaryDirectory() as scratch, ProcessPoolExecutor() as pool:
+        os.environ["IRLENS_CACHE_DIR"] = f"{scratch}/store"
+        folder = Path(scratch) / "launches"
+        with tarfile.open(LAUNCHES.parent / "launches.tar.xz") as archive:
+            archive.extractall(folder, filter="data")
+        rows = list(pool.map(partial(launched, folder=folder), launches, chunksize=4))
+        write(LAUNCHES, rows)
+        known = [row for row in pool.map(recompiled, spaces(sweeps)) if row is not None]
+        known.sort(key=lambda row: (row.problem, json.dumps(row.config, sort_keys=True)))
+        write(SPACES, known)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
