@@ -48,6 +48,7 @@ def outputs(session: nox.Session) -> None:
     """Renew the output blocks of the README and the guide, the samples and the pictures."""
     session.run("python", "samples/make.py")
     session.run("python", "docs/outputs.py")
+    session.run("python", "docs/measured.py")
     session.run("python", "docs/screenshots.py")
 
 

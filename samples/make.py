@@ -97,6 +97,12 @@ SWEEPS = {
     " --where 'BLOCK_SIZE_M * BLOCK_SIZE_K <= 4096 or num_warps == 8' --format json",
 }
 
+#: Sweeps that ``benchmarks/sizes.py`` timed on an H200 with Triton 3.6.0, but for their estimates:
+#: those belong to the model of that day. ``docs/measured.py`` writes a page about them.
+MEASURED = (
+    "attention-h200", "attention_causal-h200", "matmul-h200", "softmax-h200", "vector_add-h200",
+)  # fmt: skip
+
 #: Name and command line of each ledger, whose JSON is kept for the same reason.
 LEDGERS = {
     "softmax_naive": "traffic softmax_naive:row_max_kernel --reference softmax_reference -f json",
@@ -166,7 +172,8 @@ def checks() -> dict[str, Check]:
 
 def sweeps() -> dict[str, Sweep]:
     """Return the sweeps in this folder by name."""
-    kept = {name: (SAMPLES / "sweeps" / f"{name}.json").read_bytes() for name in SWEEPS}
+    names = (*SWEEPS, *MEASURED)
+    kept = {name: (SAMPLES / "sweeps" / f"{name}.json").read_bytes() for name in names}
     return {name: msgspec.json.decode(content, type=Sweep) for name, content in kept.items()}
 
 

@@ -88,6 +88,7 @@ def derived(document: Json) -> Iterator[float]:
     """Yield the figures that formats compute, by rule."""
     for one in objects(document):
         yield from of_launch(one)
+        yield from over_sizes(one)
         match one:
             case {"classes": dict() as classes, "total": int() as total, "unknown": dict() as rest}:
                 yield from mix(classes, rest, total)
@@ -126,6 +127,15 @@ def of_launch(one: dict[str, Json]) -> Iterator[float]:
             for value in one.values():
                 if isinstance(value, float):
                     yield from three_digits(value)
+
+
+def over_sizes(one: dict[str, Json]) -> Iterator[float]:
+    """Yield the figures that sweeps over sizes compute: the bytes moved, the roofline's rate."""
+    match one:
+        case {"distinct_read_bytes": int() as read, "distinct_written_bytes": int() as written}:
+            yield float(f"{(read + written) / 1e9:.4g}")
+        case {"roofline_share": float() as share, "gb_per_s": rate, "tflop_per_s": operations}:
+            yield from (each / share for each in (rate, operations) if each)
 
 
 def traffic(whole: Json, accesses: Sequence[Json]) -> Iterator[float]:
