@@ -511,6 +511,56 @@ def _vote(form: Form) -> Step | None:
     return run
 
 
+def _pack(form: Form) -> Step | None:
+    """P2R: the predicates of a mask as bits of a byte, the others from a register."""
+    if form.target is None or len(form.sources) < 2:
+        return None
+    base = read_word(form.sources[-2], form.launch)
+    places, shift = _masked(form), _byte(form)
+    at = form.put(form.target)
+
+    def run(state: State) -> None:
+        value = base(state)
+        bits = [state[each] for each in places.values()]
+        if at is None:
+            return
+        if value is None or None in bits:
+            state[at] = None
+            return
+        for bit, each in zip(places, bits, strict=True):
+            value = value & ~(1 << bit + shift) | bool(each) << bit + shift
+        state[at] = value & WORD
+
+    return run
+
+
+def _unpack(form: Form) -> Step | None:
+    """R2P: the predicates of a mask from the bits of a byte."""
+    if not form.sources:
+        return None
+    source = form.values()[0]
+    places, shift = _masked(form), _byte(form)
+
+    def run(state: State) -> None:
+        value = source(state)
+        for bit, at in places.items():
+            state[at] = None if value is None else value >> bit + shift & 1
+
+    return run
+
+
+def _masked(form: Form) -> dict[int, int]:
+    """Positions of the predicates in an instruction's mask, by bit."""
+    mask = immediate(form.all[-1].text) or 0
+    file = "UP" if form.name.startswith("U") else "P"
+    return {bit: position(file, bit) for bit in range(7) if mask >> bit & 1}
+
+
+def _byte(form: Form) -> int:
+    """Shift of the byte that an instruction packs into or takes from."""
+    return next((8 * int(name[1]) for name in form.modifiers if name in ("B1", "B2", "B3")), 0)
+
+
 _RULES: dict[str, Callable[[Form], Step | None]] = {
     **dict.fromkeys(("IADD3", "IADD", "VIADD", "UIADD3", "UVIADD"), _sum),
     **dict.fromkeys(("IMAD", "UIMAD"), _multiply),
@@ -536,6 +586,8 @@ _RULES: dict[str, Callable[[Form], Step | None]] = {
     "HFMA2": _packed_constant,
     "ELECT": _true,
     "SYNCS": _true,
+    "P2R": _pack,
+    "R2P": _unpack,
     "VOTE": _vote,
     "VOTEU": _vote,
 }

@@ -66,6 +66,9 @@ def value(values: State, name: str) -> int | None:
         ("PRMT R0, R1, 0x5410, R2", {"R1": 0x1111, "R2": 0x2222}, 0x22221111),
         ("HFMA2.MMA R0, -RZ, RZ, 0, 5.9604644775390625e-08", {}, 1),
         ("S2R R0, SR_CTAID.X", {}, 5),
+        ("P2R R0, PR, RZ, 0x12", {"P0": 1, "P1": 1, "P4": 0}, 2),
+        ("P2R.B1 R0, PR, R1, 0x3", {"R1": 0x1FF, "P0": 0, "P1": 1}, 0x2FF & ~0x100),
+        ("R2P PR, R1, 0x6; SEL R0, R2, RZ, P1; SEL R0, R0, RZ, !P2", {"R1": 2, "R2": 9}, 9),
         ("ULDC UR4, c[0x0][0x210]; MOV R0, UR4", {}, 7),
         ("ULDC.64 UR4, c[0x0][0x218]; MOV R0, UR5", {}, 1),
         (
