@@ -13,7 +13,8 @@ import msgspec
 from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.time.operands import Launch, State, Step, position
-from irlens.analyze.time.semantics import compile_step, reduces_argument, written
+from irlens.analyze.time.semantics import compile_step, written
+from irlens.analyze.time.semantics.predicates import reduces_argument
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.registers import FILES, access
 

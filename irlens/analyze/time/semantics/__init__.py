@@ -1,0 +1,104 @@
+"""Integer semantics of SASS: what control flow depends on, computed for one thread.
+
+NVIDIA documents the names of the opcodes alone. What they compute follows from the PTX that they
+are made from; the tests hold the paths found with them against instruction counts of a GPU.
+"""
+
+from collections.abc import Callable
+
+from irlens.analyze.time.operands import Form, Launch, State, Step, position
+from irlens.analyze.time.semantics.arithmetic import (
+    absolute,
+    add,
+    extend_sign,
+    lea,
+    logic,
+    minimum,
+    minimum_of_sum,
+    multiply,
+    shift,
+)
+from irlens.analyze.time.semantics.moves import (
+    move,
+    packed_constant,
+    permute,
+    reciprocal,
+    to_float,
+    to_integer,
+)
+from irlens.analyze.time.semantics.predicates import (
+    compare,
+    compare_argument,
+    hold,
+    pack,
+    predicate_logic,
+    select,
+    unpack,
+    vote,
+)
+from irlens.isa.sass import Instruction
+from irlens.isa.sass.registers import access
+
+
+def compile_step(instruction: Instruction, launch: Launch) -> Step | None:
+    """Return what an instruction does to a state; ``None`` if it is not understood."""
+    rule = _RULES.get(instruction.opcode) or _RULES.get(instruction.opcode.removeprefix("U"))
+    if rule is None:
+        return None
+    step = rule(Form(instruction, launch))
+    guard = instruction.guard
+    if step is None or guard is None or guard.register.index is None:
+        return step
+    where = position(guard.register.file, guard.register.index)
+    return _guarded(step, where, guard.negated, written(instruction))
+
+
+def written(instruction: Instruction) -> list[int]:
+    """Return the positions of the registers that an instruction writes."""
+    accessed = access(instruction)
+    bits = accessed.writes if accessed is not None else 0
+    return [at for at in range(bits.bit_length()) if bits >> at & 1]
+
+
+def _guarded(step: Step, where: int, negated: bool, targets: list[int]) -> Step:
+    def run(state: State) -> None:
+        held = state[where]
+        if held is None:
+            for target in targets:
+                state[target] = None
+        elif bool(held) != negated:
+            step(state)
+
+    return run
+
+
+_RULES: dict[str, Callable[[Form], Step | None]] = {
+    **dict.fromkeys(("IADD3", "IADD", "VIADD", "UIADD3", "UVIADD"), add),
+    **dict.fromkeys(("IMAD", "UIMAD"), multiply),
+    **dict.fromkeys(("LEA", "ULEA"), lea),
+    **dict.fromkeys(("SHF", "USHF"), shift),
+    **dict.fromkeys(("LOP3", "ULOP3"), logic),
+    **dict.fromkeys(("PLOP3", "UPLOP3"), predicate_logic),
+    **dict.fromkeys(("ISETP", "UISETP"), compare),
+    "FSETP": compare_argument,
+    **dict.fromkeys(("SEL", "USEL"), select),
+    **dict.fromkeys(("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX"), minimum),
+    "VIADDMNMX": minimum_of_sum,
+    **dict.fromkeys(
+        ("MOV", "UMOV", "S2R", "S2UR", "R2UR", "CS2R", "LDC", "ULDC", "LDCU", "UCS2R"), move
+    ),
+    "IABS": absolute,
+    "SGXT": extend_sign,
+    "PRMT": permute,
+    "I2F": to_float,
+    "I2FP": to_float,
+    "F2I": to_integer,
+    "MUFU": reciprocal,
+    "HFMA2": packed_constant,
+    "ELECT": hold,
+    "SYNCS": hold,
+    "P2R": pack,
+    "R2P": unpack,
+    "VOTE": vote,
+    "VOTEU": vote,
+}

@@ -1,0 +1,203 @@
+"""Integer arithmetic: sums, products, shifts, logic, minima."""
+
+from irlens.analyze.time.operands import (
+    WORD,
+    Form,
+    Read,
+    State,
+    Step,
+    immediate,
+    is_predicate,
+    read_predicate,
+    read_word,
+    signed,
+)
+from irlens.analyze.time.semantics.results import compute, looked_up, wide
+from irlens.isa.sass import Operand
+
+
+def add(form: Form) -> Step | None:
+    """IADD3 and its kin: a sum of up to three, with carries out and in."""
+    if "64" in form.modifiers:
+        return wide(form, [form.pair(each) for each in form.sources], lambda *v: sum(v))
+    reads = form.values()
+    extended = "X" in form.modifiers
+    # A predicate that is not there carries nothing in, PT as it is written here included.
+    carries = [read_predicate(each) for each in form.predicates] if extended else []
+    reads = [
+        _complemented(each, read, 0 if extended else 1)
+        for each, read in zip(form.sources, reads, strict=True)
+    ]
+    outs = [form.put(each) for each in form.carries]
+    at = form.put(form.target) if form.target is not None else None
+
+    def run(state: State) -> None:
+        values = [read(state) for read in (*reads, *carries)]
+        known = [value for value in values if value is not None]
+        total = sum(known) if len(known) == len(values) else None
+        if at is not None:
+            state[at] = None if total is None else total & WORD
+        for number, out in enumerate(outs):
+            if out is not None:
+                state[out] = None if total is None else int(total >> 32 > number)
+
+    return run
+
+
+def _complemented(operand: Operand, read: Read, one: int) -> Read:
+    """Return a reader of a negated term as the adder sees it: the complement, and one.
+
+    Where a carry comes in, that is the one; minus zero carries out.
+    """
+    if not operand.text.startswith("-") or operand.kind == "immediate":
+        return read
+
+    def run(state: State) -> int | None:
+        value = read(state)
+        return None if value is None else (value - 1 & WORD) + one
+
+    return run
+
+
+def multiply(form: Form) -> Step | None:
+    """IMAD: a product and a sum, of 32 or 64 bits."""
+    unsigned = "U32" in form.modifiers
+    if len(form.sources) != 3:
+        return None
+    a, b, _ = form.values()
+    number = (lambda v: v) if unsigned else signed
+    if "WIDE" in form.modifiers:
+        return wide(form, [a, b, form.pair(form.sources[2])],
+                     lambda x, y, z: number(x) * number(y) + z)  # fmt: skip
+    if "HI" in form.modifiers:
+        return compute(form, [a, b, form.pair(form.sources[2])],
+                        lambda x, y, z: number(x) * number(y) + z >> 32)  # fmt: skip
+    if "X" in form.modifiers:
+        reads = [*form.values(), *map(read_predicate, form.predicates)]
+        return compute(form, reads, lambda x, y, z, *carry: x * y + z + sum(carry))
+    return compute(form, form.values(), lambda x, y, z: x * y + z)
+
+
+def lea(form: Form) -> Step | None:
+    """LEA: a shifted, plus b. .HI takes the upper half, .SX32 extends a's sign."""
+    high, extends = "HI" in form.modifiers, "SX32" in form.modifiers
+    sources = form.values()
+    if high and not extends and len(sources) == 4:
+        low, base, upper, shift = sources
+    elif len(sources) == 3:
+        (low, base, shift), upper = sources, None
+    else:
+        return None
+    carries = [read_predicate(each) for each in form.predicates] if "X" in form.modifiers else []
+    outs = [form.put(each) for each in form.carries]
+    at = form.put(form.target) if form.target is not None else None
+    reads = [low, base, shift, *([upper] if upper is not None else []), *carries]
+
+    def run(state: State) -> None:
+        values = [read(state) for read in reads]
+        total: int | None = None
+        if None not in values:
+            x, y, s, *more = (value for value in values if value is not None)
+            whole = more.pop(0) << 32 | x if upper is not None else signed(x) if extends else x
+            shifted = (whole << s) >> 32 if high else whole << s
+            total = (shifted & WORD) + y + sum(more)
+        if at is not None:
+            state[at] = None if total is None else total & WORD
+        for out in outs:
+            if out is not None:
+                state[out] = None if total is None else int(total > WORD)
+
+    return run
+
+
+def shift(form: Form) -> Step | None:
+    """SHF: a word of two, shifted."""
+    modifiers = form.modifiers
+    if len(form.sources) != 3:
+        return None
+    left = "L" in modifiers
+    wide = bool(modifiers & {"U64", "S64"})
+    arithmetic = bool(modifiers & {"S32", "S64"})
+    most = 63 if wide else 32
+
+    def function(low: int, by: int, high: int) -> int:
+        by = by & 63 if "W" in modifiers else min(by, most)
+        whole = (signed(high) if arithmetic else high) << 32 | low
+        if left:
+            return (whole << by) >> 32 if "HI" in modifiers else low << by
+        if "HI" in modifiers:
+            return (signed(high) if arithmetic else high) >> by
+        return whole >> by
+
+    return compute(form, form.values(), function)
+
+
+def logic(form: Form) -> Step | None:
+    """LOP3: a truth table of three inputs, given as the last number."""
+    if form.target is None:
+        return None
+    result, outs = form.target, form.carries
+    sources = form.sources
+    if is_predicate(form.target):  # LOP3.LUT P0, RZ, R4, ...: the register comes second
+        outs, result, sources = [form.target], sources[0], sources[1:]
+    if len(sources) != 4:
+        return None
+    table = immediate(sources[3].text)
+    if table is None:
+        return None
+    reads = [read_word(each, form.launch) for each in sources[:3]]
+    at = form.put(result)
+    flags = [form.put(each) for each in outs]
+
+    def run(state: State) -> None:
+        values = [read(state) for read in reads]
+        value = None if None in values else looked_up(table, *(v or 0 for v in values))
+        if value is None and table == 0xC0 and 0 in values[:2]:
+            value = 0
+        if at is not None:
+            state[at] = value
+        for flag in flags:
+            if flag is not None:
+                state[flag] = None if value is None else int(value != 0)
+
+    return run
+
+
+def minimum(form: Form) -> Step | None:
+    """IMNMX and its kin: the lesser or greater of two."""
+    if len(form.sources) != 2 or not form.predicates:
+        return None
+    least = read_predicate(form.predicates[0])
+    key = (lambda v: v) if "U32" in form.modifiers else signed
+    return compute(form, [*form.values(), least],
+                    lambda a, b, low: (min if low else max)(a, b, key=key))  # fmt: skip
+
+
+def minimum_of_sum(form: Form) -> Step | None:
+    """VIADDMNMX: the lesser or greater of a sum and a third."""
+    if len(form.sources) != 3 or not form.predicates:
+        return None
+    least = read_predicate(form.predicates[0])
+    key = (lambda v: v) if "U32" in form.modifiers else signed
+
+    def function(a: int, b: int, c: int, low: int) -> int:
+        return (min if low else max)(a + b & WORD, c, key=key)
+
+    return compute(form, [*form.values(), least], function)
+
+
+def absolute(form: Form) -> Step | None:
+    """IABS: without its sign."""
+    return compute(form, form.values()[:1], lambda v: abs(signed(v)))
+
+
+def extend_sign(form: Form) -> Step | None:
+    """SGXT: a number of few bits as one of 32."""
+    if len(form.sources) != 2:
+        return None
+
+    def function(value: int, bits: int) -> int:
+        low = value & (1 << bits) - 1 if bits < 32 else value
+        return low if "U32" in form.modifiers or not bits else signed(low, min(bits, 32))
+
+    return compute(form, form.values(), function)

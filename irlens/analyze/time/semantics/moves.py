@@ -1,0 +1,79 @@
+"""Moves, conversions, and what a division by a multiplication is made of."""
+
+import struct
+
+from irlens.analyze.time.operands import WORD, Form, Step, signed
+from irlens.analyze.time.semantics.results import compute, wide
+
+
+def move(form: Form) -> Step | None:
+    """MOV, and loads of constants and special registers, of 32 or 64 bits."""
+    if form.target is None or not form.sources:
+        return None
+    if form.modifiers & {"64"} or (form.name == "CS2R" and "32" not in form.modifiers):
+        if form.name == "CS2R":
+            zero = form.sources[0].text == "SRZ"
+            return wide(form, [lambda _: 0 if zero else None], lambda v: v)
+        return wide(form, [form.pair(form.sources[0])], lambda v: v)
+    if form.name == "CS2R" and form.sources[0].text == "SRZ":
+        return compute(form, [lambda _: 0], lambda v: v)
+    return compute(form, form.values()[:1], lambda v: v)
+
+
+def permute(form: Form) -> Step | None:
+    """PRMT: four bytes of eight."""
+    if len(form.sources) != 3 or form.modifiers:
+        return None
+
+    def function(a: int, selector: int, b: int) -> int:
+        whole, result = b << 32 | a, 0
+        for byte in range(4):
+            choice = selector >> 4 * byte & 15
+            value = whole >> 8 * (choice & 7) & 255
+            result |= (255 * (value >> 7) if choice & 8 else value) << 8 * byte
+        return result
+
+    return compute(form, form.values(), function)
+
+
+def _float(value: int) -> float:
+    return float(struct.unpack("<f", struct.pack("<I", value))[0])
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("<I", struct.pack("<f", value))[0])
+
+
+def to_float(form: Form) -> Step | None:
+    """I2F: an integer as a float."""
+    if form.modifiers & {"F64", "S64", "U64", "F16", "U8", "S8", "U16", "S16"}:
+        return None
+    number = (lambda v: v) if "U32" in form.modifiers else signed
+    return compute(form, form.values()[:1], lambda v: _bits(float(number(v))))
+
+
+def to_integer(form: Form) -> Step | None:
+    """F2I: a float as an integer."""
+    if form.modifiers & {"F64", "S64", "U64", "F16"}:
+        return None
+    return compute(form, form.values()[:1], lambda v: int(min(max(_float(v), 0.0), WORD)))
+
+
+def reciprocal(form: Form) -> Step | None:
+    """MUFU.RCP: one over a float, as integer divisions begin."""
+    if "RCP" not in form.modifiers:
+        return None
+    return compute(form, form.values()[:1], lambda v: _bits(1 / _float(v)) if _float(v) else 0)
+
+
+def packed_constant(form: Form) -> Step | None:
+    """HFMA2 of zeros: how ptxas loads a constant where its multiplier is idle."""
+    texts = [each.text.lstrip("-") for each in form.sources]
+    if len(texts) != 4 or texts[0] != "RZ" or texts[1] != "RZ":
+        return None
+    try:
+        halves = struct.pack("<ee", float(texts[3]), float(texts[2]))
+    except (ValueError, OverflowError):
+        return None
+    value = struct.unpack("<I", halves)[0]
+    return compute(form, [lambda _: value], lambda v: v)
