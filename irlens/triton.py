@@ -15,8 +15,9 @@ One line is enough::
 
 Each tuning compiles its configurations in parallel, for the current GPU and with the arguments and
 the grid of the call, and keeps the eight that are estimated to be the fastest; ``prune(top=4)`` in
-place of ``early_config_prune`` keeps four. The compilation runs in another process, which loads the
-kernel's file as ``irlens sweep`` does.
+place of ``early_config_prune`` keeps four, and ``prune(before=mine)`` ranks what a function of your
+own leaves. The compilation runs in another process, which loads the kernel's file as
+``irlens sweep`` does.
 """
 
 import os
@@ -38,6 +39,8 @@ __all__ = ["early_config_prune", "prune"]
 
 #: Configurations to keep by default.
 _TOP = 8
+#: A file whose import never ends, or hundreds of slow configurations, must not hold up a program.
+_PATIENCE_S = 1800.0
 #: Set in the process that compiles: the kernel's file may launch the kernel when it is loaded.
 _COMPILING = "IRLENS_PRUNING"
 _warned: set[str] = set()
@@ -73,11 +76,14 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     message: str
 
 
-def prune(top: int = _TOP) -> Callable[..., list[Any]]:
+def prune(
+    top: int = _TOP, *, before: Callable[..., list[Any]] | None = None
+) -> Callable[..., list[Any]]:
     """Return an ``early_config_prune`` that keeps another number of configurations.
 
     Args:
         top: How many, at least one.
+        before: An ``early_config_prune`` of your own: only what it leaves is compiled and ranked.
     """
     if top < 1:
         raise ValueError(f"prune(top={top}): at least one configuration has to stay")
@@ -95,9 +101,10 @@ def prune(top: int = _TOP) -> Callable[..., list[Any]]:
             named_args: The positional arguments of the call by name.
             **kwargs: Its keyword arguments, with the grid.
         """
+        configs = list(configs if before is None else before(configs, named_args, **kwargs))
         planned = "grid" not in kwargs  # irlens asks for the configurations, nothing is launched
         if planned or len(configs) <= top or os.environ.get(_COMPILING):
-            return list(configs)
+            return configs
         try:
             # Triton does not pass the kernel, but the autotuner's own method is the caller.
             kept = _rank(sys._getframe(1).f_locals.get("self"), configs, named_args, kwargs, top)
@@ -108,8 +115,8 @@ def prune(top: int = _TOP) -> Callable[..., list[Any]]:
         else:
             if kept.reason:
                 _warn(kept.reason)
-            return [configs[place] for place in kept.places] or list(configs)
-        return list(configs)
+            return [configs[place] for place in kept.places] or configs
+        return configs
 
     return early_config_prune
 
@@ -134,6 +141,7 @@ def _rank(
         capture_output=True,
         env=os.environ | {"PYTHONPATH": path, _COMPILING: "1"},
         check=False,
+        timeout=_PATIENCE_S,
     )
     try:
         answer = msgspec.json.decode(process.stdout, type=Kept | Failed)

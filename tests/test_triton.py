@@ -99,6 +99,20 @@ def test_a_tuning_times_the_first_configurations_alone(
     assert not {size for size, _ in kept} & {128, 16384}  # many CTAs; few with many registers
 
 
+def test_a_function_of_the_user_goes_first(kernels: Callable[[str], ModuleType]) -> None:
+    wide = KERNEL.replace("prune(top=2)", "prune(top=1, before=wide)").replace(
+        "@triton.autotune",
+        "def wide(configs, named_args, **kwargs):\n"
+        "    assert named_args['n'] == 1 << 20\n"
+        "    return [each for each in configs if each.kwargs['BLOCK'] == 16384]\n\n\n"
+        "@triton.autotune",
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kept = tune(kernels(wide))
+    assert [size for size, _ in kept] == [16384]
+
+
 def test_a_failure_keeps_all_and_warns_once(kernels: Callable[[str], ModuleType]) -> None:
     module = kernels(KERNEL)
     Path(str(module.__file__)).unlink()
