@@ -4,6 +4,8 @@ A CTA is AMD's workgroup, a warp its wave, shared memory its LDS. AMD's waves ar
 than the waves of a grid, which are therefore rounds there.
 """
 
+from math import prod
+
 from irlens.model.capture import RunResult
 from irlens.model.config import Vendor
 from irlens.model.memory import LoopLoad, SharedBuffer
@@ -112,12 +114,21 @@ class Terms(VendorTerms):
         return phrases
 
 
-def describe_waves(occupancy: Occupancy) -> list[str]:
-    """Return how the grid fills the GPU, as phrases; empty where that is unknown."""
-    if occupancy.waves is None or occupancy.tail is None:
+def describe_waves(report: Report) -> list[str]:
+    """Return how the grid fills the GPU, as phrases; empty where that is unknown.
+
+    A grid of exactly one wave, such as a persistent kernel's, is what each SM holds times the SMs.
+    """
+    occupancy, grid = report.occupancy, report.config.grid
+    if occupancy is None or occupancy.waves is None or occupancy.tail is None:
         return []
     waves = "less than 0.01" if occupancy.waves < 0.01 else f"{occupancy.waves:.2f}"
     wave = "wave" if occupancy.multiprocessor == "SM" else "round"
+    if occupancy.waves == 1 and grid is not None:
+        terms, held = Terms(report), occupancy.blocks_per_sm
+        ctas = prod(grid) * (report.config.num_ctas or 1)
+        filled = f"{plural(ctas, terms.cta)} = {plural(ctas // held, terms.sm)} × {held}"
+        return [f"{waves} {wave}s", filled]
     return [f"{waves} {wave}s", f"last {wave} {percent(occupancy.tail)} full"]
 
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
+from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -117,6 +118,11 @@ def derived(document: Json) -> Iterator[float]:
 def of_launch(one: dict[str, Json]) -> Iterator[float]:
     """Yield the figures that formats compute of a launch's traffic, roofline and time."""
     match one:
+        case {"config": {"grid": list() as grid}, "occupancy": {"blocks_per_sm": int() as held}}:
+            ctas = prod(grid) * (one["config"]["num_ctas"] or 1)
+            yield ctas
+            if held:
+                yield ctas / held
         case {"estimate_us": float() as whole, "parts": dict() as parts}:
             for value in (whole, one["low_us"], one["high_us"], *parts.values()):
                 yield from three_digits(value)

@@ -103,6 +103,14 @@ def test_a_grid_that_hardly_fills_the_gpu_is_not_rounded_to_none() -> None:
     assert "less than 0.01 waves" in page
 
 
+def test_a_grid_of_one_wave_is_what_each_sm_holds_times_the_sms() -> None:
+    assert SOFTMAX.occupancy is not None
+    assert "1.00 waves · 1,056 CTAs = 132 SMs × 8" in shown(SOFTMAX)
+    less = msgspec.structs.replace(SOFTMAX.occupancy, waves=1055 / 1056, tail=1055 / 1056)
+    page = shown(msgspec.structs.replace(SOFTMAX, occupancy=less))
+    assert "1.00 waves · last wave 99.9 % full" in page
+
+
 def test_an_unknown_pressure_has_its_reason_and_no_empty_table() -> None:
     unknown = StagePressure(peak=None, line=None, source=None, reason=REASON)
     page = shown(msgspec.structs.replace(SOFTMAX, pressure=Pressure(sass=unknown)))

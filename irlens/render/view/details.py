@@ -54,7 +54,7 @@ def details(report: Report) -> Iterator[Section]:
     """Yield every part of a report in full, the most asked for first."""
     terms = Terms(report)
     if report.occupancy is not None:
-        yield _occupancy(report.occupancy, terms)
+        yield _occupancy(report, report.occupancy, terms)
     for pipeline in report.pipelines:
         yield pipeline_section(pipeline, report, terms)
     if report.loads:
@@ -80,7 +80,7 @@ def limits(occupancy: Occupancy, terms: Terms) -> list[tuple[LimitName, int]]:
     return sorted(((n, limit) for n, limit in known if limit is not None), key=lambda one: one[1])
 
 
-def _occupancy(occupancy: Occupancy, terms: Terms) -> Section:
+def _occupancy(report: Report, occupancy: Occupancy, terms: Terms) -> Section:
     """What limits it, what would change it, and how many CTAs fit with more or less."""
     allowed = limits(occupancy, terms)
     least = min((limit for _, limit in allowed), default=0)
@@ -97,7 +97,7 @@ def _occupancy(occupancy: Occupancy, terms: Terms) -> Section:
     if occupancy.next_step:
         steps = tuple(text(terms.step(step, occupancy)) for step in occupancy.next_step)
         children.append(Items(steps, label="What would change it"))
-    if waves := describe_waves(occupancy):
+    if waves := describe_waves(report):
         children.append(phrases(*(Run(each, "dim") for each in waves)))
     children += [
         staircase(curve, terms, blocks=occupancy.blocks_per_sm) for curve in occupancy.curves

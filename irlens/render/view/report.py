@@ -196,7 +196,7 @@ def _occupancy(report: Report, terms: Terms) -> Fact:
         phrases(Run(terms.step(step, occupancy), "dim"), stands_for="occupancy")
         for step in occupancy.next_step
     ]
-    if waves := describe_waves(occupancy):
+    if waves := describe_waves(report):
         lines.append(phrases(*waves, stands_for="occupancy"))
     if occupancy.launchable:
         return Fact("Occupancy", _strong(percent(occupancy.theoretical)), tuple(lines))
