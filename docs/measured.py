@@ -28,8 +28,6 @@ _LEVEL = 0.03
 #: are those of the sample; its time says nothing about the sample's.
 OTHER_WORK = {
     "attention_merge": "several operations, in fp32",
-    "copies:copy_coalesced_kernel": "copies nothing",
-    "copies:copy_strided_kernel": "copies nothing",
     "dropout": "Philox in integer operations",
     "exp_sin": "four operations a step",
     "gelu": "three operations, in fp32",
@@ -40,7 +38,6 @@ OTHER_WORK = {
     "matmul_persistent": "in fp32",
     "matmul_tiled": "in fp32",
     "rms_norm": "several operations, in fp32",
-    "transpose": "a view: copies nothing",
 }
 
 
@@ -103,9 +100,13 @@ def table() -> Iterator[str]:
             "–" if least is None else percent(least / time),
             _reached(trial),
         ]
-        other, eager = OTHER_WORK.get(each.kernel), microseconds(trial, "eager")
-        copies = other is not None and "copies nothing" in other
-        cells += ["–" if copies else f"{eager:,.1f}", other or compared(time, eager)]
+        (eager,) = trial.against
+        if eager.timing is None:
+            cells += ["–", eager.reason]
+        else:
+            theirs = microseconds(trial, eager.name)
+            words = OTHER_WORK.get(each.kernel) or compared(time, theirs)
+            cells += [f"{theirs:,.1f}", words]
         yield f"| {' | '.join(cells)} |"
 
 

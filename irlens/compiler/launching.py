@@ -136,13 +136,15 @@ class GpuLauncher:
     def _time_provider(
         self, name: ProviderName, arguments: Values, expected: Sequence[Any] | None
     ) -> ProviderTime:
-        """Time another implementation, if its results are right."""
+        """Time another implementation, if it computes something and its results are right."""
         try:
             call = self._reference.provider(name, arguments)
             if call is None or expected is None:
                 return ProviderTime(name=name, reason="the description names no such function")
             if not self._reference.matches(call(), expected):
                 return ProviderTime(name=name, reason="its results differ from the reference's")
+            if self._reference.only_returns(call, arguments):
+                return ProviderTime(name=name, reason="it moves nothing: it returns views")
             return ProviderTime(
                 name=name, timing=_timing(execution.benchmark_call(call, _QUANTILES))
             )

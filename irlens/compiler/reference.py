@@ -109,6 +109,18 @@ class Reference:
             function = torch.compile(function, dynamic=False)
         return lambda: self._outputs(function(**inputs))
 
+    def only_returns(self, call: Callable[[], Sequence[Any]], arguments: Mapping[str, Any]) -> bool:
+        """Return whether a call writes nothing, and returns nothing but views of the arguments."""
+        import torch
+
+        tensors = [each for each in arguments.values() if torch.is_tensor(each)]
+        held = {each.untyped_storage().data_ptr() for each in tensors}
+        written = [each._version for each in tensors]
+        outputs = call()
+        return written == [each._version for each in tensors] and all(
+            each.untyped_storage().data_ptr() in held for each in outputs
+        )
+
     def _arguments_of(
         self, function: Callable[..., Any], arguments: Mapping[str, Any]
     ) -> dict[str, Any]:

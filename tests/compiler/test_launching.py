@@ -183,6 +183,23 @@ def test_a_provider_that_fails_or_is_wrong_has_no_time(
     assert (compiled.timing, compiled.reason) == (None, "RuntimeError: out of memory")
 
 
+def test_a_view_of_an_input_has_no_time(
+    fake_gpu: SimpleNamespace, request_to_run: Request, benched: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def provider(_: object, name: str, arguments: dict[str, Any]) -> Any:
+        x, y = arguments["x_ptr"], arguments["y_ptr"]
+        calls = {"eager": lambda: [x[:]], "compile": lambda: [x.add_(y)], "naive": lambda: [x + y]}
+        return calls[name]
+
+    monkeypatch.setattr(reference.Reference, "provider", provider)
+    monkeypatch.setattr(reference.Reference, "matches", lambda *_: True)
+    view, in_place, sums = measure(request_to_run, ("eager", "compile", "naive")).against
+    assert (view.timing, view.reason) == (None, "it moves nothing: it returns views")
+    assert in_place.timing is not None
+    assert sums.timing is not None
+
+
 def test_a_run_is_never_answered_from_the_store(
     fake_gpu: SimpleNamespace, request_to_run: Request
 ) -> None:
