@@ -144,7 +144,7 @@ class GpuLauncher:
             if not self._reference.matches(call(), expected):
                 return ProviderTime(name=name, reason="its results differ from the reference's")
             if self._reference.only_returns(call, arguments):
-                return ProviderTime(name=name, reason="it moves nothing: it returns views")
+                return ProviderTime(name=name, reason="moves nothing: returns views")
             return ProviderTime(
                 name=name, timing=_timing(execution.benchmark_call(call, _QUANTILES))
             )

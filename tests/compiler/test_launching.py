@@ -195,7 +195,7 @@ def test_a_view_of_an_input_has_no_time(
     monkeypatch.setattr(reference.Reference, "provider", provider)
     monkeypatch.setattr(reference.Reference, "matches", lambda *_: True)
     view, in_place, sums = measure(request_to_run, ("eager", "compile", "naive")).against
-    assert (view.timing, view.reason) == (None, "it moves nothing: it returns views")
+    assert (view.timing, view.reason) == (None, "moves nothing: returns views")
     assert in_place.timing is not None
     assert sums.timing is not None
 
