@@ -8,7 +8,9 @@ Prints the fitted constants of ``irlens/gpus/timing.py`` and
 for each kind its error with constants fitted to all other kinds: the median of |ln(estimate /
 time)|, its 90th percentile and sign, the time of the configuration that ranks first and of the best
 of the first eight over the best, and Spearman's rank correlation. A problem is one kernel with one
-set of sizes; only problems with four configurations or more are ranked.
+set of sizes; only problems with four configurations or more are ranked. Of two configurations of
+one problem it prints how far the ratio of their estimates is from that of their times, and how
+often the one that is estimated to be faster is.
 
 The fit is a coordinate search that minimizes the mean of |ln(estimate / time)|, each kind weighted
 by the square root of its launches. Every constant is bounded by physics.
@@ -18,7 +20,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import exp, hypot, log
 from pathlib import Path
 from statistics import correlation, geometric_mean, median, quantiles
@@ -29,6 +31,7 @@ from irlens import gpus
 from irlens.analyze.time.combine import estimate
 from irlens.analyze.time.counts import Counts
 from irlens.gpus import Gpu, Timing
+from irlens.model.estimate import RESOLUTION
 
 _DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
 LAUNCHES, SPACES = _DATA / "time.json", _DATA / "spaces.json"
@@ -146,7 +149,12 @@ def fit(rows: Sequence[Row], gpu: Gpu) -> dict[str, float]:
 
 
 class Score(msgspec.Struct, frozen=True):
-    """How good estimates are, of one kind of kernel."""
+    """How good estimates are, of one kind of kernel.
+
+    Attributes:
+        pairs: Of each two configurations of one problem the logarithm of the ratio of their
+            estimates, and that of their times.
+    """
 
     launches: int
     ratios: list[float]
@@ -156,6 +164,7 @@ class Score(msgspec.Struct, frozen=True):
     first: list[float]
     best_of_8: list[float]
     rank: list[float]
+    pairs: list[tuple[float, float]]
 
 
 def score(rows: Sequence[Row], times: Sequence[float]) -> Score:
@@ -177,6 +186,11 @@ def score(rows: Sequence[Row], times: Sequence[float]) -> Score:
         rank=[
             correlation(_ranks([time for time, _ in found]), _ranks([us for _, us in found]))
             for found in ranked
+        ],
+        pairs=[
+            (log(time / other), log(us / of_other))
+            for found in ranked
+            for (time, us), (other, of_other) in combinations(found, 2)
         ],
     )
 
@@ -214,6 +228,17 @@ def _show(scores: dict[str, Score]) -> Iterable[str]:
     ratios = quantiles([ratio for each in scores.values() for ratio in each.ratios], n=20)
     yield f"time over estimate, 5 % and 95 %: {ratios[0]:.2f} {ratios[-1]:.2f}"
     yield f"rank correlation, median over problems: {median(ranks):.2f}"
+    yield from _show_pairs([pair for each in scores.values() for pair in each.pairs])
+
+
+def _show_pairs(pairs: Sequence[tuple[float, float]]) -> Iterable[str]:
+    """Yield ``ratio_error`` of the GPU's timing, and what ``RESOLUTION`` rests on."""
+    errors = sorted(abs(mine - real) / (1 + abs(mine)) for mine, real in pairs)
+    yield f"ratio_error of {len(pairs)} pairs, nine in ten: {errors[int(0.9 * len(errors))]:.2f}"
+    for low, high in ((0.0, RESOLUTION), (RESOLUTION, 0.1), (0.1, 0.2)):
+        right = [mine * real > 0 for mine, real in pairs if low <= abs(mine) < high]
+        share = f"{sum(right) / len(right):.0%} of {len(right)}"
+        yield f"estimates {low:.0%} to {high:.0%} apart, the faster is the faster: {share} pairs"
 
 
 def main() -> int:

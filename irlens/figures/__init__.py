@@ -22,6 +22,7 @@ from irlens.figures.figure import (
     better_or_worse,
     format_change,
     format_value,
+    is_noise,
     read_path,
     subtract,
 )
@@ -34,8 +35,8 @@ from irlens.model.text import plural
 __all__ = [
     "COLUMNS", "FIGURES", "SWEEP_COLUMNS", "SWEEP_FIGURES", "UNCHANGED", "UNKNOWN",
     "ChangeVerdict", "Figure", "Scope", "better_or_worse", "budget_names", "check_paths", "choices",
-    "compared", "elements", "facts", "find", "format_change", "format_value", "get", "names",
-    "of_scope", "owner", "read_path", "sample", "subtract", "title",
+    "compared", "elements", "facts", "find", "format_change", "format_value", "get",
+    "is_noise", "names", "of_scope", "owner", "read_path", "sample", "subtract", "title",
 ]  # fmt: skip
 
 #: Columns of a table with one line per report, in their order.

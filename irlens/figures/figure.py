@@ -39,6 +39,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         better: Which direction is better for the kernel; ``None``: neither.
         worst_first: The values of a figure that is one of a few words, where some are better than
             others; words that are not among them are neither.
+        tolerance: Share of a value by which a change may be noise, and is neither.
         always_shown: Whether a comparison shows it even where it did not change.
         needs: The optional part of the report that it belongs to; figures of such a part are
             compared only where both reports have the part.
@@ -66,6 +67,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     importance: Weight | None = None
     better: Direction | None = None
     worst_first: tuple[str, ...] = ()
+    tolerance: float = 0.0
     always_shown: bool = False
     needs: str = ""
     in_baseline: bool = False
@@ -224,6 +226,14 @@ def better_or_worse(figure: Figure, before: Value, after: Value) -> ChangeVerdic
         if before not in ranks or after not in ranks:
             return "neutral"
         return "better" if ranks.index(after) > ranks.index(before) else "worse"
-    if figure.better is None:
+    if figure.better is None or is_noise(figure, before, after):
         return "neutral"
     return "better" if (after > before) == (figure.better == "more") else "worse"
+
+
+def is_noise(figure: Figure, before: Value, after: Value) -> bool:
+    """Return whether two values differ, and by no more than the figure's tolerance."""
+    change = subtract(before, after)
+    if not change or isinstance(before, bool | str | None) or isinstance(after, bool | str | None):
+        return False
+    return abs(change) <= figure.tolerance * min(abs(before), abs(after))

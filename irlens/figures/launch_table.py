@@ -3,6 +3,7 @@
 from typing import Final
 
 from irlens.figures.figure import Figure
+from irlens.model.estimate import RESOLUTION
 
 _REQUESTS: Final = "each instruction of a warp with an active lane being one"
 _SECTORS: Final = "32 bytes (AMD: a cache line) each, once for every request that touches it"
@@ -102,19 +103,20 @@ ROOFLINE: Final = (
 TIME: Final = (
     Figure(
         path="time.estimate_us", title="estimated time", short="est. time", unit="us",
-        importance="much", better="less", needs="time", sweep="time",
+        importance="much", better="less", needs="time", tolerance=RESOLUTION, sweep="time",
         sweep_column=7,
         documentation="Time that the launch is estimated to take with cold caches, from the "
-        "schedule of its machine code, its traffic and the GPU's rates.",
+        "schedule of its machine code, its traffic and the GPU's rates; estimates within "
+        f"{RESOLUTION:.0%} of each other do not tell which is the faster.".replace("%", " %"),
     ),
     Figure(
         path="time.low_us", title="least estimated time", unit="us", importance="little",
-        better="less", needs="time",
+        better="less", needs="time", tolerance=RESOLUTION,
         documentation="Lower end of the range that holds the time of nine in ten kernels.",
     ),
     Figure(
         path="time.high_us", title="greatest estimated time", unit="us", importance="little",
-        better="less", needs="time",
+        better="less", needs="time", tolerance=RESOLUTION,
         documentation="Upper end of the range that holds the time of nine in ten kernels.",
     ),
     Figure(

@@ -37,6 +37,10 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         exponent: Of the norm that combines the times of units that work at the same time.
         low: The 5 % of kernels that are fastest take less than this times their estimate.
         high: The 5 % that are slowest take more than this times their estimate.
+        ratio_error: How far the ratio of two configurations' estimates may be from that of their
+            times: in nine of ten pairs the logarithms of both ratios differ by less than this
+            times 1 + |ln(ratio of the estimates)|. What an estimate gets wrong about a kernel it
+            gets wrong about all its configurations, so that this is less than ``high`` tells.
         measured: Whether these numbers were measured on this GPU, and not on a relative.
         sources: The source of each number, by field.
 
@@ -71,6 +75,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     exponent: float
     low: float
     high: float
+    ratio_error: float
     measured: bool
     sources: dict[str, str]
 
@@ -128,6 +133,7 @@ H200 = Timing(
     exponent=4.64,
     low=0.78,
     high=1.35,
+    ratio_error=0.2,
     measured=True,
     sources={
         **dict.fromkeys(
@@ -145,6 +151,8 @@ H200 = Timing(
         **dict.fromkeys(
             ("memory", "l2", "launch", "dram_share", "port_share", "contention", "exponent"), _FIT
         ),
+        "ratio_error": "benchmarks/time_model.py: pairs of configurations of one problem, of kinds "
+        "of kernels that the constants were not fitted to",
     },
 )
 
@@ -182,6 +190,7 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
         H200,
         low=H200.low / wider,
         high=H200.high * wider,
+        ratio_error=H200.ratio_error * wider,
         fma=32 * 4 * 2 / rates.vector["fp32"],
         warp_products=H200.warp_products if grouped else 1.0,
         tensor_clock=H200.tensor_clock if grouped else None,

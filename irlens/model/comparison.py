@@ -128,6 +128,23 @@ class LineDelta(msgspec.Struct, frozen=True, kw_only=True):
     peak: Delta
 
 
+class TimeRatio(msgspec.Struct, frozen=True, kw_only=True):
+    """The estimated time on the second side over that on the first, of one problem on one GPU.
+
+    Attributes:
+        ratio: The ratio of both estimates.
+        low: The ratio of both times is at least so much in nine of ten cases, together with
+            ``high``. What is wrong alike in both estimates cancels.
+        high: It is at most so much.
+        noise: Whether the estimates are too near to tell which side is the faster.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    noise: bool
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Two reports compared by meaning; everything is sorted by importance.
 
@@ -147,6 +164,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             request.
         regain: Where occupancy was lost, changes that would regain it:
             "8 fewer registers/thread: 1 → 2 blocks/SM (50 %)".
+        time_ratio: Predicted change of the launch's time; ``None`` where either time is unknown,
+            or the kernels, the GPUs or the arguments differ.
         setting: The settings that tell the pair apart from other pairs of its kernel and target:
             "num_stages=4"; "" where none do.
     """
@@ -162,6 +181,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     code: dict[str, str]
     not_compared: list[str]
     regain: list[str] = []
+    time_ratio: TimeRatio | None = None
     setting: str = ""
 
 

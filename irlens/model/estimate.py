@@ -19,6 +19,11 @@ Bound: TypeAlias = Literal[
     "launch",
 ]
 
+#: Share of a time within which two estimates do not tell which of two configurations is the
+#: faster: on an H200 the estimate is right in little more than half of such pairs
+#: (``benchmarks/time_model.py``).
+RESOLUTION = 0.03
+
 
 class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """Estimated time of a launch with cold caches. ``None`` is "unknown", see ``reason``.

@@ -7,7 +7,7 @@ import msgspec
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.errors import IrlensError
-from irlens.model.estimate import TimeEstimate
+from irlens.model.estimate import RESOLUTION, TimeEstimate
 from irlens.model.suggestion import SUGGESTION_SCHEMA, Neighbour, Suggestion
 from irlens.model.sweep import Trial
 from irlens.sweep.measuring import Progress
@@ -16,8 +16,6 @@ from irlens.sweep.run import compile_grid, plan_grid
 from irlens.sweep.selection import Selection
 from irlens.sweep.workers import WorkerPool
 
-#: Estimated times within this share of each other do not tell two configurations apart.
-NOISE = 0.03
 _SHOWN = 3
 #: Options of the compiler that stand among a request's settings, and are no constexprs.
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -89,8 +87,8 @@ def suggest(
         low_us=time.low_us if time is not None else None,
         high_us=time.high_us if time is not None else None,
         best=best[:_SHOWN],
-        is_better=bool(best) and best[0].time_ratio < 1 - NOISE,
-        noise=NOISE,
+        is_better=bool(best) and best[0].time_ratio < 1 - RESOLUTION,
+        noise=RESOLUTION,
         compiled=len(found),
         unfit=len(unfit),
         other_launch=len(known) - len(same),

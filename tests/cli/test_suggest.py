@@ -51,6 +51,7 @@ def test_nothing_near_is_better_within_the_noise() -> None:
     ran = run("vector_add", "--target", "h200", "--most", "3")
     assert ran.returncode == 0, ran.stderr
     assert "nothing near is better" in ran.stdout
+    assert "as fast" in ran.stdout
     assert "3 neighbours compiled; " in ran.stdout
     assert "left out by --most" in ran.stdout
 

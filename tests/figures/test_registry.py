@@ -189,6 +189,10 @@ class TestValues:
             ("registers", None, 32, "unknown"),
             ("machine-code", 1024, 2048, "neutral"),
             ("mechanism", "cp.async", "tma", "neutral"),
+            ("time.estimate_us", 100.0, 102.9, "neutral"),
+            ("time.estimate_us", 102.9, 100.0, "neutral"),
+            ("time.estimate_us", 100.0, 104.0, "worse"),
+            ("time.estimate_us", 100.0, 96.0, "better"),
         ],
     )
     def test_better_or_worse(

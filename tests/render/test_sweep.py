@@ -315,6 +315,7 @@ def test_what_is_outranked_says_by_how_much_and_what_binds_it() -> None:
 
     trials = [estimated(64, 100.0, "l2")]
     slower = [
+        estimated(128, 102.0, "dram"),
         estimated(32, 125.0, "l2"),
         estimated(16, 150.0, "l2"),
         estimated(8, 310.0, "latency"),
@@ -324,8 +325,9 @@ def test_what_is_outranked_says_by_how_much_and_what_binds_it() -> None:
         each.figures["time"] = each.figures.pop("time_us")
     ranked = msgspec.structs.replace(sweep(*trials), ranked_by="time", outranked=slower)
     written = render("text", "sweep", ranked, Options(width=100))
-    assert "4 of 4 fit" in written
+    assert "5 of 5 fit" in written
     assert "100 µs" in written
-    assert "Outranked: 3 configurations" in written
+    assert "Outranked: 4 configurations" in written
+    assert "1 as fast as the first, within 3 %" in written
     assert "2 configurations, bound by L2: 1.25 to 1.50 × the first" in written
     assert "1 configuration, bound by latency: 3.10 × the first" in written

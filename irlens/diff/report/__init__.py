@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterable
 
 from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
 from irlens.diff.report.loops import loop_deltas
+from irlens.diff.report.predicted_time import time_ratio
 from irlens.diff.report.source_lines import LinePair, LinePairs, align, line_deltas
 from irlens.model.comparison import Comparison, FindingDelta, Side
 from irlens.model.label import labels
@@ -60,6 +61,7 @@ def compare(
         },
         not_compared=sorted(not_compared),
         regain=_regain(before, after),
+        time_ratio=time_ratio(before, after),
     )
 
 

@@ -17,7 +17,7 @@ from irlens.model.comparison import (
     Weight,
 )
 from irlens.model.config import Vendor
-from irlens.model.text import count, plural
+from irlens.model.text import count, percent, plural
 from irlens.render.view.nodes import SIGNS, Headline, Run, Text, Tone, text
 
 _IN_VERDICT = 3
@@ -45,9 +45,10 @@ class Change(NamedTuple):
         name: Its title: "shared memory".
         before: With its unit; "–" where it is unknown.
         after: The same.
-        change: With sign and unit; "~" where it did not change, empty where it is no number.
+        change: With sign and unit; "~" where it did not change, "within 3 %" where that may be
+            noise, empty where it is no number.
         weight: How much it matters.
-        changed: Whether the sides differ.
+        changed: Whether the sides differ by more than the figure's tolerance.
         tone: Whether that is better or worse for the kernel.
     """
 
@@ -86,14 +87,16 @@ def change_of(
     vendors = {side.target.vendor for side in sides if side.target}
     alike = len(vendors) <= 1 or not delta.path.startswith(_OF_A_VENDOR)
     verdict = figure and alike and figures.better_or_worse(figure, delta.before, delta.after)
+    noise = figure is not None and figures.is_noise(figure, delta.before, delta.after)
+    change = figures.format_change(delta.before, delta.after, delta.unit)
     return Change(
         path=delta.path,
         name=figure_title(delta.path, sides, scope) + suffix,
         before=before,
         after=after,
-        change=figures.format_change(delta.before, delta.after, delta.unit),
+        change=f"within {percent(figure.tolerance)}" if figure and noise else change,
         weight=delta.weight,
-        changed=delta.moved,
+        changed=delta.moved and not noise,
         tone=_TONES[verdict or "neutral"],
     )
 

@@ -35,6 +35,7 @@ from irlens.render.view.changes import (
 from irlens.render.view.code import code_summary
 from irlens.render.view.drawings import place_of
 from irlens.render.view.findings import delta_items
+from irlens.render.view.launch_time import predicted_time
 from irlens.render.view.nodes import (
     SIGNS,
     Cell,
@@ -123,6 +124,8 @@ def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
             yield Items(tuple(text(Run(each, "strong")) for each in alone))
         if registers := about_registers(pair):
             yield Facts((Fact("Registers", text(registers)),))
+        if time := predicted_time(pair.time_ratio):
+            yield Facts((time,))
         if pair.regain:
             yield Items(tuple(map(text, pair.regain)), label="To regain occupancy")
         yield from _minor(pair)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from irlens.model.comparison import TimeRatio
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
 from irlens.render.view.memory_traffic import microseconds
@@ -51,6 +52,15 @@ def time_fact(report: Report) -> Fact | None:
     if time.reason:
         lines.append(phrases(Run(time.reason, "dim")))
     return Fact("Time", whole, tuple(lines), "neutral", key=KEY)
+
+
+def predicted_time(time: TimeRatio | None) -> Fact | None:
+    """Return the predicted change of a time with its range; ``None`` where it may be noise."""
+    if time is None or time.noise:
+        return None
+    ratio, low, high = (f"{value:.2f}" for value in (time.ratio, time.low, time.high))
+    whole = text("about ", Run(f"{ratio} ×", "strong"), f" ({low} to {high})")
+    return Fact("Time", whole, key=KEY)
 
 
 def time_section(report: Report) -> Section | None:

@@ -51,7 +51,8 @@ def _nodes(suggestion: Suggestion) -> Iterator[Node]:
         changes = ", ".join(
             f"{name} {suggestion.settings[name]} → {value}" for name, value in each.changed.items()
         )
-        cells = (changes, _time(each.trial), _percent(each.time_ratio), _bound(each.trial))
+        change = _change(each.time_ratio, suggestion.noise)
+        cells = (changes, _time(each.trial), change, _bound(each.trial))
         rows.append(Row(tuple(map(text, cells)), note=_moved(current, each)))
     columns = (
         Column("configuration"), Column("est. time", numbers=True),
@@ -65,7 +66,12 @@ def _verdict(suggestion: Suggestion) -> str:
     if suggestion.is_better:
         best = suggestion.best[0]
         changes = ", ".join(f"{name}={value}" for name, value in best.changed.items())
-        return f"{changes} is estimated {_percent(best.time_ratio)} in time"
+        ties = sum(
+            each.time_ratio <= best.time_ratio * (1 + suggestion.noise)
+            for each in suggestion.best[1:]
+        )
+        others = f"; {plural(ties, 'other')} as fast" if ties else ""
+        return f"{changes} is estimated {_percent(best.time_ratio)} in time{others}"
     return (
         f"nothing near is better: no neighbour is estimated more than {suggestion.noise:.0%} faster"
     ).replace("%", " %")
@@ -115,6 +121,10 @@ def _time(trial: Trial) -> str:
 
 def _bound(trial: Trial) -> str:
     return figures.UNKNOWN if trial.bound is None else NAMES[trial.bound]
+
+
+def _change(ratio: float, noise: float) -> str:
+    return "as fast" if abs(ratio - 1) <= noise else _percent(ratio)
 
 
 def _percent(ratio: float) -> str:

@@ -164,6 +164,13 @@ def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
     for trial in trials:
         groups.setdefault("" if trial.bound is None else NAMES[trial.bound], []).append(trial)
     lines = []
+    known_figure = figures.SWEEP_FIGURES.get(figure)
+    if known_figure is not None and known_figure.tolerance:
+        values = [(trial.figures or {}).get(figure) for trial in trials]
+        ties = sum(each == best or figures.is_noise(known_figure, best, each) for each in values)
+        if ties:
+            within = percent(known_figure.tolerance)
+            lines.append(text(f"{count(ties)} as fast as the first, within {within}"))
     for bound, group in groups.items():
         described = plural(len(group), "configuration")
         described += f", bound by {bound}" if bound and figure == "time" else ""

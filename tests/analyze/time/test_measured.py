@@ -49,6 +49,17 @@ def test_the_range_holds_nine_of_ten() -> None:
     assert inside / len(ratios) >= 0.9
 
 
+def test_the_ratio_of_two_configurations_is_within_its_range_in_nine_of_ten_pairs() -> None:
+    model = benchmark()
+    rows = measured(model)
+    timing = H200.timing
+    assert timing is not None
+    pairs = model.score(rows, model.predict(rows, H200)).pairs
+    assert len(pairs) > 10_000
+    inside = sum(abs(mine - real) <= timing.ratio_error * (1 + abs(mine)) for mine, real in pairs)
+    assert inside / len(pairs) >= 0.9
+
+
 def test_the_first_of_a_ranking_is_near_the_best() -> None:
     model = benchmark()
     rows = measured(model)
