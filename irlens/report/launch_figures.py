@@ -144,7 +144,7 @@ def _survey(
             ttir,
             capture.config.args,
             capture.config.grid or (1, 1, 1),
-            granule=_DRAM_GRANULE if first is None else granule or _DRAM_GRANULE,
+            granules=traffic.Granules(_DRAM_GRANULE, granule or _DRAM_GRANULE),
             issued=issued,
             wave=machine.wave if first is None else None,
             contents=contents,

@@ -95,7 +95,7 @@ def _of_code(
     from irlens.analyze import sass_cfg
     from irlens.analyze.time import combine, counting, paths
     from irlens.analyze.time import launched as launches
-    from irlens.analyze.time.transfers import transfers
+    from irlens.analyze.time.transfers import Wave, transfers
     from irlens.analyze.traffic.evaluation import public_function
     from irlens.artifacts import cubin as cubins
     from irlens.isa.sass.control import decode_all
@@ -125,14 +125,15 @@ def _of_code(
     resources = launched.demand.resources
     shared = (resources.shared_dynamic_bytes or 0) + (resources.shared_static_bytes or 0)
     local = resources.local_bytes or 0
+    ctas = grid[0] * grid[1] * grid[2]
+    looping = any(one.times > 1 for each in followed[0] for one in each.path.segments)
     moved = transfers(
         launched.launch,
         launched.program,
-        occupancy.waves or 1.0,
+        Wave(ctas, occupancy.waves or 1.0, looping),
         machine.caches(shared),
         counting.spilled(code, followed, machine, local * threads),
     )
     if isinstance(moved, str):
         return TimeEstimate(reason=moved)
-    ctas = grid[0] * grid[1] * grid[2]
     return combine.estimate(counting.count(code, followed, moved, machine, ctas), gpu)

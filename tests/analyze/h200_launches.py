@@ -41,6 +41,16 @@ def artifact(launch: dict[str, Any], stage: str) -> bytes:
     return _archive()[f"{launch['entry']}/{launch['kernel']}.{stage}"]
 
 
+def unpacked(launch: dict[str, Any], folder: Path) -> Path:
+    """Write the artifacts of a launch's kernel into a folder, and return the entry."""
+    entry = folder / str(launch["entry"])
+    for name, content in _archive().items():
+        if name.startswith(f"{launch['entry']}/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+    return entry
+
+
 def arguments(launch: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a launch, tensors as "fp32[4096, 1024]"."""
     return {

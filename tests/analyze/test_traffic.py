@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from irlens.analyze.traffic import count, survey
+from irlens.analyze.traffic import Granules, count, survey
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
 from irlens.isa.mlir import parse
 from irlens.model.traffic import Traffic
@@ -241,7 +241,9 @@ module {
 
 def test_elements_a_stride_apart_are_counted_however_many_they_are() -> None:
     """2^25 elements, each in a run of its own until its neighbours' programs come."""
-    found = survey(parse(LEAPS, stage="ttir"), {}, (4096, 32, 1), granule=64, wave=2112)
+    found = survey(
+        parse(LEAPS, stage="ttir"), {}, (4096, 32, 1), granules=Granules(64, 32), wave=2112
+    )
     traffic = found.traffic
     assert traffic.reason == ""
     assert traffic.read_bytes == traffic.distinct_read_bytes == 1 << 27

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -57,11 +57,22 @@ class Footprint(msgspec.Struct, frozen=True, kw_only=True):
         wave_read_bytes: The same, each granule counted once in every wave; ``None`` if the wave is
             unknown.
         written_bytes: Of all granules that are written.
+        read_sector_bytes: Of all sectors that are read, the granules of the caches.
+        written_sector_bytes: Of all sectors that are written.
     """
 
     read_bytes: int
     wave_read_bytes: int | None
     written_bytes: int
+    read_sector_bytes: int
+    written_sector_bytes: int
+
+
+class Granules(NamedTuple):
+    """In how many bytes at once memory and the caches are read."""
+
+    memory: int
+    sector: int
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -109,7 +120,7 @@ def survey(
     arguments: Mapping[str, Any],
     grid: tuple[int, int, int],
     *,
-    granule: int,
+    granules: Granules,
     issued: IssueTable | None = None,
     wave: int | None = None,
     contents: "Mapping[str, NDArray[Any]] | None" = None,
@@ -117,7 +128,7 @@ def survey(
 ) -> Survey:
     """Count the same as ``count``, and the footprint in granules of so many bytes."""
     launch = Launch(arguments, grid, contents or {})
-    return _survey(module, launch, issued, wave, first, granule)
+    return _survey(module, launch, issued, wave, first, granules)
 
 
 def _survey(
@@ -126,13 +137,13 @@ def _survey(
     issued: IssueTable | None,
     wave: int | None,
     first: int | None,
-    granule: int | None,
+    granules: Granules | None,
 ) -> Survey:
     try:
         with suppress(TooManyIntervalsError):
-            return _counted(module, launch, issued, wave, first, granule, Strides())
+            return _counted(module, launch, issued, wave, first, granules, Strides())
         strides = _strides(module, launch)
-        return _counted(module, launch, issued, wave, first, granule, strides)
+        return _counted(module, launch, issued, wave, first, granules, strides)
     except (UnknownTrafficError, TooManyIntervalsError) as error:
         return Survey(Traffic(reason=str(error)))
 
@@ -155,7 +166,7 @@ def _counted(
     issued: IssueTable | None,
     wave: int | None,
     first: int | None,
-    granule: int | None,
+    granules: Granules | None,
     strides: Strides,
 ) -> Survey:
     """Return a launch's survey.
@@ -178,8 +189,7 @@ def _counted(
         executed.update(evaluation.executions)
         reason = reason or evaluation.reason
     traffic = tallies.traffic(count_flops(module, executed, issued), reason)
-    known = granule is not None and not reason
-    footprint = tallies.footprint(granule) if known and granule else None
+    footprint = None if reason or granules is None else tallies.footprint(granules)
     return Survey(traffic, footprint, tallies.runs())
 
 
@@ -319,18 +329,22 @@ class _Tallies:
         x, y, _ = self._launch.grid
         return program % x, program // x % y, program // x // y
 
-    def footprint(self, granule: int) -> Footprint:
+    def footprint(self, granules: Granules) -> Footprint:
         """Return what memory delivers and takes in granules of so many bytes."""
         reads, writes = LOADS | ATOMICS, STORES | ATOMICS
 
-        def total(operations: frozenset[str], *, waves: bool = False) -> int:
+        def total(operations: frozenset[str], size: int, *, waves: bool = False) -> int:
             sets = self._covered(operations, waves=waves)
-            return granule * sum(each.granules(granule) for each in sets)
+            return size * sum(each.granules(size) for each in sets)
 
         return Footprint(
-            read_bytes=total(reads),
-            wave_read_bytes=None if self._wave is None else total(reads, waves=True),
-            written_bytes=total(writes),
+            read_bytes=total(reads, granules.memory),
+            wave_read_bytes=(
+                None if self._wave is None else total(reads, granules.memory, waves=True)
+            ),
+            written_bytes=total(writes, granules.memory),
+            read_sector_bytes=total(reads, granules.sector),
+            written_sector_bytes=total(writes, granules.sector),
         )
 
     def _distinct(self, operations: frozenset[str], *, waves: bool = False) -> int:

@@ -1,0 +1,97 @@
+"""What a launch moves between SMs, L2 and memory, against an H200's counters and by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irlens
+from irlens.analyze.time import counting
+from irlens.analyze.time.transfers import Caches, Transfers, Wave, transfers
+from irlens.analyze.traffic import Footprint, Survey
+from irlens.model.traffic import Access, Traffic
+from tests.analyze.h200_launches import arguments, launches, unpacked
+
+MB = 1 << 20
+CACHES = Caches(l1=200 << 10, l2=60 * MB)
+
+
+@pytest.mark.parametrize("number", range(5, 217, 14))
+def test_memory_delivers_what_an_h200_counted(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = launches()[number]
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    found: list[Transfers] = []
+    original = counting.count
+
+    def count(code: Any, followed: Any, moved: Transfers, *rest: Any) -> Any:
+        found.append(moved)
+        return original(code, followed, moved, *rest)
+
+    monkeypatch.setattr(counting, "count", count)
+    (capture,) = irlens.load(unpacked(launch, tmp_path))
+    told = {"args": arguments(launch), "grid": launch["grid"]}
+    irlens.inspect(capture, launch=told, target="h200")
+    read = launch["ncu"]["dram__bytes_read.sum"]
+    assert found[0].dram_read_bytes == pytest.approx(read, rel=0.25)
+
+
+def access(operation: str, total: int, distinct: int) -> Access:
+    return Access(line=1, source=None, operation=operation, argument="x", bytes=total,
+                  distinct_bytes=distinct, masked=0)  # fmt: skip
+
+
+def survey(
+    *accesses: Access, read: int, written: int = 0, granules: int = 1, distinct: int | None = None
+) -> Survey:
+    """A survey in which each byte that is used costs so many."""
+    traffic = Traffic(
+        read_bytes=sum(each.bytes for each in accesses if each.direction == "load"),
+        written_bytes=written,
+        distinct_read_bytes=distinct or read,
+        distinct_written_bytes=written,
+        load_sectors=read * granules // 32,
+        store_sectors=written * granules // 32,
+        accesses=list(accesses),
+    )
+    footprint = Footprint(
+        read_bytes=read * granules,
+        wave_read_bytes=read * granules,
+        written_bytes=written * granules,
+        read_sector_bytes=read * granules,
+        written_sector_bytes=written * granules,
+    )
+    return Survey(traffic, footprint)
+
+
+def moved(launch: Survey, program: Survey, wave: Wave) -> Transfers:
+    found = transfers(launch, program, wave, CACHES)
+    assert isinstance(found, Transfers)
+    return found
+
+
+def test_rows_that_are_read_twice_come_from_memory_where_the_l2_is_full() -> None:
+    """1,024 CTAs read a row twice, and weights that fit anywhere a thousand times."""
+    for row, times in ((20_480, 1), (81_920, 2)):
+        again = (access("tt.load", row, row), access("tt.load", row, row),
+                 access("tt.load", row, 40))  # fmt: skip
+        program = survey(*again, read=row, distinct=row + 40)
+        whole = tuple(access("tt.load", 1024 * each.bytes, 1024 * row) for each in again)
+        launch = survey(*whole, read=1024 * row)
+        found = moved(launch, program, Wave(ctas=1024, waves=0.97, looping=True))
+        assert found.dram_read_bytes == pytest.approx(times * 1024 * row, rel=0.01)
+
+
+@pytest.mark.parametrize(("looping", "reads", "writes"), [(True, 1, 1), (False, 16, 8)])
+def test_sectors_that_ctas_share_leave_the_l2(looping: bool, reads: int, writes: int) -> None:
+    """Each CTA uses 4 of 32 bytes of its sectors, and others use the rest much later."""
+    ctas, used = 8192, 4096
+    program = survey(access("tt.load", used, used), read=used, written=used, granules=8)
+    launch = survey(
+        access("tt.load", used * ctas, used * ctas), read=used * ctas, written=used * ctas
+    )
+    found = moved(launch, program, Wave(ctas=ctas, waves=3.9, looping=looping))
+    distinct = used * ctas
+    assert found.dram_read_bytes == pytest.approx(reads * distinct, rel=0.01)
+    assert found.dram_written_bytes == pytest.approx(writes * distinct, rel=0.01)
