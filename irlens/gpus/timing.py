@@ -106,8 +106,8 @@ _SCHEDULE = "measured with dependent instructions by the papers below, rounded: 
 
 #: The row of the GPU that was measured.
 H200 = Timing(
-    memory=850.0,
-    l2=434.0,
+    memory=849.0,
+    l2=430.0,
     l1=35.0,
     shared=30.0,
     special=24.0,
@@ -126,11 +126,11 @@ H200 = Timing(
     warp_products=0.625,
     tensor_clock=1.755e9,
     cta=160.0,
-    launch=5.34e-6,
+    launch=5.35e-6,
     dram_share=0.847,
-    port_share=0.731,
-    contention=0.457,
-    exponent=4.64,
+    port_share=0.726,
+    contention=0.463,
+    exponent=4.67,
     low=0.78,
     high=1.35,
     ratio_error=0.2,
