@@ -24,6 +24,35 @@ Bound: TypeAlias = Literal[
 #: (``benchmarks/time_model.py``).
 RESOLUTION = 0.03
 
+#: What a change of a launch is about: a resource that limits its occupancy, the sectors of its
+#: accesses, bytes that it reads from memory again, bank conflicts, or its number of CTAs.
+Cause: TypeAlias = Literal[
+    "registers",
+    "shared_memory",
+    "barriers",
+    "coalescing",
+    "rereads",
+    "bank_conflicts",
+    "grid",
+]
+
+
+class TimeStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of one cause, everything else being equal, and the time that is left.
+
+    Attributes:
+        cause: What changes.
+        change: By how much; negative is fewer.
+        unit: Unit of ``change``: "registers/thread", "bytes/CTA", "barriers/CTA", "sectors",
+            "bytes", "wavefronts", "CTAs".
+        estimate_us: The time that the launch is then estimated to take, in microseconds.
+    """
+
+    cause: Cause
+    change: int
+    unit: str
+    estimate_us: float
+
 
 class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """Estimated time of a launch with cold caches. ``None`` is "unknown", see ``reason``.
@@ -37,6 +66,8 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
         parts: What each unit alone would take, in microseconds; "latency" is what the CTAs take
             one after the other with nothing else in their way, "launch" the launch itself and
             that of its CTAs. Parts overlap.
+        steps: At most three changes that save the most, the largest first: each saves more than
+            ``RESOLUTION`` of the time. Empty if nothing that irlens can compute does.
         reason: Why the time is unknown, or the range wide; empty for neither.
     """
 
@@ -45,4 +76,5 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
     high_us: float | None = None
     bound: Bound | None = None
     parts: dict[str, float] = {}
+    steps: list[TimeStep] = []
     reason: str = ""

@@ -93,7 +93,7 @@ def _of_code(
     provenance: Provenance,
 ) -> TimeEstimate:
     from irlens.analyze import sass_cfg
-    from irlens.analyze.time import combine, counting, paths
+    from irlens.analyze.time import changes, counting, paths
     from irlens.analyze.time import launched as launches
     from irlens.analyze.time.transfers import Wave, transfers
     from irlens.analyze.traffic.evaluation import public_function
@@ -136,4 +136,16 @@ def _of_code(
     )
     if isinstance(moved, str):
         return TimeEstimate(reason=moved)
-    return combine.estimate(counting.count(code, followed, moved, machine, ctas), gpu)
+    traffic, footprint = launched.launch.traffic, launched.launch.footprint
+    loads, stores = traffic.ideal_load_sectors, traffic.ideal_store_sectors
+    launch = changes.Launch(
+        code=code,
+        followed=followed,
+        moved=moved,
+        machine=machine,
+        ctas=ctas,
+        ideal_sectors=None if loads is None or stores is None else (loads, stores),
+        distinct_read_bytes=footprint.read_bytes if footprint is not None else 0.0,
+        next_steps=occupancy.next_step,
+    )
+    return changes.estimate_with_steps(launch)

@@ -21,6 +21,7 @@ NOT_FIGURES = {
     r"target\.warp_size": "a property of the target",
     r"config\.(constexprs|args|grid|options)\b.*": "what was requested, named by the kernel",
     r"stages\{\}\..*": "size of an artifact: it changes with a comment",
+    r"time\.steps\[\].*": "a what-if, not a fact of the kernel",
     r"occupancy\.(next_step|refusals|curves)\[\].*": "a what-if, not a fact of the kernel",
     r"pressure\.\w+\.(chain|lines|innermost|live|curve)\[\].*": "a figure of one line",
     r"memory\.buffers\[\].*": "a figure of one buffer",

@@ -1,16 +1,19 @@
-"""The estimated time of a launch as nodes: in short, and each unit's part to scale."""
+"""The estimated time of a launch as nodes: in short, each unit's part, and what would save time."""
 
 from collections.abc import Iterator
 
 from irlens.model.comparison import TimeRatio
-from irlens.model.estimate import TimeEstimate
+from irlens.model.estimate import RESOLUTION, TimeEstimate, TimeStep
 from irlens.model.report import Report
+from irlens.model.terms import Terms
+from irlens.model.text import count, percent
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     Bar,
     Cells,
     Column,
     Fact,
+    Items,
     Node,
     Run,
     Section,
@@ -49,6 +52,8 @@ def time_fact(report: Report) -> Fact | None:
         return None
     whole = text("about ", Run(microseconds(time.estimate_us), "strong"), _range(time))
     lines = [phrases(*_shares(time.parts, time.estimate_us))]
+    for step in time.steps[:1]:
+        lines.append(phrases(Run(_step(step, time.estimate_us, Terms(report)), "dim")))
     if time.reason:
         lines.append(phrases(Run(time.reason, "dim")))
     return Fact("Time", whole, tuple(lines), "neutral", key=KEY)
@@ -70,12 +75,45 @@ def time_section(report: Report) -> Section | None:
         return None
     return Section(
         title="Time",
-        children=tuple(_parts(time, time.estimate_us)),
+        children=(*_parts(time, time.estimate_us), *_changes(report, time, time.estimate_us)),
         key=KEY,
         aside=text("what each unit alone would take; they work side by side"),
         detail="time",
         wide=True,
     )
+
+
+def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]:
+    """Yield what would save time, or that nothing would."""
+    if time.steps:
+        terms = Terms(report)
+        steps = tuple(text(_step(step, whole, terms)) for step in time.steps)
+        yield Items(steps, label="What would change it")
+    elif time.bound is not None:
+        name = "the launch" if time.bound == "launch" else NAMES[time.bound]
+        none = "no change of one cause that irlens can estimate saves more than"
+        yield Sentence(f"{none} {percent(RESOLUTION)}: bound by {name}", "dim")
+
+
+def _step(step: TimeStep, whole: float, terms: Terms) -> str:
+    """Return "about 16 % less time with 37 fewer registers/thread"."""
+    saved = f"{1 - step.estimate_us / whole:.0%}".replace("%", " %")
+    per = terms.unit(step.unit) if "/" in step.unit else step.unit
+    fewer = f"{count(-step.change)} fewer {per}"
+    match step.cause:
+        case "shared_memory":
+            how = f"with {fewer} of {terms.shared_memory}"
+        case "coalescing":
+            how = f"if accesses were coalesced: {fewer}"
+        case "rereads":
+            how = f"if memory delivered each byte once: {fewer}"
+        case "bank_conflicts":
+            how = f"without bank conflicts: {fewer}"
+        case "grid":
+            how = f"with {fewer} for the same work, as many on each {terms.sm}"
+        case _:
+            how = f"with {fewer}"
+    return f"about {saved} less time {how}"
 
 
 def _range(time: TimeEstimate) -> str:

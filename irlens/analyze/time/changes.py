@@ -1,0 +1,124 @@
+"""What would change a launch's time: the estimate with one cause changed, nothing compiled.
+
+Only causes whose effect follows from what was counted are tried, all else being equal:
+
+- one more CTA on each SM, for as many registers, bytes of shared memory or barriers less as the
+  occupancy says, with the same code and the same traffic (no fewer registers where some spill);
+- accesses in as few sectors as hold their bytes; memory reads as many bytes as before;
+- memory that reads each byte once, as with another order of programs;
+- shared memory without bank conflicts;
+- a grid of fewer CTAs that each SM gets the same number of. The work of those that go is added to
+  the others, with its overhead, so that this rather takes less time than estimated.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.analyze.time import counting, units
+from irlens.analyze.time.combine import estimate
+from irlens.analyze.time.counting import Code, Machine
+from irlens.analyze.time.counts import Counts
+from irlens.analyze.time.launched import WarpPath
+from irlens.analyze.time.transfers import Transfers
+from irlens.model.estimate import RESOLUTION, Cause, TimeEstimate, TimeStep
+from irlens.model.report import NextStep
+
+_SHOWN = 3
+_RESOURCES: dict[str, Cause] = {
+    "registers": "registers", "shared_memory": "shared_memory", "barriers": "barriers",
+}  # fmt: skip
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """A launch whose time is estimated.
+
+    Attributes:
+        code: The kernel.
+        followed: The paths of a sample of its CTAs.
+        moved: What it moves.
+        machine: What it runs on.
+        ctas: CTAs of its grid.
+        ideal_sectors: The fewest sectors that hold what its loads, and what its stores access;
+            ``None`` if unknown.
+        distinct_read_bytes: Bytes that it reads, each counted once.
+        next_steps: What admits one more CTA to an SM.
+    """
+
+    code: Code
+    followed: Sequence[Sequence[WarpPath]]
+    moved: Transfers
+    machine: Machine
+    ctas: int
+    ideal_sectors: tuple[int, int] | None
+    distinct_read_bytes: float
+    next_steps: Sequence[NextStep]
+
+
+def estimate_with_steps(launch: Launch) -> TimeEstimate:
+    """Return a launch's estimated time, with the changes that would save the most of it."""
+    counts = _count(launch)
+    now = estimate(counts, launch.machine.gpu)
+    if now.estimate_us is None:
+        return now
+    steps = []
+    for cause, change, unit, changed in _changes(launch, counts):
+        after = estimate(changed, launch.machine.gpu).estimate_us
+        if after is not None and after < now.estimate_us * (1 - RESOLUTION):
+            steps.append(TimeStep(cause=cause, change=change, unit=unit, estimate_us=after))
+    return replace(now, steps=sorted(steps, key=lambda step: step.estimate_us)[:_SHOWN])
+
+
+def _count(launch: Launch, moved: Transfers | None = None, code: Code | None = None) -> Counts:
+    return counting.count(
+        code or launch.code, launch.followed, moved or launch.moved, launch.machine, launch.ctas
+    )
+
+
+def _changes(launch: Launch, counts: Counts) -> Iterator[tuple[Cause, int, str, Counts]]:
+    """Yield each cause, by how much it changes, in what unit, and what the launch then asks for."""
+    for step in launch.next_steps:
+        # Code that spills would spill more with fewer registers, and is not the same.
+        spills = step.resource == "registers" and launch.moved.local_bytes
+        if step.resource in _RESOURCES and not spills:
+            resident = replace(counts, resident=step.blocks_per_sm)
+            yield _RESOURCES[step.resource], step.change, step.unit, resident
+    if (change := _coalesced(launch)) is not None:
+        sectors, moved = change
+        yield "coalescing", sectors, "sectors", _count(launch, moved)
+    once = launch.distinct_read_bytes
+    if not launch.moved.local_bytes and once < launch.moved.dram_read_bytes:
+        fewer = round(once - launch.moved.dram_read_bytes)
+        read_once = replace(launch.moved, dram_read_bytes=once)
+        yield "rereads", fewer, "bytes", _count(launch, read_once)
+    wavefronts = {
+        index: min(taken, units.shared_cycles(launch.code.section.instructions[index]) or taken)
+        for index, taken in launch.code.wavefronts.items()
+    }
+    if wavefronts != launch.code.wavefronts:
+        changed = _count(launch, code=replace(launch.code, wavefronts=wavefronts))
+        fewer = round(changed.shared_wavefronts - counts.shared_wavefronts)
+        yield "bank_conflicts", fewer, "wavefronts", changed
+    sms = launch.machine.gpu.sm_count or 1
+    if (even := counts.ctas // sms * sms) and even < counts.ctas:
+        cycles = counts.cta_cycles * counts.ctas / even
+        yield "grid", even - counts.ctas, "CTAs", replace(counts, ctas=even, cta_cycles=cycles)
+
+
+def _coalesced(launch: Launch) -> tuple[int, Transfers] | None:
+    """Return the sectors that go, and what the launch moves without them."""
+    moved = launch.moved
+    if launch.ideal_sectors is None:
+        return None
+    loads, stores = launch.ideal_sectors
+    loaded, stored = min(moved.load_sectors, loads), min(moved.store_sectors, stores)
+    change = round(loaded + stored - moved.load_sectors - moved.store_sectors)
+    if change >= 0:
+        return None
+    return change, replace(
+        moved,
+        load_sectors=loaded,
+        store_sectors=stored,
+        missed_sectors=min(moved.missed_sectors, loaded),
+    )

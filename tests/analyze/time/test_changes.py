@@ -1,0 +1,131 @@
+"""What would change a launch's time, on launches that an H200 ran."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from irlens import gpus
+from irlens.analyze.time import changes
+from irlens.analyze.time.changes import Launch, estimate_with_steps
+from irlens.model.estimate import RESOLUTION, TimeEstimate, TimeStep
+from irlens.render.view.details import details
+from irlens.render.view.launch_time import time_fact
+from irlens.render.view.nodes import Items, Sentence
+from tests.analyze.h200_launches import launches
+from tests.report.test_launch_time import report
+
+H200 = gpus.find("h200")
+
+
+def launch(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
+    """Return what the estimate of a launch is made of."""
+    seen: list[Launch] = []
+
+    def remember(each: Launch) -> TimeEstimate:
+        seen.append(each)
+        return estimate_with_steps(each)
+
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(folder / "empty"))  # no report is known
+    monkeypatch.setattr(changes, "estimate_with_steps", remember)
+    report(number, folder)
+    (only,) = seen
+    return only
+
+
+def steps(found: TimeEstimate) -> dict[str, TimeStep]:
+    return {step.cause: step for step in found.steps}
+
+
+def saved(found: TimeEstimate, cause: str) -> float:
+    assert found.estimate_us is not None
+    return 1 - steps(found)[cause].estimate_us / found.estimate_us
+
+
+@pytest.mark.parametrize(("deep", "shallow"), [(156, 155), (160, 159), (195, 194)])
+def test_fewer_stages_save_what_the_step_says(deep: int, shallow: int, tmp_path: Path) -> None:
+    """A stage less admits a second CTA, which is the change that the step is about."""
+    measured = 1 - launches()[shallow]["ms"] / launches()[deep]["ms"]
+    time = report(deep, tmp_path).time
+    assert time is not None
+    assert saved(time, "shared_memory") == pytest.approx(measured, abs=0.03)
+
+
+def test_the_first_step_saves_the_most_and_each_more_than_the_noise(tmp_path: Path) -> None:
+    found = report(208, tmp_path)
+    time = found.time
+    assert time is not None
+    assert time.estimate_us is not None
+    assert [step.cause for step in time.steps] == ["registers", "grid"]
+    left = [step.estimate_us for step in time.steps]
+    assert left == sorted(left)
+    assert left[-1] < time.estimate_us * (1 - RESOLUTION)
+    fact = time_fact(found)
+    assert fact is not None
+    assert "less time with 46 fewer registers/thread" in str(fact.lines[1])
+    (section,) = (each for each in details(found) if each.key == "time")
+    (listed,) = (each for each in section.children if isinstance(each, Items))
+    assert len(listed.items) == 2
+    assert "100 fewer CTAs for the same work, as many on each SM" in str(listed.items[1])
+
+
+def test_where_nothing_helps_it_says_what_binds(tmp_path: Path) -> None:
+    found = report(8, tmp_path)
+    assert found.time is not None
+    assert found.time.steps == []
+    (section,) = (each for each in details(found) if each.key == "time")
+    (sentence,) = (each for each in section.children if isinstance(each, Sentence))
+    assert "saves more than 3 %: bound by DRAM" in str(sentence)
+
+
+def test_accesses_in_more_sectors_than_they_need_are_worth_coalescing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ideal = launch(8, tmp_path, monkeypatch)
+    assert "coalescing" not in steps(estimate_with_steps(ideal))
+    moved = ideal.moved
+    scattered = replace(
+        ideal,
+        moved=replace(
+            moved, load_sectors=8 * moved.load_sectors, missed_sectors=8 * moved.missed_sectors
+        ),
+    )
+    found = estimate_with_steps(scattered)
+    step = steps(found)["coalescing"]
+    assert (step.change, step.unit) == (-7 * moved.load_sectors, "sectors")
+    # What is left is the launch as it was.
+    assert step.estimate_us == pytest.approx(estimate_with_steps(ideal).estimate_us)
+
+
+def test_bytes_that_memory_delivers_again_are_worth_keeping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = launch(8, tmp_path, monkeypatch)
+    read = once.moved.dram_read_bytes
+    again = replace(once, moved=replace(once.moved, dram_read_bytes=2 * read))
+    found = estimate_with_steps(again)
+    assert steps(found)["rereads"].change == -read
+    assert steps(found)["rereads"].estimate_us == pytest.approx(
+        estimate_with_steps(once).estimate_us, rel=0.01
+    )
+
+
+def test_a_grid_is_even_where_each_sm_gets_as_many_ctas(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = launch(208, tmp_path, monkeypatch)
+    sms = H200.sm_count
+    assert sms is not None
+    step = steps(estimate_with_steps(known))["grid"]
+    assert (known.ctas + step.change) % sms == 0
+    for ctas in (7 * sms, sms, sms - 1):
+        assert "grid" not in steps(estimate_with_steps(replace(known, ctas=ctas)))
+
+
+def test_code_that_spills_gets_no_fewer_registers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = launch(208, tmp_path, monkeypatch)
+    spilling = replace(known, moved=replace(known.moved, local_bytes=1.0))
+    assert "registers" in steps(estimate_with_steps(known))
+    assert "registers" not in steps(estimate_with_steps(spilling))
