@@ -232,10 +232,6 @@ def _slower(of: dict[str, Trial]) -> str:
     )
     registers = (of["flash_attention"].figures or {})["registers"]
     items = (
-        f"""{both("column_sum")}. It has 128 programs of 4 warps for 132 SMs, and each waits for one
-        load of 8 KB after the other. More programs, with more bytes in flight, are what it needs:
-        `--set BLOCK_M=64 --set BLOCK_N=32 --num-warps 8` is estimated to take a third of the time.
-        That was not measured.""",
         f"""{both("flash_attention")}. It holds {registers} registers per thread, so that an SM has
         2 CTAs of 4 warps, and its tensor core instructions (wgmma) are not pipelined: each product
         is awaited before the softmax that follows it. Faster kernels let one group of warps

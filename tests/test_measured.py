@@ -111,7 +111,7 @@ def test_the_page_names_what_is_slower_than_pytorch() -> None:
             continue
         if docs().microseconds(trial) > 1.03 * docs().microseconds(trial, "eager"):
             slower.append(each.kernel)
-    assert {"column_sum", "flash_attention"} <= set(slower)
+    assert "flash_attention" in slower
     assert all(f"`{name}`" in page for name in slower)
 
 
