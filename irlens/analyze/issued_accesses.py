@@ -17,6 +17,9 @@ from irlens.isa.mlir.linear_maps import LinearMap
 
 _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 
+#: AMD's accesses by a scalar pointer and a tensor of offsets.
+_BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
+
 
 class IssuedAccess(msgspec.Struct, frozen=True):
     """A load, store or asynchronous copy.
@@ -123,6 +126,8 @@ def _elements(module: Module, operation: Operation) -> _Elements | str:
     if tensor is not None and match is None:
         match = _POINTER.fullmatch(tensor.element)
     bits = element_bits(match[1]) if match else None
+    if bits is None and tensor is not None and operation.name in _BUFFER_ACCESSES:
+        bits = element_bits(tensor.element)  # up to Triton 3.6 they name their values' type alone
     if bits is None:
         return f"{pointer} is not a pointer to elements of a known width"
     layout = _scalar(module)
