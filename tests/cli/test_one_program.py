@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import irlens
+
 SMALL = ["inspect", "matmul_tiled", "-t", "h100", "-a", "M=200", "-a", "N=200", "-a", "K=100"]
 
 
@@ -31,6 +33,13 @@ def test_a_tile_at_the_edge() -> None:
     ]
 
 
+def registers() -> int:
+    """Of the persistent softmax with 4 warps, which differ between versions of Triton."""
+    found = irlens.inspect(irlens.capture("softmax", target="h100", num_warps=4))
+    assert found.resources.registers is not None
+    return found.resources.registers
+
+
 def test_rows_of_a_persistent_launch() -> None:
     command = [sys.executable, "-m", "irlens", "inspect", "softmax", "-t", "h100"]
     ran = subprocess.run(
@@ -38,8 +47,12 @@ def test_rows_of_a_persistent_launch() -> None:
     )
     title, programs, *_, load, store = ran.stdout.splitlines()
     assert title == "softmax_kernel, program (3, 0, 0) of 2,112 × 1 × 1"
+    # The tutorial divides registers without the allocation's granularity: 28 or 30 of 4 warps
+    # would admit more than 16 CTAs, 32 do not.
+    tutorial = 65536 // (registers() * 4 * 32)
+    differs = f"; the tutorial's formula gives {tutorial} per SM, {132 * tutorial:,}"
     assert programs == (
-        "2,112 CTAs = 132 SMs × 16 that each holds; the tutorial's formula gives 17 per SM, 2,244"
+        "2,112 CTAs = 132 SMs × 16 that each holds" + (differs if tutorial != 16 else "")
     )
     assert load.endswith("loads input_ptr[3, 0:1024] and 1 more, [2112, 0] apart")
     assert store.endswith("writes output_ptr[3, 0:1024] and 1 more, [2112, 0] apart")
