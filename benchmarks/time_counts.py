@@ -82,7 +82,7 @@ def counted(capture: Capture, launch: dict[str, Any] | None = None) -> dict[str,
         )
     if not found:
         return report.unknown["time"]
-    ((counts, cycles, share),) = found
+    counts, cycles, share = found[0]  # the others are of what would change it
     fields = {
         name: round(value) if isinstance(value, float) else value
         for name, value in msgspec.structs.asdict(counts).items()

@@ -234,10 +234,11 @@ class _Clock:
             now = self._wait(each, now)
         done = now
         if each.unit >= 0:
-            # The unit takes the instruction into its queue: the warp goes on.
             begun = max(now, self.free[each.unit])
             done = self.free[each.unit] = begun + each.cycles
-            if each.unit != 4:
+            if not each.event.endswith(
+                "product"
+            ):  # products of warp groups queue, the warp goes on
                 now = max(now, begun)
         if each.shared:
             self.free[_SHARED] = max(now, self.free[_SHARED]) + each.shared

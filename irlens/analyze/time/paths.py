@@ -11,7 +11,7 @@ from types import MappingProxyType
 import msgspec
 
 from irlens.analyze.graph import find_loops
-from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.sass_cfg import SassCfg, with_far_jumps
 from irlens.analyze.time.operands import Launch, State, Step, position
 from irlens.analyze.time.semantics import compile_step, written
 from irlens.analyze.time.semantics.predicates import reduces_argument
@@ -88,6 +88,7 @@ def branch_slice(
         if each.opcode in ("IMAD", "UIMAD") and "HI" in each.modifiers:
             reads |= _upper_halves(each)
         accesses.append((reads, accessed.writes, accessed.kills))
+    successors = with_far_jumps(flow)
     live = [0] * len(flow.blocks)  # at each block's beginning
     wanted: set[int] = set()
     changed = True
@@ -95,7 +96,7 @@ def branch_slice(
         changed = False
         for number in range(len(flow.blocks) - 1, -1, -1):
             needed = 0
-            for target in flow.successors[number]:
+            for target in successors[number]:
                 needed |= live[target]
             indices = flow.blocks[number].indices
             needed = _through(section, indices, accesses, needed, wanted, also)
@@ -136,6 +137,10 @@ def _through(
         if index == indices.stop - 1 and _decides(instruction):
             needed |= reads
             continue
+        if instruction.opcode == "CALL" and instruction.guard is not None:
+            register = instruction.guard.register
+            if register.index is not None:
+                needed |= FILES.bits(register.file, register.index, 1)
         if writes & needed:
             wanted.add(index)
             needed = needed & ~kills | (0 if _loads(instruction) else reads)
@@ -181,10 +186,12 @@ class Machine:
             raise UnknownPathError(flow.unknown)
         self.section, self.flow = section, flow
         self.slice = branch_slice(section, flow)
-        self._forest = find_loops(flow.successors)
+        successors = with_far_jumps(flow)
+        self._forest = find_loops(successors)
         self._headers = {loop.header for loop in self._forest.loops}
         self._block_at = {block.start: number for number, block in enumerate(flow.blocks)}
         self._callees = {call.block: call.entry for call in flow.calls}
+        self._jumps = {call.block for call in flow.calls if call.entry in successors[call.block]}
         self._assuming = {
             number
             for number, block in enumerate(flow.blocks)
@@ -255,9 +262,7 @@ class _Walk:
             self._arm(last)
             return following
         if opcode == "CALL" and block in self.machine._callees:
-            if following is not None:
-                self.returns.append(following)
-            return self.machine._callees[block]
+            return self._call(block, last, following)
         if opcode == "BSYNC":
             return self.barriers.get(self._barrier(last), following)
         if opcode == "RET":
@@ -274,6 +279,17 @@ class _Walk:
         if held is None:
             return self._skip(block, last, target, following)
         return target if held else following
+
+    def _call(self, block: int, last: Instruction, following: int | None) -> int | None:
+        """Go to a subroutine, or as with a branch where none returns from it."""
+        held = self._held(last)
+        if held is None:
+            raise UnknownPathError(_data_dependent(last))
+        if not held:
+            return following
+        if following is not None and block not in self.machine._jumps:
+            self.returns.append(following)
+        return self.machine._callees[block]
 
     def _following(self, block: int) -> int | None:
         return block + 1 if block + 1 < len(self.flow.blocks) else None

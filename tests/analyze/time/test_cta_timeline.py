@@ -116,3 +116,18 @@ def test_copies_and_products_take_shared_memory(code: str, cycles: float) -> Non
     text = f'.section .text.k,"ax",@progbits\nk:\n        /*0000*/  {code} ;'
     (instruction,) = sass.parse(text).sections[0].instructions
     assert units.shared_cycles(instruction) == cycles
+
+
+def test_a_loop_of_products_is_as_slow_as_the_tensor_cores() -> None:
+    product = "HMMA.16816.F32 R8, R4, R6, R8"
+    lines = [f"        /*{16 * n:04x}*/  {each} ;" for n, each in enumerate([
+        "MOV R0, RZ", product, product, "IADD3 R0, R0, 0x1, RZ",
+        "ISETP.GE.AND P0, PT, R0, 0x40, PT", "@!P0 BRA `(.L_x_0)", "EXIT"])]  # fmt: skip
+    lines.insert(1, ".L_x_0:")
+    section = sass.parse('.section .text.k,"ax",@progbits\nk:\n' + "\n".join(lines)).sections[0]
+    flow = sass_cfg.build(section)
+    path = Machine(section, flow).follow(Launch({}, {}))
+    line = timeline()
+    control = [stall(1)] * 7
+    busy = 64 * 2 * 4 * 16 * 8 * 16 / (line.multiply_adds * line.timing.warp_products)
+    assert line.duration(section, flow, path, control) == pytest.approx(busy, rel=0.05)

@@ -132,6 +132,17 @@ def test_arguments_of_sine_are_taken_to_be_small() -> None:
     assert path.skipped == {0}
 
 
+def test_a_loop_that_is_left_by_a_call_runs_until_its_counter_reaches_its_bound() -> None:
+    """ptxas for sm_80 jumps so to code that is far away, and does not return."""
+    text = LOOP.replace(
+        "              @!P0 BRA `(.L_x_0) ;\n",
+        "               @P0 CALL.REL.NOINC `(.L_x_1) ;\n"
+        "        /*0054*/                   BRA `(.L_x_0) ;\n",
+    ).replace("        /*0060*/ ", ".L_x_1:\n        /*0060*/ ")
+    path = machine(text).follow(Launch({0x210: 3000}, {}))
+    assert path.counts() == {0: 1, 1: 1000, 2: 999, 3: 1}
+
+
 def test_a_loop_without_end_is_unknown() -> None:
     with pytest.raises(UnknownPathError, match="more than 400,000 blocks"):
         machine(LOOP.replace("0x3, RZ", "0x0, RZ")).follow(Launch({0x210: 8}, {}))
