@@ -228,7 +228,7 @@ class Inspection:
             return None  # "traffic" has the reason
         launched = Launched(
             gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
-            program=program,
+            program=program, floor_us=self.roofline.floor_us if self.roofline else None,
         )  # fmt: skip
         return find_time(self._capture, self._parsed, launched, self._provenance)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from irlens.analyze.traffic import Survey
 
 _WARP = 32
+_BELOW_FLOOR = "the estimate is below the roofline floor: the machine code was not understood"
 
 
 class Launched(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +29,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
         demand: What a CTA uses.
         launch: The launch's traffic.
         program: The traffic of its first program.
+        floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
     """
 
     gpu: Gpu | None
@@ -35,6 +37,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     demand: Demand
     launch: "Survey"
     program: "Survey"
+    floor_us: float | None
 
 
 def find_time(
@@ -52,6 +55,8 @@ def find_time(
         ArtifactError: An artifact is broken.
     """
     result = _estimated(capture, parsed, launched, provenance)
+    if result.estimate_us is not None and result.estimate_us < (launched.floor_us or 0.0):
+        result = TimeEstimate(reason=_BELOW_FLOOR)
     if result.estimate_us is None:
         provenance.missing(result.reason, "time")
     else:

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 import irlens
+from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
+from irlens.report import launch_time
 from tests.analyze.h200_launches import arguments, artifact, launches
 
 
@@ -48,3 +50,15 @@ def test_a_gpu_that_is_no_product_has_no_time(tmp_path: Path) -> None:
     assert found.time.estimate_us is None
     assert found.time.reason == "how long instructions take on sm_90 is unknown"
     assert found.unknown["time"] == found.time.reason
+
+
+def test_an_estimate_below_the_floor_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    monkeypatch.setattr(launch_time, "_estimated", lambda *_: TimeEstimate(estimate_us=1.0))
+    (tmp_path / "entry").mkdir()
+    found = report(8, tmp_path / "entry")
+    assert found.time is not None
+    assert found.time.estimate_us is None
+    assert "below the roofline floor" in found.unknown["time"]
