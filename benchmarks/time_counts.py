@@ -15,27 +15,21 @@ import os
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import msgspec
-from time_model import LAUNCHES, SPACES, Row, load  # type: ignore[import-not-found]  # beside this script
+from time_model import LAUNCHES, SPACES, load  # type: ignore[import-not-found]  # beside this script
 
 import irlens
-from irlens.analyze.time import counting
-from irlens.analyze.time.counting import Code, Machine
-from irlens.analyze.time.counts import Counts
-from irlens.analyze.time.launched import WarpPath
-from irlens.analyze.time.transfers import Transfers
-from irlens.model.capture import Capture
+from irlens.analyze.time.fitting import TimedLaunch, timed_launch
 from irlens.model.sweep import Sweep
+from irlens.report.inspection import Inspection
+from irlens.session.launch import Launch, with_launch
 
-#: Latencies of global memory, in cycles, for which a CTA's cycles are written.
-LATENCIES = (35.0, 300.0, 700.0, 1100.0)
 #: Sizes that tell the problems of a kind apart.
 SIZES = ("D", "K", "M", "N", "REPEAT", "causal", "cols", "dtype", "stride")
 #: The Triton that compiled what was timed.
@@ -53,74 +47,34 @@ KINDS = {
 }
 
 
-def counted(capture: Capture, launch: dict[str, Any] | None = None) -> dict[str, Any] | str:
-    """Return the fields of a row that follow from a capture, or why they are unknown."""
-    found: list[tuple[Counts, list[tuple[float, float]], float]] = []
-
-    def count(
-        code: Code,
-        followed: Sequence[Sequence[WarpPath]],
-        transfers: Transfers,
-        machine: Machine,
-        ctas: int,
-        *,
-        original: Any,
-    ) -> Counts:
-        cycles = []
-        for latency in LATENCIES:
-            timing = msgspec.structs.replace(machine.timing, memory=latency, l2=latency)
-            gpu = msgspec.structs.replace(machine.gpu, timing=timing)
-            other = msgspec.structs.replace(machine, gpu=gpu)
-            cycles.append((latency, original(code, followed, transfers, other, ctas).cta_cycles))
-        counts: Counts = original(code, followed, transfers, machine, ctas)
-        found.append((counts, cycles, round(transfers.memory_share, 4)))
-        return counts
-
-    with patch.object(counting, "count", partial(count, original=counting.count)):
-        report = irlens.inspect(
-            capture, sass=True, launch=launch, target=None if launch is None else "h200"
-        )
-    if not found:
-        return report.unknown["time"]
-    counts, cycles, share = found[0]  # the others are of what would change it
-    fields = {
-        name: round(value) if isinstance(value, float) else value
-        for name, value in msgspec.structs.asdict(counts).items()
-        if name not in ("cta_cycles", "uncertain", "units")
-    }
-    units = {name: round(value) for name, value in counts.units.items()}
-    return fields | {"units": units, "cycles": cycles, "memory_share": share}
-
-
-def launched(launch: dict[str, Any], folder: Path) -> Row:
+def launched(launch: dict[str, Any], folder: Path) -> TimedLaunch:
     """Return a row of ``launches.json.xz`` with its counts."""
     (capture,) = irlens.load(folder / launch["entry"])
     args = {
         name: f"{value['dtype']}{value['shape']}" if isinstance(value, dict) else value
         for name, value in launch["args"].items()
     }
-    fields = counted(capture, {"args": args, "grid": launch["grid"]})
-    if isinstance(fields, str):
-        raise SystemExit(f"{launch['name']} {launch['config']}: {fields}")
+    capture = with_launch(capture, Launch(args=args, grid=tuple(launch["grid"])), "h200")
+    estimated = Inspection(capture).launch
+    if isinstance(estimated, str):
+        raise SystemExit(f"{launch['name']} {launch['config']}: {estimated}")
     sizes = [f"{name}={launch['config'][name]}" for name in SIZES if name in launch["config"]]
-    return Row(
-        kind=launch["name"],
-        problem=" ".join([launch["name"], *sizes]),
-        config={name: value for name, value in launch["config"].items() if name not in SIZES},
-        us=round(launch["ms"] * 1e3, 3),
-        **fields,
-    )
+    config = {name: value for name, value in launch["config"].items() if name not in SIZES}
+    problem = " ".join([launch["name"], *sizes])
+    us = round(launch["ms"] * 1e3, 3)
+    return timed_launch(estimated, us, kind=launch["name"], problem=problem, config=config)
 
 
-def recompiled(timed: tuple[str, dict[str, Any], float]) -> Row | None:
+def recompiled(timed: tuple[str, dict[str, Any], float]) -> TimedLaunch | None:
     """Return a configuration of a sample that was timed with its counts, if they are known."""
     sample, config, us = timed
-    fields = counted(irlens.capture(sample, target="h200", triton=TRITON, **config))
-    if isinstance(fields, str):
-        print(f"{sample} {config}: {fields}", flush=True)
+    capture = irlens.capture(sample, target="h200", triton=TRITON, **config)
+    launch = Inspection(capture).launch
+    if isinstance(launch, str):
+        print(f"{sample} {config}: {launch}", flush=True)
         return None
-    problem = f"kernels/{sample}.py"
-    return Row(kind=KINDS.get(sample, sample), problem=problem, config=config, us=us, **fields)
+    kind = KINDS.get(sample, sample)
+    return timed_launch(launch, us, kind=kind, problem=f"kernels/{sample}.py", config=config)
 
 
 def spaces(folder: Path | None) -> Iterator[tuple[str, dict[str, Any], float]]:
@@ -135,7 +89,7 @@ def spaces(folder: Path | None) -> Iterator[tuple[str, dict[str, Any], float]]:
                 yield file.stem, dict(trial.settings), round(trial.timing.median_ms * 1e3, 3)
 
 
-def write(file: Path, rows: list[Row]) -> None:
+def write(file: Path, rows: list[TimedLaunch]) -> None:
     """Write rows as JSON, each on a line."""
     lines = ",\n".join(msgspec.json.encode(row).decode() for row in rows)
     file.write_text(f"[\n{lines}\n]\n")

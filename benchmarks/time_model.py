@@ -4,148 +4,40 @@
 
 A FILE holds the counts of launches and what they took (by default ``time.json`` and ``spaces.json``
 of ``tests/data/h200``: 217 launches of 14 kinds of kernels, and tuning spaces of the samples).
-Prints the fitted constants of ``irlens/gpus/timing.py`` and
-for each kind its error with constants fitted to all other kinds: the median of |ln(estimate /
-time)|, its 90th percentile and sign, the time of the configuration that ranks first and of the best
-of the first eight over the best, and Spearman's rank correlation. A problem is one kernel with one
-set of sizes; only problems with four configurations or more are ranked. Of two configurations of
-one problem it prints how far the ratio of their estimates is from that of their times, and how
-often the one that is estimated to be faster is.
+Prints the fitted constants of ``irlens/gpus/timing.py`` and for each kind its error with constants
+fitted to all other kinds: the median of |ln(estimate / time)|, its 90th percentile and sign, the
+time of the configuration that ranks first and of the best of the first eight over the best, and
+Spearman's rank correlation. A problem is one kernel with one set of sizes; only problems with four
+configurations or more are ranked. Of two configurations of one problem it prints how far the ratio
+of their estimates is from that of their times, and how often the one that is estimated to be faster
+is.
 
-The fit is a coordinate search that minimizes the mean of |ln(estimate / time)|, each kind weighted
-by the square root of its launches. Every constant is bounded by physics.
+The fit itself is ``irlens.analyze.time.fitting``.
 """
 
 import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import combinations, pairwise
-from math import exp, hypot, log
+from itertools import combinations
+from math import exp, log
 from pathlib import Path
 from statistics import correlation, geometric_mean, median, quantiles
 
 import msgspec
 
 from irlens import gpus
-from irlens.analyze.time.combine import estimate
-from irlens.analyze.time.counts import Counts
-from irlens.gpus import Gpu, Timing
+from irlens.analyze.time.fitting import TimedLaunch, fit, predict, with_timing
+from irlens.gpus import Gpu
 from irlens.model.estimate import RESOLUTION
 
 _DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
 LAUNCHES, SPACES = _DATA / "time.json", _DATA / "spaces.json"
 
-#: The fitted constants with their bounds.
-FITTED = {
-    "memory": (300.0, 2000.0),
-    "l2": (270.0, 1000.0),
-    "launch": (1e-6, 1e-5),
-    "dram_share": (0.5, 1.0),
-    "port_share": (0.5, 1.0),
-    "contention": (0.0, 1.0),
-    "exponent": (2.0, 10.0),
-}
 
-
-class Row(msgspec.Struct, frozen=True):
-    """One launch: what it asks for, and the microseconds that it took.
-
-    Attributes:
-        kind: The kind of kernel.
-        problem: The kernel and its sizes.
-        config: The configuration.
-        us: Median time, in microseconds.
-        cycles: Latency of global memory, and the cycles that a CTA takes with it.
-        memory_share: Part of the loads' data that memory delivers, and not the L2.
-    """
-
-    kind: str
-    problem: str
-    config: dict[str, int]
-    us: float
-    ctas: int
-    resident: int
-    cycles: list[tuple[float, float]]
-    memory_share: float
-    instructions: float
-    units: dict[str, float]
-    tensor_cycles: float
-    shared_wavefronts: float
-    sectors: float
-    l2_bytes: float
-    dram_bytes: float
-
-    def counts(self, timing: Timing) -> Counts:
-        """Return the counts with the time of a CTA that follows from a timing's latencies."""
-        latency = timing.l2 + (timing.memory - timing.l2) * self.memory_share
-        fields = {name: getattr(self, name) for name in Counts.__struct_fields__
-                  if name not in ("cta_cycles", "uncertain")}  # fmt: skip
-        return Counts(**fields, cta_cycles=_between(self.cycles, latency))
-
-
-def _between(points: Sequence[tuple[float, float]], at: float) -> float:
-    """Interpolate between points, and beyond the last two."""
-    for (x, y), (right, top) in pairwise(points):
-        if at <= right or right == points[-1][0]:
-            return y + (top - y) * (at - x) / (right - x)
-    raise ValueError("fewer than two points")
-
-
-def load(path: Path) -> list[Row]:
+def load(path: Path) -> list[TimedLaunch]:
     """Read launches."""
-    return msgspec.json.decode(path.read_bytes(), type=list[Row])
-
-
-def with_timing(gpu: Gpu, values: dict[str, float]) -> Gpu:
-    """Return a GPU with other constants."""
-    assert gpu.timing is not None
-    return msgspec.structs.replace(gpu, timing=msgspec.structs.replace(gpu.timing, **values))
-
-
-def predict(rows: Sequence[Row], gpu: Gpu) -> list[float]:
-    """Return the estimates of launches, in microseconds."""
-    assert gpu.timing is not None
-    found = []
-    for row in rows:
-        time = estimate(row.counts(gpu.timing), gpu).estimate_us
-        assert time is not None
-        found.append(time)
-    return found
-
-
-def _loss(rows: Sequence[Row], gpu: Gpu, weights: dict[str, float]) -> float:
-    total = sum(weights[row.kind] for row in rows)
-    times = predict(rows, gpu)
-    errors = (
-        weights[row.kind] * hypot(log(time / row.us), 0.01)
-        for row, time in zip(rows, times, strict=True)
-    )
-    return sum(errors) / total
-
-
-def fit(rows: Sequence[Row], gpu: Gpu) -> dict[str, float]:
-    """Return the constants that fit launches best."""
-    number: defaultdict[str, int] = defaultdict(int)
-    for row in rows:
-        number[row.kind] += 1
-    weights = {kind: count**-0.5 for kind, count in number.items()}
-    values = {name: float(getattr(gpu.timing, name)) for name in FITTED}
-    best = _loss(rows, gpu, weights)
-    steps = dict.fromkeys(FITTED, 0.1)
-    while max(steps.values()) > 0.004:
-        for name, (low, high) in FITTED.items():
-            for factor in (exp(steps[name]), exp(-steps[name])):
-                tried = values | {name: min(max(values[name] * factor, low), high)}
-                if tried["memory"] < tried["l2"] or tried == values:
-                    continue
-                loss = _loss(rows, with_timing(gpu, tried), weights)
-                if loss < best - 1e-7:
-                    best, values = loss, tried
-                    break
-            else:
-                steps[name] /= 2
-    return values
+    return msgspec.json.decode(path.read_bytes(), type=list[TimedLaunch])
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -167,7 +59,7 @@ class Score(msgspec.Struct, frozen=True):
     pairs: list[tuple[float, float]]
 
 
-def score(rows: Sequence[Row], times: Sequence[float]) -> Score:
+def score(rows: Sequence[TimedLaunch], times: Sequence[float]) -> Score:
     """Return how good the estimates of one kind's launches are."""
     errors = [log(time / row.us) for row, time in zip(rows, times, strict=True)]
     sizes = sorted(map(abs, errors))
@@ -201,7 +93,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [order.index(value) + (order.count(value) - 1) / 2 for value in values]
 
 
-def leave_one_out(rows: Sequence[Row], gpu: Gpu) -> dict[str, Score]:
+def leave_one_out(rows: Sequence[TimedLaunch], gpu: Gpu) -> dict[str, Score]:
     """Return the score of each kind with constants fitted to all other kinds."""
     scores = {}
     for kind in dict.fromkeys(row.kind for row in rows):

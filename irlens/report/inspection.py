@@ -46,10 +46,11 @@ from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
 from irlens.report.launch_figures import Machine, find_roofline, find_traffic, first_program
-from irlens.report.launch_time import Launched, find_time
+from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.parsed import Parsed, parse
 
 if TYPE_CHECKING:
+    from irlens.analyze.time.counting import Launch
     from irlens.analyze.traffic import Survey
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
@@ -220,17 +221,30 @@ class Inspection:
         return self._survey.runs if self._survey is not None else ()
 
     @cached_property
-    def time(self) -> TimeEstimate | None:
-        """Estimated time of the launch."""
+    def _launched(self) -> Launched | None:
         launch = self._survey
         program = first_program(self._capture, self._parsed, self._machine) if launch else None
         if launch is None or program is None:
             return None  # "traffic" has the reason
-        launched = Launched(
+        return Launched(
             gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
-            program=program, floor_us=self.roofline.floor_us if self.roofline else None,
+            program=program,
         )  # fmt: skip
-        return find_time(self._capture, self._parsed, launched, self._provenance)
+
+    @cached_property
+    def launch(self) -> "Launch | str":
+        """What the time of the launch is estimated from, or why that is unknown."""
+        if self._launched is None:
+            return self._provenance.unknown.get("traffic", "")
+        return find_launch(self._capture, self._parsed, self._launched, self._provenance)
+
+    @cached_property
+    def time(self) -> TimeEstimate | None:
+        """Estimated time of the launch."""
+        if self._launched is None:
+            return None
+        floor = self.roofline.floor_us if self.roofline else None
+        return find_time(self.launch, self._gpu, floor, self._provenance)
 
     @cached_property
     def roofline(self) -> Roofline | None:

@@ -1,4 +1,4 @@
-"""How long a launch is estimated to take."""
+"""How long a launch is estimated to take, and what that is estimated from."""
 
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from irlens.model.report import Occupancy
 from irlens.report.parsed import Parsed, machine_code
 
 if TYPE_CHECKING:
+    from irlens.analyze.time.counting import Launch
     from irlens.analyze.traffic import Survey
 
 _WARP = 32
@@ -29,7 +30,6 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
         demand: What a CTA uses.
         launch: The launch's traffic.
         program: The traffic of its first program.
-        floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
     """
 
     gpu: Gpu | None
@@ -37,37 +37,22 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     demand: Demand
     launch: "Survey"
     program: "Survey"
-    floor_us: float | None
 
 
-def find_time(
+def find_launch(
     capture: Capture, parsed: Parsed, launched: Launched, provenance: Provenance
-) -> TimeEstimate:
-    """Return the estimated time of a capture's launch.
+) -> "Launch | str":
+    """Return a capture's launch as its time is estimated from, or why that is unknown.
 
     Args:
         capture: Its configuration has the launch.
         parsed: Its stages.
         launched: The launch, and what it runs on.
-        provenance: Receives the origin under "time", or why it is unknown.
+        provenance: Receives what the disassembly does not hold.
 
     Raises:
         ArtifactError: An artifact is broken.
     """
-    result = _estimated(capture, parsed, launched, provenance)
-    if result.estimate_us is not None and result.estimate_us < (launched.floor_us or 0.0):
-        result = TimeEstimate(reason=_BELOW_FLOOR)
-    if result.estimate_us is None:
-        provenance.missing(result.reason, "time")
-    else:
-        origin = "cubin, the schedule of its instructions on the warps' paths; traffic; rates of "
-        provenance.known(f"{origin}{launched.gpu.name if launched.gpu else 'the GPU'}", "time")
-    return result
-
-
-def _estimated(
-    capture: Capture, parsed: Parsed, launched: Launched, provenance: Provenance
-) -> TimeEstimate:
     gpu, occupancy, usage = launched.gpu, launched.occupancy, launched.demand.usage
     reason = launched.launch.traffic.reason
     if gpu is None or occupancy is None or usage is None:
@@ -79,13 +64,40 @@ def _estimated(
     elif "cubin" not in capture.stages:
         reason = reason or "there is no machine code in this capture"
     if reason or gpu is None or occupancy is None or usage is None:
-        return TimeEstimate(reason=reason)
+        return reason
     from irlens.analyze.time.paths import UnknownPathError
 
     try:
         return _of_code(capture, parsed, launched, gpu, occupancy, usage.threads, provenance)
     except (UnknownPathError, ToolError) as error:
-        return TimeEstimate(reason=str(error))
+        return str(error)
+
+
+def find_time(
+    launch: "Launch | str", gpu: Gpu | None, floor_us: float | None, provenance: Provenance
+) -> TimeEstimate:
+    """Return the estimated time of a launch.
+
+    Args:
+        launch: As ``find_launch`` returns it.
+        gpu: What it runs on.
+        floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
+        provenance: Receives the origin under "time", or why it is unknown.
+    """
+    if isinstance(launch, str):
+        result = TimeEstimate(reason=launch)
+    else:
+        from irlens.analyze.time import changes
+
+        result = changes.estimate_with_steps(launch)
+    if result.estimate_us is not None and result.estimate_us < (floor_us or 0.0):
+        result = TimeEstimate(reason=_BELOW_FLOOR)
+    if result.estimate_us is None:
+        provenance.missing(result.reason, "time")
+    else:
+        origin = "cubin, the schedule of its instructions on the warps' paths; traffic; rates of "
+        provenance.known(f"{origin}{gpu.name if gpu else 'the GPU'}", "time")
+    return result
 
 
 def _of_code(
@@ -96,9 +108,9 @@ def _of_code(
     occupancy: Occupancy,
     threads: int,
     provenance: Provenance,
-) -> TimeEstimate:
+) -> "Launch | str":
     from irlens.analyze import sass_cfg
-    from irlens.analyze.time import changes, counting, paths
+    from irlens.analyze.time import counting, paths
     from irlens.analyze.time import launched as launches
     from irlens.analyze.time.transfers import Wave, transfers
     from irlens.analyze.traffic.evaluation import public_function
@@ -110,11 +122,11 @@ def _of_code(
     kernels = [each for each in cubins.read(cubin).kernels if each.name == capture.kernel]
     grid = capture.config.grid
     if section is None or not kernels or parsed.ttir is None or grid is None:
-        return TimeEstimate(reason="the cubin holds no kernel of this name")
+        return "the cubin holds no kernel of this name"
     flow = sass_cfg.build(section)
     control = decode_all(cubins.code_sections(cubin).get(section.name, b""))
     if len(control) < len(section.instructions):
-        return TimeEstimate(reason="the cubin's code is not what the disassembler read")
+        return "the cubin's code is not what the disassembler read"
     parameters = public_function(parsed.ttir).regions[0].blocks[0].arguments
     arguments = launches.Arguments(
         names=tuple(each.name.removeprefix("%") for each in parameters),
@@ -140,10 +152,10 @@ def _of_code(
         counting.spilled(code, followed, machine, local * threads),
     )
     if isinstance(moved, str):
-        return TimeEstimate(reason=moved)
+        return moved
     traffic, footprint = launched.launch.traffic, launched.launch.footprint
     loads, stores = traffic.ideal_load_sectors, traffic.ideal_store_sectors
-    launch = changes.Launch(
+    return counting.Launch(
         code=code,
         followed=followed,
         moved=moved,
@@ -153,4 +165,3 @@ def _of_code(
         distinct_read_bytes=footprint.read_bytes if footprint is not None else 0.0,
         next_steps=occupancy.next_step,
     )
-    return changes.estimate_with_steps(launch)

@@ -6,19 +6,26 @@ from typing import Any
 import pytest
 
 import irlens
+from irlens.analyze.time import changes
+from irlens.model.capture import Capture
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
-from irlens.report import launch_time
+from irlens.session.launch import Launch, with_launch
 from tests.analyze.h200_launches import arguments, artifact, launches
 
 
-def report(number: int, folder: Path, target: str = "h200", **changes: Any) -> Report:
+def capture(number: int, folder: Path, target: str = "h200", **changes: Any) -> Capture:
+    """Return a launch that an H200 timed, as Triton left its artifacts."""
     launch = launches()[number]
     for stage in ("ttir", "ttgir", "ptx", "cubin", "json"):
         (folder / f"{launch['kernel']}.{stage}").write_bytes(artifact(launch, stage))
-    (capture,) = irlens.load(folder)
-    given = {"args": arguments(launch) | changes, "grid": launch["grid"]}
-    return irlens.inspect(capture, launch=given, target=target)
+    (found,) = irlens.load(folder)
+    given = Launch(args=arguments(launch) | changes, grid=tuple(launch["grid"]))
+    return with_launch(found, given, target)
+
+
+def report(number: int, folder: Path, target: str = "h200", **changes: Any) -> Report:
+    return irlens.inspect(capture(number, folder, target, **changes))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,7 @@ def test_an_estimate_below_the_floor_is_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
-    monkeypatch.setattr(launch_time, "_estimated", lambda *_: TimeEstimate(estimate_us=1.0))
+    monkeypatch.setattr(changes, "estimate_with_steps", lambda _: TimeEstimate(estimate_us=1.0))
     (tmp_path / "entry").mkdir()
     found = report(8, tmp_path / "entry")
     assert found.time is not None

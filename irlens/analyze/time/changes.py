@@ -11,19 +11,16 @@ Only causes whose effect follows from what was counted are tried, all else being
   the others, with its overhead, so that this rather takes less time than estimated.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import msgspec
 from msgspec.structs import replace
 
-from irlens.analyze.time import counting, units
+from irlens.analyze.time import units
 from irlens.analyze.time.combine import estimate
-from irlens.analyze.time.counting import Code, Machine
+from irlens.analyze.time.counting import Launch, count
 from irlens.analyze.time.counts import Counts
-from irlens.analyze.time.launched import WarpPath
 from irlens.analyze.time.transfers import Transfers
 from irlens.model.estimate import RESOLUTION, Cause, TimeEstimate, TimeStep
-from irlens.model.report import NextStep
 
 _SHOWN = 3
 _RESOURCES: dict[str, Cause] = {
@@ -31,34 +28,9 @@ _RESOURCES: dict[str, Cause] = {
 }  # fmt: skip
 
 
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """A launch whose time is estimated.
-
-    Attributes:
-        code: The kernel.
-        followed: The paths of a sample of its CTAs.
-        moved: What it moves.
-        machine: What it runs on.
-        ctas: CTAs of its grid.
-        ideal_sectors: The fewest sectors that hold what its loads, and what its stores access;
-            ``None`` if unknown.
-        distinct_read_bytes: Bytes that it reads, each counted once.
-        next_steps: What admits one more CTA to an SM.
-    """
-
-    code: Code
-    followed: Sequence[Sequence[WarpPath]]
-    moved: Transfers
-    machine: Machine
-    ctas: int
-    ideal_sectors: tuple[int, int] | None
-    distinct_read_bytes: float
-    next_steps: Sequence[NextStep]
-
-
 def estimate_with_steps(launch: Launch) -> TimeEstimate:
     """Return a launch's estimated time, with the changes that would save the most of it."""
-    counts = _count(launch)
+    counts = count(launch)
     now = estimate(counts, launch.machine.gpu)
     if now.estimate_us is None:
         return now
@@ -68,12 +40,6 @@ def estimate_with_steps(launch: Launch) -> TimeEstimate:
         if after is not None and after < now.estimate_us * (1 - RESOLUTION):
             steps.append(TimeStep(cause=cause, change=change, unit=unit, estimate_us=after))
     return replace(now, steps=sorted(steps, key=lambda step: step.estimate_us)[:_SHOWN])
-
-
-def _count(launch: Launch, moved: Transfers | None = None, code: Code | None = None) -> Counts:
-    return counting.count(
-        code or launch.code, launch.followed, moved or launch.moved, launch.machine, launch.ctas
-    )
 
 
 def _changes(launch: Launch, counts: Counts) -> Iterator[tuple[Cause, int, str, Counts]]:
@@ -86,18 +52,18 @@ def _changes(launch: Launch, counts: Counts) -> Iterator[tuple[Cause, int, str, 
             yield _RESOURCES[step.resource], step.change, step.unit, resident
     if (change := _coalesced(launch)) is not None:
         sectors, moved = change
-        yield "coalescing", sectors, "sectors", _count(launch, moved)
+        yield "coalescing", sectors, "sectors", count(replace(launch, moved=moved))
     once = launch.distinct_read_bytes
     if not launch.moved.local_bytes and once < launch.moved.dram_read_bytes:
         fewer = round(once - launch.moved.dram_read_bytes)
         read_once = replace(launch.moved, dram_read_bytes=once)
-        yield "rereads", fewer, "bytes", _count(launch, read_once)
+        yield "rereads", fewer, "bytes", count(replace(launch, moved=read_once))
     wavefronts = {
         index: min(taken, units.shared_cycles(launch.code.section.instructions[index]) or taken)
         for index, taken in launch.code.wavefronts.items()
     }
     if wavefronts != launch.code.wavefronts:
-        changed = _count(launch, code=replace(launch.code, wavefronts=wavefronts))
+        changed = count(replace(launch, code=replace(launch.code, wavefronts=wavefronts)))
         fewer = round(changed.shared_wavefronts - counts.shared_wavefronts)
         yield "bank_conflicts", fewer, "wavefronts", changed
     sms = launch.machine.gpu.sm_count or 1

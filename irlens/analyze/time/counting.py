@@ -15,6 +15,7 @@ from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section
 from irlens.isa.sass.control import Control
+from irlens.model.report import NextStep
 
 _LANES = 32
 #: Bytes of the L1 that are never shared memory: of 256 KB on an H100 at most 228 are, of 192 on an
@@ -74,6 +75,31 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """A launch whose time is estimated.
+
+    Attributes:
+        code: The kernel.
+        followed: The paths of a sample of its CTAs.
+        moved: What it moves.
+        machine: What it runs on.
+        ctas: CTAs of its grid.
+        ideal_sectors: The fewest sectors that hold what its loads, and what its stores access;
+            ``None`` if unknown.
+        distinct_read_bytes: Bytes that it reads, each counted once.
+        next_steps: What admits one more CTA to an SM.
+    """
+
+    code: Code
+    followed: Sequence[Sequence[WarpPath]]
+    moved: Transfers
+    machine: Machine
+    ctas: int
+    ideal_sectors: tuple[int, int] | None
+    distinct_read_bytes: float
+    next_steps: Sequence[NextStep]
+
+
 def spilled(
     code: Code, followed: Sequence[Sequence[WarpPath]], machine: Machine, cta_bytes: int
 ) -> Spilled | None:
@@ -96,22 +122,9 @@ def spilled(
     return Spilled(moved["LDL"], moved["STL"], cta_bytes * machine.resident, sms)
 
 
-def count(
-    code: Code,
-    followed: Sequence[Sequence[WarpPath]],
-    transfers: Transfers,
-    machine: Machine,
-    ctas: int,
-) -> Counts:
-    """Return what a launch asks of each unit.
-
-    Args:
-        code: The kernel.
-        followed: The paths of a sample of its CTAs.
-        transfers: What it moves.
-        machine: What it runs on.
-        ctas: CTAs of its grid.
-    """
+def count(launch: Launch) -> Counts:
+    """Return what a launch asks of each unit."""
+    code, followed, transfers, machine = launch.code, launch.followed, launch.moved, launch.machine
     timing, multiply_adds = machine.timing, machine.multiply_adds
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
@@ -141,7 +154,7 @@ def count(
     )
     written = transfers.store_sectors * 32 + transfers.bulk_written_bytes
     return Counts(
-        ctas=ctas,
+        ctas=launch.ctas,
         resident=machine.resident,
         cta_cycles=_cta_cycles(code, followed, timeline),
         instructions=sums["instructions"],

@@ -6,31 +6,24 @@ import pytest
 from msgspec.structs import replace
 
 from irlens import gpus
-from irlens.analyze.time import changes
-from irlens.analyze.time.changes import Launch, estimate_with_steps
+from irlens.analyze.time.changes import estimate_with_steps
+from irlens.analyze.time.counting import Launch
 from irlens.model.estimate import RESOLUTION, TimeEstimate, TimeStep
 from irlens.render.view.details import details
 from irlens.render.view.launch_time import time_fact
 from irlens.render.view.nodes import Items, Sentence
+from irlens.report.inspection import Inspection
 from tests.analyze.h200_launches import launches
-from tests.report.test_launch_time import report
+from tests.report.test_launch_time import capture, report
 
 H200 = gpus.find("h200")
 
 
-def launch(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
+def launch(number: int, folder: Path) -> Launch:
     """Return what the estimate of a launch is made of."""
-    seen: list[Launch] = []
-
-    def remember(each: Launch) -> TimeEstimate:
-        seen.append(each)
-        return estimate_with_steps(each)
-
-    monkeypatch.setenv("IRLENS_CACHE_DIR", str(folder / "empty"))  # no report is known
-    monkeypatch.setattr(changes, "estimate_with_steps", remember)
-    report(number, folder)
-    (only,) = seen
-    return only
+    found = Inspection(capture(number, folder)).launch
+    assert not isinstance(found, str)
+    return found
 
 
 def steps(found: TimeEstimate) -> dict[str, TimeStep]:
@@ -81,7 +74,7 @@ def test_where_nothing_helps_it_says_what_binds(tmp_path: Path) -> None:
 def test_accesses_in_more_sectors_than_they_need_are_worth_coalescing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ideal = launch(8, tmp_path, monkeypatch)
+    ideal = launch(8, tmp_path)
     assert "coalescing" not in steps(estimate_with_steps(ideal))
     moved = ideal.moved
     scattered = replace(
@@ -100,7 +93,7 @@ def test_accesses_in_more_sectors_than_they_need_are_worth_coalescing(
 def test_bytes_that_memory_delivers_again_are_worth_keeping(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    once = launch(8, tmp_path, monkeypatch)
+    once = launch(8, tmp_path)
     read = once.moved.dram_read_bytes
     again = replace(once, moved=replace(once.moved, dram_read_bytes=2 * read))
     found = estimate_with_steps(again)
@@ -113,7 +106,7 @@ def test_bytes_that_memory_delivers_again_are_worth_keeping(
 def test_a_grid_is_even_where_each_sm_gets_as_many_ctas(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = launch(208, tmp_path, monkeypatch)
+    known = launch(208, tmp_path)
     sms = H200.sm_count
     assert sms is not None
     step = steps(estimate_with_steps(known))["grid"]
@@ -125,7 +118,7 @@ def test_a_grid_is_even_where_each_sm_gets_as_many_ctas(
 def test_code_that_spills_gets_no_fewer_registers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = launch(208, tmp_path, monkeypatch)
+    known = launch(208, tmp_path)
     spilling = replace(known, moved=replace(known.moved, local_bytes=1.0))
     assert "registers" in steps(estimate_with_steps(known))
     assert "registers" not in steps(estimate_with_steps(spilling))

@@ -1,40 +1,26 @@
 """What a launch moves between SMs, L2 and memory, against an H200's counters and by hand."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import irlens
-from irlens.analyze.time import counting
 from irlens.analyze.time.transfers import Caches, Transfers, Wave, transfers
 from irlens.analyze.traffic import Footprint, Survey
 from irlens.model.traffic import Access, Traffic
-from tests.analyze.h200_launches import arguments, launches, unpacked
+from irlens.report.inspection import Inspection
+from tests.analyze.h200_launches import launches
+from tests.report.test_launch_time import capture
 
 MB = 1 << 20
 CACHES = Caches(l1=200 << 10, l2=60 * MB)
 
 
 @pytest.mark.parametrize("number", range(5, 217, 14))
-def test_memory_delivers_what_an_h200_counted(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launch = launches()[number]
-    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
-    found: list[Transfers] = []
-    original = counting.count
-
-    def count(code: Any, followed: Any, moved: Transfers, *rest: Any) -> Any:
-        found.append(moved)
-        return original(code, followed, moved, *rest)
-
-    monkeypatch.setattr(counting, "count", count)
-    (capture,) = irlens.load(unpacked(launch, tmp_path))
-    told = {"args": arguments(launch), "grid": launch["grid"]}
-    irlens.inspect(capture, launch=told, target="h200")
-    read = launch["ncu"]["dram__bytes_read.sum"]
-    assert found[0].dram_read_bytes == pytest.approx(read, rel=0.25)
+def test_memory_delivers_what_an_h200_counted(number: int, tmp_path: Path) -> None:
+    launch = Inspection(capture(number, tmp_path)).launch
+    assert not isinstance(launch, str)
+    read = launches()[number]["ncu"]["dram__bytes_read.sum"]
+    assert launch.moved.dram_read_bytes == pytest.approx(read, rel=0.25)
 
 
 def access(operation: str, total: int, distinct: int) -> Access:
