@@ -25,7 +25,7 @@ import msgspec
 from time_model import LAUNCHES, SPACES, load  # type: ignore[import-not-found]  # beside this script
 
 import irlens
-from irlens.analyze.time.fitting import TimedLaunch, timed_launch
+from irlens.analyze.time.fitting import TimedLaunch, counted, timed
 from irlens.model.sweep import Sweep
 from irlens.report.inspection import Inspection
 from irlens.session.launch import Launch, with_launch
@@ -62,19 +62,19 @@ def launched(launch: dict[str, Any], folder: Path) -> TimedLaunch:
     config = {name: value for name, value in launch["config"].items() if name not in SIZES}
     problem = " ".join([launch["name"], *sizes])
     us = round(launch["ms"] * 1e3, 3)
-    return timed_launch(estimated, us, kind=launch["name"], problem=problem, config=config)
+    return timed(counted(estimated), us, kind=launch["name"], problem=problem, config=config)
 
 
-def recompiled(timed: tuple[str, dict[str, Any], float]) -> TimedLaunch | None:
+def recompiled(measured: tuple[str, dict[str, Any], float]) -> TimedLaunch | None:
     """Return a configuration of a sample that was timed with its counts, if they are known."""
-    sample, config, us = timed
+    sample, config, us = measured
     capture = irlens.capture(sample, target="h200", triton=TRITON, **config)
     launch = Inspection(capture).launch
     if isinstance(launch, str):
         print(f"{sample} {config}: {launch}", flush=True)
         return None
     kind = KINDS.get(sample, sample)
-    return timed_launch(launch, us, kind=kind, problem=f"kernels/{sample}.py", config=config)
+    return timed(counted(launch), us, kind=kind, problem=f"kernels/{sample}.py", config=config)
 
 
 def spaces(folder: Path | None) -> Iterator[tuple[str, dict[str, Any], float]]:

@@ -19,7 +19,6 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from math import exp, log
 from pathlib import Path
 from statistics import correlation, geometric_mean, median, quantiles
@@ -27,7 +26,7 @@ from statistics import correlation, geometric_mean, median, quantiles
 import msgspec
 
 from irlens import gpus
-from irlens.analyze.time.fitting import TimedLaunch, fit, predict, with_timing
+from irlens.analyze.time.fitting import TimedLaunch, fit, pairs, predict, ratio_error, with_timing
 from irlens.gpus import Gpu
 from irlens.model.estimate import RESOLUTION
 
@@ -44,8 +43,7 @@ class Score(msgspec.Struct, frozen=True):
     """How good estimates are, of one kind of kernel.
 
     Attributes:
-        pairs: Of each two configurations of one problem the logarithm of the ratio of their
-            estimates, and that of their times.
+        pairs: See ``fitting.pairs``.
     """
 
     launches: int
@@ -79,11 +77,7 @@ def score(rows: Sequence[TimedLaunch], times: Sequence[float]) -> Score:
             correlation(_ranks([time for time, _ in found]), _ranks([us for _, us in found]))
             for found in ranked
         ],
-        pairs=[
-            (log(time / other), log(us / of_other))
-            for found in ranked
-            for (time, us), (other, of_other) in combinations(found, 2)
-        ],
+        pairs=pairs(rows, times),
     )
 
 
@@ -123,12 +117,11 @@ def _show(scores: dict[str, Score]) -> Iterable[str]:
     yield from _show_pairs([pair for each in scores.values() for pair in each.pairs])
 
 
-def _show_pairs(pairs: Sequence[tuple[float, float]]) -> Iterable[str]:
+def _show_pairs(found: Sequence[tuple[float, float]]) -> Iterable[str]:
     """Yield ``ratio_error`` of the GPU's timing, and what ``RESOLUTION`` rests on."""
-    errors = sorted(abs(mine - real) / (1 + abs(mine)) for mine, real in pairs)
-    yield f"ratio_error of {len(pairs)} pairs, nine in ten: {errors[int(0.9 * len(errors))]:.2f}"
+    yield f"ratio_error of {len(found)} pairs, nine in ten: {ratio_error(found):.2f}"
     for low, high in ((0.0, RESOLUTION), (RESOLUTION, 0.1), (0.1, 0.2)):
-        right = [mine * real > 0 for mine, real in pairs if low <= abs(mine) < high]
+        right = [mine * real > 0 for mine, real in found if low <= abs(mine) < high]
         share = f"{sum(right) / len(right):.0%} of {len(right)}"
         yield f"estimates {low:.0%} to {high:.0%} apart, the faster is the faster: {share} pairs"
 

@@ -1,7 +1,8 @@
 """Cache of reports on disk: an unchanged capture has an unchanged report.
 
 An analysis takes a tenth of a second, most of it to import the analyses. A report's key covers
-everything that it depends on: every byte of the capture, and irlens's own source.
+everything that it depends on: every byte of the capture, the calibrations that apply, and irlens's
+own source.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import inventory, store
-from irlens.model import files
+from irlens.model import calibration_files, files
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 
@@ -67,6 +68,7 @@ def key(capture: Capture, *, sass: bool) -> str:
     digest = hashlib.sha256()
     facts = (capture.kernel, capture.target, capture.config, capture.metadata, capture.manifest)
     digest.update(program_digest())
+    digest.update(calibration_files.digest())
     digest.update(msgspec.json.encode((*facts, sass)))
     stages = ((name, stage.read()) for name, stage in sorted(capture.stages.items()))
     sources = ((name, (capture.python(name) or "").encode()) for name in capture.python_files)

@@ -18,7 +18,7 @@ import msgspec
 
 from irlens.artifacts import inventory, report_cache, store
 from irlens.artifacts.entries import Listing, list_files
-from irlens.model import files
+from irlens.model import calibration_files, files
 from irlens.model.capture import PYTHON_FOLDER
 
 #: Age in nanoseconds that an entry's last change needs: the coarsest time that file systems keep.
@@ -101,7 +101,8 @@ class ScanIndex(Generic[T]):
         self._path = store.root() / SCANS.folder / f"{key}.msgpack"
         self._decode = msgspec.msgpack.Decoder(list[record]).decode  # type: ignore[valid-type]
         # Whether an artifact is too large to be read depends on the limit.
-        self._program = report_cache.program_digest() + str(files.size_limit()).encode()
+        limit = str(files.size_limit()).encode()
+        self._program = report_cache.program_digest() + calibration_files.digest() + limit
         self._known = self._load()
         self._seen: dict[str, _Entry] = {}
         self._is_changed = False

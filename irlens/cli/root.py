@@ -11,6 +11,7 @@ from irlens.version import VERSION
 #: Each module of ``irlens.cli.commands``, with its line in the help, which imports none of them.
 COMMANDS = {
     "cache": "Show or remove what irlens keeps on disk.",
+    "calibrate": "Fit estimated times to this machine's GPU.",
     "check": "Fail on regressions and broken budgets.",
     "completion": "Print a shell's completion script.",
     "diff": "Show what changed between two captures.",

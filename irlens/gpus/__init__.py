@@ -14,8 +14,9 @@ from irlens.gpus.nvidia import ARCHS as _NVIDIA_ARCHS
 from irlens.gpus.products import OLDER_THAN_TRITON
 from irlens.gpus.products import PRODUCTS as _PRODUCTS
 from irlens.gpus.rates import RATES, Dtype, Rates
-from irlens.gpus.timing import Timing, timing_of
-from irlens.model.errors import UnknownNameError
+from irlens.gpus.timing import Timing, calibrated, timing_of
+from irlens.model import calibration_files
+from irlens.model.errors import IrlensError, UnknownNameError
 
 __all__ = [
     "Arch",
@@ -28,6 +29,7 @@ __all__ = [
     "by_arch",
     "find",
     "gpus",
+    "uncalibrated",
 ]
 
 
@@ -100,6 +102,16 @@ def find(name: str) -> Gpu:
 
     Raises:
         UnknownNameError: No row has this name; the hint offers the nearest ones.
+        IrlensError: A calibration that ``IRLENS_GPUS`` names is invalid.
+    """
+    return _with_calibration(uncalibrated(name))
+
+
+def uncalibrated(name: str) -> Gpu:
+    """Return the GPU with a name that ``find`` takes, as irlens's own table has it.
+
+    Raises:
+        UnknownNameError: No row has this name; the hint offers the nearest ones.
     """
     if gpu := _BY_NAME.get(_key(name)):
         return gpu
@@ -120,5 +132,32 @@ def _too_old(name: str) -> str | None:
 
 
 def gpus() -> list[Gpu]:
-    """Return every architecture without a product, then every product."""
-    return list(_GPUS)
+    """Return every architecture without a product, then every product.
+
+    Raises:
+        IrlensError: A calibration that ``IRLENS_GPUS`` names is invalid.
+    """
+    return [_with_calibration(gpu) for gpu in _GPUS]
+
+
+def _with_calibration(gpu: Gpu) -> Gpu:
+    """Return a GPU with the calibration of it that ``IRLENS_GPUS`` names, if any."""
+    if gpu.product is None or not calibration_files.paths():
+        return gpu
+    known = calibration_files.by_gpu()
+    for name, (path, _) in known.items():
+        row = _BY_NAME.get(name)
+        if row is None or row.name != name or row.timing is None:
+            raise IrlensError(
+                f"{path}: irlens estimates no times for a GPU '{name}'",
+                hint=f"remove it from {calibration_files.VARIABLE}",
+            )
+    if gpu.name not in known or gpu.timing is None:
+        return gpu
+    path, calibration = known[gpu.name]
+    try:
+        return replace(gpu, timing=calibrated(gpu.timing, calibration))
+    except ValueError as error:
+        raise IrlensError(
+            f"{path}: {error}", hint=f"remove it from {calibration_files.VARIABLE}"
+        ) from error

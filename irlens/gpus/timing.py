@@ -4,6 +4,7 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens.gpus.rates import Rates
+from irlens.model.calibration import CONSTANTS, RANGE, Calibration
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,4 +197,19 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
         tensor_clock=H200.tensor_clock if grouped else None,
         measured=False,
         sources=sources,
+    )
+
+
+def calibrated(timing: Timing, calibration: Calibration) -> Timing:
+    """Return a product's timing with the constants of a calibration.
+
+    Raises:
+        ValueError: A constant is implausible.
+    """
+    source = f"irlens calibrate, on this GPU: fitted to {calibration.launches} launches"
+    return replace(
+        timing,
+        **{name: getattr(calibration, name) for name in (*CONSTANTS, *RANGE)},
+        measured=True,
+        sources=timing.sources | dict.fromkeys((*CONSTANTS, "ratio_error"), source),
     )

@@ -17,7 +17,7 @@ import msgspec
 from irlens.artifacts import inventory, locks, report_cache, store
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.request import compiler_environment
-from irlens.model import files
+from irlens.model import calibration_files, files
 from irlens.model.sweep import Measurement
 from irlens.sweep.tasks import Result
 
@@ -51,6 +51,7 @@ class Journal:
         key = store.digest(
             [
                 report_cache.program_digest().hex(),
+                calibration_files.digest().hex(),
                 plan.dependencies,
                 compiler_environment(),
                 [(each.request, each.triton) for each in variants],

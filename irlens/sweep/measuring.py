@@ -23,6 +23,26 @@ from irlens.sweep.workers import Crash, LocalPool, run_tasks
 Progress: TypeAlias = Callable[[int, int, Sequence[tuple[str, float]]], None]
 
 
+def device_for(purpose: str, hint: str) -> Device:
+    """Return the GPU of this machine, for something that launches kernels.
+
+    Args:
+        purpose: What needs it: "--measure".
+        hint: What to do where there is none.
+
+    Raises:
+        IrlensError: There is no GPU, or PyTorch is not installed.
+    """
+    device = find_device()
+    if device is None:
+        raise IrlensError(f"{purpose} needs a GPU, and this machine has none", hint=hint)
+    if find_spec("torch") is None:
+        raise IrlensError(
+            f"{purpose} needs PyTorch, which is not installed", hint='pip install "irlens[run]"'
+        )
+    return device
+
+
 def require_device(requests: Sequence[Request]) -> Device:
     """Return the GPU to measure on.
 
@@ -30,16 +50,7 @@ def require_device(requests: Sequence[Request]) -> Device:
         IrlensError: There is no GPU, PyTorch is not installed, no request is for the GPU, or one
             is for another Triton than this process's.
     """
-    device = find_device()
-    if device is None:
-        raise IrlensError(
-            "--measure needs a GPU, and this machine has none",
-            hint="run without --measure: everything else needs no GPU",
-        )
-    if find_spec("torch") is None:
-        raise IrlensError(
-            "--measure needs PyTorch, which is not installed", hint='pip install "irlens[run]"'
-        )
+    device = device_for("--measure", "run without --measure: everything else needs no GPU")
     arch = device.target.arch
     if all(request.target.arch != arch for request in requests):
         raise IrlensError(

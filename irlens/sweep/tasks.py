@@ -1,4 +1,4 @@
-"""The tasks of a worker: plan, compile or time a configuration. Tasks and answers are bytes.
+"""The tasks of a worker: plan, compile, time or count a configuration. Tasks and answers are bytes.
 
 Handlers return every error as an answer: an exception that cannot be unpickled on the other side
 would break the whole pool.
@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
+from irlens.analyze.time.counts import CountedLaunch
 from irlens.artifacts import report_cache
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.compile_request import measure
@@ -26,6 +27,7 @@ from irlens.model.estimate import Bound
 from irlens.model.report import Finding, LimitName, Pipeline, Report
 from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName
 from irlens.report import inspect
+from irlens.report.inspection import Inspection
 from irlens.rules import cannot_launch
 from irlens.version import VERSION
 
@@ -88,7 +90,14 @@ class Timed(msgspec.Struct, frozen=True, tag="timed"):
     measurement: Measurement
 
 
-Answer: TypeAlias = Planned | Compiled | Timed
+class Counted(msgspec.Struct, frozen=True, tag="counted"):
+    """The answer of ``run_count``: a launch, or why what it asks for is unknown."""
+
+    launch: CountedLaunch | None
+    reason: str = ""
+
+
+Answer: TypeAlias = Planned | Compiled | Timed | Counted
 
 
 def encode_task(
@@ -125,6 +134,11 @@ def run_compile(task: bytes) -> bytes:
 def run_timing(task: bytes) -> bytes:
     """Launch the task's single request repeatedly: ``Timed`` or ``Failure``."""
     return _run(task, lambda task: Timed(measure(task.requests[0], task.against)))
+
+
+def run_count(task: bytes) -> bytes:
+    """Count what the task's single request asks of each unit: ``Counted`` or ``Failure``."""
+    return _run(task, lambda task: _count(task.requests[0]))
 
 
 def decode_answer(answer: bytes, kind: type[T]) -> T:
@@ -196,6 +210,16 @@ def _compile(request: Request) -> Result:
     if len(captures) != 1:
         return from_error(CaptureError(f"{len(captures)} configurations instead of one"))
     return from_report(report_cache.report_of(captures[0], lambda: inspect(captures[0])))
+
+
+def _count(request: Request) -> Counted:
+    from irlens.analyze.time.fitting import counted  # with NumPy, which compiling does not need
+
+    (compiled,) = capture(request)
+    launch = Inspection(compiled).launch
+    if isinstance(launch, str):
+        return Counted(launch=None, reason=launch)
+    return Counted(launch=counted(launch))
 
 
 def from_error(error: IrlensError) -> Result:

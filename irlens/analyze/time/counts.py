@@ -1,8 +1,12 @@
 """What a launch asks of each unit: the counts that its time is computed from."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import msgspec
 
 from irlens.analyze.time.units import Unit
+from irlens.gpus import Timing
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,3 +37,44 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     l2_bytes: float
     dram_bytes: float
     uncertain: str = ""
+
+
+class CountedLaunch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a launch asks of each unit, for any latency of memory.
+
+    Attributes:
+        cycles: Latency of global memory, and the cycles that a CTA takes with it.
+        memory_share: Part of the loads' data that memory delivers, and not the L2.
+
+    The other attributes are those of ``Counts``.
+    """
+
+    ctas: int
+    resident: int
+    cycles: list[tuple[float, float]]
+    memory_share: float
+    instructions: float
+    units: dict[Unit, float]
+    tensor_cycles: float
+    shared_wavefronts: float
+    sectors: float
+    l2_bytes: float
+    dram_bytes: float
+
+    def counts(self, timing: Timing) -> Counts:
+        """Return the counts with the time of a CTA that follows from a timing's latencies."""
+        latency = timing.l2 + (timing.memory - timing.l2) * self.memory_share
+        fields = {name: getattr(self, name) for name in LATENCY_INDEPENDENT}
+        return Counts(**fields, cta_cycles=_between(self.cycles, latency))
+
+
+#: The attributes of ``Counts`` that no fitted constant changes.
+LATENCY_INDEPENDENT = tuple(set(Counts.__struct_fields__) & set(CountedLaunch.__struct_fields__))
+
+
+def _between(points: Sequence[tuple[float, float]], at: float) -> float:
+    """Interpolate between points, and beyond the last two."""
+    for (x, y), (right, top) in pairwise(points):
+        if at <= right or right == points[-1][0]:
+            return y + (top - y) * (at - x) / (right - x)
+    raise ValueError("fewer than two points")

@@ -7,20 +7,20 @@ the mean of |ln(estimate / time)|, each kind of kernel weighted by the square ro
 Every constant is bounded by physics.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations
 from math import exp, hypot, log
+from statistics import median, quantiles
 from typing import Any
 
-import msgspec
 from msgspec.structs import asdict, replace
 
 from irlens.analyze.time.combine import estimate
 from irlens.analyze.time.counting import Launch, count
-from irlens.analyze.time.counts import Counts
-from irlens.analyze.time.units import Unit
-from irlens.gpus import Gpu, Timing
+from irlens.analyze.time.counts import LATENCY_INDEPENDENT, CountedLaunch
+from irlens.gpus import Gpu
+from irlens.gpus.timing import H200
 
 #: The fitted constants of a ``Timing`` with their bounds.
 FITTED = {
@@ -37,62 +37,43 @@ FITTED = {
 _LATENCIES = (35.0, 300.0, 700.0, 1100.0)
 #: The first step of the search and the last, in the logarithm of a constant.
 _FIRST_STEP, _LAST_STEP = 0.1, 0.004
+#: Widens a range that comes from the launches that the constants were fitted to.
+_MARGIN = 1.1
 #: Keeps the loss smooth where an estimate is right.
 _SMOOTH = 0.01
 
 
-class TimedLaunch(msgspec.Struct, frozen=True, kw_only=True):
-    """A launch with what it took, and what it asks of each unit.
+class TimedLaunch(CountedLaunch, frozen=True, kw_only=True):
+    """A counted launch with what it took.
 
     Attributes:
         kind: The kind of kernel.
         problem: The kernel and its sizes.
         config: The configuration.
         us: Median time, in microseconds.
-        cycles: Latency of global memory, and the cycles that a CTA takes with it.
-        memory_share: Part of the loads' data that memory delivers, and not the L2.
-
-    The other attributes are those of ``Counts``.
     """
 
     kind: str
     problem: str
-    config: dict[str, int]
+    config: Mapping[str, int]
     us: float
-    ctas: int
-    resident: int
-    cycles: list[tuple[float, float]]
-    memory_share: float
-    instructions: float
-    units: dict[Unit, float]
-    tensor_cycles: float
-    shared_wavefronts: float
-    sectors: float
-    l2_bytes: float
-    dram_bytes: float
-
-    def counts(self, timing: Timing) -> Counts:
-        """Return the counts with the time of a CTA that follows from a timing's latencies."""
-        latency = timing.l2 + (timing.memory - timing.l2) * self.memory_share
-        fields = {name: getattr(self, name) for name in _COUNTED}
-        return Counts(**fields, cta_cycles=_between(self.cycles, latency))
 
 
-#: The attributes of ``Counts`` that no fitted constant changes.
-_COUNTED = tuple(set(Counts.__struct_fields__) & set(TimedLaunch.__struct_fields__))
-
-
-def timed_launch(
-    launch: Launch, us: float, *, kind: str, problem: str, config: Mapping[str, int]
-) -> TimedLaunch:
-    """Return a launch that took so many microseconds, counted for any latency of memory."""
+def counted(launch: Launch) -> CountedLaunch:
+    """Return what a launch asks of each unit."""
     counts = asdict(count(launch))
-    share = round(launch.moved.memory_share, 4)
-    numbers = {name: _rounded(counts[name]) for name in _COUNTED}
-    return TimedLaunch(
-        kind=kind, problem=problem, config=dict(config), us=us, memory_share=share,
-        cycles=[(latency, _cta_cycles(launch, latency)) for latency in _LATENCIES], **numbers,
-    )  # fmt: skip
+    return CountedLaunch(
+        memory_share=round(launch.moved.memory_share, 4),
+        cycles=[(latency, _cta_cycles(launch, latency)) for latency in _LATENCIES],
+        **{name: _rounded(counts[name]) for name in LATENCY_INDEPENDENT},
+    )
+
+
+def timed(
+    launch: CountedLaunch, us: float, *, kind: str, problem: str, config: Mapping[str, int]
+) -> TimedLaunch:
+    """Return a launch that took so many microseconds."""
+    return TimedLaunch(kind=kind, problem=problem, config=config, us=us, **asdict(launch))
 
 
 def _rounded(value: Any) -> Any:
@@ -106,14 +87,6 @@ def _cta_cycles(launch: Launch, latency: float) -> float:
     timing = replace(machine.timing, memory=latency, l2=latency)
     other = replace(machine, gpu=replace(machine.gpu, timing=timing))
     return count(replace(launch, machine=other)).cta_cycles
-
-
-def _between(points: Sequence[tuple[float, float]], at: float) -> float:
-    """Interpolate between points, and beyond the last two."""
-    for (x, y), (right, top) in pairwise(points):
-        if at <= right or right == points[-1][0]:
-            return y + (top - y) * (at - x) / (right - x)
-    raise ValueError("fewer than two points")
 
 
 def with_timing(gpu: Gpu, values: Mapping[str, float]) -> Gpu:
@@ -185,3 +158,52 @@ def _loss(launches: Sequence[TimedLaunch], gpu: Gpu, weights: Sequence[float]) -
         for launch, time, weight in zip(launches, predict(launches, gpu), weights, strict=True)
     )
     return sum(errors) / sum(weights)
+
+
+def median_error(launches: Sequence[TimedLaunch], gpu: Gpu) -> float:
+    """Return the median of |ln(estimate / time)|."""
+    return median(
+        abs(log(time / launch.us))
+        for launch, time in zip(launches, predict(launches, gpu), strict=True)
+    )
+
+
+def fitted_range(launches: Sequence[TimedLaunch], gpu: Gpu) -> dict[str, float]:
+    """Return ``low``, ``high`` and ``ratio_error`` of constants that were fitted to launches.
+
+    Each is the H200's, which is from many more launches, or more if these need it.
+
+    Args:
+        launches: At least two.
+        gpu: What they ran on, with the fitted constants.
+    """
+    times = predict(launches, gpu)
+    ratios = [launch.us / time for launch, time in zip(launches, times, strict=True)]
+    cuts = quantiles(ratios, n=20, method="inclusive")
+    return {
+        "low": min(H200.low, cuts[0] / _MARGIN),
+        "high": max(H200.high, cuts[-1] * _MARGIN),
+        "ratio_error": max(H200.ratio_error, ratio_error(pairs(launches, times)) * _MARGIN),
+    }
+
+
+def pairs(launches: Sequence[TimedLaunch], times: Sequence[float]) -> list[tuple[float, float]]:
+    """Return for each two configurations of one problem how their times differ.
+
+    Returns:
+        The logarithm of the ratio of their estimates, and that of their times.
+    """
+    problems: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+    for launch, time in zip(launches, times, strict=True):
+        problems[launch.problem].append((time, launch.us))
+    return [
+        (log(time / other), log(us / of_other))
+        for found in problems.values()
+        for (time, us), (other, of_other) in combinations(found, 2)
+    ]
+
+
+def ratio_error(found: Sequence[tuple[float, float]]) -> float:
+    """Return the ``ratio_error`` that holds nine in ten pairs; 0 without any."""
+    errors = sorted(abs(mine - real) / (1 + abs(mine)) for mine, real in found)
+    return errors[int(0.9 * len(errors))] if errors else 0.0
