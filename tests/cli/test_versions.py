@@ -56,9 +56,10 @@ def test_the_lost_occupancy_is_found_and_explained() -> None:
     ran = irlens("diff", *(str(CAPTURES / f"layer_norm-b200-{v}") for v in ("3.6", "3.7")))
     assert ran.code == 1, ran.err
     lines = [" ".join(line.split()) for line in ran.out.splitlines()]
-    assert lines[:2] == [
+    assert lines[:3] == [
         "layer_norm_kernel on sm_100 Triton 3.6.0 → Triton 3.7.1",
-        "! worse: occupancy 50 % → 25 %, registers 64 → 72 · 1 finding changed",
+        "! worse: occupancy 50 % → 25 %, estimated time 62.22 µs → 88.53 µs, registers 64",
+        "→ 72 · 1 finding changed",
     ]
     hint = lines.index("To regain occupancy") + 1
     assert lines[hint] == "8 fewer registers/thread: 1 → 2 blocks/SM (50 %)"

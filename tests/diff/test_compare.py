@@ -319,11 +319,15 @@ def mirrored(found: Comparison) -> Comparison:
         change = None if each.change is None else -each.change
         return replace(each, before=each.after, after=each.before, change=change)
 
+    ratio = found.time_ratio
+    if ratio is not None:
+        ratio = replace(ratio, ratio=1 / ratio.ratio, low=1 / ratio.high, high=1 / ratio.low)
     swap = {"both": "both", "appeared": "gone", "gone": "appeared"}
     return replace(
         found,
         before=found.after,
         after=found.before,
+        time_ratio=ratio,
         figures=[turn(each) for each in found.figures],
         loops=[
             replace(loop, presence=swap[loop.presence], deltas=[turn(each) for each in loop.deltas])
@@ -342,9 +346,16 @@ def mirrored(found: Comparison) -> Comparison:
 
 
 def anonymous(found: Comparison) -> Comparison:
-    """Without what is told of one side alone: a loop's mechanism, what would regain occupancy."""
+    """Without what is told of one side alone: a loop's mechanism, what would regain occupancy.
+
+    And without the last digits of the ratio, which divisions round.
+    """
     loops: list[LoopDelta] = [replace(loop, kind=None) for loop in found.loops]
-    return replace(found, loops=loops, code={}, regain=[])
+    ratio = found.time_ratio
+    if ratio is not None:
+        digits = {name: round(getattr(ratio, name), 12) for name in ("ratio", "low", "high")}
+        ratio = replace(ratio, **digits)
+    return replace(found, loops=loops, code={}, regain=[], time_ratio=ratio)
 
 
 def test_the_mirror_of_a_comparison_is_the_comparison_of_the_mirror(

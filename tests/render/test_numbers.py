@@ -97,7 +97,7 @@ def derived(document: Json) -> Iterator[float]:
                 yield len(deltas) - 8
             case {"copies": int() as copies, "bytes": int() as size} if copies:
                 yield size / copies
-            case {"steps": list() as steps}:  # the last amount of each step
+            case {"steps": list() as steps} if "parts" not in one:  # the last amount of each step
                 yield from (start - 1 for start, _ in steps)
             case {"figures": list() as deltas, "loops": list() as loops, "lines": list() as lines}:
                 yield len(lines) - 12
@@ -127,6 +127,8 @@ def of_launch(one: dict[str, Json]) -> Iterator[float]:
             for value in (whole, one["low_us"], one["high_us"], *parts.values()):
                 yield from three_digits(value)
                 yield round(value / whole, 2)
+            for step in one["steps"]:
+                yield round(1 - step["estimate_us"] / whole, 2)
         case {"accesses": list() as accesses, "flops": dict() | None}:
             yield from traffic(one, accesses)
         case {"memory_us": float(), "floor_us": _}:

@@ -174,7 +174,7 @@ def test_a_comparison_says_in_words_colour_and_sign_what_it_is(
     assert found.phrases[0].tone == tone
     assert found.phrases[0].text.startswith(f"{tone}: occupancy ")
     assert other not in found.words
-    ansi = render("text", "comparisons", comparisons, Options(color=True))
+    ansi = render("text", "comparisons", comparisons, Options(color=True, width=120))
     colour = {"worse": "31", "better": "32"}[tone]
     assert f"\x1b[{colour}m{found.phrases[0].text}\x1b[0m" in ansi
     points = "−25 points !" if tone == "worse" else "+25 points ✓"

@@ -24,6 +24,9 @@ def capture(number: int, folder: Path, target: str = "h200", **changes: Any) -> 
     return with_launch(found, given, target)
 
 
+SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+
+
 def report(number: int, folder: Path, target: str = "h200", **changes: Any) -> Report:
     return irlens.inspect(capture(number, folder, target, **changes))
 
@@ -41,6 +44,26 @@ def test_the_range_holds_what_an_h200_took(number: int, bound: str, tmp_path: Pa
     assert time.bound == bound
     assert not time.reason
     assert "cubin" in found.sources["time"]
+
+
+@pytest.mark.parametrize(("version", "took"), [("3.6", (57.0, 64.0)), ("3.7", (90.1, 90.1))])
+def test_the_estimate_is_near_what_a_b200_took(version: str, took: tuple[float, float]) -> None:
+    """Of 4,096 rows of 15,360 fp16 (triton-lang/triton, issue 11127)."""
+    (found,) = irlens.load(SAMPLES / f"layer_norm-b200-{version}")
+    time = irlens.inspect(found).time
+    assert time is not None
+    assert time.estimate_us is not None
+    assert took[0] * 0.9 < time.estimate_us < took[1] * 1.1
+    assert time.bound == "latency"
+    assert "measured on another GPU" in time.reason
+
+
+def test_products_in_tensor_memory_have_no_time() -> None:
+    (found,) = irlens.load(SAMPLES / "matmul-b200")
+    report = irlens.inspect(found)
+    assert report.time is not None
+    assert report.time.estimate_us is None
+    assert "tensor memory" in report.unknown["time"]
 
 
 def test_without_a_launch_there_is_no_time(tmp_path: Path) -> None:

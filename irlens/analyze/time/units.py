@@ -40,9 +40,14 @@ def unit(instruction: Instruction) -> Unit:
     return "uniform" if opcode.startswith("U") and not opcode.startswith("UTMA") else "other"
 
 
+#: Opcodes that take twice as long as others of their unit: conversions to an integer, and those
+#: that compute two floats a lane, which ptxas issues every other cycle on sm_100.
+_TWICE = frozenset({"F2I", "FADD2", "FFMA2", "FMUL2"})
+
+
 def issues(instruction: Instruction) -> int:
-    """Return how often an instruction occupies its unit: twice for a conversion to an integer."""
-    return 2 if instruction.opcode == "F2I" else 1
+    """Return how often an instruction occupies its unit."""
+    return 2 if instruction.opcode in _TWICE else 1
 
 
 def integer_cycles(instruction: Instruction) -> int:
@@ -55,6 +60,11 @@ def integer_cycles(instruction: Instruction) -> int:
     if instruction.opcode != "IMAD" or {"MOV", "SHL", "IADD"} & set(instruction.modifiers):
         return 0
     return 4 if {"HI", "WIDE"} & set(instruction.modifiers) else 2
+
+
+def in_tensor_memory(instruction: Instruction) -> bool:
+    """Whether an instruction is one of ``tcgen05``: a product, a copy or an access there."""
+    return instruction.opcode.startswith(("UTC", "LDTM", "STTM"))
 
 
 def lane_bytes(instruction: Instruction) -> int:
