@@ -201,6 +201,7 @@ def progress(label: str) -> Iterator[Progress]:
                     )
                 )  # fmt: skip
             if bar is not None:
+                bar.length = total
                 bar.current_item = current
                 bar.update(done - bar.pos)
                 bar.render_progress()  # the item changes without a step

@@ -1,12 +1,9 @@
 """Compilation in a child process that can be killed, and the history of compiled entries.
 
-Triton writes to the process's standard error and redirects it while it compiles, and the TUI draws
-there. The child reads a request as JSON on stdin and writes its answer as JSON to stdout.
+The child reads a request as JSON on stdin and writes its answer as JSON to stdout; see
+``irlens.session.child``.
 """
 
-import os
-import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -22,6 +19,7 @@ from irlens.artifacts.load import load
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError, IrlensError
+from irlens.session.child import Child, answering
 from irlens.session.entries import key_of
 from irlens.session.reports import report_of
 
@@ -29,9 +27,6 @@ from irlens.session.reports import report_of
 if TYPE_CHECKING:
     from irlens.compiler import Request
     from irlens.compiler.sources.watcher import SourceWatcher
-
-#: Last lines of a dead compiler's output that become a hint.
-_MAX_HINT_LINES = 40
 
 
 class Compiled(msgspec.Struct, frozen=True, tag="done"):
@@ -55,16 +50,16 @@ Answer: TypeAlias = Compiled | Failed
 
 
 class Compiler:
-    """Runs one compilation at a time; ``cancel`` may be called from any thread.
-
-    Attributes:
-        cancels: Number of calls of ``cancel`` so far, for ``compile``.
-    """
+    """Runs one compilation at a time; ``cancel`` may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self.cancels = 0
+        self._child = Child()
+
+    @property
+    def cancels(self) -> int:
+        """Number of calls of ``cancel`` so far, for ``compile``."""
+        return self._child.cancels
 
     def compile(self, request: "Request", cancels: int | None = None) -> list[Capture]:
         """Compile a kernel into the store.
@@ -98,33 +93,17 @@ class Compiler:
 
     def cancel(self) -> None:
         """Abandon the running compilation, if there is one."""
-        self.cancels += 1
-        process = self._process
-        if process is not None:
-            _kill(process)
+        self._child.cancel()
 
     def _run_child(self, request: "Request", cancels: int) -> list[str]:
         """Return the directories of the compiled captures."""
-        with subprocess.Popen(
-            # -P: the working directory is not trusted with modules.
-            [sys.executable, "-P", "-m", __name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            start_new_session=True,
-        ) as process:
-            self._process = process
-            if self.cancels != cancels:  # cancelled before there was a process to kill
-                _kill(process)
-            output, errors = process.communicate(msgspec.json.encode(request))
-            self._process = None
+        ended = self._child.run(__name__, msgspec.json.encode(request), cancels)
         if self.cancels != cancels:
             raise CaptureError(f"compiling {request.kernel} was cancelled")
         try:
-            answer: Answer = msgspec.json.decode(output, type=Answer)
+            answer: Answer = msgspec.json.decode(ended.last_line, type=Answer)
         except files.DECODE_ERRORS:
-            raise _died(request.kernel, process.returncode, errors) from None
+            raise ended.died(request.kernel) from None
         if isinstance(answer, Failed):
             raise CaptureError(answer.message, hint=answer.hint)
         return answer.entries
@@ -235,10 +214,8 @@ def main() -> None:
     """Run the child process: compile the request on stdin."""
     from irlens.compiler import Request
 
-    stdout = os.dup(1)
-    os.dup2(2, 1)  # anything that the compiler prints must not mix with the answer
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
-    with os.fdopen(stdout, "wb") as stream:
+    with answering() as stream:
+        request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
         stream.write(msgspec.json.encode(_answer(request)))
 
 
@@ -257,20 +234,6 @@ def _answer(request: "Request") -> Answer:
                 if isinstance(capture, Capture):
                     report_of(capture)
     return Compiled([str(entry) for entry in entries])
-
-
-def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """Kill a process and its group: ptxas, another Python."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _died(kernel: str, code: int, errors: bytes) -> CaptureError:
-    """Return the error of a child that gave no answer: LLVM may exit by itself."""
-    lines = [line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
-    ending = f"was stopped by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
-    hint = "\n".join(lines[-_MAX_HINT_LINES:])
-    return CaptureError(f"the compiler of {kernel} {ending}", hint=hint or None)
 
 
 def _names(saved: Iterable[Path]) -> str:

@@ -19,12 +19,14 @@ from irlens.model.comparison import Comparison
 from irlens.model.errors import ArtifactError, CaptureError, IrlensError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
+from irlens.model.suggestion import Suggestion
 from irlens.session import entries
 from irlens.session.compilation import Compilations
 from irlens.session.entries import Item, Uncompiled, key_of
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
 from irlens.session.reports import Session, report_of
 from irlens.session.subject import Configurations, is_compiled, saved_reports
+from irlens.session.suggest import Suggester
 from irlens.session.workbench import Entry, Setting
 
 # The first screen appears before any question is asked, and sooner without these.
@@ -133,6 +135,7 @@ class InteractiveSession:
         self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
+        self._suggester = Suggester()
 
     def entries(self) -> Iterator[Entry]:
         """Yield each entry by name at once, then with its binary's figures, then complete.
@@ -334,9 +337,23 @@ class InteractiveSession:
         same = (other for other, capture in captures.items() if capture.config == config)
         return self.entry(next(same, next(iter(captures))))
 
+    def suggest(self, key: str, progress: Callable[[int, int], None]) -> Suggestion:
+        """Compile the neighbours of an entry's configuration, and return the fastest."""
+        cancels = self._suggester.cancels  # before anything slow
+        from irlens.session.recompile import request_of
+        from irlens.sweep.suggesting import unknown_time
+
+        capture = self._capture(key)
+        source = self._source(key, capture)
+        time = self.report(key).time
+        if time is None or time.estimate_us is None:
+            raise unknown_time(time.reason if time is not None else "")
+        return self._suggester.suggest(request_of(capture, source, {}), cancels, progress)
+
     def cancel(self) -> None:
-        """Abandon the compilation of another thread."""
+        """Abandon the compilations of other threads."""
         self._compilations.cancel()
+        self._suggester.cancel()
 
     def explain(self, code: str) -> str:
         """Return the documentation of a finding, in Markdown."""

@@ -13,6 +13,7 @@ from irlens.model.config import Config, Target
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report, Severity
 from irlens.model.resources import Resources
+from irlens.model.suggestion import Suggestion
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,8 +168,19 @@ class Workbench(Protocol):
     def remake(self, key: str) -> Entry:
         """Recompile an entry with its own settings from the current source."""
 
+    def suggest(self, key: str, progress: Callable[[int, int], None]) -> Suggestion:
+        """Compile the neighbours of an entry's configuration, and return the fastest.
+
+        Args:
+            key: The entry. The source may have changed since it was compiled.
+            progress: Receives the number of compiled configurations, and of those to compile as
+                far as they are known.
+
+        Raises ``IrlensError`` if the kernel's source or the entry's time is unknown.
+        """
+
     def cancel(self) -> None:
-        """Cancel the ``recompile`` or ``remake`` of another thread, which then raises."""
+        """Cancel the ``recompile``, ``remake`` or ``suggest`` of another thread, which raises."""
 
     def explain(self, code: str) -> str:
         """Return the documentation of a finding, in Markdown."""

@@ -38,7 +38,7 @@ def suggest(
         pool: The workers.
         estimate: Returns the estimated time of a compiled configuration, for its range and reason.
         most: Neighbours to compile at most.
-        progress: See ``compile_grid``.
+        progress: See ``compile_grid``; the total grows as neighbours are chosen.
 
     Raises:
         IrlensError: There are several requests, the current configuration does not fit, or its
@@ -49,24 +49,21 @@ def suggest(
             f"{len(requests)} configurations are requested: neighbours belong to one",
             hint="name one target and one value of each option",
         )
-    planned = plan_grid(requests, pool).variants
-    trials = _compile([each.request for each in planned], pool, progress)
+    count = _Count(progress)
+    planned = plan_grid([_without_derived(requests[0], pool)], pool).variants
+    trials = _compile([each.request for each in planned], pool, count)
     number, current = min(enumerate(trials), key=lambda each: _order(each[1]))
     variant = planned[number]
     time = estimate(variant.request) if current.outcome == "fits" else None
     before = _time(current)
     if before is None:
-        reason = current.reason or (time.reason if time is not None else "")
-        raise IrlensError(
-            "the estimated time of the current configuration is unknown"
-            + (f": {reason}" if reason else ": irlens does not know what its launch accesses"),
-        )
+        raise unknown_time(current.reason or (time.reason if time is not None else ""))
     settings = _varied(variant)
     single = single_changes(settings)
-    found = _neighbours(variant, single[:most], pool, progress)
+    found = _neighbours(variant, single[:most], pool, count)
     times = [(changes, _time(trial)) for changes, trial in found]
     pairs = double_changes([*times, *((changes, None) for changes in single[most:])])
-    found += _neighbours(variant, pairs[: most - len(found)], pool, progress)
+    found += _neighbours(variant, pairs[: most - len(found)], pool, count)
     unfit = [trial for _, trial in found if trial.outcome not in ("fits", "unknown")]
     known = [each for each in found if _comparable(each[1])]
     same = [each for each in known if _accesses(each[1]) == _accesses(current)]
@@ -97,6 +94,60 @@ def suggest(
     )
 
 
+def unknown_time(reason: str) -> IrlensError:
+    """Return the error for a current configuration without an estimated time."""
+    return IrlensError(
+        "the estimated time of the current configuration is unknown: "
+        + (reason or "irlens does not know what its launch accesses")
+    )
+
+
+class _Count:
+    """Progress over several grids, one after the other.
+
+    Args:
+        progress: Receives the configurations of all grids so far.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._before = 0
+        self._total = 0
+
+    def update(self, done: int, total: int, running: Sequence[tuple[str, float]]) -> None:
+        """Pass on the progress of the current grid."""
+        self._total = total
+        self._progress(self._before + done, self._before + total, running)
+
+    def end_grid(self) -> None:
+        """Count the grid's configurations as done."""
+        self._before += self._total
+        self._total = 0
+
+
+def _without_derived(request: Request, pool: WorkerPool) -> Request:
+    """Return a request without the constexprs that the description's formulas give all the same.
+
+    The request of a capture repeats every constexpr; those of a neighbour follow its own settings.
+    """
+    description = find_kernel(request.kernel).description
+    formulas = {} if description is None else description.constexprs
+    dropped = {name for name in request.settings if isinstance(formulas.get(name), str)}
+    while dropped:
+        kept = {name: value for name, value in request.settings.items() if name not in dropped}
+        shorter = msgspec.structs.replace(request, settings=kept)
+        planned = plan_grid([shorter], pool).variants
+        differing = {
+            name
+            for name in dropped
+            if any(each.names.get(name) != request.settings[name] for each in planned)
+        }
+        if not differing:
+            return shorter
+        dropped -= differing
+    return request
+
+
 def _varied(variant: PlannedVariant) -> dict[str, int]:
     """Return the settings of a configuration that its neighbours vary.
 
@@ -118,19 +169,30 @@ def _varied(variant: PlannedVariant) -> dict[str, int]:
 
 
 def _neighbours(
-    variant: PlannedVariant, changes: Sequence[Changes], pool: WorkerPool, progress: Progress
+    variant: PlannedVariant, changes: Sequence[Changes], pool: WorkerPool, count: _Count
 ) -> list[tuple[Changes, Trial]]:
-    request = variant.request
-    requests = [
-        msgspec.structs.replace(request, settings={**request.settings, **each}) for each in changes
-    ]
-    return list(zip(changes, _compile(requests, pool, progress), strict=True))
+    requests = [_changed(variant.request, each) for each in changes]
+    return list(zip(changes, _compile(requests, pool, count), strict=True))
 
 
-def _compile(requests: Sequence[Request], pool: WorkerPool, progress: Progress) -> list[Trial]:
+def _changed(request: Request, changes: Changes) -> Request:
+    """Return the request of a neighbour.
+
+    A grid that is given, and not computed by the description, may follow from a block's size.
+    """
+    moves_grid = not changes.keys() <= set(_OPTIONS)
+    return msgspec.structs.replace(
+        request,
+        settings={**request.settings, **changes},
+        grid=() if moves_grid else request.grid,
+    )
+
+
+def _compile(requests: Sequence[Request], pool: WorkerPool, count: _Count) -> list[Trial]:
     if not requests:
         return []
-    grid = compile_grid(requests, pool, Selection(), progress)
+    grid = compile_grid(requests, pool, Selection(), count.update)
+    count.end_grid()
     with grid.journal:
         grid.journal.remove()
     return grid.trials

@@ -16,13 +16,14 @@ from textual.events import Event, Key
 from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
+from irlens.model.suggestion import Suggestion
 from irlens.model.text import plural, printable, printable_line
 from irlens.render.view.characters import cut
 from irlens.session.workbench import Entry, Setting, Workbench
 from irlens.tui.help import Commands, help_text
 from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, EntryScreen
 from irlens.tui.services import preferences
-from irlens.tui.services.compilations import Compilations, DeferredResults
+from irlens.tui.services.compilations import Compilation, Compilations, DeferredResults
 from irlens.tui.services.context import Context, Place
 from irlens.tui.services.external_program import open_externally
 from irlens.tui.services.key_queue import KeyHandled, KeyQueue
@@ -76,6 +77,8 @@ class IrlensApp(App[None]):
         self._browser: BrowserScreen | None = None
         self._views: dict[str, EntryScreen] = {}
         self._failure: Screen[object] | None = None
+        #: Suggestions that have not been shown: the user had left their entry.
+        self._suggestions: dict[str, Suggestion] = {}
         chosen = preferences.load(state)
         self.context = Context(
             workbench=workbench,
@@ -83,7 +86,12 @@ class IrlensApp(App[None]):
             navigator=self,
             keys=KeyQueue(self),
             compilations=Compilations(
-                self, workbench, self._show_compiled, self.show_failure, self._resume_watching
+                self,
+                workbench,
+                self._show_compiled,
+                self._show_suggested,
+                self._show_failed,
+                self._resume_watching,
             ),
             deferred=DeferredResults(self),
             save_watcher=SaveWatcher(self, workbench, chosen, self._recompile_saved),
@@ -215,6 +223,21 @@ class IrlensApp(App[None]):
         changes = compilations.pending_changes.get(key, {})
         self.push_screen(RecompileForm(self.context, find_settings, changes), on_chosen)
 
+    def show_suggestion(self, key: str) -> None:
+        """Compile the neighbours of an entry, and offer the fastest."""
+        suggestion = self._suggestions.pop(key, None)
+        if suggestion is None:
+            self.context.compilations.start_suggestion(key)
+            return
+        from irlens.tui.screens.suggestion import Chosen, SuggestionDialog
+
+        def on_chosen(chosen: Chosen | None) -> None:
+            if chosen is not None:
+                changes, is_compared = chosen.changes, chosen.is_compared
+                self.context.compilations.start(key, changes, is_compared=is_compared)
+
+        self.push_screen(SuggestionDialog(suggestion), on_chosen)
+
     def show_text(self, markdown: str) -> None:
         """Show Markdown above the current screen."""
         from irlens.tui.screens.dialogs import TextDialog
@@ -265,7 +288,28 @@ class IrlensApp(App[None]):
 
         self.context.deferred.show(show)
 
-    def _show_compiled(self, origin: str, entry: Entry) -> None:
+    def _show_failed(self, compilation: Compilation, error: IrlensError) -> None:
+        if compilation.is_suggestion and "\n" not in error.joined("; "):
+            self.context.deferred.show(lambda: self.show_error(error))
+        else:
+            self.show_failure(f"Failed to compile {compilation.label}", error)
+
+    def _show_suggested(self, key: str, suggestion: Suggestion) -> None:
+        self._suggestions[key] = suggestion
+
+        def show() -> None:
+            """Show the suggestion if the user still looks at the entry."""
+            if isinstance(self.screen, EntryScreen) and self.screen.key == key:
+                self.show_suggestion(key)
+            else:
+                kernel = printable_line(suggestion.kernel)
+                text = f"a suggestion for {kernel} is ready: suggest again to see it"
+                self.notify(text, timeout=5, markup=False)
+
+        self.context.deferred.show(show)
+
+    def _show_compiled(self, compilation: Compilation, entry: Entry) -> None:
+        origin = compilation.key
         if self._browser is not None:
             self._browser.add_compiled(origin, entry)
 
@@ -274,6 +318,8 @@ class IrlensApp(App[None]):
             screen = self.screen
             if isinstance(screen, EntryScreen) and screen.key == origin:
                 self.show_view(screen.VIEW, entry.key, like=screen)
+                if compilation.is_compared:
+                    self.show_comparison(origin, entry.key)
             else:
                 self.notify(f"compiled {printable_line(entry.kernel)}", timeout=3, markup=False)
 

@@ -39,6 +39,7 @@ _LEAST_BAR, _MOST_BAR = 4, 40
 #: The least cells for code, and for words that go on in the next row.
 _LEAST_CODE = 12
 _INDENT = "  "
+_NOTE_INDENT = "    "
 _NOTHING = Content("")
 
 
@@ -144,12 +145,13 @@ def headline(node: nodes.Headline, width: int, first: Content = _NOTHING) -> lis
 
 
 def settings(node: nodes.Settings, label: int, width: int) -> Content:
-    """Return settings beside their title."""
+    """Return settings beside their title, if they have one."""
     pairs = [
         nodes.text(nodes.Run(f"{each.name} {each.value}".strip(), each.tone))
         for each in node.settings
     ]
-    return _flow(labelled(_lower(node.title), width=label), pairs, _GAP, width)
+    first = labelled(_lower(node.title), width=label) if node.title else Content("")
+    return _flow(first, pairs, _GAP, width)
 
 
 def label_of(fact: nodes.Fact) -> str:
@@ -239,29 +241,40 @@ def drawing(
 
 def table(node: nodes.Table, width: int) -> list[Content]:
     """Return a table's rows; words in its last column go on in the next row, code is cut."""
+    titles, rows = table_parts(node, width)
+    drawn = [*titles, *(part for row in rows for part in row)]
+    if left := len(node.rows) - len(rows):
+        more = f"… and {plural(left, f'more {node.noun}')}"
+        drawn.append(Content.styled(cut(more, width), DIM))
+    return drawn
+
+
+def table_parts(node: nodes.Table, width: int) -> tuple[list[Content], list[list[Content]]]:
+    """Return a table's titles, and what each of its shown rows takes with its note."""
     kept = [
         at
         for at, column in enumerate(node.columns)
         if column.title or any(row.cells[at] for row in node.rows)
     ]
     if not kept or not node.rows:
-        return []
+        return [], []
     columns = [node.columns[at] for at in kept]
     shown = node.rows[: node.shown]
     cells = [[row.cells[at] for at in kept] for row in shown]
     widths = _widths(columns, cells, width)
-    rows = []
+    titles = []
     if any(column.title for column in columns):
-        titles = [nodes.text(nodes.Run(column.title, "dim")) for column in columns]
-        rows += _row(columns, titles, widths, width)
+        words = [nodes.text(nodes.Run(column.title, "dim")) for column in columns]
+        titles = _row(columns, words, widths, width)
+    rows = []
     for row, line in zip(shown, cells, strict=True):
         drawn = _row(columns, line, widths, width)
+        if row.note:
+            note = nodes.text(nodes.Run(row.note, "dim"))
+            drawn += _rows(_flow(Content(_NOTE_INDENT), [note], "", width))
         style = STYLES[row.tone]
-        rows += [part.stylize_before(style) if style else part for part in drawn]
-    if left := len(node.rows) - len(shown):
-        more = f"… and {plural(left, f'more {node.noun}')}"
-        rows.append(Content.styled(cut(more, width), DIM))
-    return rows
+        rows.append([part.stylize_before(style) if style else part for part in drawn])
+    return titles, rows
 
 
 def _widths(

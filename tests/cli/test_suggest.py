@@ -56,6 +56,19 @@ def test_nothing_near_is_better_within_the_noise() -> None:
     assert "left out by --most" in ran.stdout
 
 
+def test_a_given_grid_does_not_hold_for_another_block_size() -> None:
+    """Twice the block with the same grid would be programs without anything to do."""
+    slow = ("vector_add", "-t", "h200", "--num-warps", "1", "--set", "BLOCK_SIZE=32")
+    derived, given = (
+        msgspec.json.decode(run(*slow, *more, "--format", "json").stdout, type=Suggestion)
+        for more in ((), ("--grid", "1048576"))
+    )
+    assert given.current.figures == derived.current.figures, "the description's own grid"
+    assert [each.changed for each in given.best] == [each.changed for each in derived.best]
+    assert [each.time_ratio for each in given.best] == [each.time_ratio for each in derived.best]
+    assert (given.unknown, given.other_launch) == (derived.unknown, derived.other_launch)
+
+
 def test_a_time_that_is_unknown_is_said_in_one_line() -> None:
     ran = run("vector_add", "--target", "mi300x")
     assert (ran.returncode, ran.stdout) == (2, "")

@@ -23,6 +23,7 @@ from irlens.model.comparison import Comparison
 from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
+from irlens.model.suggestion import Suggestion
 from irlens.report.annotations import list_stage, list_stages, occurrences
 from irlens.session.entries import entry_of_report
 from irlens.session.what_if import demand_of_report
@@ -44,6 +45,12 @@ NAMES = (
 def load_report(name: str) -> Report:
     """Return the report of a sample."""
     return msgspec.json.decode((SAMPLES / "reports" / f"{name}.json").read_bytes(), type=Report)
+
+
+def load_suggestion() -> Suggestion:
+    """Return the JSON of ``irlens suggest softmax -t h100 --num-stages 4 --num-warps 32``."""
+    path = Path(__file__).with_name("suggestion.json")
+    return msgspec.json.decode(path.read_bytes(), type=Suggestion)
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +91,8 @@ class FakeWorkbench:
         self.deleted: set[str] = set()
         #: Recompilations that were requested; they end when ``compiled`` is set.
         self.recompiled: list[tuple[str, dict[str, str]]] = []
+        #: Entries whose neighbours were asked for; answered when ``compiled`` is set.
+        self.suggested: list[str] = []
         self.compiled, self.cancelled = threading.Event(), threading.Event()
         self.compiled.set()
         #: Keys of entries whose sources are watched, and the files that are saved.
@@ -194,6 +203,18 @@ class FakeWorkbench:
         if self.mistakes:
             raise CaptureError(self.mistakes.popleft())
         return self.recompile(key, {})
+
+    def suggest(self, key: str, progress: Callable[[int, int], None]) -> Suggestion:
+        """Return what ``irlens suggest softmax --num-warps 32`` finds, once ``compiled`` is set."""
+        self.cancelled.clear()
+        self.suggested.append(key)
+        if not key.startswith("softmax"):
+            raise CaptureError("the kernel's source is unknown", hint="name the source instead")
+        progress(2, 5)
+        while not self.compiled.wait(0.01):
+            if self.cancelled.is_set():
+                raise CaptureError("compiling the neighbours of softmax was cancelled")
+        return load_suggestion()
 
     def cancel(self) -> None:
         self.cancelled.set()

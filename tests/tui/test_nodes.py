@@ -51,6 +51,11 @@ def test_code_in_a_table_is_cut_and_words_go_on() -> None:
     assert all(len(row) <= 30 for row in drawn(words, 30))
 
 
+def test_a_note_goes_on_below_its_row() -> None:
+    noted = Table((Column("line"),), (Row((text("a.py:1"),), note="a note of several words"),))
+    assert drawn(noted, 16) == ["line", "a.py:1", "    a note of", "    several", "    words"]
+
+
 @pytest.mark.parametrize("width", [60, 80, 120, 200, 250])
 def test_a_comparison_has_a_column_for_each_configuration(width: int) -> None:
     comparison = compare(load_report("layer_norm-b200-3.6"), load_report("layer_norm-b200-3.7"))

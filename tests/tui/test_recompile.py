@@ -368,7 +368,7 @@ async def test_a_real_compilation_never_holds_up_the_keys_and_can_be_cancelled(
 
     bench, key = compiled_here()
     stopping = SimpleNamespace(Popen=Stopped, PIPE=subprocess.PIPE)
-    monkeypatch.setattr("irlens.session.compilation.subprocess", stopping)
+    monkeypatch.setattr("irlens.session.child.subprocess", stopping)
     async with opened(bench, key) as (app, pilot):
         await open_form(pilot)
         await pilot.press("left", "enter")

@@ -1,17 +1,12 @@
 """``irlens suggest``: the fastest configurations near the current one, by estimated time."""
 
-import os
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import click
 
 from irlens.cli import Exit, output
 from irlens.cli.options import ConfigOptions, complete_kernels, config_options, selected_configs
 from irlens.cli.writing import WritingOptions, write, writing_options
-
-if TYPE_CHECKING:  # they load the compiler layer
-    from irlens.compiler import Request
-    from irlens.model.estimate import TimeEstimate
 
 _HELP = """Suggest a faster configuration near the current one of KERNEL, without a GPU.
 
@@ -58,28 +53,11 @@ def command(kernel: str, most: int, jobs: int | None, **options: Unpack[_Options
     configurations = selected_configs(options)
     from irlens.cli.commands.sweep import interruptible
     from irlens.session.reports import Session
-    from irlens.sweep.suggesting import suggest
-    from irlens.sweep.workers import LocalPool
+    from irlens.session.suggest import suggest_near
 
     session = Session(output.note)
     requests = list(session.requests(kernel, configurations))
-    for triton in configurations.tritons:
-        session.require_triton(triton)
-    session.ensure_store()
-    pool = LocalPool(jobs or len(os.sched_getaffinity(0)))
-    try:
-        with interruptible("compiling", "done") as update:
-            suggestion = suggest(requests, pool, _estimate, most, update)
-    finally:
-        pool.stop()
+    with interruptible("compiling", "done") as update:
+        suggestion = suggest_near(requests, session, most=most, jobs=jobs, progress=update)
     write(suggestion, "suggestion", options)
     return Exit.OK
-
-
-def _estimate(request: "Request") -> "TimeEstimate | None":
-    """Return the estimated time in the report of a compiled configuration."""
-    from irlens.compiler import capture
-    from irlens.session.reports import report_of
-
-    (compiled,) = capture(request)
-    return report_of(compiled).time

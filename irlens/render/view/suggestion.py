@@ -30,7 +30,7 @@ _EXPLAINING = ("registers", "occupancy", "local_bytes", "shared_bytes", "load_se
 
 
 def suggestion_view(suggestion: Suggestion, _options: Options) -> Section:
-    """Return a suggestion."""
+    """Return a suggestion; its table has the current configuration, then each of ``best``."""
     return Section(suggestion.kernel, tuple(_nodes(suggestion)), key="suggestion")
 
 

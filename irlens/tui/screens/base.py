@@ -170,6 +170,13 @@ class EntryScreen(IrlensScreen):
         ),
         Binding("c", "compare", "Compare", id="view.compare"),
         Binding("r", "recompile", "Recompile", id="view.recompile"),
+        Binding(
+            "t",
+            "suggest",
+            "Suggest",
+            id="view.suggest",
+            tooltip="Suggest a faster configuration: compile those near this one",
+        ),
         Binding("A", "follow", "Recompile on save: on/off", id="view.follow", show=False),
         Binding("comma", "compilation(-1)", "Previous compilation", id="view.earlier", show=False),
         Binding("full_stop", "compilation(1)", "Next compilation", id="view.later", show=False),
@@ -214,6 +221,10 @@ class EntryScreen(IrlensScreen):
     def action_recompile(self) -> None:
         """Ask for other settings, and compile with them."""
         self.context.navigator.show_recompile_form(self.key)
+
+    def action_suggest(self) -> None:
+        """Suggest a faster configuration near this one."""
+        self.context.navigator.show_suggestion(self.key)
 
     def action_follow(self) -> None:
         """Turn recompiling on save on or off."""

@@ -62,7 +62,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 """
     PROMPT_BINDINGS = frozenset({"inspector.search", "inspector.line"})
     LESS_IMPORTANT: ClassVar[tuple[str, ...]] = (
-        "add_pane", "compare", "recompile", "use(1)", "jump('finding', 1)",
+        "suggest", "add_pane", "compare", "recompile", "use(1)", "jump('finding', 1)",
     )  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "cycle(1)", "Stage", id="inspector.next_stage"),

@@ -56,6 +56,8 @@ One kernel in one configuration. `tab` goes from panel to panel.
 * **Global memory**: what each access of the launch requests, and what of it is distinct.
 * **Findings**: `Enter` explains one, `i` shows its code.
 
+`t` compiles the configurations near this one and shows those with the least estimated time.
+
 A kernel that was compiled here is recompiled whenever its file, or one that it imports, is saved:
 the changes are summarized on top, and `,` and `.` go through the versions.
 """

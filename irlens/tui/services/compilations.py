@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 from textual.app import App
@@ -12,29 +13,38 @@ from textual.widgets import Input
 
 from irlens.model.comparison import Comparison
 from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.suggestion import Suggestion
 from irlens.model.text import printable_line
 from irlens.session.workbench import Entry, Workbench
 from irlens.tui.services.workers import run_in_thread
 
+T = TypeVar("T")
 
-class Compilation(msgspec.Struct, frozen=True):
+
+class Compilation(msgspec.Struct, frozen=True, kw_only=True):
     """A compilation that runs.
 
     Attributes:
         key: The entry that is recompiled.
         changes: Settings that the user changed, by name.
         saved_file: The file whose save triggered it; "" if the user did.
+        is_compared: Whether the differences are to be shown, above the new entry.
+        is_suggestion: Whether the neighbours of the entry are compiled instead.
         started: Start time on the monotonic clock.
     """
 
     key: str
-    changes: dict[str, str]
-    saved_file: str
+    changes: dict[str, str] = {}
+    saved_file: str = ""
+    is_compared: bool = False
+    is_suggestion: bool = False
     started: float
 
     @property
     def label(self) -> str:
         """What differs from the entry: "num_stages=2", "softmax.py (saved)", or "unchanged"."""
+        if self.is_suggestion:
+            return "neighbours"
         changes = " ".join(f"{name}={value}" for name, value in self.changes.items())
         label = f"{self.saved_file} (saved)" if self.saved_file else changes
         return printable_line(label) or "unchanged"
@@ -62,12 +72,15 @@ class Compilations:
     Args:
         app: Owns the worker, and shows notifications.
         workbench: Compiles and compares.
-        on_done: Receives the key of the original entry, and the new entry.
-        on_failed: Receives a title and the error; not called for a cancelled compilation.
+        on_done: Receives the compilation, and the new entry.
+        on_suggested: Receives the key of an entry, and the suggestion for it.
+        on_failed: Receives the compilation and the error; not called for a cancelled one.
         on_end: Called last, however it ended.
 
     Attributes:
         running: The compilation that runs.
+        reached: Compiled configurations of a suggestion, and those to compile as far as they are
+            known.
         changed: Published when one starts or ends.
         origins: How entries were compiled, by key.
         pending_changes: The latest changes chosen for an entry, by key: the form starts with them.
@@ -77,37 +90,57 @@ class Compilations:
         self,
         app: App[None],
         workbench: Workbench,
-        on_done: Callable[[str, Entry], None],
-        on_failed: Callable[[str, IrlensError], None],
+        on_done: Callable[[Compilation, Entry], None],
+        on_suggested: Callable[[str, Suggestion], None],
+        on_failed: Callable[[Compilation, IrlensError], None],
         on_end: Callable[[], None],
     ) -> None:
         self._app = app
         self._workbench = workbench
-        self._on_done, self._on_failed, self._on_end = on_done, on_failed, on_end
+        self._on_done, self._on_suggested = on_done, on_suggested
+        self._on_failed, self._on_end = on_failed, on_end
         self._history: list[str] = []
         self._cancelled = False
         self.running: Compilation | None = None
+        self.reached = (0, 0)
         self.changed: Signal[None] = Signal(app, "compilations")
         self.origins: dict[str, Origin] = {}
         self.pending_changes: dict[str, dict[str, str]] = {}
 
-    def start(self, key: str, changes: dict[str, str]) -> None:
+    def start(self, key: str, changes: dict[str, str], *, is_compared: bool = False) -> None:
         """Compile an entry with other settings.
 
         Args:
             key: The entry's key.
             changes: New values by setting.
+            is_compared: Whether to show the differences.
         """
         self.pending_changes[key] = changes
-        if self.running is not None:
-            self._app.notify("another compilation is running", severity="warning")
+        if self._is_free():
+            compilation = Compilation(
+                key=key, changes=changes, is_compared=is_compared, started=time.monotonic()
+            )
+            self._begin(compilation, lambda: self._workbench.recompile(key, changes))
+
+    def start_suggestion(self, key: str) -> None:
+        """Compile the neighbours of an entry."""
+        if not self._is_free():
             return
-        compilation = Compilation(key, changes, "", time.monotonic())
-        self._begin(compilation, lambda: self._workbench.recompile(key, changes))
+        compilation = Compilation(key=key, is_suggestion=True, started=time.monotonic())
+        self.reached = (0, 0)
+
+        def note(done: int, total: int) -> None:
+            self.reached = done, total
+
+        self._run(
+            compilation,
+            lambda: self._workbench.suggest(key, note),
+            lambda suggestion: self._suggested(compilation, suggestion),
+        )
 
     def start_after_save(self, key: str, saved_file: str) -> None:
         """Compile an entry from its saved source, with the same settings."""
-        compilation = Compilation(key, {}, saved_file, time.monotonic())
+        compilation = Compilation(key=key, saved_file=saved_file, started=time.monotonic())
         self._begin(compilation, lambda: self._workbench.remake(key))
 
     def cancel(self) -> None:
@@ -122,24 +155,39 @@ class Compilations:
             return self._history, self._history.index(key)
         return [key], 0
 
+    def _is_free(self) -> bool:
+        """Whether nothing is being compiled; if something is, say so."""
+        if self.running is not None:
+            self._app.notify("another compilation is running", severity="warning")
+        return self.running is None
+
     def _begin(self, compilation: Compilation, compile_entry: Callable[[], Entry]) -> None:
         bench, key = self._workbench, compilation.key
-        self._cancelled = False
 
         def work() -> tuple[Entry, Comparison | None]:
-            if self._cancelled:  # before the workbench had anything to abort
-                raise CaptureError(f"compiling {key} was cancelled")
             entry = compile_entry()
             try:
                 return entry, bench.compare(key, entry.key)
             except IrlensError:  # the original was deleted: show the new entry alone
                 return entry, None
 
+        self._run(compilation, work, lambda result: self._done(compilation, *result))
+
+    def _run(
+        self, compilation: Compilation, call: Callable[[], T], on_result: Callable[[T], None]
+    ) -> None:
+        self._cancelled = False
+
+        def work() -> T:
+            if self._cancelled:  # before the workbench had anything to abort
+                raise CaptureError(f"compiling {compilation.key} was cancelled")
+            return call()
+
         self._set_running(compilation)
         run_in_thread(
             self._app,
             work,
-            lambda result: self._done(compilation, *result),
+            on_result,
             lambda error: self._failed(compilation, error),
             group="compilation",
         )
@@ -161,7 +209,12 @@ class Compilations:
             self._history = [key]
         if entry.key not in self._history:
             self._history.insert(self._history.index(key) + 1, entry.key)
-        self._on_done(key, entry)
+        self._on_done(compilation, entry)
+        self._on_end()
+
+    def _suggested(self, compilation: Compilation, suggestion: Suggestion) -> None:
+        self._set_running(None)
+        self._on_suggested(compilation.key, suggestion)
         self._on_end()
 
     def _failed(self, compilation: Compilation, error: IrlensError) -> None:
@@ -169,7 +222,7 @@ class Compilations:
         if self._cancelled:
             self._app.notify("compilation cancelled", timeout=3)
         else:
-            self._on_failed(f"Failed to compile {compilation.label}", error)
+            self._on_failed(compilation, error)
         self._on_end()
 
 

@@ -45,6 +45,9 @@ class Navigator(Protocol):
     def show_recompile_form(self, key: str) -> None:
         """Ask for other settings of an entry, and compile it with them."""
 
+    def show_suggestion(self, key: str) -> None:
+        """Compile the neighbours of an entry, and offer the fastest."""
+
     def pick_entry(self, key: str, then: Callable[[str], None]) -> None:
         """Let the user pick an entry to compare with.
 

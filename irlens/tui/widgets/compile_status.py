@@ -46,10 +46,13 @@ class CompileStatus(Static):
             elapsed = time.monotonic() - compilation.started
             frame = _SPINNER[int(elapsed / _TICK) % len(_SPINNER)]
             hint = "  esc cancels" if getattr(self.screen, "may_cancel", False) else ""
+            done, total = self._compilations.reached
+            reached = f"  {done} of {total}" if compilation.is_suggestion and total else ""
             self.update(
                 Content.assemble(
                     (f"{frame} compiling ", WARN),
                     compilation.label,
+                    reached,
                     (f"  {elapsed:.1f} s{hint}", DIM),
                 )
             )

@@ -1,0 +1,123 @@
+"""Child processes that can be killed, with everything that they start.
+
+Triton writes to the process's standard error and redirects it while it compiles, and the TUI draws
+there. A child reads its task on stdin and answers in lines on stdout.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+import msgspec
+
+from irlens.model.errors import CaptureError
+
+#: Last lines of a dead child's output that become a hint.
+_MAX_HINT_LINES = 40
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A child that has ended.
+
+    Attributes:
+        last_line: The last line on its stdout, which is its answer; empty if there is none.
+        code: Its exit code; negative is a signal.
+        errors: What it and its own children wrote to stderr.
+    """
+
+    last_line: bytes
+    code: int
+    errors: bytes
+
+    def died(self, kernel: str) -> CaptureError:
+        """Return the error of a child that gave no answer: LLVM may exit by itself."""
+        lines = self.errors.decode("utf-8", "replace").splitlines()
+        hint = "\n".join([line for line in lines if line.strip()][-_MAX_HINT_LINES:])
+        ending = (
+            f"was stopped by {signal.Signals(-self.code).name}"
+            if self.code < 0
+            else f"exited with {self.code}"
+        )
+        return CaptureError(f"the compiler of {kernel} {ending}", hint=hint or None)
+
+
+class Child:
+    """Runs a module in a process of its own, one at a time.
+
+    Attributes:
+        cancels: Number of calls of ``cancel`` so far.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self.cancels = 0
+
+    def run(
+        self,
+        module: str,
+        task: bytes,
+        cancels: int,
+        on_line: Callable[[bytes], None] = lambda _: None,
+    ) -> Ended:
+        """Run a module to its end, or until it is cancelled.
+
+        Args:
+            module: The module, whose ``main`` answers.
+            task: What it reads on stdin.
+            cancels: ``self.cancels`` at the time of the user's request: a later cancellation
+                counts even if it came before the child was started.
+            on_line: Receives each line that it writes.
+        """
+        last_line = b""
+        with (
+            TemporaryFile() as errors,
+            subprocess.Popen(
+                # -P: the working directory is not trusted with modules.
+                [sys.executable, "-P", "-m", module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,
+            ) as process,
+        ):
+            self._process = process
+            if self.cancels != cancels:  # cancelled before there was a process to kill
+                _kill(process)
+            assert process.stdin is not None
+            assert process.stdout is not None
+            with suppress(BrokenPipeError), process.stdin:  # it was killed
+                process.stdin.write(task)
+            for last_line in process.stdout:
+                on_line(last_line)
+            code = process.wait()
+            self._process = None
+            errors.seek(0)
+            return Ended(last_line, code, errors.read())
+
+    def cancel(self) -> None:
+        """Kill the running child and everything that it started, if there is one."""
+        self.cancels += 1
+        process = self._process
+        if process is not None:
+            _kill(process)
+
+
+@contextmanager
+def answering() -> Iterator[BinaryIO]:
+    """Yield the stream of a child's answer; whatever else is printed goes to stderr."""
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    with os.fdopen(stdout, "wb") as stream:
+        yield stream
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process and its group: ptxas, another Python."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

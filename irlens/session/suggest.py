@@ -1,0 +1,177 @@
+"""Suggestions: the neighbours of a configuration are compiled, here or in a child process.
+
+The child reads a request as JSON on stdin, and writes its progress and its answer as lines of JSON
+to stdout; see ``irlens.session.child``.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from irlens.artifacts import store
+from irlens.model import files
+from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.suggestion import Suggestion
+from irlens.session.child import Child, answering
+from irlens.session.reports import Session, report_of
+
+# They load the compiler layer.
+if TYPE_CHECKING:
+    from irlens.compiler import Request
+    from irlens.model.estimate import TimeEstimate
+    from irlens.sweep.measuring import Progress
+
+#: Neighbours to compile at most, unless asked otherwise.
+MOST = 40
+
+
+class Reached(msgspec.Struct, frozen=True, tag="reached"):
+    """How far the child is: the number of compiled configurations, of so many chosen so far."""
+
+    done: int
+    total: int
+
+
+class Suggested(msgspec.Struct, frozen=True, tag="done"):
+    """The child's answer."""
+
+    suggestion: Suggestion
+
+
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """The child's answer if there is no suggestion; see ``IrlensError``."""
+
+    message: str
+    hint: str | None
+
+
+Line: TypeAlias = Reached | Suggested | Refused
+
+
+def suggest_near(
+    requests: "Sequence[Request]",
+    session: Session,
+    *,
+    most: int = MOST,
+    jobs: int | None = None,
+    progress: "Progress" = lambda *_: None,
+) -> Suggestion:
+    """Compile the neighbours of a configuration, and return the fastest.
+
+    Args:
+        requests: A single one, see ``irlens.sweep.suggesting.suggest``.
+        session: Prepares the compiler and the store.
+        most: Neighbours to compile at most.
+        jobs: Worker processes; as many as there are processors if not given.
+        progress: See ``irlens.sweep.suggesting.suggest``.
+
+    Raises:
+        IrlensError: See ``irlens.sweep.suggesting.suggest``.
+    """
+    from irlens.sweep.suggesting import suggest
+    from irlens.sweep.workers import LocalPool
+
+    for triton in dict.fromkeys(request.triton for request in requests):
+        session.require_triton(triton)
+    session.ensure_store()
+    pool = LocalPool(jobs or len(os.sched_getaffinity(0)))
+    try:
+        return suggest(requests, pool, _estimate, most, progress)
+    finally:
+        pool.stop()
+
+
+def _estimate(request: "Request") -> "TimeEstimate | None":
+    """Return the estimated time in the report of a compiled configuration."""
+    from irlens.compiler import capture
+
+    (compiled,) = capture(request)
+    return report_of(compiled).time
+
+
+class Suggester:
+    """Compiles neighbours in a child process; ``cancel`` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._child = Child()
+
+    @property
+    def cancels(self) -> int:
+        """Number of calls of ``cancel`` so far, for ``suggest``."""
+        return self._child.cancels
+
+    def suggest(
+        self, request: "Request", cancels: int, progress: Callable[[int, int], None]
+    ) -> Suggestion:
+        """Return the fastest neighbours of a request.
+
+        Args:
+            request: The current configuration.
+            cancels: ``self.cancels`` at the time of the user's request.
+            progress: Receives the number of compiled configurations, and of those chosen so far.
+
+        Raises:
+            IrlensError: See ``suggest_near``, or it was cancelled.
+        """
+        store.ensure_writable()
+        store.hold()
+
+        def on_line(line: bytes) -> None:
+            reached = _decode(line)
+            if isinstance(reached, Reached):
+                progress(reached.done, reached.total)
+
+        ended = self._child.run(__name__, msgspec.json.encode(request), cancels, on_line)
+        if self._child.cancels != cancels:
+            raise CaptureError(f"compiling the neighbours of {request.kernel} was cancelled")
+        match _decode(ended.last_line):
+            case Suggested(suggestion):
+                return suggestion
+            case Refused(message, hint):
+                raise IrlensError(message, hint=hint)
+            case _:
+                raise ended.died(request.kernel)
+
+    def cancel(self) -> None:
+        """Stop the child and its workers, if they run."""
+        self._child.cancel()
+
+
+def _decode(line: bytes) -> Line | None:
+    try:
+        decoded: Line = msgspec.json.decode(line, type=Line)
+    except files.DECODE_ERRORS:
+        return None
+    return decoded
+
+
+def main() -> None:
+    """Run the child process: suggest a configuration near the request on stdin."""
+    from irlens.compiler import Request
+
+    with answering() as stream:
+        request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+
+        def write(line: Line) -> None:
+            stream.write(msgspec.json.encode(line) + b"\n")
+            stream.flush()  # fails once the parent is gone: the workers are then stopped
+
+        try:
+            write(
+                Suggested(
+                    suggest_near(
+                        [request],
+                        Session(),
+                        progress=lambda done, total, _: write(Reached(done, total)),
+                    )
+                )
+            )
+        except IrlensError as error:
+            write(Refused(error.message, error.hint))
+
+
+if __name__ == "__main__":
+    main()
