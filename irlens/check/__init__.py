@@ -72,20 +72,22 @@ def _check(
     """Check one report against its entry of the baseline and the budgets that match it."""
     report = candidate.report
     known, moved = None, list[Movement]()
+    now = figures(candidate.entry)
     if entry is not None:
         old = figures(entry)
-        now = figures(candidate.entry)
         # Both hold the lines of their loops, and no others.
         comparison = compare(old, now, names=("baseline", "now"), all_lines=True)
         known = BaselineFigures(old, comparison)
         moved = movements(comparison, entry, report, strict=requirements.strict)
         if requirements.update:
             moved = [msgspec.structs.replace(one, fails=False) for one in moved]
+    # Budgets that compare with the baseline compare with the one that is being written.
+    written = BaselineFigures(now, compare(now, now)) if requirements.update else known
     verdicts = [
         verdict
         for budget in requirements.budgets
         if applies_to(budget, report, candidate.names)
-        for verdict in hold(budget, report, known)
+        for verdict in hold(budget, report, written if budget.condition.baselines else known)
     ]
     findings = _new_findings(report, entry)
     sources = [*(one.source for one in moved), *(one.source for one in verdicts)]

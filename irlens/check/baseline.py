@@ -15,6 +15,7 @@ from irlens.figures import FIGURES
 from irlens.model import files
 from irlens.model.config import Config, Target
 from irlens.model.errors import ArtifactError
+from irlens.model.estimate import TimeEstimate
 from irlens.model.pressure import Pressure
 from irlens.model.report import (
     SCHEMA,
@@ -96,6 +97,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         pipelines: One for each loop and mechanism; ``None`` where they are unknown.
         findings: Number of findings by code, notes excluded.
         config: Compile and launch parameters without the grid, which follows from them.
+        time_us: Estimated time of the launch in microseconds, four digits; ``None`` where it is
+            unknown, and in files of older versions.
     """
 
     kernel: str
@@ -107,6 +110,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pipelines: list[KeptPipeline] | None
     findings: dict[str, int]
     config: Config
+    time_us: float | None = None
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,7 +144,12 @@ def entry(report: Report, recipe: Recipe) -> Entry:
             else [_kept(pipeline, report.code) for pipeline in report.pipelines]
         ),
         findings=finding_counts(report),
+        time_us=_rounded(report.time.estimate_us) if report.time is not None else None,
     )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
 
 
 def finding_counts(report: Report) -> dict[str, int]:
@@ -168,6 +177,7 @@ def figures(kept: Entry) -> Report:
         mix=[],
         findings=[],
         run=None,
+        time=TimeEstimate(estimate_us=kept.time_us) if kept.time_us is not None else None,
         code={str(one.source): one.code for one in kept.pipelines or () if one.source and one.code},
         sources={},
         unknown={},

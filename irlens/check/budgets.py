@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from irlens.check import causes
-from irlens.check.conditions import Condition
+from irlens.check.conditions import Condition, baseline_key
 from irlens.check.project import Budget
 from irlens.figures import Figure
 from irlens.model.check import BUDGET_STATES, BudgetFigure, BudgetState, BudgetVerdict
@@ -18,6 +18,9 @@ _FIT = frozenset({
     "occupancy.launchable", "occupancy.theoretical", "occupancy.blocks_per_sm",
     "occupancy.active_warps",
 })  # fmt: skip
+
+
+_NO_BASELINE: tuple[BudgetState, str] = "does not apply", "this kernel is not in the baseline"
 
 
 class BaselineFigures(NamedTuple):
@@ -78,14 +81,23 @@ def worst_first(verdicts: list[BudgetVerdict]) -> list[BudgetVerdict]:
 def _verdict(
     budget: Budget, report: Report, known: BaselineFigures | None, pipeline: Pipeline | None
 ) -> BudgetVerdict:
-    figures = budget.condition.figures
-    values = {figure.budget_path: _value(figure, report, pipeline) for figure in figures}
-    state, reason = _state(budget.condition, values, report, pipeline)
-    source = next(filter(None, _sources(figures, report, pipeline)), None)
-    before = {
-        figure.budget_path: _before(figure, values[figure.budget_path], known, pipeline)
-        for figure in figures
+    figures, baselines = budget.condition.figures, budget.condition.baselines
+    values = {
+        figure.budget_path: _value(figure, report, pipeline) for figure in (*figures, *baselines)
     }
+    before = {
+        path: _before(figure, values[path], known, pipeline)
+        for figure in (*figures, *baselines)
+        if (path := figure.budget_path)
+    }
+    for figure in baselines:
+        value = before[figure.budget_path]
+        values[baseline_key(figure)] = before[baseline_key(figure)] = value
+    if known is None and baselines:
+        state, reason = _NO_BASELINE
+    else:
+        state, reason = _state(budget.condition, values, report, pipeline)
+    source = next(filter(None, _sources(figures, report, pipeline)), None)
     return BudgetVerdict(
         expression=budget.condition.text,
         place=budget.place,
@@ -123,6 +135,10 @@ def _state(
     for figure in condition.figures:
         if values[figure.budget_path] is None:
             return _without(figure, report, pipeline)
+    for figure in condition.baselines:
+        if values[baseline_key(figure)] is None:
+            reason = f"the baseline has no {figure.budget_path}: irlens check --update writes it"
+            return "unknown", reason
     try:
         held = condition.holds(values)
     except ZeroDivisionError:

@@ -1,12 +1,15 @@
 """The conditions of budgets: ``occupancy >= 0.5``, ``pipeline.achieved >= requested``.
 
 A condition compares figures, with arithmetic, joined by ``and``, ``or`` and ``not``. The grammar
-has nothing else, so a condition cannot reach anything else.
+has nothing else, so a condition cannot reach anything else. ``baseline.registers`` is the figure of
+the baseline's entry, and ``baseline`` alone that of the figure it is compared with:
+``time.estimate_us <= 1.05 * baseline``.
 """
 
 import ast
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 import simpleeval
@@ -23,6 +26,7 @@ _NODES = (
     ast.USub, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq,
 )  # fmt: skip
 _OPERATOR = ast.operator | ast.cmpop | ast.unaryop | ast.boolop
+_BASELINE = "baseline"
 _EXAMPLE = "write a comparison of figures: occupancy >= 0.5"
 
 
@@ -45,29 +49,38 @@ class Condition(msgspec.Struct, frozen=True):
     Attributes:
         text: The condition as written.
         figures: The figures it uses, in the order of their first use.
-        tree: Its syntax tree, each name replaced by the figure's path in budgets.
+        baselines: Those whose values in the baseline it uses.
+        tree: Its syntax tree, each name replaced by its key in ``holds``.
     """
 
     text: str
     figures: tuple[Figure, ...]
+    baselines: tuple[Figure, ...]
     tree: ast.expr
 
     @property
     def of_pipelines(self) -> bool:
         """Whether it applies to each pipeline, not to the kernel as a whole."""
-        return any(figure.scope == "pipeline" for figure in self.figures)
+        used = (*self.figures, *self.baselines)
+        return any(figure.scope == "pipeline" for figure in used)
 
     def holds(self, values: Mapping[str, Value]) -> bool:
         """Return whether it is true.
 
         Args:
-            values: The value of each of its figures, by ``Figure.budget_path``.
+            values: The value of each of its figures, by ``Figure.budget_path``, and of those of the
+                baseline, by ``baseline_key``.
 
         Raises:
             ZeroDivisionError: It divides by a figure that is 0.
         """
         evaluator = simpleeval.SimpleEval(names=dict(values), functions={})
         return bool(evaluator.eval(self.text, previously_parsed=self.tree))
+
+
+def baseline_key(figure: Figure) -> str:
+    """Return the key of a figure's value in the baseline."""
+    return f"{_BASELINE}.{figure.budget_path}"
 
 
 def parse_all(text: str) -> list[Condition]:
@@ -105,45 +118,94 @@ def parse(text: str) -> Condition:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = getattr(error, "offset", None) or 1
         raise ConditionError(f"not a condition: {_EXAMPLE}", column + indent) from error
-    figures: dict[str, Figure] = {}
-    resolved = _resolved(tree, figures, indent)
-    condition = Condition(text, tuple(figures.values()), resolved)
+    names = _Names({}, {}, indent)
+    resolved = names.resolve(tree, None)
+    condition = Condition(
+        text, tuple(names.figures.values()), tuple(names.baselines.values()), resolved
+    )
     _try(condition)
     return condition
 
 
-def _resolved(node: ast.expr, figures: dict[str, Figure], indent: int) -> ast.expr:
-    """Return the tree with names replaced by paths; collect the figures behind them."""
-    column = node.col_offset + indent + 1
-    if isinstance(node, ast.Name | ast.Attribute):
-        figure = _figure(node, column)
-        figures[figure.budget_path] = figure
-        return ast.copy_location(ast.Name(figure.budget_path, ast.Load()), node)
-    if isinstance(node, ast.Compare):
-        _check_operands(node, column)
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | str):
-        return node
-    if not isinstance(node, _NODES):
-        raise ConditionError(f"not allowed in a condition: {_EXAMPLE}", column)
-    for name, value in ast.iter_fields(node):
-        children = value if isinstance(value, list) else [value]
-        if any(
-            isinstance(child, _OPERATOR) and not isinstance(child, _NODES) for child in children
-        ):
+class _Names(NamedTuple):
+    """Replaces the names of a condition by keys, and collects the figures behind them."""
+
+    figures: dict[str, Figure]
+    baselines: dict[str, Figure]
+    indent: int
+
+    def resolve(self, node: ast.expr, compared: Figure | None) -> ast.expr:
+        """Return a tree with keys instead of names.
+
+        Args:
+            node: The tree.
+            compared: The figure that the comparison around it is about, if it names only one.
+        """
+        column = node.col_offset + self.indent + 1
+        if isinstance(node, ast.Name | ast.Attribute):
+            return ast.copy_location(ast.Name(self._key(node, compared, column), ast.Load()), node)
+        if isinstance(node, ast.Compare):
+            _check_operands(node, column)
+            compared = _compared(node)
+        if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | str):
+            return node
+        if not isinstance(node, _NODES):
             raise ConditionError(f"not allowed in a condition: {_EXAMPLE}", column)
-        replaced = [
-            _resolved(child, figures, indent) if isinstance(child, ast.expr) else child
-            for child in children
-        ]
-        setattr(node, name, replaced if isinstance(value, list) else replaced[0])
-    return node
+        for name, value in ast.iter_fields(node):
+            children = value if isinstance(value, list) else [value]
+            if any(
+                isinstance(child, _OPERATOR) and not isinstance(child, _NODES) for child in children
+            ):
+                raise ConditionError(f"not allowed in a condition: {_EXAMPLE}", column)
+            replaced = [
+                self.resolve(child, compared) if isinstance(child, ast.expr) else child
+                for child in children
+            ]
+            setattr(node, name, replaced if isinstance(value, list) else replaced[0])
+        return node
+
+    def _key(self, node: ast.Name | ast.Attribute, compared: Figure | None, column: int) -> str:
+        if not _is_baseline(node):
+            figure = _figure(node, column)
+            self.figures[figure.budget_path] = figure
+            return figure.budget_path
+        name = ast.unparse(node).removeprefix(_BASELINE).removeprefix(".")
+        if name:
+            compared = _figure(ast.parse(name, mode="eval").body, column)
+        if compared is None:
+            raise ConditionError("say which figure of the baseline: baseline.registers", column)
+        if not compared.in_baseline:
+            raise ConditionError(f"the baseline does not keep {compared.budget_path}", column)
+        self.baselines[compared.budget_path] = compared
+        return baseline_key(compared)
+
+
+def _is_baseline(node: ast.AST) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == _BASELINE
+
+
+def _compared(node: ast.Compare) -> Figure | None:
+    """Return the figure that a comparison names; ``None`` if there are several, or none."""
+    figures = {}
+    todo: list[ast.AST] = [node]
+    while todo:
+        each = todo.pop()
+        if not isinstance(each, ast.Name | ast.Attribute):
+            todo += ast.iter_child_nodes(each)
+        elif not _is_baseline(each) and (figure := _known(each)) is not None:
+            figures[figure.budget_path] = figure
+    return next(iter(figures.values())) if len(figures) == 1 else None
 
 
 def _check_operands(node: ast.Compare, column: int) -> None:
     """Raise ``ConditionError`` where a figure is compared with an impossible value."""
     for one, other in pairwise([node.left, *node.comparators]):
         for name, constant in ((one, other), (other, one)):
-            if isinstance(name, ast.Name | ast.Attribute) and isinstance(constant, ast.Constant):
+            if not isinstance(name, ast.Name | ast.Attribute) or _is_baseline(name):
+                continue
+            if isinstance(constant, ast.Constant):
                 fault = _impossible(ast.unparse(name), _figure(name, column), constant.value)
                 if fault:
                     raise ConditionError(fault, column)
@@ -161,11 +223,8 @@ def _impossible(name: str, figure: Figure, value: object) -> str:
     return ""
 
 
-def _figure(node: ast.Name | ast.Attribute, column: int) -> Figure:
-    name = ast.unparse(node)
-    known = budget_names()
-    # The report has a list of them: "pipelines".
-    figure = known.get(name.replace("pipelines.", "pipeline."))
+def _figure(node: ast.expr, column: int) -> Figure:
+    name, figure = ast.unparse(node), _known(node)
     if figure is None:
         other = find(name)
         if other is not None and not other.in_budgets:
@@ -174,10 +233,15 @@ def _figure(node: ast.Name | ast.Attribute, column: int) -> Figure:
                 f"{other.why_not_in_budgets}",
                 column,
             )
-        error = UnknownNameError("figure", name, known)
+        error = UnknownNameError("figure", name, budget_names())
         near = error.hint if error.hint and error.hint.startswith("did") else "see `irlens schema`"
         raise ConditionError(f"{error.message}: {near}", column)
     return figure
+
+
+def _known(node: ast.expr) -> Figure | None:
+    # The report has a list of them: "pipelines".
+    return budget_names().get(ast.unparse(node).replace("pipelines.", "pipeline."))
 
 
 def _try(condition: Condition) -> None:
@@ -185,6 +249,7 @@ def _try(condition: Condition) -> None:
     if not condition.figures:
         raise ConditionError(f"it uses no figure: {_EXAMPLE}", 1)
     tree, samples = condition.tree, {one.budget_path: sample(one) for one in condition.figures}
+    samples |= {baseline_key(one): sample(one) for one in condition.baselines}
     is_truth = isinstance(tree, ast.Compare | ast.BoolOp) or (
         isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
     )

@@ -89,6 +89,8 @@ def _stale(requirements: Requirements, kernels: Sequence[CheckedKernel]) -> Iter
     applied = {(one.place, one.expression) for one in verdicts if one.state != "does not apply"}
     for budget in requirements.budgets:
         key = budget.place, budget.condition.text
+        if key in matched and budget.condition.baselines:
+            continue  # it applies once its kernels are in the baseline
         if key not in applied:
             fault = "applies to none of its kernels" if key in matched else "matches no kernel"
             yield Problem(

@@ -103,8 +103,8 @@ ROOFLINE: Final = (
 TIME: Final = (
     Figure(
         path="time.estimate_us", title="estimated time", short="est. time", unit="us",
-        importance="much", better="less", needs="time", tolerance=RESOLUTION, sweep="time",
-        sweep_column=7,
+        importance="much", better="less", needs="time", tolerance=RESOLUTION, in_baseline=True,
+        sweep="time", sweep_column=7,
         documentation="Time that the launch is estimated to take with cold caches, from the "
         "schedule of its machine code, its traffic and the GPU's rates; estimates within "
         f"{RESOLUTION:.0%} of each other do not tell which is the faster.".replace("%", " %"),

@@ -12,6 +12,7 @@ from irlens.check.conditions import parse
 from irlens.check.pairing import RecipeResult
 from irlens.check.project import Budget, Requirements
 from irlens.model.check import BudgetVerdict, Check, Movement
+from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Finding, Occupancy, Refusal, Report
 from irlens.model.source import SourceLocation
 
@@ -377,6 +378,56 @@ class TestEntries:
         assert first == second
         assert found.update is not None
         assert found.update.unchanged == len(reports)
+
+
+class TestAgainstTheBaseline:
+    """Budgets that compare with the baseline: ``time.estimate_us <= 1.05 * baseline``."""
+
+    BUDGET = "time.estimate_us <= 1.05 * baseline"
+
+    def timed(self, report: Report, us: float | None) -> Report:
+        return replace(report, time=TimeEstimate(estimate_us=us))
+
+    def verdict(self, found: Check) -> BudgetVerdict:
+        (only,) = held(found)
+        return only
+
+    def test_five_percent_more_hold_and_six_do_not(self, softmax: Report) -> None:
+        before = self.timed(softmax, 20.0)
+        for us, state in ((21.0, "held"), (15.0, "held"), (21.2, "broken")):
+            verdict = self.verdict(run(before, self.timed(softmax, us), self.BUDGET))
+            assert verdict.state == state
+            assert verdict.broken_before is (False if state == "broken" else None)
+            (figure,) = verdict.figures
+            assert (figure.before, figure.value) == (20.0, us)
+
+    def test_a_new_kernel_is_compared_with_nothing(self, softmax: Report) -> None:
+        found = run(None, self.timed(softmax, 20.0), self.BUDGET)
+        assert self.verdict(found).state == "does not apply"
+        assert found.outcome == "warned"  # it is not in the baseline
+        assert [one.kind for one in found.problems] == ["not in baseline"]
+
+    def test_a_baseline_without_the_figure_fails(self, softmax: Report) -> None:
+        found = run(self.timed(softmax, None), self.timed(softmax, 20.0), self.BUDGET)
+        assert self.verdict(found).state == "unknown"
+        assert "irlens check --update writes it" in self.verdict(found).reason
+        assert found.outcome == "failed"
+
+    def test_an_update_compares_with_what_it_writes(self, softmax: Report) -> None:
+        slower = run(self.timed(softmax, 20.0), self.timed(softmax, 40.0), self.BUDGET, update=True)
+        assert self.verdict(slower).state == "held"
+        assert moved(slower)["time.estimate_us"].judgement == "worse"
+
+    def test_more_time_warns_and_noise_does_not(self, softmax: Report) -> None:
+        before = self.timed(softmax, 20.0)
+        assert run(before, self.timed(softmax, 21.0)).outcome == "warned"
+        assert run(before, self.timed(softmax, 20.5)).outcome == "passed"
+
+    def test_every_pipeline_is_compared_with_its_own(self, softmax: Report) -> None:
+        deeper = "pipeline.achieved >= baseline"
+        assert self.verdict(run(softmax, softmax, deeper)).state == "held"
+        shallower = pipelined(softmax, achieved_stages=2)
+        assert self.verdict(run(softmax, shallower, deeper)).state == "broken"
 
 
 def test_the_worst_comes_first(reports: dict[str, Report]) -> None:

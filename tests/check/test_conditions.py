@@ -139,6 +139,36 @@ def test_each_has_to_be_a_condition(text: str) -> None:
     assert text[caught.value.column - 1 :].startswith(("registers", "1"))
 
 
+def test_the_baseline_alone_is_that_of_the_figure_it_is_compared_with() -> None:
+    short, whole = parse("time.estimate_us <= 1.05 * baseline"), parse("registers < baseline.sgprs")
+    assert [each.budget_path for each in short.baselines] == ["time.estimate_us"]
+    assert [each.budget_path for each in whole.baselines] == ["resources.sgprs"]
+    assert not parse("registers < 3").baselines
+    values = {"time.estimate_us": 21.0, "baseline.time.estimate_us": 20.0}
+    assert short.holds(values)
+    assert not short.holds(values | {"time.estimate_us": 21.1})
+    assert parse("pipelines.achieved_stages >= baseline").of_pipelines
+    nested = parse("launchable or (registers - 4) / baseline <= 1")
+    assert [each.budget_path for each in nested.baselines] == ["resources.registers"]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "told"),
+    [
+        ("baseline < 3", 1, "say which figure of the baseline"),
+        ("registers + sgprs < baseline", 21, "say which figure of the baseline"),
+        ("registers < 3 or baseline", 18, "say which figure of the baseline"),
+        ("registers < baseline.registrs", 13, "did you mean registers"),
+        ("time.bound == baseline", 15, "the baseline does not keep time.bound"),
+        ("baseline", 1, "say which figure"),
+    ],
+)
+def test_mistakes_about_the_baseline(text: str, column: int, told: str) -> None:
+    where, message = column_of_error(text)
+    assert told in message
+    assert where == column
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_a_condition_or_an_error(text: str) -> None:
     with suppress(ConditionError):

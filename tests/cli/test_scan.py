@@ -82,6 +82,9 @@ def test_where_takes_the_conditions_of_budgets() -> None:
     ran = scan(CAPTURES, "--where", "local_bytes > ")
     assert ran.code == 2
     assert "--where" in ran.err
+    ran = scan(CAPTURES, "--where", "registers > baseline")
+    assert ran.code == 2
+    assert "a scan has no baseline" in ran.err
 
 
 def test_sort_puts_the_unknown_last() -> None:

@@ -23,6 +23,10 @@ def parse_where(texts: Sequence[str]) -> list[Condition]:
             conditions += parse_all(text)
         except ConditionError as error:
             raise IrlensError(f"--where, column {error.column}: {error.message}") from error
+    if any(condition.baselines for condition in conditions):
+        raise IrlensError(
+            "--where: a scan has no baseline", hint="only budgets compare with one: irlens check"
+        )
     return conditions
 
 
