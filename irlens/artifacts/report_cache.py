@@ -2,7 +2,8 @@
 
 An analysis takes a tenth of a second, most of it to import the analyses. A report's key covers
 everything that it depends on: every byte of the capture, the calibrations that apply, and irlens's
-own source.
+own source. The page that reports were rendered to is cached too, under their keys and all that its
+text depends on otherwise: showing it again loads neither records nor a format.
 """
 
 import hashlib
@@ -10,23 +11,28 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from irlens.artifacts import inventory, store
 from irlens.model import calibration_files, files
 from irlens.model.capture import Capture
-from irlens.model.report import Report
 
-#: Maximum size of the cached reports; beyond it, the least recently used are removed.
+if TYPE_CHECKING:  # a cached page needs none
+    from irlens.model.report import Report
+
+#: File names end with these: a report's, a page's.
+_REPORT, _PAGE = ".json", ".page"
+#: Maximum size of the cached reports and pages; beyond it, the least recently used are removed.
 _MAX_BYTES = 500_000_000
 #: Reports that are written between two looks at the size, which reads the whole folder.
 _WRITES_PER_LOOK = 64
 _BEGUN = time.time()
-_TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.json\.(?P<pid>\d+)\.tmp")
+_TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.(json|page)\.(?P<pid>\d+)\.tmp")
 
 
 def _name(path: Path) -> str | None:
@@ -34,13 +40,13 @@ def _name(path: Path) -> str | None:
     temporary = _TEMPORARY.fullmatch(path.name)
     if temporary is not None:
         return inventory.UNFINISHED if store.is_abandoned(path, int(temporary["pid"])) else None
-    return inventory.key_of(path, ".json")
+    return inventory.key_of(path, _REPORT) or inventory.key_of(path, _PAGE)
 
 
 REPORTS = inventory.Kind("reports", folder="reports", name=_name)
 
 
-def report_of(capture: Capture, make: Callable[[], Report], *, sass: bool = False) -> Report:
+def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool = False) -> "Report":
     """Return a capture's report from the cache, or make and cache it.
 
     Args:
@@ -80,24 +86,61 @@ def key(capture: Capture, *, sass: bool) -> str:
     return digest.hexdigest()
 
 
-def recall(key: str) -> Report | None:
+def recall(key: str) -> "Report | None":
     """Return the cached report of a key, ``None`` if there is none."""
-    path = _path(key)
+    from irlens.model.report import Report
+
+    content = _read(_path(key, _REPORT))
     try:
-        report = msgspec.json.decode(path.read_bytes(), type=Report)
-    except (OSError, *files.DECODE_ERRORS):
+        return None if content is None else msgspec.json.decode(content, type=Report)
+    except files.DECODE_ERRORS:
+        return None
+
+
+def remember(key: str, report: "Report") -> None:
+    """Cache a report. A cache that cannot be written is no error."""
+    _write(_path(key, _REPORT), msgspec.json.encode(report))
+
+
+def page_key(reports: Sequence[str], facts: Sequence[object]) -> str:
+    """Return the key of a page.
+
+    Args:
+        reports: The keys of its reports.
+        facts: All else that its text depends on.
+    """
+    return hashlib.sha256(msgspec.json.encode((reports, facts))).hexdigest()
+
+
+def recall_page(key: str) -> str | None:
+    """Return the cached page of a key, ``None`` if there is none."""
+    content = _read(_path(key, _PAGE))
+    try:
+        return None if content is None else content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def remember_page(key: str, page: str, reports: Sequence[str]) -> None:
+    """Cache a page, if its reports are cached: another one may be what is left without a tool."""
+    if all(_path(each, _REPORT).exists() for each in reports):
+        _write(_path(key, _PAGE), page.encode())
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        content = path.read_bytes()
+    except OSError:
         return None
     store.touch(path)
-    return report
+    return content
 
 
-def remember(key: str, report: Report) -> None:
-    """Cache a report. A cache that cannot be written is no error."""
-    path = _path(key)
+def _write(path: Path, content: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(msgspec.json.encode(report))
+        temporary.write_bytes(content)
         temporary.replace(path)
         if next(_writes) % _WRITES_PER_LOOK == 0:
             _evict(path.parent)
@@ -124,8 +167,8 @@ def program_digest() -> bytes:
     return digest.digest()
 
 
-def _path(key: str) -> Path:
-    return store.root() / REPORTS.folder / f"{key}.json"
+def _path(key: str, suffix: str) -> Path:
+    return store.root() / REPORTS.folder / f"{key}{suffix}"
 
 
 #: Numbers the reports that this process writes. The first one is followed by a look at the size.
@@ -133,12 +176,16 @@ _writes = itertools.count()
 
 
 def _evict(folder: Path) -> None:
-    """Remove the least recently used reports, but none that was used since this process began.
+    """Remove the least recently used files, but none that was used since this process began.
 
     A pass over more reports than fit would otherwise remove what it needs next.
     """
     with os.scandir(folder) as children:
-        found = [(child.path, child.stat()) for child in children if child.name.endswith(".json")]
+        found = [
+            (child.path, child.stat())
+            for child in children
+            if child.name.endswith((_REPORT, _PAGE))
+        ]
     excess = sum(status.st_size for _, status in found) - _MAX_BYTES
     for path, status in sorted(found, key=lambda each: each[1].st_mtime):
         if excess <= 0 or status.st_mtime >= _BEGUN:

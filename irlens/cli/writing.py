@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from irlens import render as formats
 from irlens.cli import output
@@ -83,6 +84,18 @@ def shows_code(kind: Kind, options: WritingOptions) -> bool:
     return formats.shows_code(options["form"], kind)
 
 
+def is_lasting(kind: Kind, options: WritingOptions) -> bool:
+    """Whether the output follows from the records and ``page_facts`` alone."""
+    others = shows_code(kind, options) or options["form"] in _PATH_FORMATS or options["summary"]
+    return not others
+
+
+def page_facts(named: str, options: WritingOptions) -> list[object]:
+    """Return all but the records and their details that the output depends on."""
+    view = _view(named, options)
+    return [options["form"], view.width, view.color, view.subject]
+
+
 def write(
     subject: object,
     kind: Kind,
@@ -95,8 +108,8 @@ def write(
     code: "Sequence[CodeComparison]" = (),
     sides: "Sequence[tuple[Report, Report]]" = (),
     named: str = "",
-) -> None:
-    """Write a command's result as its options say.
+) -> str:
+    """Write a command's result as its options say, and return it.
 
     Args:
         subject: The result.
@@ -113,27 +126,34 @@ def write(
     Raises:
         IrlensError: The destination cannot be written.
     """
-    destination = options["destination"]
-    color = destination is None and output.use_color()
-    view = Options(
-        width=output.columns() if side_by_side else output.width(),
-        color=color,
+    view = replace(
+        _view(named, options, side_by_side=side_by_side),
         details=details,
         rows=rows,
-        side_by_side=side_by_side,
         listings=tuple(listings),
         code=tuple(code),
         sides=tuple(sides),
-        # What others may read names no path of this machine.
-        subject=named if options["form"] == "text" and destination is None else _shareable(named),
-        locate=SourceTree(options["source_root"]).locate,
-        explain=_explain,
     )
     if options["summary"]:
         shared = Options(details=details, subject=_shareable(named))
         _append_to_summary(render("markdown", kind, subject, shared))
     written = render(options["form"], kind, subject, view)
-    output.write(written, destination, paged=options["pager"])
+    output.write(written, options["destination"], paged=options["pager"])
+    return written
+
+
+def _view(named: str, options: WritingOptions, *, side_by_side: bool = False) -> Options:
+    """Return where the output will be seen."""
+    destination = options["destination"]
+    return Options(
+        width=output.columns() if side_by_side else output.width(),
+        color=destination is None and output.use_color(),
+        side_by_side=side_by_side,
+        # What others may read names no path of this machine.
+        subject=named if options["form"] == "text" and destination is None else _shareable(named),
+        locate=SourceTree(options["source_root"]).locate,
+        explain=_explain,
+    )
 
 
 def _shareable(named: str) -> str:

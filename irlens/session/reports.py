@@ -16,7 +16,6 @@ from irlens.model.errors import (
     ToolError,
     UnknownNameError,
 )
-from irlens.model.report import Report
 from irlens.session.background import Due, disassembling, preparing
 from irlens.session.subject import (
     Configurations,
@@ -29,6 +28,7 @@ from irlens.session.subject import (
 if TYPE_CHECKING:
     from irlens.compiler import Device, Request
     from irlens.gpus import Gpu
+    from irlens.model.report import Report
 
 DEFAULT_TARGET = "h100"
 _MAX_BROKEN_SHOWN = 5
@@ -49,7 +49,7 @@ def ignore(message: str, *, transient: bool = False) -> None:
 _MOST_DISASSEMBLED = 8
 
 
-def report_of(capture: Capture, *, sass: bool | None = False) -> Report:
+def report_of(capture: Capture, *, sass: bool | None = False) -> "Report":
     """Return a capture's report: a remembered one, or a new one that is then remembered.
 
     Args:
@@ -63,7 +63,7 @@ def report_of(capture: Capture, *, sass: bool | None = False) -> Report:
     """
     wanted = "cubin" in capture.stages if sass is None else sass
 
-    def make() -> Report:
+    def make() -> "Report":
         with disassembling([capture] if wanted else []):
             from irlens.report import inspect
 
@@ -79,13 +79,10 @@ def report_of(capture: Capture, *, sass: bool | None = False) -> Report:
         return replace(report, unknown=unknown)
 
 
-def recall(capture: Capture, sass: bool | None = False) -> Report | None:
+def recall(capture: Capture, sass: bool | None = False) -> "Report | None":
     """Return what ``report_of`` would return if it is remembered, ``None`` otherwise."""
-    try:
-        key = report_cache.key(capture, sass="cubin" in capture.stages if sass is None else sass)
-    except ArtifactError:  # making the report reports the error
-        return None
-    return report_cache.recall(key)
+    keys = report_keys([capture], sass)
+    return report_cache.recall(keys[0]) if keys is not None else None
 
 
 def _make_reports(due: Sequence[Due]) -> None:
@@ -115,7 +112,7 @@ class Session:
 
     def reports(
         self, kernel: str, configurations: Configurations, *, sass: bool | None = None
-    ) -> list[Report]:
+    ) -> "list[Report]":
         """Return a report of everything that KERNEL and the options select, never an empty list.
 
         Args:
@@ -130,44 +127,49 @@ class Session:
 
     def inspect(
         self, kernel: str, configurations: Configurations, *, sass: bool | None = None
-    ) -> list[tuple[Capture | None, Report]]:
+    ) -> "list[tuple[Capture | None, Report]]":
         """Return each report of ``reports`` with its capture, ``None`` for a saved report."""
-        selected = self._select(kernel, configurations)
-        if isinstance(selected, _Saved):
+        return self.inspect_selected(kernel, self.select(kernel, configurations), sass=sass)
+
+    def inspect_selected(
+        self, kernel: str, selected: "Saved | list[Capture]", *, sass: bool | None = None
+    ) -> "list[tuple[Capture | None, Report]]":
+        """Return what ``inspect`` returns of what ``select`` returned."""
+        if isinstance(selected, Saved):
             return [(None, report) for report in selected.reports]
         return self.inspect_captures(kernel, selected, sass=sass)
 
     def reports_of_sides(
         self, sides: Sequence[tuple[str, Configurations]], *, sass: bool | None = None
-    ) -> list[list[Report]]:
+    ) -> "list[list[Report]]":
         """Return what ``reports`` returns of each KERNEL and its configurations.
 
         Raises:
             IrlensError: A KERNEL cannot be inspected.
         """
-        selected = [self._select(*side) for side in sides]
+        selected = [self.select(*side) for side in sides]
         unread = [
             (kernel, each)
             for (kernel, _), each in zip(sides, selected, strict=True)
-            if not isinstance(each, _Saved)
+            if not isinstance(each, Saved)
         ]
         inspected = iter(self._inspect_sets(unread, sass))
         return [
-            each.reports if isinstance(each, _Saved) else [report for _, report in next(inspected)]
+            each.reports if isinstance(each, Saved) else [report for _, report in next(inspected)]
             for each in selected
         ]
 
-    def _select(self, kernel: str, configurations: Configurations) -> "_Saved | list[Capture]":
+    def select(self, kernel: str, configurations: Configurations) -> "Saved | list[Capture]":
         """Return the saved reports or the captures that KERNEL and the options select."""
         saved = saved_reports(kernel)
         if saved is None:
             return self.captures(kernel, configurations)
         refuse_options(kernel, configurations)
-        return _Saved(list(saved))
+        return Saved(list(saved))
 
     def inspect_captures(
         self, kernel: str, captures: Sequence[Capture], *, sass: bool | None = None
-    ) -> list[tuple[Capture | None, Report]]:
+    ) -> "list[tuple[Capture | None, Report]]":
         """Return the report of each readable capture, never an empty list.
 
         Args:
@@ -183,7 +185,7 @@ class Session:
 
     def _inspect_sets(
         self, sets: Sequence[tuple[str, Sequence[Capture]]], sass: bool | None
-    ) -> list[list[tuple[Capture | None, Report]]]:
+    ) -> "list[list[tuple[Capture | None, Report]]]":
         """Return the reports of several KERNELs' captures, see ``inspect_captures``.
 
         Those that are not remembered are made on all cores if they are many.
@@ -212,8 +214,8 @@ class Session:
         kernel: str,
         captures: Sequence[Capture],
         sass: bool | None,
-        known: Sequence[Report | None],
-    ) -> list[tuple[Capture | None, Report]]:
+        known: "Sequence[Report | None]",
+    ) -> "list[tuple[Capture | None, Report]]":
         inspected: list[tuple[Capture | None, Report]] = []
         for capture, report in zip(captures, known, strict=True):
             try:
@@ -451,10 +453,27 @@ class Session:
         return captures
 
 
-class _Saved(NamedTuple):
+class Saved(NamedTuple):
     """The reports of a file."""
 
-    reports: list[Report]
+    reports: "list[Report]"
+
+
+def report_keys(captures: Sequence[Capture], sass: bool | None) -> list[str] | None:
+    """Return the keys of the captures' reports; ``None`` if an artifact is unreadable.
+
+    Args:
+        captures: What KERNEL selects.
+        sass: As ``Session.inspect`` takes it.
+    """
+    coverage = _covers_machine_code(captures, sass)
+    try:
+        return [
+            report_cache.key(each, sass="cubin" in each.stages if coverage is None else coverage)
+            for each in captures
+        ]
+    except ArtifactError:  # making the report reports the error
+        return None
 
 
 def _covers_machine_code(captures: Sequence[Capture], sass: bool | None) -> bool | None:

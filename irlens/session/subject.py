@@ -120,13 +120,13 @@ def saved_reports(kernel: str) -> "list[Report] | None":
     Raises:
         ArtifactError: The JSON is incomplete, or has another schema version.
     """
-    from irlens.model.report import SCHEMA, Report
-
     name = "stdin" if kernel == "-" else kernel
     try:
         content = _json(kernel)
         if content is None:
             return None
+        from irlens.model.report import SCHEMA, Report
+
         document = msgspec.json.decode(content)
         items = document if isinstance(document, list) else [document]
         if not items or not all(isinstance(item, dict) and "schema" in item for item in items):

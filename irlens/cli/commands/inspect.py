@@ -14,7 +14,14 @@ from irlens.cli.options import (
     sass_option,
     selected,
 )
-from irlens.cli.writing import ReportOptions, shows_code, write, writing_options
+from irlens.cli.writing import (
+    ReportOptions,
+    is_lasting,
+    page_facts,
+    shows_code,
+    write,
+    writing_options,
+)
 from irlens.render import DETAILS, Detail
 
 if TYPE_CHECKING:  # running the command loads them
@@ -23,6 +30,8 @@ if TYPE_CHECKING:  # running the command loads them
     from irlens.model.code import CodeComparisons
     from irlens.model.listing import Listing
     from irlens.model.report import Report
+    from irlens.session.reports import Session
+    from irlens.session.subject import Configurations
 
 #: Kernels with code on one page: half a megabyte each, near the limit of a browser.
 _MAX_LISTINGS = 32
@@ -141,13 +150,10 @@ def command(
     elif place is not None:
         show = partial(_show_line, place, options)
     elif not watch:
-        inspected = session.inspect(kernel, configurations, sass=sass)
-        _show_reports(inspected, shown, kernel, options)
+        _show_page(session, kernel, configurations, sass, shown, options)
         return Exit.OK
     else:
-        show = lambda _, captures: _show_reports(  # noqa: E731
-            session.inspect_captures(kernel, captures, sass=sass), shown, kernel, options
-        )
+        show = partial(_show_saved, session, kernel, sass, shown, options)
     if watch:
         from irlens.cli.watch import watch as watch_saves
 
@@ -220,16 +226,59 @@ def _show_line(
     output.write("\n".join(texts), options["destination"], paged=options["pager"])
 
 
+def _show_page(
+    session: "Session",
+    kernel: str,
+    configurations: "Configurations",
+    sass: bool | None,
+    details: frozenset[Detail],
+    options: ReportOptions,
+) -> None:
+    """Show the page of reports as it was shown before, if nothing changed since."""
+    from irlens.artifacts import report_cache
+    from irlens.session.reports import Saved, report_keys
+
+    selected = session.select(kernel, configurations)
+    keys = None if isinstance(selected, Saved) else report_keys(selected, sass)
+    if keys is None or not is_lasting("reports", options):
+        inspected = session.inspect_selected(kernel, selected, sass=sass)
+        _show_reports(inspected, details, kernel, options)
+        return
+    facts = page_facts(as_typed([kernel], options), options)
+    key = report_cache.page_key(keys, [*facts, sorted(details)])
+    page = report_cache.recall_page(key)
+    if page is not None:
+        output.write(page, options["destination"], paged=options["pager"])
+        return
+    inspected = session.inspect_selected(kernel, selected, sass=sass)
+    page = _show_reports(inspected, details, kernel, options)
+    report_cache.remember_page(key, page, keys)
+
+
+def _show_saved(
+    session: "Session",
+    kernel: str,
+    sass: bool | None,
+    details: frozenset[Detail],
+    options: ReportOptions,
+    _: "Sequence[Capture]",
+    captures: "Sequence[Capture]",
+) -> None:
+    """Show the reports of what was compiled after a save."""
+    inspected = session.inspect_captures(kernel, captures, sass=sass)
+    _show_reports(inspected, details, kernel, options)
+
+
 def _show_reports(
     inspected: "Sequence[tuple[Capture | None, Report]]",
     details: frozenset[Detail],
     kernel: str,
     options: ReportOptions,
-) -> None:
+) -> str:
     listings = _listings(inspected) if shows_code("reports", options) else []
     reports = [report for _, report in inspected]
     named = as_typed([kernel], options) if kernel != "-" else ""
-    write(reports, "reports", options, details=details, listings=listings, named=named)
+    return write(reports, "reports", options, details=details, listings=listings, named=named)
 
 
 def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Listing]":
