@@ -3,10 +3,10 @@
     python benchmarks/time_counts.py [FOLDER]
 
 Reads the artifacts, arguments and times of ``tests/data/h200/launches.*`` and writes ``time.json``
-there. Then compiles each configuration of ``spaces.json`` again, with Triton 3.6.0 as when it was
-timed, and writes that file; with a FOLDER that ``tuning_spaces.py measure`` has written, the
-configurations and times are those of its sweeps. To be run again when what irlens counts of a
-launch changes; takes ten minutes.
+there. Then compiles each configuration of ``spaces.json`` and ``kinds.json`` again, with Triton
+3.6.0 as when it was timed, and writes these files. With a FOLDER that ``tuning_spaces.py measure``
+has written, the configurations and times of ``spaces.json`` are those of its sweeps. To be run
+again when what irlens counts of a launch changes; takes ten minutes.
 """
 
 import json
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from time_model import LAUNCHES, SPACES, load  # type: ignore[import-not-found]  # beside this script
+from time_model import LAUNCHES, OTHERS, SPACES  # type: ignore[import-not-found]  # beside this script
 
 import irlens
 from irlens.analyze.time.fitting import TimedLaunch, counted, timed
@@ -30,6 +30,7 @@ from irlens.model.sweep import Sweep
 from irlens.report.inspection import Inspection
 from irlens.session.launch import Launch, with_launch
 
+ROOT = Path(__file__).parents[1]
 #: Sizes that tell the problems of a kind apart.
 SIZES = ("D", "K", "M", "N", "REPEAT", "causal", "cols", "dtype", "stride")
 #: The Triton that compiled what was timed.
@@ -45,6 +46,21 @@ KINDS = {
     "rms_norm": "rms_loop",
     "softmax_rows": "softmax_row",
 }
+
+
+class Timed(msgspec.Struct, frozen=True):
+    """A configuration that was timed; the attributes are those of ``TimedLaunch``."""
+
+    kind: str
+    problem: str
+    config: dict[str, Any]
+    us: float
+
+    @property
+    def spec(self) -> str:
+        """The kernel: a file of ``kernels/``, or of the folder of the data."""
+        folder = ROOT if self.problem.startswith("kernels/") else LAUNCHES.parent
+        return str(folder / self.problem)
 
 
 def launched(launch: dict[str, Any], folder: Path) -> TimedLaunch:
@@ -65,28 +81,32 @@ def launched(launch: dict[str, Any], folder: Path) -> TimedLaunch:
     return timed(counted(estimated), us, kind=launch["name"], problem=problem, config=config)
 
 
-def recompiled(measured: tuple[str, dict[str, Any], float]) -> TimedLaunch | None:
-    """Return a configuration of a sample that was timed with its counts, if they are known."""
-    sample, config, us = measured
-    capture = irlens.capture(sample, target="h200", triton=TRITON, **config)
+def recompiled(each: Timed) -> TimedLaunch | None:
+    """Return a configuration that was timed with its counts, if they are known."""
+    capture = irlens.capture(each.spec, target="h200", triton=TRITON, **each.config)
     launch = Inspection(capture).launch
     if isinstance(launch, str):
-        print(f"{sample} {config}: {launch}", flush=True)
+        print(f"{each.problem} {each.config}: {launch}", flush=True)
         return None
-    kind = KINDS.get(sample, sample)
-    return timed(counted(launch), us, kind=kind, problem=f"kernels/{sample}.py", config=config)
+    return timed(counted(launch), each.us, kind=each.kind, problem=each.problem, config=each.config)
 
 
-def spaces(folder: Path | None) -> Iterator[tuple[str, dict[str, Any], float]]:
-    """Yield each configuration of the tuning spaces with its time in microseconds."""
-    if folder is None:
-        for row in load(SPACES):
-            yield Path(row.problem).stem, row.config, row.us
-        return
+def earlier(file: Path) -> list[Timed]:
+    """Return the configurations of a file with their times; its counts may be out of date."""
+    return msgspec.json.decode(file.read_bytes(), type=list[Timed])
+
+
+def swept(folder: Path) -> Iterator[Timed]:
+    """Yield each configuration of the sweeps in a folder."""
     for file in sorted(folder.glob("*.json")):
         for trial in msgspec.json.decode(file.read_bytes(), type=Sweep).trials:
             if trial.timing is not None:
-                yield file.stem, dict(trial.settings), round(trial.timing.median_ms * 1e3, 3)
+                yield Timed(
+                    kind=KINDS.get(file.stem, file.stem),
+                    problem=f"kernels/{file.stem}.py",
+                    config=dict(trial.settings),
+                    us=round(trial.timing.median_ms * 1e3, 3),
+                )
 
 
 def write(file: Path, rows: list[TimedLaunch]) -> None:
@@ -107,9 +127,11 @@ def main() -> int:
             archive.extractall(folder, filter="data")
         rows = list(pool.map(partial(launched, folder=folder), launches, chunksize=4))
         write(LAUNCHES, rows)
-        known = [row for row in pool.map(recompiled, spaces(sweeps)) if row is not None]
-        known.sort(key=lambda row: (row.problem, json.dumps(row.config, sort_keys=True)))
-        write(SPACES, known)
+        spaces = earlier(SPACES) if sweeps is None else swept(sweeps)
+        for file, configurations in ((SPACES, spaces), (OTHERS, earlier(OTHERS))):
+            known = [row for row in pool.map(recompiled, configurations) if row is not None]
+            known.sort(key=lambda row: (row.problem, json.dumps(row.config, sort_keys=True)))
+            write(file, known)
     return 0
 
 

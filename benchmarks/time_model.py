@@ -12,7 +12,8 @@ configurations or more are ranked. Of two configurations of one problem it print
 of their estimates is from that of their times, and how often the one that is estimated to be faster
 is.
 
-The fit itself is ``irlens.analyze.time.fitting``.
+It then prints the same of ``kinds.json``, kinds that no constant is fitted to. The fit itself is
+``irlens.analyze.time.fitting``.
 """
 
 import json
@@ -32,6 +33,8 @@ from irlens.model.estimate import RESOLUTION
 
 _DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
 LAUNCHES, SPACES = _DATA / "time.json", _DATA / "spaces.json"
+#: Kinds that are never fitted to.
+OTHERS = _DATA / "kinds.json"
 
 
 def load(path: Path) -> list[TimedLaunch]:
@@ -97,6 +100,15 @@ def leave_one_out(rows: Sequence[TimedLaunch], gpu: Gpu) -> dict[str, Score]:
     return scores
 
 
+def by_kind(rows: Sequence[TimedLaunch], gpu: Gpu) -> dict[str, Score]:
+    """Return the score of each kind."""
+    scores = {}
+    for kind in dict.fromkeys(row.kind for row in rows):
+        chosen = [row for row in rows if row.kind == kind]
+        scores[kind] = score(chosen, predict(chosen, gpu))
+    return scores
+
+
 def _show(scores: dict[str, Score]) -> Iterable[str]:
     yield "| kind | launches | median error | p90 | bias | first over best | best of 8 | rank |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
@@ -134,6 +146,9 @@ def main() -> int:
     fitted = fit(rows, gpu)
     print(json.dumps({name: float(f"{value:.3g}") for name, value in fitted.items()}))
     print("\n".join(_show(leave_one_out(rows, gpu))))
+    others, found = load(OTHERS), with_timing(gpu, fitted)
+    print("\nkinds that no constant is fitted to:")
+    print("\n".join(_show(by_kind(others, found))))
     return 0
 
 

@@ -18,6 +18,8 @@ from irlens.model.estimate import Bound, TimeEstimate
 #: Part of the time for which a unit that binds is busy; where none is, latency or overhead binds
 #: (Nsight Compute's rule for bottlenecks).
 _BUSY = 0.6
+#: Units whose work is done by one pipe.
+_PIPE = ("l1", "shared")
 #: Widens the range where counts are not exact.
 _UNCERTAIN = 1.25
 
@@ -49,9 +51,12 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     contention = 1 + timing.contention * (1 - 1 / resident)
     parts["latency"] = busiest / resident * counts.cta_cycles * contention / clock * 1e6
     dispatch = busiest * timing.cta / product.clock * 1e6
-    whole = timing.launch * 1e6 + _norm(parts, dispatch, resident, timing.exponent, set(sm))
+    busy = {name: time for name, time in parts.items() if name not in _PIPE}
+    busy["pipe"] = _pipe_cycles(counts, timing) * share
+    of_sm = {*sm, "pipe"}
+    whole = timing.launch * 1e6 + _norm(busy, dispatch, resident, timing.exponent, of_sm)
     parts["launch"] = timing.launch * 1e6 + dispatch
-    return _ranged(whole, parts, timing, counts.uncertain)
+    return _ranged(whole, parts, timing, _bound(parts, busy, whole), counts.uncertain)
 
 
 def _sm_cycles(counts: Counts, timing: Timing, partitions: int) -> dict[str, float]:
@@ -62,10 +67,24 @@ def _sm_cycles(counts: Counts, timing: Timing, partitions: int) -> dict[str, flo
         "alu": units.get("alu", 0.0) * timing.alu / partitions,
         "fma": units.get("fma", 0.0) * timing.fma / partitions,
         "xu": units.get("xu", 0.0) * timing.xu / partitions,
-        "l1": max(units.get("lsu", 0.0) * timing.lsu, counts.sectors * 32 / timing.sector_bytes),
-        "shared": counts.shared_wavefronts,
+        "l1": _l1_cycles(counts, timing),
+        "shared": max(counts.shared_wavefronts, counts.exchanged / timing.pipe_share),
         "tensor": counts.tensor_cycles,
     }
+
+
+def _l1_cycles(counts: Counts, timing: Timing) -> float:
+    wavefronts = max(counts.requests * timing.lsu, counts.sectors * 32 / timing.sector_bytes)
+    return wavefronts / timing.pipe_share
+
+
+def _pipe_cycles(counts: Counts, timing: Timing) -> float:
+    """Cycles of L1 and shared memory together: one memory, and one pipe to the warps' lanes.
+
+    Copies to shared memory and operands that tensor cores take from it do not pass the pipe.
+    """
+    lanes = _l1_cycles(counts, timing) + counts.exchanged / timing.pipe_share
+    return max(counts.shared_wavefronts, lanes)
 
 
 def _norm(
@@ -78,7 +97,9 @@ def _norm(
     return float(total ** (1 / exponent))
 
 
-def _ranged(whole: float, parts: dict[str, float], timing: Timing, uncertain: str) -> TimeEstimate:
+def _ranged(
+    whole: float, parts: dict[str, float], timing: Timing, bound: Bound, uncertain: str
+) -> TimeEstimate:
     wider = _UNCERTAIN if uncertain else 1.0
     reasons = [] if timing.measured else [NOT_MEASURED]
     if uncertain:
@@ -87,15 +108,17 @@ def _ranged(whole: float, parts: dict[str, float], timing: Timing, uncertain: st
         estimate_us=whole,
         low_us=whole * timing.low / wider,
         high_us=whole * timing.high * wider,
-        bound=_bound(parts, whole),
+        bound=bound,
         parts=parts,
         reason="; ".join(reasons),
     )
 
 
-def _bound(parts: dict[str, float], whole: float) -> Bound:
-    units = {name: time for name, time in parts.items() if name not in ("latency", "launch")}
+def _bound(parts: dict[str, float], busy: dict[str, float], whole: float) -> Bound:
+    units = {name: time for name, time in busy.items() if name != "latency"}
     busiest = max(units, key=lambda name: units[name])
     if units[busiest] < _BUSY * whole:
         busiest = max(parts, key=lambda name: parts[name])
+    elif busiest == "pipe":
+        busiest = max(_PIPE, key=lambda name: parts[name])
     return cast(Bound, busiest)

@@ -134,7 +134,14 @@ def count(launch: Launch) -> Counts:
         totals[kind] += times * units.issues(each)
         sums["instructions"] += times
         sums["integer"] += times * units.integer_cycles(each)
-        sums["shared"] += times * units.shared_cycles(each, code.wavefronts.get(index))
+        shared = times * units.shared_cycles(each, code.wavefronts.get(index))
+        sums["shared"] += shared
+        if each.opcode in units.SHARED:
+            sums["exchanged"] += shared
+        elif each.opcode == "SHFL":
+            sums["exchanged"] += times
+        elif kind == "lsu":
+            sums["requests"] += times
         if each.opcode in units.GLOBAL_LOADS:
             sums["asked"] += times * _LANES * units.lane_bytes(each)
         if each.opcode == "UTMALDG":
@@ -161,6 +168,8 @@ def count(launch: Launch) -> Counts:
         units=dict(totals),
         tensor_cycles=sums["tensor"],
         shared_wavefronts=sums["shared"] + transfers.bulk_read_bytes / units.WAVEFRONT,
+        exchanged=sums["exchanged"],
+        requests=sums["requests"],
         sectors=transfers.load_sectors + transfers.store_sectors,
         l2_bytes=transfers.l2_read_bytes + written + transfers.local_bytes,
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,

@@ -20,6 +20,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
         units: Those of them that occupy each unit.
         tensor_cycles: Cycles for which they occupy the tensor cores of one SM.
         shared_wavefronts: Cycles for which they occupy the shared memory of one SM.
+        exchanged: Those of them that warps' accesses take, and one for each shuffle.
+        requests: Instructions that access global or local memory, but for bulk copies.
         sectors: Sectors that loads and stores ask the L1 for.
         l2_bytes: Bytes between SMs and L2.
         dram_bytes: Bytes between L2 and memory.
@@ -33,6 +35,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     units: dict[Unit, float]
     tensor_cycles: float
     shared_wavefronts: float
+    exchanged: float
+    requests: float
     sectors: float
     l2_bytes: float
     dram_bytes: float
@@ -57,6 +61,8 @@ class CountedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     units: dict[Unit, float]
     tensor_cycles: float
     shared_wavefronts: float
+    exchanged: float
+    requests: float
     sectors: float
     l2_bytes: float
     dram_bytes: float

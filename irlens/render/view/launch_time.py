@@ -31,8 +31,8 @@ NAMES = {
 _MEANINGS = {
     "dram": "bytes from and to memory",
     "l2": "bytes between the SMs and the L2",
-    "l1": "requests and sectors of loads, stores and shuffles",
-    "shared": "accesses, copies and products in shared memory",
+    "l1": "requests and sectors of loads and stores",
+    "shared": "accesses, copies and products in shared memory, and shuffles",
     "tensor": "matrix products",
     "fma": "floating-point and integer multiply-add",
     "alu": "integer, logic and comparisons",

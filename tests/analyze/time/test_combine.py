@@ -18,6 +18,8 @@ ADD = Counts(
     units={"alu": 786_432, "fma": 1_179_648, "lsu": 786_432},
     tensor_cycles=0.0,
     shared_wavefronts=0.0,
+    exchanged=0.0,
+    requests=786_432,
     sectors=12_582_912,
     l2_bytes=402_653_184,
     dram_bytes=402_653_184,
@@ -44,6 +46,8 @@ def test_a_streaming_kernel_is_bound_by_memory() -> None:
         ({"instructions": 1e10}, "issue"),
         ({"sectors": 1e10}, "l1"),
         ({"shared_wavefronts": 1e9}, "shared"),
+        ({"exchanged": 1e9}, "shared"),
+        ({"requests": 1e9}, "l1"),
         ({"tensor_cycles": 1e9}, "tensor"),
         ({"l2_bytes": 1e12}, "l2"),
         ({"cta_cycles": 1e7}, "latency"),
@@ -56,6 +60,16 @@ def test_the_busiest_unit_is_what_binds(changes: dict[str, object], bound: str) 
     assert before is not None
     assert more.estimate_us is not None
     assert more.estimate_us > before
+
+
+def test_l1_and_shared_memory_take_turns() -> None:
+    """Lanes get what they load from both through one pipe, which is busy 90 % of the time."""
+    half = replace(ADD, requests=2e7, exchanged=2e7, shared_wavefronts=2e7)
+    both = estimate(half, H200)
+    assert both.parts["l1"] == both.parts["shared"]
+    l1 = estimate(replace(half, requests=4e7, exchanged=0.0, shared_wavefronts=0.0), H200)
+    assert both.estimate_us == pytest.approx(l1.estimate_us)
+    assert l1.parts["l1"] == pytest.approx(4e7 / 132 / 0.9 / 1980, rel=0.01)
 
 
 def test_no_launch_is_faster_than_a_unit_alone() -> None:

@@ -4,7 +4,7 @@ import importlib.util
 from collections import defaultdict
 from math import log
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from types import ModuleType
 from typing import Any
 
@@ -68,3 +68,19 @@ def test_the_first_of_a_ranking_is_near_the_best() -> None:
         found = model.score(chosen, model.predict(chosen, H200))
         assert all(ratio < 1.09 for ratio in found.first), kind
         assert all(ratio < 1.02 for ratio in found.best_of_8), kind
+
+
+def test_kinds_that_no_constant_is_fitted_to() -> None:
+    model = benchmark()
+    rows = model.load(model.OTHERS)
+    assert len(rows) == 132
+    scores = model.by_kind(rows, H200)
+    assert len(scores) == 13
+    assert median(each.error for each in scores.values()) < 0.06
+    firsts = [ratio for each in scores.values() for ratio in each.first]
+    assert geometric_mean(firsts) < 1.05
+    assert all(ratio < 1.01 for each in scores.values() for ratio in each.best_of_8)
+    timing = H200.timing
+    assert timing is not None
+    ratios = [ratio for each in scores.values() for ratio in each.ratios]
+    assert sum(timing.low <= ratio <= timing.high for ratio in ratios) / len(ratios) >= 0.9
