@@ -12,6 +12,7 @@ import msgspec
 
 from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg, with_far_jumps
+from irlens.analyze.time.local_words import LocalWords, as_step, find_local_words, word_access
 from irlens.analyze.time.operands import Launch, State, Step, position
 from irlens.analyze.time.semantics import compile_step, written
 from irlens.analyze.time.semantics.predicates import reduces_argument
@@ -20,7 +21,6 @@ from irlens.isa.sass.registers import FILES, access
 
 #: Blocks that a path may run through, repetitions included.
 _MOST_BLOCKS = 400_000
-REGISTERS = FILES.shift("UP") + 8
 
 
 class UnknownPathError(Exception):
@@ -60,10 +60,12 @@ class Slice(msgspec.Struct, frozen=True):
     Attributes:
         by_block: Their indices, by block.
         special: Special registers that they read.
+        local: The words of local memory that they may pass through.
     """
 
     by_block: tuple[tuple[int, ...], ...]
     special: frozenset[str]
+    local: LocalWords
 
 
 def branch_slice(
@@ -79,15 +81,8 @@ def branch_slice(
     Raises:
         UnknownPathError: The registers of an instruction are not known.
     """
-    accesses = []
-    for each in section.instructions:
-        accessed = access(each)
-        if accessed is None:
-            raise UnknownPathError(f"{each.opcode} at {each.offset:#06x} is not understood")
-        reads = accessed.reads
-        if each.opcode in ("IMAD", "UIMAD") and "HI" in each.modifiers:
-            reads |= _upper_halves(each)
-        accesses.append((reads, accessed.writes, accessed.kills))
+    local = find_local_words(section, flow)
+    accesses = [_access(each, local) for each in section.instructions]
     successors = with_far_jumps(flow)
     live = [0] * len(flow.blocks)  # at each block's beginning
     wanted: set[int] = set()
@@ -112,7 +107,23 @@ def branch_slice(
         for operand in section.instructions[index].operands
         if operand.kind == "special"
     )
-    return Slice(by_block, special)
+    return Slice(by_block, special, local)
+
+
+def _access(instruction: Instruction, local: LocalWords) -> tuple[int, int, int]:
+    """Return what an instruction reads, writes and replaces, as bits: a load reads nothing."""
+    accessed = access(instruction)
+    if accessed is None:
+        where = f"{instruction.opcode} at {instruction.offset:#06x}"
+        raise UnknownPathError(f"{where} is not understood")
+    reads, writes, kills = accessed.reads, accessed.writes, accessed.kills
+    if instruction.opcode in ("IMAD", "UIMAD") and "HI" in instruction.modifiers:
+        reads |= _upper_halves(instruction)
+    words = local.words.get(instruction.offset)
+    if words is not None:
+        more = word_access(instruction, words)
+        return reads | more[0], writes | more[1], kills | more[2]
+    return 0 if _loads(instruction) else reads, writes, kills
 
 
 def _upper_halves(instruction: Instruction) -> int:
@@ -143,13 +154,16 @@ def _through(
                 needed |= FILES.bits(register.file, register.index, 1)
         if writes & needed:
             wanted.add(index)
-            needed = needed & ~kills | (0 if _loads(instruction) else reads)
+            needed = needed & ~kills | reads
         needed |= also.get(index, 0)
     return needed
 
 
-def step_of(instruction: Instruction, launch: Launch) -> Step:
+def step_of(instruction: Instruction, launch: Launch, local: LocalWords) -> Step:
     """Return what an instruction does to a state: what is not understood makes it unknown."""
+    words = local.words.get(instruction.offset)
+    if words is not None:
+        return as_step(instruction, words)
     step = None if _loads(instruction) else compile_step(instruction, launch)
     if step is not None:
         return step
@@ -223,9 +237,10 @@ class _Walk:
     def __init__(self, machine: Machine, launch: Launch) -> None:
         self.machine = machine
         self.section, self.flow = machine.section, machine.flow
-        self.state: State = [None] * REGISTERS
+        local = machine.slice.local
+        self.state: State = [None] * local.size
         self.steps: list[list[Step]] = [
-            [step_of(self.section.instructions[index], launch) for index in block]
+            [step_of(self.section.instructions[index], launch, local) for index in block]
             for block in machine.slice.by_block
         ]
         self.barriers: dict[int, int] = {}

@@ -24,7 +24,7 @@ import msgspec
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.time import units
 from irlens.analyze.time.operands import WORD, Launch, State, Step, position
-from irlens.analyze.time.paths import REGISTERS, Path, branch_slice, step_of
+from irlens.analyze.time.paths import Path, branch_slice, step_of
 from irlens.isa.sass import Instruction, Operand, Section
 from irlens.isa.sass.registers import FILES
 
@@ -130,14 +130,15 @@ class _Warp:
         self.section = section
         self.operands = operands
         also = {n: _registers(section.instructions[n], each) for n, each in operands.items()}
-        wanted = branch_slice(section, flow, also).by_block
+        needed = branch_slice(section, flow, also)
+        wanted, self.local = needed.by_block, needed.local
         self.blocks = [
             sorted({*chosen, *(index for index in block.indices if index in operands)})
             for block, chosen in zip(flow.blocks, wanted, strict=True)
         ]
         self.needed = {index for chosen in wanted for index in chosen}
         self.launches = launches
-        self.states: list[State] = [[None] * REGISTERS for _ in launches]
+        self.states: list[State] = [[None] * self.local.size for _ in launches]
         self.steps: dict[int, list[Step]] = {}
         self.lanes: dict[int, _Lane] = {}
         self.found: defaultdict[int, list[Wavefronts]] = defaultdict(list)
@@ -158,7 +159,9 @@ class _Warp:
                 steps = self.steps.get(index)
                 if steps is None:
                     each = self.section.instructions[index]
-                    steps = self.steps[index] = [step_of(each, one) for one in self.launches]
+                    steps = self.steps[index] = [
+                        step_of(each, one, self.local) for one in self.launches
+                    ]
                 for step, state in zip(steps, self.states, strict=True):
                     step(state)
 

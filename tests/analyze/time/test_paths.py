@@ -143,6 +143,50 @@ def test_a_loop_that_is_left_by_a_call_runs_until_its_counter_reaches_its_bound(
     assert path.counts() == {0: 1, 1: 1000, 2: 999, 3: 1}
 
 
+SPILLED = (
+    LOOP.replace(
+        "                   IADD3 R0, R0, 0x3, RZ ;\n",
+        "                   LDL.LU R0, [R1+0x8] ;\n"
+        "        /*0024*/                   IADD3 R0, R0, 0x3, RZ ;\n"
+        "        /*0028*/                   STL [R1+0x8], R0 ;\n",
+    )
+    .replace("                   MOV R0, RZ ;", "                   STL.64 [R1+0x8], RZ ;")
+    .replace("/*0000*/ ", "/*0000*/                   IADD3 R1, R1, -0x10, RZ ;\n        /*0004*/ ")
+)
+
+
+def test_a_counter_that_is_spilled_is_followed() -> None:
+    path = machine(SPILLED).follow(Launch({0x210: 3000}, {}))
+    assert path.counts()[1] == 1000
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[R1+0x8], R0", "[R2+0x8], R0"),  # another base: an array, which any word may be of
+        ("[R1+0x8], R0", "[R1+0xa], R0"),  # no word
+        ("LDL.LU R0", "LDL.U8 R0"),  # a part of one
+        ("STL [R1+0x8], R0", "@P1 STL [R1+0x8], R0"),  # perhaps
+        ("FADD R5, R5, 1", "IADD3 R1, R1, 0x8, RZ"),  # another word every time
+    ],
+)
+def test_local_memory_that_is_not_understood_is_data(old: str, new: str) -> None:
+    text = SPILLED.replace(old, new)
+    assert text != SPILLED
+    with pytest.raises(UnknownPathError, match="depends on data"):
+        machine(text).follow(Launch({0x210: 3000}, {}))
+
+
+def test_a_spilled_pair_keeps_both_words() -> None:
+    text = (
+        SPILLED.replace("STL.64 [R1+0x8], RZ", "STL.64 [R1+0x4], R6")
+        .replace("/*0004*/ ", "/*0004*/                   MOV R6, 0x5 ;\n        /*0006*/ ")
+        .replace("/*0006*/ ", "/*0006*/                   MOV R7, 0x9 ;\n        /*0008*/ ")
+    )
+    assert machine(text).follow(Launch({0x210: 12}, {})).counts()[1] == 1  # the second is 9
+    assert machine(text).follow(Launch({0x210: 15}, {})).counts()[1] == 2
+
+
 def test_a_loop_without_end_is_unknown() -> None:
     with pytest.raises(UnknownPathError, match="more than 400,000 blocks"):
         machine(LOOP.replace("0x3, RZ", "0x0, RZ")).follow(Launch({0x210: 8}, {}))

@@ -1,0 +1,103 @@
+"""Words of local memory that ptxas spills registers to, followed like registers.
+
+A loop's counter may be spilled like any other register. Where all accesses to local memory go
+through the stack pointer, which never changes behind the kernel's first block, their offsets name
+the words; otherwise local memory is data.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.time import units
+from irlens.analyze.time.operands import State, Step, position
+from irlens.isa.sass import Instruction, Section
+from irlens.isa.sass.records import Register
+from irlens.isa.sass.registers import FILES, STACK_POINTER, access
+
+#: Positions of the registers in a state.
+REGISTERS = FILES.shift("UP") + 8
+_WORD = 4
+_STACK = Register("R", 1)
+
+
+class LocalWords(msgspec.Struct, frozen=True):
+    """The words of local memory that a kernel accesses.
+
+    Attributes:
+        size: Positions of a state: the registers, then the words.
+        words: Positions of the words that an instruction accesses, by its offset.
+    """
+
+    size: int
+    words: Mapping[int, tuple[int, ...]]
+
+
+def find_local_words(section: Section, flow: SassCfg) -> LocalWords:
+    """Return the words of local memory that a kernel accesses, none where they are not known."""
+    known: dict[int, int] = {}
+    words: dict[int, tuple[int, ...]] = {}
+    first = flow.blocks[0].indices if flow.blocks else range(0)
+    for index, each in enumerate(section.instructions):
+        if each.opcode in units.LOCAL:
+            offset = _offset(each)
+            if offset is None or offset % _WORD:
+                return LocalWords(REGISTERS, {})
+            count = -(-units.lane_bytes(each) // _WORD)
+            words[each.offset] = tuple(
+                known.setdefault(word, REGISTERS + len(known))
+                for word in range(offset // _WORD, offset // _WORD + count)
+            )
+        elif _moves_stack(each) and (words or index not in first):
+            return LocalWords(REGISTERS, {})
+    return LocalWords(REGISTERS + len(known), words)
+
+
+def word_access(instruction: Instruction, words: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return the words that an access to them reads, writes and replaces, as bits."""
+    bits = sum(1 << word for word in words)
+    if instruction.opcode == "LDL":
+        return bits, 0, 0
+    return 0, bits, 0 if instruction.guard is not None else bits
+
+
+def as_step(instruction: Instruction, words: tuple[int, ...]) -> Step:
+    """Return what an access to words of local memory does to a state."""
+    register = next((o.registers[0] for o in instruction.operands if o.kind == "register"), None)
+    stores = instruction.opcode == "STL"
+    at = None
+    if register is not None and register.index is not None:
+        at = position(register.file, register.index)
+    if at is None and not stores:
+        return lambda _: None
+    is_whole = instruction.guard is None and units.lane_bytes(instruction) % _WORD == 0
+
+    def run(state: State) -> None:
+        for number, word in enumerate(words):
+            value: int | None = None
+            if is_whole:
+                value = state[word] if not stores else 0 if at is None else state[at + number]
+            if stores:
+                state[word] = value
+            elif at is not None:
+                state[at + number] = value
+
+    return run
+
+
+def _offset(instruction: Instruction) -> int | None:
+    """Return what an access adds to the stack pointer; ``None`` if it adds anything else."""
+    memory = next((each for each in instruction.operands if each.kind == "memory"), None)
+    if memory is None or memory.registers != (_STACK,):
+        return None
+    text = memory.text.removeprefix("[R1").removesuffix("]")
+    try:
+        return int(text or "0", 0)
+    except ValueError:
+        return None
+
+
+def _moves_stack(instruction: Instruction) -> bool:
+    accessed = access(instruction)
+    return accessed is None or bool(accessed.writes & STACK_POINTER)
