@@ -5,13 +5,13 @@ Their sum over an iteration is the least that a warp needs for it, waits for sco
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from irlens.analyze.loops import Loops
 from irlens.analyze.time import units
-from irlens.analyze.time.units import Unit
+from irlens.isa.dialect import I_co
 from irlens.isa.sass import Instruction
 from irlens.isa.sass.control import Control
 
@@ -23,16 +23,21 @@ class LoopSchedule(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         instructions: Instructions that it issues.
-        cycles: Cycles that they take to issue: the sum of their stalls.
+        cycles: Cycles that they take to issue: the sum of their stalls, where the code has any.
         units: Issue slots of each unit.
+        occupied: Cycles for which it occupies units of a SIMD at least, as far as the vendor
+            documents them: "valu", "matrix".
+        unknown: Instructions of which that is unknown.
         requested_bytes: Bytes of global memory that its loads request, masks aside; those of
             bulk copies (TMA) are not in the code.
         branches: Whether an iteration may skip some of it, so that all of these are upper bounds.
     """
 
     instructions: int
-    cycles: int
-    units: dict[Unit, int]
+    cycles: int | None = None
+    units: Mapping[str, int]
+    occupied: Mapping[str, int] = {}
+    unknown: tuple[str, ...] = ()
     requested_bytes: int
     branches: bool
 
@@ -49,7 +54,7 @@ def schedule(
     """
     flow, own = kernel_loops.cfg, kernel_loops.forest.loops[loop].own
     indices = [index for block in own for index in flow.blocks[block].indices]
-    slots: Counter[Unit] = Counter()
+    slots: Counter[str] = Counter()
     requested = 0
     for index in indices:
         each = kernel_loops.instructions[index]
@@ -59,11 +64,17 @@ def schedule(
         slots[units.unit(each)] += units.issues(each)
         if each.opcode in units.GLOBAL_LOADS:
             requested += _LANES * units.lane_bytes(each)
-    body = set(kernel_loops.forest.body(loop))
     return LoopSchedule(
         instructions=len(indices),
         cycles=sum(control[index].stall for index in indices),
         units=dict(slots.most_common()),
         requested_bytes=requested,
-        branches=any(len(body.intersection(flow.successors[block])) > 1 for block in own),
+        branches=may_skip(kernel_loops, loop),
     )
+
+
+def may_skip(kernel_loops: Loops[I_co], loop: int) -> bool:
+    """Return whether an iteration of a loop may skip some of its instructions."""
+    body = set(kernel_loops.forest.body(loop))
+    own = kernel_loops.forest.loops[loop].own
+    return any(len(body.intersection(kernel_loops.cfg.successors[block])) > 1 for block in own)

@@ -70,8 +70,8 @@ class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
         last: 1-based last line, usually of the branch back or the closing brace.
         depth: 1 for an outermost loop.
         source: The ``for`` in Python, if known.
-        schedule: What a warp's iteration issues in NVIDIA's machine code: "96 instructions in 240
-            issue cycles: fma 40, alu 20"; else empty.
+        schedule: What a warp's iteration issues in machine code: "96 instructions in 240 issue
+            cycles: fma 40, alu 20"; else empty.
     """
 
     first: int
@@ -79,6 +79,12 @@ class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
     depth: int
     source: SourceLocation | None
     schedule: str = ""
+
+
+def describe_iteration(loop: LoopRange, stage: str) -> str:
+    """Return what an iteration of a loop issues, in words; empty where that is unknown."""
+    warp = "wave" if stage == "amdgcn" else "warp"
+    return f"a {warp}'s iteration: {loop.schedule}" if loop.schedule else ""
 
 
 class StageListing(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,8 +100,9 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
         peak: The largest of ``live``, ``None`` if that is empty.
         loops: The loops, outer before inner.
         marks: Annotations of the lines in a software pipeline, in ascending order.
-        schedule: Per line the control fields of its instruction, "B0-----:R-:W1:-:S04"; empty for
-            a line without one. Empty where the stage is not NVIDIA's machine code.
+        schedule: Per line of NVIDIA's machine code the control fields of its instruction,
+            "B0-----:R-:W1:-:S04", of AMD's what it waits for, "1 of 3 vmcnt: 77"; empty for a line
+            without any. Empty for other stages.
         problem: Why chains, live or loops are missing where they are expected; empty otherwise.
         note: Why marks are ``serialized``; empty if none is.
     """

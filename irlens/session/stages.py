@@ -4,13 +4,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
+from irlens.model.listing import (
+    LoopRange,
+    PipelineAnnotation,
+    StageListing,
+    describe_iteration,
+    role_word,
+)
 from irlens.model.report import Pipeline, Report
 
 #: Marks instructions whose order the assembler serialised; the listing's note explains it.
 _SERIALIZED = "*"
 #: Title of the control fields: scoreboards waited for, set after reading, after writing; stall.
 _SCHEDULE = "schedule"
+#: Title of what AMD's waits wait for: operations of a counter, and their lines.
+_WAITS_FOR = "waits for"
 #: What a line moves: its columns' titles, and the cells of a line that moves nothing.
 TrafficCells = tuple[str, str, str]
 _TRAFFIC: TrafficCells = ("requested", "distinct", "sectors")
@@ -77,9 +85,10 @@ def annotated(
 ) -> Iterator[tuple[str, str]]:
     """Yield the gutter and the text of each line of a stage.
 
-    The gutter holds the line number, the control fields of NVIDIA's machine code, live 32-bit
-    registers per thread, the line's role in a software pipeline with the lines of its partners,
-    what the line moves, and a rail for each enclosing loop, as far as the stage has them.
+    The gutter holds the line number, the control fields of NVIDIA's machine code or what AMD's
+    waits for, live 32-bit registers per thread, the line's role in a software pipeline with the
+    lines of its partners, what the line moves, and a rail for each enclosing loop, as far as the
+    stage has them.
 
     Args:
         capture: The capture.
@@ -105,9 +114,8 @@ def annotated(
     for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
         yield gutter.blank, f"{comment} {note}"
     for loop in listing.loops:
-        if loop.schedule:
-            lines = f"loop {loop.first}–{loop.last}"
-            yield gutter.blank, f"{comment} {lines}, a warp's iteration: {loop.schedule}"
+        if issued := describe_iteration(loop, stage):
+            yield gutter.blank, f"{comment} loop {loop.first}–{loop.last}, {issued}"
     if not interleave:
         for number, line in enumerate(listing.lines, 1):
             yield gutter.cells(number), line
@@ -139,7 +147,8 @@ class _Gutter:
         count = len(listing.lines)
         self._number_width = max(len(str(count)), len("line"))
         schedule = listing.schedule
-        self._schedule_width = max(map(len, (*schedule, _SCHEDULE))) if schedule else 0
+        title = _WAITS_FOR if listing.stage == "amdgcn" else _SCHEDULE
+        self._schedule_width = max(map(len, (*schedule, title))) if schedule else 0
         self._live_width = max(len(str(listing.peak or 0)), len("live")) if listing.live else 0
         self._role_width = max(map(len, (*self._roles.values(), "pipeline"))) if self._roles else 0
         self._traffic = traffic
@@ -147,7 +156,7 @@ class _Gutter:
         self._traffic_widths = [max(map(len, column)) for column in columns]
         self._rails = _rails(listing.loops, count)
         self._rail_width = max(map(len, self._rails.values()), default=0)
-        self.head = self._row("line", _SCHEDULE, "live", "pipeline", _TRAFFIC, "").rstrip()
+        self.head = self._row("line", title, "live", "pipeline", _TRAFFIC, "").rstrip()
         self.blank = self._row("", "", "", "", _NO_TRAFFIC, "")
 
     def cells(self, number: int) -> str:

@@ -60,6 +60,11 @@ class Program(msgspec.Struct, frozen=True):
         return [function for function in self.functions if function.is_kernel]
 
     @property
+    def arch(self) -> str:
+        """The processor, "gfx942"; empty if the text does not say."""
+        return (self.target or "").partition(":")[0].rpartition("-")[2]
+
+    @property
     def metadata(self) -> str | None:
         """The YAML of the metadata, unparsed."""
         return next((each.yaml for each in self.statements if isinstance(each, Metadata)), None)

@@ -11,6 +11,8 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.analyze import (
+    amdgcn_schedules,
+    amdgcn_waits,
     cfg,
     loop_schedules,
     loops,
@@ -66,7 +68,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
         live: Live registers by line; ``None`` if unknown.
         loops: In any order.
         marks: Pipeline annotations, in ascending order.
-        schedule: Control fields by line.
+        schedule: Control fields by line, or what a line waits for.
         problem: What could not be analysed; empty if everything was.
     """
 
@@ -246,8 +248,9 @@ def _read_amdgcn(text: str, report: Report, capture: Capture) -> Analysis:
     return Analysis(
         chains=_chains(program.functions),
         live=_live_by_line(kernel, known),
-        loops=_loop_ranges(kernel_loops),
+        loops=_amdgcn_loops(kernel, kernel_loops, program.arch),
         marks=annotate_amdgcn.annotate(kernel, kernel_loops, report.pipelines),
+        schedule=amdgcn_waits.cells(amdgcn_waits.find_waits(kernel, kernel_loops)),
         problem=known.reason,
     )
 
@@ -347,11 +350,34 @@ def _sass_loops(
     return ranges
 
 
+def _amdgcn_loops(
+    kernel: amdgcn.Function, kernel_loops: Loops[amdgcn.Instruction], arch: str
+) -> list[LoopRange]:
+    """Return the ranges of an AMD kernel's loops, with what an iteration issues."""
+    schedules = (
+        amdgcn_schedules.schedule(kernel, kernel_loops, index, arch)
+        for index in range(len(kernel_loops.forest.loops))
+    )
+    return [
+        msgspec.structs.replace(each, schedule=_issued(issued))
+        for each, issued in zip(_loop_ranges(kernel_loops), schedules, strict=True)
+    ]
+
+
 def _issued(issued: loop_schedules.LoopSchedule) -> str:
     slots = ", ".join(f"{unit} {number}" for unit, number in issued.units.items())
     bound = "at most " if issued.branches else ""
-    text = f"{bound}{plural(issued.instructions, 'instruction')} in "
-    text += f"{plural(issued.cycles, 'issue cycle')}: {slots}"
+    text = f"{bound}{plural(issued.instructions, 'instruction')}"
+    if issued.cycles is not None:
+        text += f" in {plural(issued.cycles, 'issue cycle')}"
+    text += f": {slots}"
+    for unit, cycles in issued.occupied.items():
+        if unit == "matrix":
+            text += f"; occupies the matrix core for {bound}{plural(cycles, 'cycle')}"
+        elif not issued.branches:  # the least of what may be skipped bounds nothing
+            text += f"; occupies the vector ALU for at least {plural(cycles, 'cycle')}"
+    if issued.unknown:
+        text += f"; no public document has the cycles of {', '.join(issued.unknown)}"
     if issued.requested_bytes:
         text += f"; requests {count(issued.requested_bytes)} B"
     return text

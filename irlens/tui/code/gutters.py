@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from irlens.model.listing import PipelineAnnotation
+from irlens.model.listing import PipelineAnnotation, describe_iteration
 from irlens.model.report import SEVERITIES
 from irlens.model.text import plural, short_size
 from irlens.render.view.characters import EIGHTHS, HEIGHTS
@@ -226,7 +226,7 @@ def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
     if document.findings:
         gutters.append(FindingGutter(document))
     gutters.append(NumberGutter(document))
-    if document.listing.schedule and room >= _WIDE:
+    if document.stage == "sass" and document.listing.schedule and room >= _WIDE:
         gutters.append(ScheduleGutter(document, room))
     if document.listing.live:
         gutters.append(HeatGutter(document, room))
@@ -321,7 +321,8 @@ def describe_line(document: Document, line: int) -> list[str]:
         if mark.serialized and not any(note.startswith(one.code) for one in findings):
             facts.append(note)
     if fields := document.schedule(line):
-        facts.append(_describe_schedule(fields))
+        waits = document.stage == "amdgcn"
+        facts.append(f"waits for {fields}" if waits else _describe_schedule(fields))
     live = document.live(line)
     if live is not None:
         bound, where = (
@@ -338,8 +339,8 @@ def describe_line(document: Document, line: int) -> list[str]:
     if loop is not None:
         of = f" of {loop.source}" if loop.source else ""
         facts.append(f"loop {loop.first}–{loop.last}{of}, depth {loop.depth}")
-        if loop.schedule:
-            facts.append(f"a warp's iteration: {loop.schedule}")
+        if issued := describe_iteration(loop, document.stage):
+            facts.append(issued)
     return facts
 
 
