@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _WARP = 32
 _BELOW_FLOOR = "the estimate is below the roofline floor: the machine code was not understood"
 
-_TENSOR_MEMORY = "how long products in tensor memory (tcgen05) take is unknown"
-
 
 class Launched(msgspec.Struct, frozen=True, kw_only=True):
     """A launch, and what it runs on.
@@ -112,7 +110,7 @@ def _of_code(
     provenance: Provenance,
 ) -> "Launch | str":
     from irlens.analyze import sass_cfg
-    from irlens.analyze.time import counting, paths, units
+    from irlens.analyze.time import counting, paths
     from irlens.analyze.time import launched as launches
     from irlens.analyze.time.transfers import Wave, transfers
     from irlens.analyze.traffic.evaluation import public_function
@@ -125,8 +123,6 @@ def _of_code(
     grid = capture.config.grid
     if section is None or not kernels or parsed.ttir is None or grid is None:
         return "the cubin holds no kernel of this name"
-    if any(units.in_tensor_memory(each) for each in section.instructions):
-        return _TENSOR_MEMORY
     flow = sass_cfg.build(section)
     control = decode_all(cubins.code_sections(cubin).get(section.name, b""))
     if len(control) < len(section.instructions):
@@ -141,7 +137,8 @@ def _of_code(
     walker = paths.Machine(section, flow)
     followed = launches.follow(walker, kernels[0], arguments)
     wavefronts = launches.wavefronts(walker, kernels[0], arguments, followed[0])
-    code = counting.Code(section, flow, control, wavefronts)
+    tensor = launches.tensor_memory(walker, kernels[0], arguments, followed)
+    code = counting.Code(section, flow, control, wavefronts, tensor)
     machine = counting.Machine(gpu=gpu, resident=occupancy.blocks_per_sm)
     resources = launched.demand.resources
     shared = (resources.shared_dynamic_bytes or 0) + (resources.shared_static_bytes or 0)

@@ -58,12 +58,14 @@ def test_the_estimate_is_near_what_a_b200_took(version: str, took: tuple[float, 
     assert "measured on another GPU" in time.reason
 
 
-def test_products_in_tensor_memory_have_no_time() -> None:
+def test_products_in_tensor_memory_are_timed() -> None:
     (found,) = irlens.load(SAMPLES / "matmul-b200")
     report = irlens.inspect(found)
     assert report.time is not None
-    assert report.time.estimate_us is None
-    assert "tensor memory" in report.unknown["time"]
+    assert report.roofline is not None
+    assert report.time.estimate_us is not None
+    assert report.time.estimate_us > (report.roofline.floor_us or 0)
+    assert report.time.parts["tensor"] >= (report.roofline.compute_us or 0)
 
 
 def test_without_a_launch_there_is_no_time(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from irlens.analyze.time import units
 from irlens.analyze.time.counts import Counts
 from irlens.analyze.time.cta_timeline import Timeline, tensor_cycles
 from irlens.analyze.time.launched import WarpPath
+from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
@@ -29,12 +30,14 @@ class Code(msgspec.Struct, frozen=True):
     Attributes:
         wavefronts: Of accesses to shared memory by a warp, by index of the instruction; of those
             that are absent, the least that their width needs are taken.
+        tensor: Products in tensor memory.
     """
 
     section: Section
     flow: Cfg
     control: Sequence[Control]
     wavefronts: Mapping[int, float]
+    tensor: TensorMemory = TensorMemory()
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +149,11 @@ def count(launch: Launch) -> Counts:
             sums["asked"] += times * _LANES * units.lane_bytes(each)
         if each.opcode == "UTMALDG":
             sums["bulk"] += times
-        if kind == "tensor":
+        if index in code.tensor.products:
+            product = code.tensor.products[index]
+            sums["tensor"] += times * product.multiply_adds / multiply_adds
+            sums["shared"] += times * product.shared_cycles
+        elif kind == "tensor":
             sums["tensor"] += times * tensor_cycles(each, timing, multiply_adds)
     totals["fma"] = max(totals["fma"], sums["integer"] / timing.fma)
     timeline = Timeline(
@@ -155,6 +162,7 @@ def count(launch: Launch) -> Counts:
         multiply_adds=multiply_adds,
         partitions=machine.gpu.arch.partitions,
         wavefronts=code.wavefronts,
+        tensor=code.tensor,
         warps=sum(each.of_cta for each in followed[0]),
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,

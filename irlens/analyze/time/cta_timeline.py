@@ -18,6 +18,7 @@ import msgspec
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time import units
 from irlens.analyze.time.paths import Path
+from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control import Control
@@ -60,6 +61,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         request_bytes: Bytes that a load of one warp takes from the L2, for each byte it asks for.
         bulk_bytes: Bytes of one bulk copy.
         wavefronts: Of accesses to shared memory, by index, where they are known.
+        tensor: Products in tensor memory.
     """
 
     timing: Timing
@@ -70,6 +72,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     request_bytes: float = 1.0
     bulk_bytes: float = 0.0
     wavefronts: Mapping[int, float] = MappingProxyType({})
+    tensor: TensorMemory = TensorMemory()
 
     def duration(
         self, section: Section, flow: Cfg, path: Path, control: Sequence[Control]
@@ -81,21 +84,25 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             for number in segment.blocks:
                 if number not in blocks:
                     blocks[number] = [
-                        self._timed(
-                            section.instructions[index], control[index], self.wavefronts.get(index)
-                        )
+                        self._timed(index, section.instructions[index], control[index])
                         for index in flow.blocks[number].indices
                     ]
             code = [each for number in segment.blocks for each in blocks[number]]
             clock.repeat(code, segment.times)
         return clock.end()
 
-    def _timed(
-        self, instruction: Instruction, control: Control, wavefronts: float | None
-    ) -> _Timed:
+    def _timed(self, index: int, instruction: Instruction, control: Control) -> _Timed:
         per_scheduler = max(1.0, self.warps / self.partitions)
         event, argument = self._event(instruction)
         number, cycles = self._occupied(instruction, per_scheduler)
+        shared = self._shared_cycles(instruction, self.wavefronts.get(index))
+        if index in self.tensor.barriers:
+            event = "signal" if instruction.opcode == "UTCBAR" else "await signal"
+            argument = self.tensor.barriers[index]
+        if index in self.tensor.products:  # one for the whole CTA
+            product = self.tensor.products[index]
+            cycles, shared = product.multiply_adds / self.multiply_adds, product.shared_cycles
+            event, argument = "tensor product", self.timing.product
         return _Timed(
             stall=max(per_scheduler, control.stall),
             wait=tuple(bit for bit in range(6) if control.wait >> bit & 1),
@@ -105,7 +112,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             source=self.timing.source,
             unit=number,
             cycles=cycles,
-            shared=self._shared_cycles(instruction, wavefronts),
+            shared=shared,
             bytes=self._bytes(instruction),
             event=event,
             argument=argument,
@@ -145,7 +152,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             return self.memory
         if opcode in units.LOCAL:
             return timing.l1
-        if opcode in units.SHARED:
+        if opcode in units.SHARED or opcode == "LDTM":
             return timing.shared
         if opcode == "SHFL":
             return timing.shuffle
@@ -205,6 +212,8 @@ class _Clock:
         self.groups: list[float] = []
         self.products: list[float] = []
         self.bulk: list[float] = []
+        self.multiplied = 0.0
+        self.signals: dict[float, list[float]] = {}
 
     def repeat(self, code: list[_Timed], times: int) -> None:
         """Run code so many times; after some rounds the last ones stand for all others."""
@@ -223,7 +232,9 @@ class _Clock:
         self.now += cycles
         self.arrived += cycles
         self.open += cycles
-        for times in (self.ready, self.free, self.groups, self.products, self.bulk):
+        self.multiplied += cycles
+        lists = (self.ready, self.free, self.groups, self.products, self.bulk)
+        for times in (*lists, *self.signals.values()):
             times[:] = [each + cycles for each in times]
 
     def _issue(self, each: _Timed) -> None:
@@ -265,6 +276,8 @@ class _Clock:
                 return max(now, _retired(self.products, int(each.argument)))
             case "await bulk" if self.bulk:
                 return max(now, self.bulk.pop(0))
+            case "await signal" if self.signals.get(each.argument):
+                return max(now, self.signals[each.argument].pop(0))
         return now
 
     def _record(self, each: _Timed, done: float) -> None:
@@ -277,6 +290,10 @@ class _Clock:
                 self.open = 0.0
             case "last product":
                 self.products.append(done + each.argument)
+            case "tensor product":
+                self.multiplied = done + each.argument
+            case "signal":
+                self.signals.setdefault(each.argument, []).append(max(done, self.multiplied))
             case "expect":
                 self.bulk.append(done)
             case "bulk":

@@ -9,8 +9,10 @@ from math import prod
 import msgspec
 
 from irlens.analyze.time.operands import WORD, Launch
-from irlens.analyze.time.paths import Machine, Path
+from irlens.analyze.time.paths import Machine, Path, UnknownPathError
 from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
+from irlens.analyze.time.tensor_memory import TensorMemory, is_product, is_wait
+from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
 from irlens.artifacts.cubin import Code, Kernel
 
 #: Programs that are followed where they may differ.
@@ -161,6 +163,44 @@ def wavefronts(
             total, warps = sums.get(index, (0.0, 0))
             sums[index] = total + one.total * each.of_cta, warps + each.of_cta
     return {index: total / warps for index, (total, warps) in sums.items()}
+
+
+def tensor_memory(
+    machine: Machine,
+    kernel: Kernel,
+    arguments: Arguments,
+    followed: Sequence[Sequence[WarpPath]],
+) -> TensorMemory:
+    """Return the products in tensor memory of a launch, and the waits that retire them.
+
+    Args:
+        machine: The kernel's code.
+        kernel: Its parameters.
+        arguments: The launch.
+        followed: The paths of a sample of its CTAs.
+
+    Raises:
+        UnknownPathError: They are not known, or the warps that issue products do not wait for them.
+    """
+    instructions = machine.section.instructions
+    if not any(map(is_product, instructions)):
+        return TensorMemory()
+    issuing: dict[Path, int] = {}
+    for cta in followed:
+        executed = [
+            {index for block in each.counts for index in machine.flow.blocks[block].indices}
+            for each in cta
+        ]
+        waits = [{index for index in each if is_wait(instructions[index])} for each in executed]
+        issues = [any(is_product(instructions[index]) for index in each) for each in executed]
+        if not any(issues):
+            raise UnknownPathError("which warps issue products in tensor memory is unknown")
+        one = issues.index(True)
+        if sum(issues) > 1 or any(each - waits[one] for each in waits):
+            raise UnknownPathError("how long warps wait for the products of others is unknown")
+        issuing[cta[one].path] = cta[one].first
+    first = Launch(constants(kernel, arguments), _special((0, 0, 0), min(issuing.values()), 0))
+    return of_paths(machine.section, machine.flow, issuing, first)
 
 
 def lanes(words: dict[int, int], warp: int) -> list[Launch]:

@@ -181,6 +181,8 @@ def _decides(instruction: Instruction) -> bool:
 
 
 def _loads(instruction: Instruction) -> bool:
+    if instruction.opcode == "SHFL" and "IDX" in instruction.modifiers:
+        return [each.text for each in instruction.operands][-2:-1] != ["RZ"]
     return instruction.opcode in ("LDG", "LDS", "LDL", "LD", "SHFL", "ATOMG", "ATOM", "ATOMS")
 
 
@@ -206,6 +208,13 @@ class Machine:
         self._block_at = {block.start: number for number, block in enumerate(flow.blocks)}
         self._callees = {call.block: call.entry for call in flow.calls}
         self._jumps = {call.block for call in flow.calls if call.entry in successors[call.block]}
+        self._traps = {
+            call.block
+            for call in flow.calls
+            if any(
+                section.instructions[at].opcode == "BPT" for at in flow.blocks[call.entry].indices
+            )
+        }
         self._assuming = {
             number
             for number, block in enumerate(flow.blocks)
@@ -362,6 +371,8 @@ class _Walk:
             raise UnknownPathError(_data_dependent(last))
         if forest.innermost[target] != forest.innermost[following]:
             raise UnknownPathError(_data_dependent(last))
+        if target in self.machine._traps:
+            return following
         if not self.machine._headers.isdisjoint(range(following, target)):
             raise UnknownPathError(_data_dependent(last))  # most of the work may be in the loop
         self.skipped.add(block)

@@ -38,7 +38,7 @@ _ACCESSES = frozenset({"LDS", "STS", "LDSM", "STSM", "LDGSTS"})
 _TERM = re.compile(r"(?P<sign>-?)(?:(?P<file>UR|R)(?P<index>\d+|Z)(?:\.X(?P<scale>\d+))?[.\w]*"
                    r"|(?P<number>0x[0-9a-f]+))$")  # fmt: skip
 
-_Address: TypeAlias = Callable[[State], int | None]
+Reader: TypeAlias = Callable[[State], int | None]
 
 
 class Wavefronts(msgspec.Struct, frozen=True):
@@ -56,8 +56,8 @@ class Wavefronts(msgspec.Struct, frozen=True):
 class _Lane(msgspec.Struct, frozen=True):
     """What one lane does at an access: its address, and whether it takes part."""
 
-    address: _Address
-    active: _Address
+    address: Reader
+    active: Reader
 
 
 def wavefronts(
@@ -169,7 +169,7 @@ class _Warp:
         instruction = self.section.instructions[index]
         lane = self.lanes.get(index)
         if lane is None:
-            lane = _Lane(_address(self.operands[index]), _active(instruction))
+            lane = _Lane(read_address(self.operands[index].text), _active(instruction))
             self.lanes[index] = lane
         addresses: list[int | None] = []
         for state in self.states:
@@ -214,7 +214,7 @@ def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wa
     return Wavefronts(total, total - sum(map(bool, counts)))
 
 
-def _active(instruction: Instruction) -> _Address:
+def _active(instruction: Instruction) -> Reader:
     guard = instruction.guard
     if guard is None or guard.register.index is None:
         held = int(guard is None or not guard.negated)
@@ -228,11 +228,11 @@ def _active(instruction: Instruction) -> _Address:
     return read
 
 
-def _address(operand: Operand) -> _Address:
+def read_address(address: str) -> Reader:
     """Return a reader of an address: "[R75+UR4+0x10]", "[R2.X4]"."""
     terms: list[tuple[int, int]] = []
     number = 0
-    for text in operand.text.strip("[]").replace("+-", "+ -").split("+"):
+    for text in address.strip("[]").replace("+-", "+ -").split("+"):
         match = _TERM.match(text.strip())
         if match is None:
             return lambda _: None

@@ -37,6 +37,8 @@ def unit(instruction: Instruction) -> Unit:
     known = _UNITS.get(opcode)
     if known is not None:
         return "tensor" if "MMA" in instruction.modifiers else known
+    if opcode.startswith("UTC"):
+        return "tensor" if opcode.endswith("MMA") else "other"
     return "uniform" if opcode.startswith("U") and not opcode.startswith("UTMA") else "other"
 
 
@@ -60,11 +62,6 @@ def integer_cycles(instruction: Instruction) -> int:
     if instruction.opcode != "IMAD" or {"MOV", "SHL", "IADD"} & set(instruction.modifiers):
         return 0
     return 4 if {"HI", "WIDE"} & set(instruction.modifiers) else 2
-
-
-def in_tensor_memory(instruction: Instruction) -> bool:
-    """Whether an instruction is one of ``tcgen05``: a product, a copy or an access there."""
-    return instruction.opcode.startswith(("UTC", "LDTM", "STTM"))
 
 
 def lane_bytes(instruction: Instruction) -> int:

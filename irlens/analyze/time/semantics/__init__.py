@@ -19,6 +19,7 @@ from irlens.analyze.time.semantics.arithmetic import (
     shift,
 )
 from irlens.analyze.time.semantics.moves import (
+    from_first_lane,
     move,
     packed_constant,
     permute,
@@ -27,6 +28,7 @@ from irlens.analyze.time.semantics.moves import (
     to_integer,
 )
 from irlens.analyze.time.semantics.predicates import (
+    allocate,
     compare,
     compare_argument,
     hold,
@@ -96,7 +98,9 @@ _RULES: dict[str, Callable[[Form], Step | None]] = {
     "MUFU": reciprocal,
     "HFMA2": packed_constant,
     "ELECT": hold,
+    "SHFL": from_first_lane,
     "SYNCS": hold,
+    "UTCATOMSWS": allocate,
     "P2R": pack,
     "R2P": unpack,
     "VOTE": vote,

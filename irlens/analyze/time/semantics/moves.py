@@ -2,7 +2,14 @@
 
 import struct
 
-from irlens.analyze.time.operands import WORD, Form, Step, signed
+from irlens.analyze.time.operands import (
+    WORD,
+    Form,
+    State,
+    Step,
+    read_word,
+    signed,
+)
 from irlens.analyze.time.semantics.results import compute, wide
 
 
@@ -34,6 +41,21 @@ def permute(form: Form) -> Step | None:
         return result
 
     return compute(form, form.values(), function)
+
+
+def from_first_lane(form: Form) -> Step | None:
+    """SHFL.IDX of lane 0, which is how warps number themselves: known in that lane."""
+    if form.launch.special.get("SR_LANEID") != 0:
+        return None
+    if len(form.sources) < 2:
+        return None
+    at, source = form.put(form.sources[0]), read_word(form.sources[1], form.launch)
+
+    def run(state: State) -> None:
+        if at is not None:
+            state[at] = source(state)
+
+    return run
 
 
 def _float(value: int) -> float:

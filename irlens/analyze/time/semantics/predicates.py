@@ -163,6 +163,22 @@ def hold(form: Form) -> Step | None:
     return run
 
 
+def allocate(form: Form) -> Step | None:
+    """UTCATOMSWS: an allocation of tensor memory that succeeds at once, at an unknown place."""
+    held = [form.put(each) for each in form.all if is_predicate(each)][:1]
+    others = [form.put(each) for each in form.all if not is_predicate(each)][:1]
+
+    def run(state: State) -> None:
+        for place in others:
+            if place is not None:
+                state[place] = None
+        for place in held:
+            if place is not None:
+                state[place] = 1
+
+    return run
+
+
 def vote(form: Form) -> Step | None:
     """A vote of lanes that all are as the one that is followed."""
     predicates = [each for each in form.all if is_predicate(each)]

@@ -1,0 +1,213 @@
+"""Products in tensor memory (``tcgen05``): what each multiplies, and which wait retires it.
+
+One thread issues a product for its whole CTA. Its sizes are in a descriptor, and the barrier that
+tells when it is done is an address: both are in registers, and the machine code computes them from
+constants. So the instructions that they depend on are run for that thread along its path.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.time.operands import Launch, State
+from irlens.analyze.time.paths import (
+    Path,
+    UnknownPathError,
+    branch_slice,
+    step_of,
+)
+from irlens.analyze.time.shared_wavefronts import read_address
+from irlens.isa.sass import Instruction, Operand, Section
+from irlens.isa.sass.registers import FILES
+
+#: Rounds of a repeated segment that are run: the barriers of a ring alternate.
+_ROUNDS = 8
+#: Bytes of a row of A and of a column of B that a product takes, of any type ("PTX ISA", tcgen05,
+#: matrix shapes of dense products).
+_DEPTH = 32
+#: Rows that a product occupies the tensor cores for: those of 64 leave half of the lanes of tensor
+#: memory, and so half of the tensor cores, without work ("PTX ISA", tcgen05, data path layouts).
+_ROWS = 128
+#: Modifiers of products whose rate is not known: of two CTAs, and with B kept for the next.
+_OTHERS = frozenset({"2CTA", "WS"})
+#: The bit of a descriptor that says that A is sparse.
+_SPARSE = 1 << 2
+#: Bytes that shared memory delivers in a cycle.
+_WAVEFRONT = 128
+
+
+class Product(msgspec.Struct, frozen=True):
+    """What one product multiplies.
+
+    Attributes:
+        rows: Rows of A.
+        columns: Columns of B.
+        shared: Whether A is in shared memory; it may be in tensor memory.
+    """
+
+    rows: int
+    columns: int
+    shared: bool
+
+    @property
+    def multiply_adds(self) -> float:
+        """Multiply-adds of 16 bits that the tensor cores could do meanwhile."""
+        return max(self.rows, _ROWS) * self.columns * _DEPTH / 2
+
+    @property
+    def shared_cycles(self) -> float:
+        """Cycles for which shared memory delivers the operands."""
+        return (self.columns + (self.rows if self.shared else 0)) * _DEPTH / _WAVEFRONT
+
+
+class TensorMemory(msgspec.Struct, frozen=True):
+    """The use of tensor memory by a kernel.
+
+    Attributes:
+        products: By index of the instruction.
+        barriers: Of commits and of the waits for them, by index: those with the same number share
+            barriers, which their executions pass in turn.
+    """
+
+    products: Mapping[int, Product] = {}
+    barriers: Mapping[int, int] = {}
+
+
+def is_wait(instruction: Instruction) -> bool:
+    """Whether an instruction tests whether a barrier has come to its next phase."""
+    return instruction.opcode == "SYNCS" and "PHASECHK" in instruction.modifiers
+
+
+def is_product(instruction: Instruction) -> bool:
+    """Whether an instruction is a product in tensor memory."""
+    return instruction.opcode.startswith("UTC") and instruction.opcode.endswith("MMA")
+
+
+def tensor_memory(
+    section: Section, flow: SassCfg, paths: Iterable[Path], launch: Launch
+) -> TensorMemory:
+    """Return the products in tensor memory on paths, and the waits that retire them.
+
+    Args:
+        section: The kernel.
+        flow: Its control flow.
+        paths: The paths of warps that issue products, one or more.
+        launch: What the first lane of such a warp can read of the launch.
+
+    Raises:
+        UnknownPathError: A product's sizes, its rate or a barrier are not known.
+    """
+    products: dict[int, Product] = {}
+    signalled, awaited = {}, {}
+    for index, found in _Values(section, flow, _asked(section), launch).run(paths).items():
+        each = section.instructions[index]
+        if is_product(each):
+            products[index] = _product(each, found)
+        elif each.opcode == "UTCBAR":
+            signalled[index] = found
+        else:
+            awaited[index] = found
+    return TensorMemory(products, _rings(section, signalled, awaited))
+
+
+def _asked(section: Section) -> dict[int, Operand]:
+    """Return the operands that matter, by instruction: descriptors of products, and barriers."""
+    operands = {}
+    for index, each in enumerate(section.instructions):
+        if is_product(each):
+            found = [one for one in each.operands if one.text.startswith("idesc")]
+        elif each.opcode == "UTCBAR" or is_wait(each):
+            found = [one for one in each.operands if one.kind == "memory"]
+        else:
+            continue
+        if not found:
+            raise UnknownPathError(f"{each.opcode} at {each.offset:#06x} is not understood")
+        operands[index] = found[0]
+    return operands
+
+
+class _Values:
+    """The values of operands over the executions of their instructions."""
+
+    def __init__(
+        self, section: Section, flow: SassCfg, operands: Mapping[int, Operand], launch: Launch
+    ) -> None:
+        also = {
+            index: sum(
+                FILES.bits(each.file, each.index, 1)
+                for each in operand.registers
+                if each.index is not None
+            )
+            for index, operand in operands.items()
+        }
+        self.flow = flow
+        needed = branch_slice(section, flow, also)
+        self.chosen = [set(each) for each in needed.by_block]
+        self.local = needed.local
+        # "[UR4+0x24000]" and "idesc[UR31]" alike.
+        self.readers = {
+            index: read_address(each.text.removeprefix("idesc")) for index, each in operands.items()
+        }
+        self.steps = {
+            index: step_of(section.instructions[index], launch, self.local)
+            for block in self.chosen
+            for index in block
+        }
+        self.found: defaultdict[int, set[int | None]] = defaultdict(set)
+
+    def run(self, paths: Iterable[Path]) -> Mapping[int, set[int | None]]:
+        """Return the values by instruction; one that no path executes is absent."""
+        for path in paths:
+            state: State = [None] * self.local.size
+            for segment in path.segments:
+                for _ in range(min(segment.times, _ROUNDS)):
+                    for block in segment.blocks:
+                        self._run_block(block, state)
+        return self.found
+
+    def _run_block(self, block: int, state: State) -> None:
+        for index in self.flow.blocks[block].indices:
+            if index in self.readers:
+                self.found[index].add(self.readers[index](state))
+            if index in self.chosen[block]:
+                self.steps[index](state)
+
+
+def _product(instruction: Instruction, descriptors: set[int | None]) -> Product:
+    """Read a product's sizes in its descriptor ("PTX ISA", tcgen05, instruction descriptor)."""
+    place = f"{instruction.opcode} at {instruction.offset:#06x}"
+    size: set[tuple[int, int]] = set()
+    for each in descriptors:
+        if each is None:
+            raise UnknownPathError(f"the sizes of {place} are unknown")
+        if _OTHERS.intersection(instruction.modifiers) or each & _SPARSE:
+            raise UnknownPathError(f"how long a product of the form of {place} takes is unknown")
+        size.add((each >> 24 & 31, each >> 17 & 63))
+    if len(size) != 1 or not all(*size):
+        raise UnknownPathError(f"the sizes of {place} are unknown")
+    ((rows, columns),) = size
+    return Product(16 * rows, 8 * columns, instruction.operands[0].text.startswith("gdesc"))
+
+
+def _rings(
+    section: Section,
+    signalled: Mapping[int, set[int | None]],
+    awaited: Mapping[int, set[int | None]],
+) -> dict[int, int]:
+    """Number the commits, and the waits for their barriers, by the barriers that they share."""
+    for index, found in (*signalled.items(), *awaited.items()):
+        if None in found:
+            each = section.instructions[index]
+            raise UnknownPathError(f"the barrier of {each.opcode} at {each.offset:#06x} is unknown")
+    rings: list[set[int | None]] = []
+    for found in signalled.values():
+        joined = set(found).union(*(ring for ring in rings if ring & found))
+        rings = [ring for ring in rings if not ring & found] + [joined]
+    return {
+        index: number
+        for index, found in (*signalled.items(), *awaited.items())
+        for number, ring in enumerate(rings)
+        if ring & found
+    }
