@@ -25,25 +25,26 @@ from irlens.model.capture import Capture
 if TYPE_CHECKING:  # a cached page needs none
     from irlens.model.report import Report
 
-#: File names end with these: a report's, a page's.
-_REPORT, _PAGE = ".json", ".page"
-#: Maximum size of the cached reports and pages; beyond it, the least recently used are removed.
+_SUFFIX = ".json"
+#: Maximum size of the cached reports, and of the pages; beyond it, the least recently used are
+#: removed.
 _MAX_BYTES = 500_000_000
-#: Reports that are written between two looks at the size, which reads the whole folder.
+#: Files that are written between two looks at the size, which reads the whole folder.
 _WRITES_PER_LOOK = 64
 _BEGUN = time.time()
-_TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.(json|page)\.(?P<pid>\d+)\.tmp")
+_TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.json\.(?P<pid>\d+)\.tmp")
 
 
 def _name(path: Path) -> str | None:
-    """Return the key of a file in the reports' folder, ``None`` for an unrelated file."""
+    """Return the key of a file in a folder of the cache, ``None`` for an unrelated file."""
     temporary = _TEMPORARY.fullmatch(path.name)
     if temporary is not None:
         return inventory.UNFINISHED if store.is_abandoned(path, int(temporary["pid"])) else None
-    return inventory.key_of(path, _REPORT) or inventory.key_of(path, _PAGE)
+    return inventory.key_of(path, _SUFFIX)
 
 
 REPORTS = inventory.Kind("reports", folder="reports", name=_name)
+PAGES = inventory.Kind("pages", folder="pages", name=_name)
 
 
 def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool = False) -> "Report":
@@ -90,7 +91,7 @@ def recall(key: str) -> "Report | None":
     """Return the cached report of a key, ``None`` if there is none."""
     from irlens.model.report import Report
 
-    content = _read(_path(key, _REPORT))
+    content = _read(_path(REPORTS, key))
     try:
         return None if content is None else msgspec.json.decode(content, type=Report)
     except files.DECODE_ERRORS:
@@ -99,7 +100,7 @@ def recall(key: str) -> "Report | None":
 
 def remember(key: str, report: "Report") -> None:
     """Cache a report. A cache that cannot be written is no error."""
-    _write(_path(key, _REPORT), msgspec.json.encode(report))
+    _write(_path(REPORTS, key), msgspec.json.encode(report))
 
 
 def page_key(reports: Sequence[str], facts: Sequence[object]) -> str:
@@ -112,19 +113,23 @@ def page_key(reports: Sequence[str], facts: Sequence[object]) -> str:
     return hashlib.sha256(msgspec.json.encode((reports, facts))).hexdigest()
 
 
-def recall_page(key: str) -> str | None:
-    """Return the cached page of a key, ``None`` if there is none."""
-    content = _read(_path(key, _PAGE))
+def recall_page(key: str, reports: Sequence[str]) -> str | None:
+    """Return the cached page of a key, ``None`` if there is none; its reports count as used."""
+    content = _read(_path(PAGES, key))
     try:
-        return None if content is None else content.decode()
-    except UnicodeDecodeError:
+        page = None if content is None else msgspec.json.decode(content, type=str)
+    except files.DECODE_ERRORS:
         return None
+    if page is not None:
+        for each in reports:
+            store.touch(_path(REPORTS, each))
+    return page
 
 
 def remember_page(key: str, page: str, reports: Sequence[str]) -> None:
     """Cache a page, if its reports are cached: another one may be what is left without a tool."""
-    if all(_path(each, _REPORT).exists() for each in reports):
-        _write(_path(key, _PAGE), page.encode())
+    if all(_path(REPORTS, each).exists() for each in reports):
+        _write(_path(PAGES, key), msgspec.json.encode(page))
 
 
 def _read(path: Path) -> bytes | None:
@@ -167,11 +172,11 @@ def program_digest() -> bytes:
     return digest.digest()
 
 
-def _path(key: str, suffix: str) -> Path:
-    return store.root() / REPORTS.folder / f"{key}{suffix}"
+def _path(kind: inventory.Kind, key: str) -> Path:
+    return store.root() / kind.folder / f"{key}{_SUFFIX}"
 
 
-#: Numbers the reports that this process writes. The first one is followed by a look at the size.
+#: Numbers the files that this process writes. The first one is followed by a look at the size.
 _writes = itertools.count()
 
 
@@ -181,11 +186,7 @@ def _evict(folder: Path) -> None:
     A pass over more reports than fit would otherwise remove what it needs next.
     """
     with os.scandir(folder) as children:
-        found = [
-            (child.path, child.stat())
-            for child in children
-            if child.name.endswith((_REPORT, _PAGE))
-        ]
+        found = [(child.path, child.stat()) for child in children if child.name.endswith(_SUFFIX)]
     excess = sum(status.st_size for _, status in found) - _MAX_BYTES
     for path, status in sorted(found, key=lambda each: each[1].st_mtime):
         if excess <= 0 or status.st_mtime >= _BEGUN:

@@ -57,8 +57,8 @@ def test_what_is_kept_is_shown_and_removed(store: Path) -> None:
     assert irlens("cache", "clean").out == "nothing to remove\n"
     assert inspect("--num-warps", "2,4", "--pressure").code == 0
     assert numbers() == {
-        "environments": 0, "captures": 2, "reports": 2, "disassembly": 2, "sweeps": 0,
-        "revisions": 0, "scans": 0,
+        "environments": 0, "captures": 2, "reports": 2, "pages": 1, "disassembly": 2,
+        "sweeps": 0, "revisions": 0, "scans": 0,
     }  # fmt: skip
     lines = irlens("cache").out.splitlines()
     assert lines[0] == str(store)
@@ -70,11 +70,11 @@ def test_what_is_kept_is_shown_and_removed(store: Path) -> None:
     assert numbers()["captures"] == 2
     assert removed(irlens("cache", "clean", "--captures", "-f", "json")) == {"captures": 2}
     assert numbers() == {
-        "environments": 0, "captures": 0, "reports": 2, "disassembly": 2, "sweeps": 0,
-        "revisions": 0, "scans": 0,
+        "environments": 0, "captures": 0, "reports": 2, "pages": 1, "disassembly": 2,
+        "sweeps": 0, "revisions": 0, "scans": 0,
     }  # fmt: skip
     everything = irlens("cache", "clean", "--format", "json")
-    assert sum(removed(everything).values()) == json.loads(everything.out)["removed"] == 4
+    assert sum(removed(everything).values()) == json.loads(everything.out)["removed"] == 5
     assert sum(numbers().values()) == 0
     assert inspect("--num-warps", "2").code == 0, "it is made again"
 

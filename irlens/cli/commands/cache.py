@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # help needs none of it
 
 _HELP = """Show what irlens keeps on disk, and how large it is.
 
-environments: Tritons that --triton installed; captures: compiled kernels; reports and
-disassembly: results of analysing them; sweeps: progress of interrupted sweeps, with their
+environments: Tritons that --triton installed; captures: compiled kernels; reports,
+pages and disassembly: results of analysing them; sweeps: progress of interrupted sweeps, with their
 times; revisions: Python files that `irlens diff --git` took from git; scans: what `irlens
 scan` read of each directory. irlens recreates everything on demand. It is stored in the
 user's cache directory, or in $IRLENS_CACHE_DIR.
@@ -59,6 +59,7 @@ class _KindOptions(TypedDict):
     environments: bool
     captures: bool
     reports: bool
+    pages: bool
     disassembly: bool
     sweeps: bool
     revisions: bool
@@ -107,6 +108,7 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
 @click.option("--environments", is_flag=True, help="Remove installed versions of Triton.")
 @click.option("--captures", is_flag=True, help="Remove compiled kernels.")
 @click.option("--reports", is_flag=True, help="Remove reports.")
+@click.option("--pages", is_flag=True, help="Remove what reports were printed as.")
 @click.option("--disassembly", is_flag=True, help="Remove disassembled machine code.")
 @click.option("--sweeps", is_flag=True, help="Remove progress and times of interrupted sweeps.")
 @click.option("--revisions", is_flag=True, help="Remove Python files of git revisions.")
@@ -146,14 +148,16 @@ def clean(age: int, dry_run: bool, form: ListFormat, **options: Unpack[_KindOpti
 def _kinds() -> "Sequence[Kind]":
     """Return the kinds, the largest first; those whose folder is a link are reported."""
     from irlens.artifacts import inventory, store
-    from irlens.artifacts.report_cache import REPORTS
+    from irlens.artifacts.report_cache import PAGES, REPORTS
     from irlens.artifacts.revisions import REVISIONS
     from irlens.artifacts.scan_index import SCANS
     from irlens.artifacts.tools import DISASSEMBLY
     from irlens.compiler.toolchains.environments import ENVIRONMENTS
     from irlens.sweep.journal import SWEEPS
 
-    kinds = (ENVIRONMENTS, inventory.CAPTURES, REPORTS, DISASSEMBLY, SWEEPS, REVISIONS, SCANS)
+    kinds = (
+        ENVIRONMENTS, inventory.CAPTURES, REPORTS, PAGES, DISASSEMBLY, SWEEPS, REVISIONS, SCANS,
+    )  # fmt: skip
     for kind in kinds:
         if inventory.is_link(kind):
             output.note(f"{store.root() / kind.folder} is a link: its target is left alone")

@@ -246,7 +246,7 @@ def _show_page(
         return
     facts = page_facts(as_typed([kernel], options), options)
     key = report_cache.page_key(keys, [*facts, sorted(details)])
-    page = report_cache.recall_page(key)
+    page = report_cache.recall_page(key, keys)
     if page is not None:
         output.write(page, options["destination"], paged=options["pager"])
         return
