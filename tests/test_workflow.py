@@ -110,4 +110,4 @@ def test_the_budgets_of_the_page_are_budgets(tmp_path: Path) -> None:
     (table,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
     lines = (line.strip() for line in table.splitlines())
     (tmp_path / "pyproject.toml").write_text("\n".join(lines))
-    assert len(project.find(tmp_path).budgets) == 5
+    assert len(project.find(tmp_path).budgets) == 6

@@ -82,7 +82,7 @@ class TestWhatFails:
         )
         assert str(lost.source).startswith("layer_norm.py:")
         assert {one.delta.path for one in others} == {
-            "occupancy.blocks_per_sm", "resources.registers",
+            "occupancy.blocks_per_sm", "resources.registers", "time.estimate_us",
         }  # fmt: skip
         assert not any(one.fails for one in others)
         assert [one.kind for one in found.problems] == ["other compiler"]

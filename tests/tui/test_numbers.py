@@ -41,6 +41,8 @@ ALLOWED = (
     (r"\d Overview|\d Inspector", "keys"),
     (r"loop [\d,]+–[\d,]+( of \S+)?, depth \d+", "lines of the text on show, and its loops"),
     (r"(?:committed|begins|waited for|wait for) .*?at [\d, ]+(?:and \d+ more)?", "lines of text"),
+    (r"a (?:warp|wave)'s iteration: .*", "machine code on show, of which reports say nothing"),
+    (r"(?:waits for )?\d+(?:–\d+)? of \d+.*? \w+cnt(?:: .*)?", "operations in flight, by lines"),
     (r"^… \d+ more lines?.*$", "lines of a panel without room"),
     (r"\d+ (?:min|h|d) ago|\d{4}-\d\d-\d\d", "when it was captured, of which reports say nothing"),
 )

@@ -8,7 +8,7 @@ from textual.widgets import Static
 from irlens.model.text import printable_line
 from irlens.tui.drawing import flowing, lines, shortened
 
-_MIN_HEIGHT, _MAX_HEIGHT = 2, 4
+_MIN_HEIGHT, _MAX_HEIGHT = 2, 5
 
 
 class LineFacts(Static):

@@ -85,7 +85,9 @@ def test_every_gutter_is_as_wide_as_it_says_on_every_line(room: int) -> None:
 def test_control_fields_are_shown_where_there_is_room_and_told_in_words() -> None:
     fields = "B0-2---:R-:W1:-:S04"
     plain = document()
-    listing = msgspec.structs.replace(plain.listing, schedule=[fields, *[""] * 10, fields])
+    listing = msgspec.structs.replace(
+        plain.listing, stage="sass", schedule=[fields, *[""] * 10, fields]
+    )
     scheduled = Document("sass", listing, {}, "sass")
     kinds = [[type(each) for each in gutters_for(scheduled, room)] for room in (60, 100, 120)]
     assert [ScheduleGutter in each for each in kinds] == [False, True, True]
