@@ -11,6 +11,7 @@ import itertools
 import os
 import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -147,7 +148,7 @@ def _write(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(content)
         temporary.replace(path)
-        if next(_writes) % _WRITES_PER_LOOK == 0:
+        if next(_writes[path.parent]) % _WRITES_PER_LOOK == 0:
             _evict(path.parent)
     except OSError:
         return
@@ -176,8 +177,9 @@ def _path(kind: inventory.Kind, key: str) -> Path:
     return store.root() / kind.folder / f"{key}{_SUFFIX}"
 
 
-#: Numbers the files that this process writes. The first one is followed by a look at the size.
-_writes = itertools.count()
+#: Numbers the files that this process writes to a folder. The first one is followed by a look at
+#: the folder's size.
+_writes: defaultdict[Path, "itertools.count[int]"] = defaultdict(itertools.count)
 
 
 def _evict(folder: Path) -> None:

@@ -1,6 +1,9 @@
 """A page that is shown again is the page that a fresh run would make."""
 
+import itertools
+import os
 import shutil
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -16,9 +19,10 @@ CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 
 
 @pytest.fixture(autouse=True)
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the pages."""
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
-    return tmp_path / "store" / "reports"
+    return tmp_path / "store" / "pages"
 
 
 @pytest.fixture
@@ -125,20 +129,30 @@ def test_a_page_without_the_disassembler_is_not_kept(
     assert "nvdisasm is not there" not in inspect(CAPTURES / "softmax-h100")
 
 
-def test_a_damaged_page_is_made_anew(rendered: list[str], store: Path) -> None:
+def test_a_damaged_page_is_made_anew(rendered: list[str], pages: Path) -> None:
     page = inspect(CAPTURES / "softmax-mi300x")
-    (kept,) = store.glob("*.page")
+    (kept,) = pages.glob("*.json")
     kept.write_bytes(b"\xff\xfe")
     assert inspect(CAPTURES / "softmax-mi300x") == page
     assert len(rendered) == 2
 
 
-def test_pages_count_towards_the_limit_and_go_first_if_unused(
-    store: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_folder_of_pages_has_a_limit_of_its_own(
+    pages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inspect(CAPTURES / "softmax-mi300x")
+    """It is looked at when the first page is written, though a report was written before it."""
+    inspect(CAPTURES / "softmax-mi300x", "-f", "json")
+    (old,) = pages.glob("*.json")
     monkeypatch.setattr(report_cache, "_MAX_BYTES", 1)
-    monkeypatch.setattr(report_cache, "_BEGUN", float("inf"))
-    monkeypatch.setattr(report_cache, "_WRITES_PER_LOOK", 1)
+    monkeypatch.setattr(report_cache, "_writes", defaultdict(itertools.count))  # as in a new run
+    os.utime(old, (0, 0))
     inspect(CAPTURES / "softmax-t4", "--no-sass")
-    assert not list(store.glob("*.page"))
+    assert not old.exists()
+
+
+def test_showing_a_page_counts_as_a_use_of_its_report(pages: Path) -> None:
+    inspect(CAPTURES / "softmax-mi300x")
+    (report,) = (pages.parent / "reports").glob("*.json")
+    os.utime(report, (0, 0))
+    inspect(CAPTURES / "softmax-mi300x")
+    assert report.stat().st_mtime > 0
