@@ -1,6 +1,7 @@
 """Tables as text: columns aligned, and split or stacked where they are too wide."""
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from msgspec.structs import replace
 
@@ -93,23 +94,25 @@ class _Table:
             widths = self._widths(titles)
             needed = self._indent + sum(widths) + len(GAP) * len(padded)
         below = not last.numbers and self._page.width - needed < min(ending, _LEAST_ENDING)
+        beside = self._beside(padded, widths) if below else len(padded)
         if any(column.title for column in self._columns):
-            self._titles(titles, widths, last.title.rjust(ending) if last.numbers else last.title)
+            title = last.title.rjust(ending) if last.numbers else last.title
+            self._titles(titles[:beside], widths, title if beside == len(padded) else "")
         for row, cells in zip(self._rows, self._cells, strict=True):
             line = [Run(" " * self._indent)]
-            for column, content, width in zip(padded, cells, widths, strict=False):
+            for column, content, width in zip(padded[:beside], cells, widths, strict=False):
                 pad = Run(" " * (width - len(nodes.plain(content))))
                 line += [pad, *content] if column.numbers else [*content, pad]
                 line.append(Run(GAP))
             if last.numbers:
                 line.append(Run(" " * (ending - len(nodes.plain(cells[-1])))))
             first = tuple(_toned(run, row.tone) for run in line)
-            end = tuple(_toned(run, row.tone) for run in cells[-1])
-            if end and below:
+            rest = [tuple(_toned(run, row.tone) for run in cell) for cell in cells[beside:] if cell]
+            if rest and below:
                 self._page.row(first)
-                self._page.flow([end], indent=self._indent + 4)
+                self._page.flow(rest, indent=self._indent + 4)
             else:
-                self._page.flow([end] if end else [], first=first)
+                self._page.flow(rest, first=first)
             if row.note:
                 self._page.flow([text(Run(row.note, "dim"))], indent=self._indent + 4)
         if self._left:
@@ -121,6 +124,13 @@ class _Table:
             max(*map(len, title), *(len(nodes.plain(row[index])) for row in self._cells))
             for index, title in enumerate(titles)
         ]
+
+    def _beside(self, columns: Sequence[nodes.Column], widths: Sequence[int]) -> int:
+        """How many columns to print beside each other: as many as fit, and all up to a number."""
+        room = self._page.width - self._indent
+        ends = [total <= room + len(GAP) for total in accumulate(w + len(GAP) for w in widths)]
+        numbers = [index for index, column in enumerate(columns) if column.numbers]
+        return max(1, sum(ends), *(index + 1 for index in numbers))
 
     def _titles(self, titles: Sequence[Sequence[str]], widths: Sequence[int], last: str) -> None:
         height = max([1, *map(len, titles)])
