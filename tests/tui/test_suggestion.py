@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -322,10 +323,11 @@ def test_the_same_is_suggested_for_a_capture_and_for_its_kernel() -> None:
     bench, key = compiled_here()
     suggestion = bench.suggest(key, lambda *_: None)
     ran = subprocess.run(
-        ["irlens", "suggest", "softmax", "-t", "h100", "--num-stages", "4", "--format", "json"],
+        [sys.executable, "-m", "irlens", "suggest", "softmax", "-t", "h100", "--num-stages", "4",
+         "--format", "json"],
         capture_output=True,
         check=True,
-    )
+    )  # fmt: skip
     printed = msgspec.json.decode(ran.stdout, type=Suggestion)
     assert suggestion.settings == printed.settings
     assert [each.changed for each in suggestion.best] == [each.changed for each in printed.best]
