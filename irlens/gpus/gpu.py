@@ -245,6 +245,12 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return round(product.bandwidth * product.latency / units)
 
+    @property
+    def multiply_adds(self) -> float:
+        """Multiply-adds of 16 bits that the tensor cores of an SM do in a cycle; 0 if unknown."""
+        rates = self.rates.tensor if self.rates is not None else {}
+        return rates.get("fp16", 0) / 2 * self.arch.units_per_sm
+
     def peak_flops(self, dtype: Dtype, *, tensor: bool) -> float | None:
         """Return the peak rate of dense operations at the boost clock, per second.
 

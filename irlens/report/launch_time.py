@@ -7,7 +7,9 @@ import msgspec
 from irlens.analyze.facts import Provenance
 from irlens.analyze.resources import Demand
 from irlens.gpus import Gpu
+from irlens.isa import mlir
 from irlens.model.capture import Capture
+from irlens.model.config import Config
 from irlens.model.errors import ToolError
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Occupancy
@@ -15,6 +17,7 @@ from irlens.report.parsed import Parsed, machine_code
 
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import Launch
+    from irlens.analyze.time.launched import Arguments
     from irlens.analyze.traffic import Survey
 
 _WARP = 32
@@ -100,6 +103,33 @@ def find_time(
     return result
 
 
+def arguments_of(
+    ttir: mlir.Module, config: Config, grid: tuple[int, int, int], threads: int
+) -> "Arguments":
+    """Return a launch as its kernel's machine code sees it.
+
+    Args:
+        ttir: Names the parameters.
+        config: Its arguments.
+        grid: CTAs in x, y and z.
+        threads: Threads of a CTA.
+
+    Raises:
+        UnknownPathError: The parameters have no names.
+    """
+    from irlens.analyze.time.launched import Arguments
+    from irlens.analyze.time.paths import UnknownPathError
+
+    if ttir.kernel is None:
+        raise UnknownPathError("the ttir has no single kernel, or is not understood")
+    return Arguments(
+        names=tuple(e.name.removeprefix("%") for e in ttir.kernel.regions[0].blocks[0].arguments),
+        values={n: v for n, v in config.args.items() if not isinstance(v, str)},
+        grid=grid,
+        warps=threads // _WARP,
+    )
+
+
 def _of_code(
     capture: Capture,
     parsed: Parsed,
@@ -113,7 +143,6 @@ def _of_code(
     from irlens.analyze.time import counting, paths
     from irlens.analyze.time import launched as launches
     from irlens.analyze.time.transfers import Wave, transfers
-    from irlens.analyze.traffic.evaluation import public_function
     from irlens.artifacts import cubin as cubins
     from irlens.isa.sass.control import decode_all
 
@@ -127,16 +156,13 @@ def _of_code(
     control = decode_all(cubins.code_sections(cubin).get(section.name, b""))
     if len(control) < len(section.instructions):
         return "the cubin's code is not what the disassembler read"
-    parameters = public_function(parsed.ttir).regions[0].blocks[0].arguments
-    arguments = launches.Arguments(
-        names=tuple(each.name.removeprefix("%") for each in parameters),
-        values={n: v for n, v in capture.config.args.items() if not isinstance(v, str)},
-        grid=grid,
-        warps=threads // _WARP,
-    )
+    arguments = arguments_of(parsed.ttir, capture.config, grid, threads)
     walker = paths.Machine(section, flow)
     followed = launches.follow(walker, kernels[0], arguments)
-    wavefronts = launches.wavefronts(walker, kernels[0], arguments, followed[0])
+    wavefronts = {
+        index: each.total
+        for index, each in launches.wavefronts(walker, kernels[0], arguments, followed[0]).items()
+    }
     tensor = launches.tensor_memory(walker, kernels[0], arguments, followed)
     code = counting.Code(section, flow, control, wavefronts, tensor)
     machine = counting.Machine(gpu=gpu, resident=occupancy.blocks_per_sm)

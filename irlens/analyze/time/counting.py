@@ -62,12 +62,6 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"the timing of {self.gpu.name} is not known")
         return self.gpu.timing
 
-    @property
-    def multiply_adds(self) -> float:
-        """Multiply-adds of 16 bits that the tensor cores of an SM do in a cycle."""
-        rates = self.gpu.rates.tensor if self.gpu.rates is not None else {}
-        return rates.get("fp16", 0) / 2 * self.gpu.arch.units_per_sm
-
     def caches(self, shared: int) -> Caches:
         """Return the caches of a launch whose CTAs take so many bytes of shared memory each."""
         arch, product = self.gpu.arch, self.gpu.product
@@ -128,7 +122,7 @@ def spilled(
 def count(launch: Launch) -> Counts:
     """Return what a launch asks of each unit."""
     code, followed, transfers, machine = launch.code, launch.followed, launch.moved, launch.machine
-    timing, multiply_adds = machine.timing, machine.multiply_adds
+    timing, multiply_adds = machine.timing, machine.gpu.multiply_adds
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
     for index, times in _executed(code.flow, followed).items():
@@ -204,7 +198,7 @@ def _cta_cycles(code: Code, followed: Sequence[Sequence[WarpPath]], timeline: Ti
         for each in cta:
             if each.path not in known:
                 known[each.path] = timeline.duration(
-                    code.section, code.flow, each.path, code.control
+                    code.section.instructions, code.flow, each.path, code.control
                 )
             slowest = max(slowest, known[each.path])
         total += slowest

@@ -20,7 +20,7 @@ from irlens.analyze.time import units
 from irlens.analyze.time.paths import Path
 from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.gpus.timing import Timing
-from irlens.isa.sass import Instruction, Section
+from irlens.isa.sass import Instruction
 from irlens.isa.sass.control import Control
 
 #: How often a repeated segment is followed before its last rounds stand for the rest.
@@ -75,16 +75,27 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     tensor: TensorMemory = TensorMemory()
 
     def duration(
-        self, section: Section, flow: Cfg, path: Path, control: Sequence[Control]
+        self,
+        instructions: Sequence[Instruction],
+        flow: Cfg,
+        path: Path,
+        control: Sequence[Control],
     ) -> float:
-        """Return the cycles that a CTA takes if all its warps take a path."""
+        """Return the cycles that a CTA takes if all its warps take a path.
+
+        Args:
+            instructions: The kernel's.
+            flow: Its control flow.
+            path: The path.
+            control: The control fields of each of the instructions.
+        """
         clock = _Clock(self.timing.port)
         blocks: dict[int, list[_Timed]] = {}
         for segment in path.segments:
             for number in segment.blocks:
                 if number not in blocks:
                     blocks[number] = [
-                        self._timed(index, section.instructions[index], control[index])
+                        self._timed(index, instructions[index], control[index])
                         for index in flow.blocks[number].indices
                     ]
             code = [each for number in segment.blocks for each in blocks[number]]

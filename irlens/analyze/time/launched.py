@@ -10,6 +10,7 @@ import msgspec
 
 from irlens.analyze.time.operands import WORD, Launch
 from irlens.analyze.time.paths import Machine, Path, UnknownPathError
+from irlens.analyze.time.shared_wavefronts import Wavefronts, mean_wavefronts
 from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
 from irlens.analyze.time.tensor_memory import TensorMemory, is_product, is_wait
 from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
@@ -17,6 +18,8 @@ from irlens.artifacts.cubin import Code, Kernel
 
 #: Programs that are followed where they may differ.
 _SAMPLE = 16
+#: The first program, in x, y and z.
+FIRST = (0, 0, 0)
 #: For each axis: the fractions of its multiples spread evenly over 0..1, however many there are.
 _STEPS = (5**0.5 / 2, 2**0.5, 3**0.5)
 _WARP = 32
@@ -95,15 +98,27 @@ def _bits(value: float | None, size: int, ordinal: int) -> int:
     return int(value) & (1 << 64) - 1
 
 
-def follow(machine: Machine, kernel: Kernel, arguments: Arguments) -> list[list[WarpPath]]:
+def follow(
+    machine: Machine,
+    kernel: Kernel,
+    arguments: Arguments,
+    programs: Sequence[Sequence[int]] = (),
+) -> list[list[WarpPath]]:
     """Return the paths of a sample of CTAs, each path with the warps that take it.
+
+    Args:
+        machine: Follows them.
+        kernel: The kernel.
+        arguments: Its launch.
+        programs: Those to follow; a sample of the grid if none is given.
 
     Raises:
         UnknownPathError: A branch depends on data, or a path is too long.
     """
     words = constants(kernel, arguments)
     ctas = prod(arguments.grid)
-    programs = sample(arguments.grid) if machine.varies_by_program else [(0, 0, 0)]
+    if not programs:
+        programs = sample(arguments.grid) if machine.varies_by_program else [FIRST]
     alike: list[list[int]] | None = None
     followed = []
     for program in programs:
@@ -141,7 +156,7 @@ def sample(grid: tuple[int, int, int]) -> list[tuple[int, ...]]:
 
 def wavefronts(
     machine: Machine, kernel: Kernel, arguments: Arguments, cta: Sequence[WarpPath]
-) -> dict[int, float]:
+) -> dict[int, Wavefronts]:
     """Return the wavefronts of accesses to shared memory by a warp, the mean over a CTA's paths.
 
     Args:
@@ -154,15 +169,14 @@ def wavefronts(
         By index of the instruction; absent where the lanes' addresses depend on data.
     """
     words = constants(kernel, arguments)
-    sums: dict[int, tuple[float, int]] = {}
+    found: dict[int, list[tuple[Wavefronts, int]]] = {}
     for each in cta:
-        found = shared_wavefronts(
+        of_path = shared_wavefronts(
             machine.section, machine.flow, each.path, lanes(words, each.first)
         )
-        for index, one in found.items():
-            total, warps = sums.get(index, (0.0, 0))
-            sums[index] = total + one.total * each.of_cta, warps + each.of_cta
-    return {index: total / warps for index, (total, warps) in sums.items()}
+        for index, one in of_path.items():
+            found.setdefault(index, []).append((one, each.of_cta))
+    return {index: mean_wavefronts(weighted) for index, weighted in found.items()}
 
 
 def tensor_memory(
@@ -205,7 +219,7 @@ def tensor_memory(
 
 def lanes(words: dict[int, int], warp: int) -> list[Launch]:
     """Return what each lane of a warp of the first program can read of its launch."""
-    return [Launch(words, _special((0, 0, 0), warp, lane)) for lane in range(_WARP)]
+    return [Launch(words, _special(FIRST, warp, lane)) for lane in range(_WARP)]
 
 
 def _special(program: Sequence[int], warp: int, lane: int) -> dict[str, int]:

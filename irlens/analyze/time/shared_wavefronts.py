@@ -34,7 +34,7 @@ _LANES = 32
 #: Rounds of a repeated segment that are run: buffers of a pipeline alternate.
 _ROUNDS = 4
 #: Accesses whose lanes are followed. What ATOMS takes depends on its data.
-_ACCESSES = frozenset({"LDS", "STS", "LDSM", "STSM", "LDGSTS"})
+ACCESSES = frozenset({"LDS", "STS", "LDSM", "STSM", "LDGSTS"})
 _TERM = re.compile(r"(?P<sign>-?)(?:(?P<file>UR|R)(?P<index>\d+|Z)(?:\.X(?P<scale>\d+))?[.\w]*"
                    r"|(?P<number>0x[0-9a-f]+))$")  # fmt: skip
 
@@ -99,7 +99,7 @@ def passes(addresses: Iterable[int], size: int) -> int:
 
 def _shared_operands(section: Section) -> Iterable[tuple[int, Operand]]:
     for index, each in enumerate(section.instructions):
-        if each.opcode in _ACCESSES:
+        if each.opcode in ACCESSES:
             memory = [operand for operand in each.operands if operand.kind == "memory"]
             if memory:
                 yield index, memory[0]
@@ -149,7 +149,7 @@ class _Warp:
             for _ in range(min(segment.times, _ROUNDS)):
                 for block in segment.blocks:
                     self._run_block(block)
-        return {index: _mean(each) for index, each in self.found.items()}
+        return {n: mean_wavefronts([(one, 1) for one in each]) for n, each in self.found.items()}
 
     def _run_block(self, block: int) -> None:
         for index in self.blocks[block]:
@@ -181,10 +181,12 @@ class _Warp:
         self.found[index].append(_wavefronts(instruction, addresses))
 
 
-def _mean(found: Sequence[Wavefronts]) -> Wavefronts:
+def mean_wavefronts(weighted: Sequence[tuple[Wavefronts, int]]) -> Wavefronts:
+    """Return the mean of an access's wavefronts, each with its weight."""
+    weight = sum(times for _, times in weighted)
     return Wavefronts(
-        sum(each.total for each in found) / len(found),
-        sum(each.conflicts for each in found) / len(found),
+        sum(each.total * times for each, times in weighted) / weight,
+        sum(each.conflicts * times for each, times in weighted) / weight,
     )
 
 

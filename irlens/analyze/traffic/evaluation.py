@@ -314,12 +314,9 @@ def public_function(module: Module) -> Operation:
     Raises:
         UnknownTrafficError: There is no single one, or the module is not understood.
     """
-    functions = [each for each in module.named("tt.func") if "public" in each.words]
-    if len(functions) != 1 or module.unknown:
+    if module.kernel is None:
         raise UnknownTrafficError("the ttir has no single kernel, or is not understood")
-    if not functions[0].regions or not functions[0].regions[0].blocks:
-        raise UnknownTrafficError("the kernel has no body")
-    return functions[0]
+    return module.kernel
 
 
 def _steps(count: int) -> int:

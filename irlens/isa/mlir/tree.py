@@ -141,6 +141,15 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
         """Yield the operations that have one of these names."""
         return (operation for operation in self.operations if operation.name in names)
 
+    @property
+    def kernel(self) -> Operation | None:
+        """The kernel's function; ``None`` if there is no single one, or not all is understood."""
+        functions = [each for each in self.named("tt.func") if "public" in each.words]
+        if len(functions) != 1 or self.unknown:
+            return None
+        regions = functions[0].regions
+        return functions[0] if regions and regions[0].blocks else None
+
 
 #: First token and one past the last.
 TokenRange = tuple[int, int]

@@ -90,10 +90,11 @@ def test_the_first_warps_of_a_program_stand_for_all() -> None:
     cta = follow(machine, kernel, arguments)[0]
     found = launched.wavefronts(machine, kernel, arguments, cta)
     total = sum(
-        found.get(index, 0.0) * times * each.of_cta
+        found[index].total * times * each.of_cta
         for each in cta
         for block, times in each.counts.items()
         for index in machine.flow.blocks[block].indices
+        if index in found
     )
     counted = sum(
         launch["ncu"][f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum"]

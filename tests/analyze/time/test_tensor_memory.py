@@ -50,7 +50,7 @@ def test_products_are_those_of_the_source(kernel: str, settings: dict[str, Any])
     assert report.traffic.tensor_flops is not None
     # Those of 64 rows take as long as those of 128.
     few = 2 if settings.get("BLOCK_SIZE_M") == 64 else 1
-    multiply_adds = counting.count(found).tensor_cycles * found.machine.multiply_adds
+    multiply_adds = counting.count(found).tensor_cycles * found.machine.gpu.multiply_adds
     asked = few * report.traffic.tensor_flops["fp16"] / 2
     # A sample of the programs stands for all where their loops differ.
     differ = kernel == "matmul_persistent" or "CAUSAL" in settings
@@ -122,7 +122,7 @@ def cycles(code: list[str], barriers: dict[int, int]) -> float:
     )  # fmt: skip
     path = Machine(body, flow).follow(Launch({}, {}))
     control = [Control(1, None, None, 0)] * (len(code) + 1)
-    return line.duration(body, flow, path, control)
+    return line.duration(body.instructions, flow, path, control)
 
 
 def test_a_wait_lasts_until_the_products_are_done() -> None:
