@@ -1,21 +1,46 @@
-"""What one iteration of each loop of the machine code issues, and the cycles that it takes to.
+"""What one iteration of each loop of the machine code issues, and the cycles that it takes.
 
 ptxas writes into each instruction how many cycles pass before the warp may issue its next one.
-Their sum over an iteration is the least that a warp needs for it, waits for scoreboards excluded.
+Their sum over an iteration is the least that a warp needs for it. What it waits for besides
+(scoreboards, groups of copies and of products) follows from the latencies of the GPU.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens.analyze.loops import Loops
 from irlens.analyze.time import units
+from irlens.analyze.time.cta_timeline import Timeline
+from irlens.analyze.time.paths import Path, Segment
+from irlens.analyze.time.shared_wavefronts import ACCESSES, Wavefronts
 from irlens.isa.dialect import I_co
 from irlens.isa.sass import Instruction
 from irlens.isa.sass.control import Control
 
 _LANES = 32
+#: Iterations after which each one takes as long as the one before.
+_SETTLED = 16
+#: A latency, in cycles, that no iteration hides.
+_LONG = 1 << 14
+
+
+class Alone(msgspec.Struct, frozen=True, kw_only=True):
+    """The time from one iteration to the next if the warp had its SM to itself.
+
+    Attributes:
+        cycles: With loads from global memory that take no longer than ``hidden``.
+        hidden: The longest latency of loads that other work hides, in cycles; ``None`` if the
+            iteration waits for none.
+        exposed: Cycles that each cycle beyond it adds.
+    """
+
+    cycles: float
+    hidden: float | None = None
+    exposed: float = 0.0
 
 
 class LoopSchedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +55,13 @@ class LoopSchedule(msgspec.Struct, frozen=True, kw_only=True):
         unknown: Instructions of which that is unknown.
         requested_bytes: Bytes of global memory that its loads request, masks aside; those of
             bulk copies (TMA) are not in the code.
-        branches: Whether an iteration may skip some of it, so that all of these are upper bounds.
+        wavefronts: Cycles for which its accesses occupy shared memory; the least, where
+            ``conflicts`` is unknown.
+        conflicts: Those of them that bank conflicts add; ``None`` where the lanes' addresses of
+            an access are unknown.
+        alone: Its time with all that it waits for; ``None`` where the GPU's latencies or the
+            warp's path are unknown.
+        branches: Whether an iteration may skip some of it, so that these are upper bounds.
     """
 
     instructions: int
@@ -39,11 +70,18 @@ class LoopSchedule(msgspec.Struct, frozen=True, kw_only=True):
     occupied: Mapping[str, int] = {}
     unknown: tuple[str, ...] = ()
     requested_bytes: int
+    wavefronts: float = 0
+    conflicts: float | None = None
+    alone: Alone | None = None
     branches: bool
 
 
 def schedule(
-    kernel_loops: Loops[Instruction], loop: int, control: Sequence[Control]
+    kernel_loops: Loops[Instruction],
+    loop: int,
+    control: Sequence[Control],
+    wavefronts: Mapping[int, Wavefronts] = MappingProxyType({}),
+    timeline: Timeline | None = None,
 ) -> LoopSchedule:
     """Return what one iteration of a loop issues.
 
@@ -51,11 +89,16 @@ def schedule(
         kernel_loops: The kernel's loops.
         loop: The loop's index.
         control: The control fields of each of the kernel's instructions.
+        wavefronts: Those of accesses to shared memory, by index of the instruction, where they
+            are known.
+        timeline: The GPU's latencies and rates, for a CTA of one warp.
     """
-    flow, own = kernel_loops.cfg, kernel_loops.forest.loops[loop].own
-    indices = [index for block in own for index in flow.blocks[block].indices]
+    straight = _straight(kernel_loops, loop)
+    blocks = straight or kernel_loops.forest.loops[loop].own
+    indices = [index for block in blocks for index in kernel_loops.cfg.blocks[block].indices]
     slots: Counter[str] = Counter()
     requested = 0
+    accesses = []
     for index in indices:
         each = kernel_loops.instructions[index]
         if each.guard is not None and each.guard.never:
@@ -64,12 +107,95 @@ def schedule(
         slots[units.unit(each)] += units.issues(each)
         if each.opcode in units.GLOBAL_LOADS:
             requested += _LANES * units.lane_bytes(each)
+        if each.opcode in ACCESSES:
+            accesses.append(index)
+    known = [wavefronts[index] for index in accesses if index in wavefronts]
+    least = sum(
+        units.shared_cycles(kernel_loops.instructions[index])
+        for index in accesses
+        if index not in wavefronts
+    )
     return LoopSchedule(
         instructions=len(indices),
         cycles=sum(control[index].stall for index in indices),
         units=dict(slots.most_common()),
         requested_bytes=requested,
-        branches=may_skip(kernel_loops, loop),
+        wavefronts=sum(each.total for each in known) + least,
+        conflicts=sum(each.conflicts for each in known) if len(known) == len(accesses) else None,
+        alone=_alone(kernel_loops, straight, control, timeline) if straight and timeline else None,
+        branches=not straight and may_skip(kernel_loops, loop),
+    )
+
+
+def _straight(kernel_loops: Loops[Instruction], loop: int) -> tuple[int, ...]:
+    """Return the blocks of an iteration, in order; empty if it branches, or has inner loops.
+
+    A loop that does nothing but wait for a barrier counts as passed.
+    """
+    forest = kernel_loops.forest
+    spins = {
+        block
+        for child in forest.loops[loop].children
+        if _only_waits(kernel_loops.body(child))
+        for block in forest.body(child)
+    }
+    header = forest.loops[loop].header
+    inside = set(forest.loops[loop].own) - spins
+    order = [header]
+    while True:
+        following = set(kernel_loops.cfg.successors[order[-1]]) & set(forest.body(loop)) - spins
+        if following == {header}:
+            return tuple(order)
+        if len(following) != 1 or not following <= inside or following & set(order):
+            return ()
+        order += following
+
+
+def _only_waits(instructions: Iterable[Instruction]) -> bool:
+    return all(
+        each.opcode in ("BRA", "NOP") or (each.opcode == "SYNCS" and "PHASECHK" in each.modifiers)
+        for each in instructions
+    )
+
+
+def _alone(
+    kernel_loops: Loops[Instruction],
+    blocks: tuple[int, ...],
+    control: Sequence[Control],
+    timeline: Timeline,
+) -> Alone | None:
+    if any(_foreign(each) for block in blocks for each in kernel_loops.block(block)):
+        return None
+
+    def iteration(latency: float) -> float:
+        line = replace(timeline, memory=latency)
+        few, more = (
+            line.duration(
+                kernel_loops.instructions,
+                kernel_loops.cfg,
+                Path((Segment(blocks, times),), frozenset()),
+                control,
+            )
+            for times in (_SETTLED, 2 * _SETTLED)
+        )
+        return (more - few) / _SETTLED
+
+    cycles, long = iteration(0.0), iteration(_LONG)
+    exposed = (iteration(2 * _LONG) - long) / _LONG
+    if not exposed:
+        return Alone(cycles=cycles)
+    return Alone(cycles=cycles, hidden=_LONG - (long - cycles) / exposed, exposed=exposed)
+
+
+def _foreign(instruction: Instruction) -> bool:
+    """Return whether a warp waits for what the loop alone does not determine.
+
+    Tensor memory and the pool of registers are shared with other warps, and how many bulk copies
+    are in flight is decided before the loop.
+    """
+    return (
+        instruction.opcode.startswith(("UTC", "LDTM", "STTM", "USETMAXREG"))
+        or "PHASECHK" in instruction.modifiers
     )
 
 

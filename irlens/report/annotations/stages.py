@@ -11,18 +11,14 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.analyze import (
-    amdgcn_schedules,
     amdgcn_waits,
     cfg,
-    loop_schedules,
     loops,
     mlir_loops,
     pressure,
-    sass_cfg,
     sass_origin,
     sass_pressure,
 )
-from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import (
     PtxAnnotations,
 )
@@ -42,7 +38,6 @@ from irlens.analyze.pipelines.annotate import (
     ttgir as annotate_ttgir,
 )
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
-from irlens.analyze.sass_origin import match_loops
 from irlens.artifacts import cubin
 from irlens.isa import amdgcn, mlir, ptx, sass
 from irlens.isa.dialect import Function, Instruction, kernel_named
@@ -53,8 +48,8 @@ from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
-from irlens.model.source import SourceLocation, user_frame
-from irlens.model.text import count, plural
+from irlens.model.source import SourceLocation
+from irlens.report.annotations import loop_ranges
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
 
@@ -175,7 +170,7 @@ def _read_llir(text: str, report: Report, capture: Capture) -> Analysis:
 
     return Analysis(
         chains=_chains(functions),
-        loops=[each for one in every for each in _loop_ranges(one)],
+        loops=[each for one in every for each in loop_ranges.find(one)],
         marks=[
             mark
             for one in every
@@ -195,7 +190,7 @@ def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
     return Analysis(
         chains=_chains(functions),
         live=_live_by_line(kernel, known),
-        loops=_loop_ranges(kernel_loops),
+        loops=loop_ranges.find(kernel_loops),
         marks=annotate_ptx.annotate(kernel_loops, report.pipelines),
         problem=known.reason,
     )
@@ -216,7 +211,7 @@ def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
     return Analysis(
         chains=_chains(sections),
         live=_live_by_line(section, registers),
-        loops=_sass_loops(section, original, fields),
+        loops=loop_ranges.of_sass(section, original, fields, report, capture),
         marks=annotate_sass.annotate(section, report.pipelines, original),
         schedule=schedule,
         problem=f"not known: {registers.reason}" if registers.reason else "",
@@ -248,7 +243,7 @@ def _read_amdgcn(text: str, report: Report, capture: Capture) -> Analysis:
     return Analysis(
         chains=_chains(program.functions),
         live=_live_by_line(kernel, known),
-        loops=_amdgcn_loops(kernel, kernel_loops, program.arch),
+        loops=loop_ranges.of_amdgcn(kernel, kernel_loops, program.arch),
         marks=annotate_amdgcn.annotate(kernel, kernel_loops, report.pipelines),
         schedule=amdgcn_waits.cells(amdgcn_waits.find_waits(kernel, kernel_loops)),
         problem=known.reason,
@@ -304,80 +299,3 @@ def _live_by_line(kernel: Function[Instruction], registers: StagePressure) -> di
     for instruction, number in zip(kernel.instructions, registers.curve, strict=True):
         live[instruction.line] = max(number, live.get(instruction.line, 0))
     return live
-
-
-def _loop_ranges(kernel_loops: Loops[Instruction]) -> list[LoopRange]:
-    """Return the ranges of a function's loops, outer ones before those inside."""
-    return [
-        _loop_range(kernel_loops, index, user_frame(kernel_loops.locations(index)))
-        for index in range(len(kernel_loops.forest.loops))
-    ]
-
-
-def _loop_range(
-    kernel_loops: Loops[Instruction], index: int, source: SourceLocation | None
-) -> LoopRange:
-    """Return a loop's range: compilers rotate loops, so some lines may precede the header."""
-    lines = [line for each in kernel_loops.body(index) for line in (each.line, each.end_line)]
-    header = kernel_loops.header(index).line
-    return LoopRange(
-        first=min(header, *lines),
-        last=max(header, *lines),
-        depth=kernel_loops.forest.loops[index].depth,
-        source=source,
-    )
-
-
-def _sass_loops(
-    section: sass.Section, original: PtxAnnotations, fields: Mapping[int, control.Control]
-) -> list[LoopRange]:
-    """Return the ranges of a section's loops; their source is that of the PTX's loops."""
-    flow = sass_cfg.build(section)
-    if flow.unknown or not flow.blocks:
-        return []
-    kernel_loops = loops.find(section, flow)
-    ordered = [fields[each.line] for each in section.instructions if each.line in fields]
-    ranges = []
-    for index, number in enumerate(match_loops(kernel_loops, original.loops)):
-        source = None
-        if original.loops is not None and number is not None:
-            source = user_frame(original.loops.locations(number))
-        found = _loop_range(kernel_loops, index, source)
-        if len(ordered) == len(section.instructions):
-            issued = loop_schedules.schedule(kernel_loops, index, ordered)
-            found = msgspec.structs.replace(found, schedule=_issued(issued))
-        ranges.append(found)
-    return ranges
-
-
-def _amdgcn_loops(
-    kernel: amdgcn.Function, kernel_loops: Loops[amdgcn.Instruction], arch: str
-) -> list[LoopRange]:
-    """Return the ranges of an AMD kernel's loops, with what an iteration issues."""
-    schedules = (
-        amdgcn_schedules.schedule(kernel, kernel_loops, index, arch)
-        for index in range(len(kernel_loops.forest.loops))
-    )
-    return [
-        msgspec.structs.replace(each, schedule=_issued(issued))
-        for each, issued in zip(_loop_ranges(kernel_loops), schedules, strict=True)
-    ]
-
-
-def _issued(issued: loop_schedules.LoopSchedule) -> str:
-    slots = ", ".join(f"{unit} {number}" for unit, number in issued.units.items())
-    bound = "at most " if issued.branches else ""
-    text = f"{bound}{plural(issued.instructions, 'instruction')}"
-    if issued.cycles is not None:
-        text += f" in {plural(issued.cycles, 'issue cycle')}"
-    text += f": {slots}"
-    for unit, cycles in issued.occupied.items():
-        if unit == "matrix":
-            text += f"; occupies the matrix core for {bound}{plural(cycles, 'cycle')}"
-        elif not issued.branches:  # the least of what may be skipped bounds nothing
-            text += f"; occupies the vector ALU for at least {plural(cycles, 'cycle')}"
-    if issued.unknown:
-        text += f"; no public document has the cycles of {', '.join(issued.unknown)}"
-    if issued.requested_bytes:
-        text += f"; requests {count(issued.requested_bytes)} B"
-    return text

@@ -1,0 +1,184 @@
+"""The loops of a stage: their lines, their source, and what an iteration costs a warp."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from irlens.analyze import amdgcn_schedules, loop_schedules, loops, sass_cfg
+from irlens.analyze.facts import Provenance
+from irlens.analyze.loop_schedules import Alone, LoopSchedule
+from irlens.analyze.loops import Loops
+from irlens.analyze.pipelines.annotate import PtxAnnotations
+from irlens.analyze.resources import find_gpu, read_demand
+from irlens.analyze.sass_origin import match_loops
+from irlens.analyze.time import launched
+from irlens.analyze.time.cta_timeline import Timeline
+from irlens.analyze.time.paths import Machine, UnknownPathError
+from irlens.analyze.time.shared_wavefronts import Wavefronts
+from irlens.artifacts import cubin
+from irlens.gpus import Gpu
+from irlens.isa import amdgcn, mlir, sass
+from irlens.isa.dialect import Instruction, kernel_named
+from irlens.isa.sass.control import Control
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError
+from irlens.model.listing import LoopRange
+from irlens.model.report import Report
+from irlens.model.source import SourceLocation, user_frame
+from irlens.model.text import count, plural
+from irlens.report.launch_time import arguments_of
+
+
+def find(kernel_loops: Loops[Instruction]) -> list[LoopRange]:
+    """Return the ranges of a function's loops, outer ones before those inside."""
+    return [
+        _range(kernel_loops, index, user_frame(kernel_loops.locations(index)))
+        for index in range(len(kernel_loops.forest.loops))
+    ]
+
+
+def of_sass(
+    section: sass.Section,
+    original: PtxAnnotations,
+    fields: Mapping[int, Control],
+    report: Report,
+    capture: Capture,
+) -> list[LoopRange]:
+    """Return the ranges of a section's loops, with what an iteration issues.
+
+    Args:
+        section: The kernel.
+        original: Its PTX, whose loops have the source.
+        fields: Control fields by line of the disassembly.
+        report: The capture's report.
+        capture: Names the GPU and the launch.
+    """
+    flow = sass_cfg.build(section)
+    if flow.unknown or not flow.blocks:
+        return []
+    kernel_loops = loops.find(section, flow)
+    ranges = []
+    for index, number in enumerate(match_loops(kernel_loops, original.loops)):
+        source = None
+        if original.loops is not None and number is not None:
+            source = user_frame(original.loops.locations(number))
+        ranges.append(_range(kernel_loops, index, source))
+    control = [fields[each.line] for each in section.instructions if each.line in fields]
+    if not ranges or len(control) < len(section.instructions):
+        return ranges
+    gpu = find_gpu(capture, Provenance())
+    wavefronts = _wavefronts(section, flow, gpu, report, capture)
+    timeline = _timeline(gpu, wavefronts)
+    schedules = (
+        loop_schedules.schedule(kernel_loops, index, control, wavefronts, timeline)
+        for index in range(len(ranges))
+    )
+    return _with_schedules(ranges, schedules)
+
+
+def of_amdgcn(
+    kernel: amdgcn.Function, kernel_loops: Loops[amdgcn.Instruction], arch: str
+) -> list[LoopRange]:
+    """Return the ranges of an AMD kernel's loops, with what an iteration issues."""
+    schedules = (
+        amdgcn_schedules.schedule(kernel, kernel_loops, index, arch)
+        for index in range(len(kernel_loops.forest.loops))
+    )
+    return _with_schedules(find(kernel_loops), schedules)
+
+
+def _range(
+    kernel_loops: Loops[Instruction], index: int, source: SourceLocation | None
+) -> LoopRange:
+    """Return a loop's range: compilers rotate loops, so some lines may precede the header."""
+    lines = [line for each in kernel_loops.body(index) for line in (each.line, each.end_line)]
+    header = kernel_loops.header(index).line
+    return LoopRange(
+        first=min(header, *lines),
+        last=max(header, *lines),
+        depth=kernel_loops.forest.loops[index].depth,
+        source=source,
+    )
+
+
+def _with_schedules(
+    ranges: Sequence[LoopRange], schedules: Iterable[LoopSchedule]
+) -> list[LoopRange]:
+    return [
+        msgspec.structs.replace(each, schedule=_described(schedule))
+        for each, schedule in zip(ranges, schedules, strict=True)
+    ]
+
+
+def _wavefronts(
+    section: sass.Section, flow: sass_cfg.SassCfg, gpu: Gpu | None, report: Report, capture: Capture
+) -> dict[int, Wavefronts]:
+    """Return those of accesses to shared memory, where the first CTA's addresses are known."""
+    kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, report.kernel)
+    usage = read_demand(capture, gpu, Provenance()).usage
+    grid = report.config.grid
+    if kernel is None or usage is None or grid is None or "ttir" not in capture.stages:
+        return {}
+    machine = Machine(section, flow)
+    try:
+        ttir = mlir.parse(capture.stages["ttir"].text(), stage="ttir")
+        arguments = arguments_of(ttir, report.config, grid, usage.threads)
+        (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
+    except (ArtifactError, UnknownPathError):
+        return {}
+    return launched.wavefronts(machine, kernel, arguments, first)
+
+
+def _timeline(gpu: Gpu | None, wavefronts: Mapping[int, Wavefronts]) -> Timeline | None:
+    """Return what the time of a warp is computed with that has its SM to itself.
+
+    Of the tensor cores it uses those of one sub-partition.
+    """
+    if gpu is None or gpu.timing is None or not gpu.multiply_adds:
+        return None
+    return Timeline(
+        timing=gpu.timing,
+        memory=0.0,  # an iteration is asked how long a latency it hides
+        multiply_adds=gpu.multiply_adds / gpu.arch.partitions,
+        partitions=1,
+        warps=1,
+        wavefronts={index: each.total for index, each in wavefronts.items()},
+    )
+
+
+def _described(issued: LoopSchedule) -> str:
+    slots = ", ".join(f"{unit} {number}" for unit, number in issued.units.items())
+    bound = "at most " if issued.branches else ""
+    text = f"{bound}{plural(issued.instructions, 'instruction')}"
+    if issued.cycles is not None:
+        text += f" in {plural(issued.cycles, 'issue cycle')}"
+    text += f": {slots}"
+    for unit, cycles in issued.occupied.items():
+        if unit == "matrix":
+            text += f"; occupies the matrix core for {bound}{plural(cycles, 'cycle')}"
+        elif not issued.branches:  # the least of what may be skipped bounds nothing
+            text += f"; occupies the vector ALU for at least {plural(cycles, 'cycle')}"
+    if issued.unknown:
+        text += f"; no public document has the cycles of {', '.join(issued.unknown)}"
+    if issued.alone is not None:
+        text += f"; {_time_of(issued.alone)}"
+    if issued.wavefronts:
+        text += f"; {_wavefronts_of(issued)}"
+    if issued.requested_bytes:
+        text += f"; requests {count(issued.requested_bytes)} B"
+    return text
+
+
+def _time_of(alone: Alone) -> str:
+    text = f"a warp alone takes about {plural(round(alone.cycles), 'cycle')}"
+    if alone.hidden is None:
+        return text
+    beyond = f" beyond {count(hidden)}" if (hidden := round(alone.hidden)) > 0 else ""
+    return f"{text}, and {alone.exposed:.2g} for each cycle that loads take{beyond}"
+
+
+def _wavefronts_of(issued: LoopSchedule) -> str:
+    bound = "" if issued.conflicts is not None else "at least "
+    bound = "at most " if issued.branches and not bound else bound
+    text = f"{bound}{plural(round(issued.wavefronts), 'wavefront')} of shared memory"
+    return f"{text}, {round(issued.conflicts)} by bank conflicts" if issued.conflicts else text
