@@ -158,12 +158,15 @@ class _Warp:
             if index in self.needed:
                 steps = self.steps.get(index)
                 if steps is None:
-                    each = self.section.instructions[index]
-                    steps = self.steps[index] = [
-                        step_of(each, one, self.local) for one in self.launches
-                    ]
+                    steps = self.steps[index] = self._steps(self.section.instructions[index])
                 for step, state in zip(steps, self.states, strict=True):
                     step(state)
+
+    def _steps(self, instruction: Instruction) -> list[Step]:
+        """Return what an instruction does to each lane; only special registers tell them apart."""
+        if any(operand.kind == "special" for operand in instruction.operands):
+            return [step_of(instruction, one, self.local) for one in self.launches]
+        return [step_of(instruction, self.launches[0], self.local)] * len(self.launches)
 
     def _access(self, index: int) -> None:
         instruction = self.section.instructions[index]
