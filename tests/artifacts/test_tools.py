@@ -11,6 +11,8 @@ import pytest
 from irlens.artifacts import store, tools
 from irlens.model.errors import ToolError
 
+SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
+
 
 @pytest.fixture
 def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -115,7 +117,7 @@ def test_arguments_meet_no_shell_and_nothing_is_on_stdin(pretend: Path) -> None:
 def test_answers_are_kept_by_content_and_by_tool_version(pretend: Path) -> None:
     install(pretend, DISASSEMBLER)
     first = tools.disassemble(b"one")
-    assert first == "['-c', '-gi', '-gp', 'kernel.cubin'] one 0\n"
+    assert first == "['-c', '-gi', '-gp', '-ndf', 'kernel.cubin'] one 0\n"
     assert tools.disassemble(b"one") == first
     assert calls(pretend) == 1
     tools.disassemble(b"two")
@@ -154,11 +156,57 @@ def test_a_tool_without_a_version_is_suspicious(pretend: Path) -> None:
         tools.disassemble(b"one")
 
 
-def test_the_real_one_refuses_what_is_no_cubin() -> None:
+def found(*names: str) -> list[Path]:
     try:
-        tools.find("nvdisasm")
+        return [tools.find(each) for each in names]
     except ToolError:
-        pytest.skip("no nvdisasm")
+        pytest.skip(f"not all of {', '.join(names)} are here")
+
+
+INDIRECT = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry indirect(.param .u64 output, .param .u32 n) {
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [output];
+    ld.param.u32 %r1, [n];
+    targets: .branchtargets L0, L1, L2;
+    brx.idx %r1, targets;
+L0: mov.u32 %r2, 7;
+    bra END;
+L1: st.global.u32 [%rd1], 3;
+    mov.u32 %r2, 9;
+    bra END;
+L2: ld.global.u32 %r2, [%rd1 + 8];
+END: st.global.u32 [%rd1 + 4], %r2;
+    ret;
+}
+"""
+
+
+def test_indirect_branches_keep_their_targets(tmp_path: Path) -> None:
+    nvdisasm, ptxas = found("nvdisasm", "ptxas")
+    (tmp_path / "indirect.ptx").write_text(INDIRECT)
+    cubin = tmp_path / "indirect.cubin"
+    tools.run(ptxas, ["-arch", "sm_90", str(tmp_path / "indirect.ptx"), "-o", str(cubin)])
+    listing = tools.disassemble(cubin.read_bytes())
+    assert "BRANCH_TARGETS" in listing
+    assert listing == tools.run(nvdisasm, ["-c", "-gi", "-gp", cubin.name], directory=tmp_path)
+
+
+def test_other_code_is_listed_as_by_the_full_analysis() -> None:
+    (nvdisasm,) = found("nvdisasm")
+    paths = sorted(SAMPLES.glob("*/*.cubin"))
+    assert len(paths) > 5
+    for path in paths:
+        full = tools.run(nvdisasm, ["-c", "-gi", "-gp", path.name], directory=path.parent)
+        assert tools.disassemble(path.read_bytes()) == full
+
+
+def test_the_real_one_refuses_what_is_no_cubin() -> None:
+    found("nvdisasm")
     with pytest.raises(ToolError, match=r"^nvdisasm failed: .*kernel\.cubin") as error:
         tools.disassemble(b"\x7fELF and no more")
     assert "/" not in error.value.message
