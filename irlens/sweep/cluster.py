@@ -1,7 +1,9 @@
 """A worker pool on a Dask cluster."""
 
 import socket
+from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Protocol
 
 from irlens.model.errors import IrlensError
@@ -13,14 +15,20 @@ _SECONDS_TO_CONNECT = 10
 _TASKS_PER_THREAD = 2
 
 
-class _Executor(Protocol):
-    """What ``distributed.Client.get_executor`` returns: a ``concurrent.futures.Executor``."""
+class _DaskFuture(Protocol):
+    """What ``distributed.Client.submit`` returns. Dask drops the task of one that is collected."""
 
-    def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
-        """Submit a task."""
+    def add_done_callback(self, callback: Callable[["_DaskFuture"], None]) -> None:
+        """Call something in a thread of Dask's once the task has ended."""
 
-    def shutdown(self, wait: bool) -> None:
-        """Accept no more tasks."""
+    def cancelled(self) -> bool:
+        """Return whether the task was cancelled, or its cluster is gone."""
+
+    def result(self) -> bytes:
+        """Return the answer; wait for it again if it was lost with its worker."""
+
+    def cancel(self) -> None:
+        """Drop the task."""
 
 
 class ClusterPool:
@@ -59,11 +67,18 @@ class ClusterPool:
                 hint=f"start some: `dask worker {address}`",
             )
         self.width = threads * _TASKS_PER_THREAD
-        self._executor: _Executor = self._client.get_executor(pure=False)
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
-        """Submit a task."""
-        return self._executor.submit(handler, task)
+        """Submit a task.
+
+        Dask's own ``get_executor`` fails where a worker dies whose answer is on its way: it has
+        the answer, no longer finds the task finished, and takes the answer for an error.
+        """
+        submitted: _DaskFuture = self._client.submit(handler, task, pure=False)
+        answer: Future[bytes] = Future()
+        answer.add_done_callback(lambda each: submitted.cancel() if each.cancelled() else None)
+        submitted.add_done_callback(partial(_settle, answer))
+        return answer
 
     def is_crash(self, error: BaseException) -> bool:
         """Return whether a task killed several workers, one after the other."""
@@ -80,8 +95,19 @@ class ClusterPool:
 
     def stop(self) -> None:
         """Leave the cluster, which drops the pending tasks."""
-        self._executor.shutdown(wait=False)
         self._client.close()
+
+
+def _settle(answer: Future[bytes], submitted: _DaskFuture) -> None:
+    """Pass on how a task ended, unless the answer was abandoned."""
+    if submitted.cancelled():
+        answer.cancel()
+    if not answer.set_running_or_notify_cancel():
+        return
+    try:
+        answer.set_result(submitted.result())
+    except BaseException as error:  # Dask's, of any kind: ``run_tasks`` tells a crash from the rest
+        answer.set_exception(error)
 
 
 def _check_listening(address: str) -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from irlens.model.sweep import Sweep
+from irlens.sweep.cluster import ClusterPool
 
 pytest.importorskip("distributed", reason="the extra irlens[cluster] is not installed")
 
@@ -42,6 +43,23 @@ def test_a_worker_that_dies_is_a_row(cluster: str, tmp_path: Path) -> None:
     found = msgspec.json.decode(ran.stdout, type=Sweep)
     outcomes = {trial.settings["BLOCK"]: trial.outcome for trial in found.trials}
     assert outcomes == {64: "fits", 128: "died", 256: "fits"}
+
+
+def test_every_task_has_its_own_end(cluster: str) -> None:
+    pool = ClusterPool(cluster)
+    try:
+        answered, failed = pool.submit(eval, b"b'done'"), pool.submit(eval, b"{}['no']")
+        assert answered.result(60) == b"done"
+        error = failed.exception(60)
+        assert isinstance(error, KeyError)
+        assert not pool.is_crash(error)
+        blocking = [pool.submit(eval, b"__import__('time').sleep(60)") for _ in range(pool.width)]
+        waiting = pool.submit(eval, b"b'never'")
+        pool.abandon(waiting)
+        assert waiting.cancelled()
+        assert not any(each.done() for each in blocking)
+    finally:
+        pool.stop()
 
 
 _DEADLY = """
