@@ -119,10 +119,18 @@ def spilled(
     return Spilled(moved["LDL"], moved["STL"], cta_bytes * machine.resident, sms)
 
 
-def count(launch: Launch) -> Counts:
-    """Return what a launch asks of each unit."""
+def count(launch: Launch, latency: float | None = None) -> Counts:
+    """Return what a launch asks of each unit.
+
+    Args:
+        launch: The launch.
+        latency: Cycles from a load of global memory to its data; by default those of the timing,
+            by where the data are.
+    """
     code, followed, transfers, machine = launch.code, launch.followed, launch.moved, launch.machine
     timing, multiply_adds = machine.timing, machine.gpu.multiply_adds
+    if latency is None:
+        latency = timing.l2 + (timing.memory - timing.l2) * transfers.memory_share
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
     for index, times in _executed(code.flow, followed).items():
@@ -152,7 +160,7 @@ def count(launch: Launch) -> Counts:
     totals["fma"] = max(totals["fma"], sums["integer"] / timing.fma)
     timeline = Timeline(
         timing=timing,
-        memory=timing.l2 + (timing.memory - timing.l2) * transfers.memory_share,
+        memory=latency,
         multiply_adds=multiply_adds,
         partitions=machine.gpu.arch.partitions,
         wavefronts=code.wavefronts,

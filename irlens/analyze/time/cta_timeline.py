@@ -5,6 +5,8 @@ and which one tells that its result is there. A warp issues in order, so that it
 these and from the latency of what scoreboards track: loads, shared memory, special functions,
 barriers, products of tensor cores. Asynchronous copies and products are followed to the waits
 that retire them, so that a loop that overlaps them with its work is as fast as the slower of both.
+A fence of the GPU, as acquire-release atomics have before them, is a round trip to the L2 that
+begins when the warp's writes have made theirs.
 
 One warp stands for all of its CTA, which run side by side: an instruction occupies its unit
 once for each of them.
@@ -23,6 +25,10 @@ from irlens.gpus.timing import Timing
 from irlens.isa.sass import Instruction
 from irlens.isa.sass.control import Control
 
+#: Opcodes that a fence waits for.
+_WRITES = units.GLOBAL_STORES | {"ATOM", "ATOMG"}
+#: Scopes of fences that reach the L2.
+_FENCED = frozenset({"GPU", "SYS"})
 #: How often a repeated segment is followed before its last rounds stand for the rest.
 _ROUNDS = 8
 
@@ -183,6 +189,10 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
                 return "await", _number(texts[1])
             case "BAR" if "ARV" not in modifiers:
                 return "barrier", self.timing.barrier
+            case "MEMBAR" if _FENCED & set(modifiers):
+                return "fence", self.timing.l2
+            case _ if opcode in _WRITES:
+                return "write", self.timing.l2
             case "HGMMA" | "QGMMA" | "IGMMA" | "BGMMA":
                 return ("last product" if "gsb0" in texts else "product"), self.timing.product
             case "WARPGROUP" if "DEPBAR" in modifiers:
@@ -220,6 +230,7 @@ class _Clock:
         self.free = [0.0] * (len(_UNITS) + 1)
         self.arrived = 0.0
         self.open = 0.0
+        self.written = 0.0
         self.groups: list[float] = []
         self.products: list[float] = []
         self.bulk: list[float] = []
@@ -243,6 +254,7 @@ class _Clock:
         self.now += cycles
         self.arrived += cycles
         self.open += cycles
+        self.written += cycles
         self.multiplied += cycles
         lists = (self.ready, self.free, self.groups, self.products, self.bulk)
         for times in (*lists, *self.signals.values()):
@@ -281,6 +293,8 @@ class _Clock:
         match each.event:
             case "barrier":
                 return now + each.argument
+            case "fence":
+                return max(now, self.written) + each.argument
             case "await":
                 return max(now, _retired(self.groups, int(each.argument)))
             case "await products":
@@ -295,6 +309,8 @@ class _Clock:
         match each.event:
             case "copy":
                 self.open = max(self.open, done + each.latency)
+            case "write":
+                self.written = max(self.written, done + each.argument)
             case "commit":
                 before = self.groups[-1] if self.groups else 0.0
                 self.groups.append(max(self.open, before))

@@ -64,7 +64,7 @@ def counted(launch: Launch) -> CountedLaunch:
     counts = asdict(count(launch))
     return CountedLaunch(
         memory_share=round(launch.moved.memory_share, 4),
-        cycles=[(latency, _cta_cycles(launch, latency)) for latency in _LATENCIES],
+        cycles=[(latency, count(launch, latency).cta_cycles) for latency in _LATENCIES],
         **{name: _rounded(counts[name]) for name in LATENCY_INDEPENDENT},
     )
 
@@ -80,13 +80,6 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _rounded(each) for name, each in value.items()}
     return round(value) if isinstance(value, float) else value
-
-
-def _cta_cycles(launch: Launch, latency: float) -> float:
-    machine = launch.machine
-    timing = replace(machine.timing, memory=latency, l2=latency)
-    other = replace(machine, gpu=replace(machine.gpu, timing=timing))
-    return count(replace(launch, machine=other)).cta_cycles
 
 
 def with_timing(gpu: Gpu, values: Mapping[str, float]) -> Gpu:

@@ -94,6 +94,22 @@ def test_asynchronous_copies_overlap_until_their_wait() -> None:
     assert 700 < copies(7) + 700 < copies(1) < copies(0)
 
 
+def test_a_fence_waits_for_writes_and_makes_a_round_trip() -> None:
+    assert TIMING is not None
+    store, fence = "STG.E desc[UR4][R2.64], R4", "MEMBAR.ALL.GPU"
+    fences = duration(f"{fence};{fence};EXIT", [stall(1)] * 3, timeline())
+    assert fences == pytest.approx(2 * TIMING.l2 + 3)
+    written = duration(f"{store};{store};{fence};EXIT", [stall(1)] * 4, timeline())
+    assert written == pytest.approx(2 * TIMING.l2 + 2 * 4 + 2)
+    apart = duration(f"{store};{fence};{store};{fence};EXIT", [stall(1)] * 5, timeline())
+    assert apart > 4 * TIMING.l2
+
+
+def test_a_fence_of_a_cta_stays_on_the_sm() -> None:
+    code = "STG.E desc[UR4][R2.64], R4;MEMBAR.ALL.CTA;EXIT"
+    assert duration(code, [stall(1)] * 3, timeline()) < 10
+
+
 def test_bank_conflicts_occupy_shared_memory() -> None:
     code = ";".join(["LDS R4, [R2]"] * 16 + ["FADD R0, R4, 1", "EXIT"])
     control = [stall(1, write=0)] * 16 + [stall(4, wait=1), stall(1)]
