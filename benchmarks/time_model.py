@@ -12,6 +12,10 @@ configurations or more are ranked. Of two configurations of one problem it print
 of their estimates is from that of their times, and how often the one that is estimated to be faster
 is.
 
+Times that differ by less than the measurement's noise have no order that an estimate could find: a
+rank is in parentheses where this holds for more than half of the pairs of a problem, and "in order"
+is the share of all other pairs of a kind that the estimates order as the times do.
+
 It then prints the same of ``kinds.json``, kinds that no constant is fitted to. The fit itself is
 ``irlens.analyze.time.fitting``.
 """
@@ -20,6 +24,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from math import exp, log
 from pathlib import Path
 from statistics import correlation, geometric_mean, median, quantiles
@@ -35,6 +40,10 @@ _DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
 LAUNCHES, SPACES = _DATA / "time.json", _DATA / "spaces.json"
 #: Kinds that are never fitted to.
 OTHERS = _DATA / "kinds.json"
+#: Share of a time within which two times do not tell which configuration is the faster. The medians
+#: of 12 launches (``splitk`` of ``kinds.json``) that were timed again on another day differ by up
+#: to 1.5 %, and half of the launches of ``launches.json.xz`` have deciles 1.2 % from their median.
+NOISE = 0.03
 
 
 def load(path: Path) -> list[TimedLaunch]:
@@ -46,6 +55,8 @@ class Score(msgspec.Struct, frozen=True):
     """How good estimates are, of one kind of kernel.
 
     Attributes:
+        rank: Spearman's correlation, for each problem.
+        noisy: Whether more than half of its pairs are within ``NOISE``, for each problem.
         pairs: See ``fitting.pairs``.
     """
 
@@ -57,7 +68,13 @@ class Score(msgspec.Struct, frozen=True):
     first: list[float]
     best_of_8: list[float]
     rank: list[float]
+    noisy: list[bool]
     pairs: list[tuple[float, float]]
+
+    @property
+    def in_order(self) -> list[bool]:
+        """Whether the estimates order a pair as the times do, for each pair beyond ``NOISE``."""
+        return [mine * real > 0 for mine, real in self.pairs if abs(real) > NOISE]
 
 
 def score(rows: Sequence[TimedLaunch], times: Sequence[float]) -> Score:
@@ -80,8 +97,14 @@ def score(rows: Sequence[TimedLaunch], times: Sequence[float]) -> Score:
             correlation(_ranks([time for time, _ in found]), _ranks([us for _, us in found]))
             for found in ranked
         ],
+        noisy=[_noisy([us for _, us in found]) for found in ranked],
         pairs=pairs(rows, times),
     )
+
+
+def _noisy(times: Sequence[float]) -> bool:
+    """Return whether more than half of the pairs of times are within ``NOISE``."""
+    return median(abs(log(one / other)) for one, other in combinations(times, 2)) <= NOISE
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -110,22 +133,32 @@ def by_kind(rows: Sequence[TimedLaunch], gpu: Gpu) -> dict[str, Score]:
 
 
 def _show(scores: dict[str, Score]) -> Iterable[str]:
-    yield "| kind | launches | median error | p90 | bias | first over best | best of 8 | rank |"
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    yield (
+        "| kind | launches | median error | p90 | bias | first over best | best of 8 | rank "
+        "| in order |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for kind, each in scores.items():
         cells = [kind, str(each.launches), f"{each.error:.1%}", f"{each.p90:.1%}"]
         cells.append(f"{each.bias:+.1%}")
-        lists = (each.first, each.best_of_8, each.rank)
+        lists = (each.first, each.best_of_8)
         cells += [" ".join(f"{value:.2f}" for value in values) or "-" for values in lists]
+        marked = zip(each.rank, each.noisy, strict=True)
+        cells.append(" ".join(f"({r:.2f})" if noisy else f"{r:.2f}" for r, noisy in marked) or "-")
+        cells.append(_share(each.in_order) if each.rank else "-")
         yield "| " + " | ".join(cells) + " |"
     firsts = [geometric_mean(each.first) for each in scores.values() if each.first]
-    ranks = [rank for each in scores.values() for rank in each.rank]
+    ranked = [pair for s in scores.values() for pair in zip(s.rank, s.noisy, strict=True)]
+    ranks, told = [rank for rank, _ in ranked], [rank for rank, noisy in ranked if not noisy]
+    ordered = [right for each in scores.values() for right in each.in_order]
     yield ""
     yield f"median over kinds of the median error: {median(s.error for s in scores.values()):.1%}"
     yield f"first over best, geometric mean over kinds: {geometric_mean(firsts):.3f}"
     ratios = quantiles([ratio for each in scores.values() for ratio in each.ratios], n=20)
     yield f"time over estimate, 5 % and 95 %: {ratios[0]:.2f} {ratios[-1]:.2f}"
     yield f"rank correlation, median over problems: {median(ranks):.2f}"
+    yield f"the same of the {len(told)} of {len(ranks)} beyond noise: {median(told):.2f}"
+    yield f"pairs beyond noise in order: {_share(ordered)}"
     yield from _show_pairs([pair for each in scores.values() for pair in each.pairs])
 
 
@@ -134,8 +167,13 @@ def _show_pairs(found: Sequence[tuple[float, float]]) -> Iterable[str]:
     yield f"ratio_error of {len(found)} pairs, nine in ten: {ratio_error(found):.2f}"
     for low, high in ((0.0, RESOLUTION), (RESOLUTION, 0.1), (0.1, 0.2)):
         right = [mine * real > 0 for mine, real in found if low <= abs(mine) < high]
-        share = f"{sum(right) / len(right):.0%} of {len(right)}"
-        yield f"estimates {low:.0%} to {high:.0%} apart, the faster is the faster: {share} pairs"
+        apart = f"estimates {low:.0%} to {high:.0%} apart"
+        yield f"{apart}, the faster is the faster: {_share(right)} pairs"
+
+
+def _share(right: Sequence[bool]) -> str:
+    """Return how many of how many hold."""
+    return f"{sum(right) / len(right):.0%} of {len(right):,}" if right else "-"
 
 
 def main() -> int:

@@ -70,6 +70,19 @@ def test_the_first_of_a_ranking_is_near_the_best() -> None:
         assert all(ratio < 1.02 for ratio in found.best_of_8), kind
 
 
+def test_times_that_differ_by_more_than_noise_are_in_order() -> None:
+    model = benchmark()
+    rows = measured(model)
+    scores = model.by_kind(rows, H200)
+    in_order = [right for each in scores.values() for right in each.in_order]
+    assert len(in_order) > 10_000
+    assert sum(in_order) / len(in_order) > 0.9
+    # Most of the pairs of ``add`` take the same time, so that its rank says nothing.
+    assert scores["add"].noisy == [True]
+    assert all(scores["add"].in_order)
+    assert scores["col_sum"].noisy == [False, False]
+
+
 def test_kinds_that_no_constant_is_fitted_to() -> None:
     model = benchmark()
     rows = model.load(model.OTHERS)
