@@ -12,7 +12,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         memory: Cycles from a load to its data from memory, on a busy GPU.
-        l2: The same from the L2.
+        l2: The same from the L2, which is also the round trip of a fence of the GPU.
         l1: The same from the L1.
         shared: The same from shared memory.
         special: Cycles to the result of a special function or a conversion.
