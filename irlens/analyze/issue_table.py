@@ -1,33 +1,164 @@
-"""What the compiler made of the accesses and products of a ttir, found by their locations."""
+"""How the machine issues the accesses and products of a kernel: layouts, and instructions' widths.
 
+``issued_accesses`` takes those of a ttgir. ``IssueTable`` finds what the compiler made of those of
+a ttir, by their locations.
+"""
+
+import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
-from irlens.analyze.global_accesses import Assembly
-from irlens.analyze.issued_accesses import issued_accesses
-from irlens.analyze.warp_requests import SECTOR, WarpAccess
+from irlens.analyze.global_accesses import Assembly, Direction, Place, instruction_widths
+from irlens.analyze.warp_requests import SECTOR, WarpAccess, free_bits
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, STORES
-from irlens.isa.mlir.layouts import read_shaped
-from irlens.model.source import SourceLocation
+from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, COPIES, LOADS, STORES
+from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
+from irlens.isa.mlir.layouts import element_bits, read_shaped
+from irlens.isa.mlir.linear_maps import LinearMap
 
+_POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 
-class Issue(msgspec.Struct, frozen=True):
-    """How the machine does an access of the ttir.
-
-    Attributes:
-        accesses: Instructions of warps, each time that the access is executed. The compiler may
-            load the same elements in several layouts. Empty where the TMA copies them, which makes
-            no requests of warps.
-    """
-
-    accesses: tuple[WarpAccess, ...]
-
-
+#: AMD's accesses by a scalar pointer and a tensor of offsets.
+_BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
 _ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "ttg.atomic_poll"})
 _PRODUCTS = frozenset({"tt.dot", "tt.dot_scaled"})
-_Place = tuple[str, tuple[SourceLocation, ...]]
+
+
+class IssuedAccess(msgspec.Struct, frozen=True):
+    """A load, store or asynchronous copy.
+
+    Attributes:
+        operation: Index of the operation in the ttgir.
+        access: How the machine accesses the elements; ``None`` if unknown.
+        reason: Why it is unknown.
+    """
+
+    operation: int
+    access: WarpAccess | None
+    reason: str | None = None
+
+
+def issued_accesses(
+    module: Module, assembly: Assembly, granule: int = SECTOR
+) -> tuple[IssuedAccess, ...]:
+    """Return the accesses of a ttgir to global memory through pointers, in the order of the text.
+
+    Args:
+        module: The ttgir.
+        assembly: The kernel in the stage that has its instructions.
+        granule: Bytes of the GPU's sector or cache line.
+    """
+    elements = {
+        operation.index: _elements(module, operation)
+        for operation in module.named(*LOADS, *STORES, *COPIES)
+    }
+    places: defaultdict[Place, list[int]] = defaultdict(list)
+    for index in elements:
+        places[_place(module.operations[index])].append(index)
+    widths: dict[int, int | str] = {}
+    for place, issued in instruction_widths(assembly).items():
+        at = places.get(place, [])
+        widths.update(zip(at, _widths([elements[index] for index in at], issued), strict=True))
+    return tuple(
+        _issued(module.operations[index], each, widths.get(index), granule)
+        for index, each in elements.items()
+    )
+
+
+class _Elements(msgspec.Struct, frozen=True):
+    """The elements that an operation accesses: how threads hold them, and their bytes."""
+
+    layout: LinearMap
+    bytes: int
+
+    @property
+    def thread_bytes(self) -> int:
+        """Bytes that a thread accesses; elements that it holds several times count once."""
+        return self.bytes * (self.layout.registers >> len(free_bits(self.layout)[0]))
+
+
+def _place(operation: Operation) -> Place:
+    return ("store" if operation.name in STORES else "load"), operation.location
+
+
+def _widths(accesses: Sequence[_Elements | str], issued: list[int]) -> list[int | str]:
+    """Return the width of the instructions of each access at one place.
+
+    Accesses of different layouts differ in width. Their instructions stand in the same order, as
+    many for each as its bytes take.
+    """
+    if len(set(issued)) == 1:
+        return [issued[0]] * len(accesses)
+    unknown: list[int | str] = ["its instructions differ in width"] * len(accesses)
+    found: list[int | str] = []
+    at = 0
+    for each in accesses:
+        if isinstance(each, str) or at >= len(issued):
+            return unknown
+        width = issued[at]
+        count = max(1, each.thread_bytes // width)
+        if issued[at : at + count] != [width] * count:
+            return unknown
+        found.append(width)
+        at += count
+    return found if at == len(issued) else unknown
+
+
+def _issued(
+    operation: Operation, elements: _Elements | str, width: int | str | None, granule: int
+) -> IssuedAccess:
+    """Return how an operation's elements are accessed, or why that is unknown."""
+    reason = "no instruction has its location"
+    if isinstance(elements, str) or width is None or isinstance(width, str):
+        wrong = (each for each in (elements, width) if isinstance(each, str))
+        return IssuedAccess(operation.index, None, next(wrong, reason))
+    try:
+        access = WarpAccess(elements.layout, _direction(operation), elements.bytes, width, granule)
+    except ValueError as error:
+        return IssuedAccess(operation.index, None, str(error))
+    return IssuedAccess(operation.index, access)
+
+
+def _elements(module: Module, operation: Operation) -> _Elements | str:
+    """Return the elements that an operation accesses, or why they are unknown."""
+    pointer = operation.operand_types[0] if operation.operand_types else ""
+    match = _POINTER.fullmatch(pointer)
+    # AMD's buffer accesses name a scalar pointer first, and then a tensor of values or offsets.
+    written = (*operation.operand_types, *operation.result_types)
+    tensor = next((read_shaped(kind) for kind in written if kind.startswith("tensor<")), None)
+    if tensor is not None and match is None:
+        match = _POINTER.fullmatch(tensor.element)
+    bits = element_bits(match[1]) if match else None
+    if bits is None and tensor is not None and operation.name in _BUFFER_ACCESSES:
+        bits = element_bits(tensor.element)  # up to Triton 3.6 they name their values' type alone
+    if bits is None:
+        return f"{pointer} is not a pointer to elements of a known width"
+    layout = _scalar(module)
+    if tensor is not None:
+        layout = linear_map(
+            tensor.parameters[0] if tensor.parameters else "", tensor.shape, module.aliases
+        )
+    return layout.reason if isinstance(layout, Unmapped) else _Elements(layout, max(bits // 8, 1))
+
+
+def _direction(operation: Operation) -> Literal["load", "store", "copy"]:
+    if operation.name in STORES:
+        return "store"
+    return "copy" if operation.name in COPIES else "load"
+
+
+def _scalar(module: Module) -> LinearMap | Unmapped:
+    """Return the map of a value that every thread of a CTA holds."""
+    bases = []
+    for name in ("ttg.threads-per-warp", "ttg.num-warps"):
+        number = module.attributes.get(name, "").partition(" ")[0]
+        if not number.isdecimal() or int(number) < 1:
+            return Unmapped(f"the module has no {name}")
+        bases.append(((),) * (int(number).bit_length() - 1))
+    return LinearMap((), (), bases[0], bases[1], ())
 
 
 class IssueTable:
@@ -40,33 +171,38 @@ class IssueTable:
     """
 
     def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
-        self._by_place: defaultdict[_Place, list[WarpAccess | str]] = defaultdict(list)
-        self._by_tma: set[_Place] = set()
+        self._by_place: defaultdict[Place, list[WarpAccess | str]] = defaultdict(list)
+        self._by_tma: set[Place] = set()
         for each in issued_accesses(module, assembly, granule):
-            operation = module.operations[each.operation]
-            place = ("store" if operation.name in STORES else "load", operation.location)
+            place = _place(module.operations[each.operation])
             self._by_place[place].append(each.access or each.reason or "")
         for operation in module.named(*BULK_COPIES, *BULK_STORES):
-            direction = "load" if operation.name in BULK_COPIES else "store"
+            direction: Direction = "load" if operation.name in BULK_COPIES else "store"
             self._by_tma.add((direction, operation.location))
         self._on_vectors = frozenset(
             operation.location for operation in module.named(*_PRODUCTS)
             if _is_blocked(module, operation)
         )  # fmt: skip
 
-    def find(self, operation: Operation, *, alone: bool) -> Issue | str:
+    def find(self, operation: Operation, *, alone: bool) -> tuple[WarpAccess, ...] | str:
         """Return how an access of the ttir is issued, or why that is unknown.
 
         Args:
             operation: The access.
             alone: Whether the ttir has no other one with its location.
+
+        Returns:
+            Instructions of warps, each time that the access is executed. The compiler may load the
+            same elements in several layouts. Empty where the TMA copies them, which makes no
+            requests of warps.
         """
         if operation.name in _ATOMICS:
             return "atomic operations have counters of their own"
-        place = ("store" if operation.name.endswith("store") else "load", operation.location)
+        direction: Direction = "store" if operation.name.endswith("store") else "load"
+        place = (direction, operation.location)
         found = self._by_place.get(place, [])
         if place in self._by_tma:
-            return "some of it is copied by the TMA" if found else Issue(())
+            return "some of it is copied by the TMA" if found else ()
         if not found:
             return "the ttgir has no access at its location"
         for each in found:
@@ -76,7 +212,7 @@ class IssueTable:
         counts = Counter(each for each in found if isinstance(each, WarpAccess))
         if len(counts) > 1 and (not alone or len(set(counts.values())) > 1):
             return "the ttgir has several different accesses for it"
-        return Issue(tuple(counts))
+        return tuple(counts)
 
     def on_tensor_cores(self, product: Operation) -> bool:
         """Return whether tensor cores compute a matrix product of the ttir."""

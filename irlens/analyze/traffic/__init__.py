@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from irlens.analyze.issue_table import Issue, IssueTable
+from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import ATOMICS, LOADS, STORES, Reference
 from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
@@ -24,6 +24,7 @@ from irlens.analyze.traffic.strided_coverage import Strides
 from irlens.analyze.traffic.tally import Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
+from irlens.analyze.warp_requests import WarpAccess
 from irlens.isa.mlir import Module, Operation
 from irlens.model.traffic import Access, OutOfBounds, Traffic
 
@@ -254,7 +255,7 @@ class _Tallies:
         finally:
             self._strides.note(argument, tally.leap)
 
-    def _issue(self, operation: Operation) -> Issue | str | None:
+    def _issue(self, operation: Operation) -> tuple[WarpAccess, ...] | str | None:
         if self._issued is None:
             return None
         alike = (

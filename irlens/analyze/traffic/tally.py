@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from irlens.analyze.issue_table import Issue
 from irlens.analyze.traffic.coverage import ByteSet, Coverage
 from irlens.analyze.traffic.strided_coverage import StridedCoverage
 from irlens.analyze.traffic.tiles import Pattern, Tiles
 from irlens.analyze.traffic.values import Array, distinct
-from irlens.analyze.warp_requests import Requests, count_patterns
+from irlens.analyze.warp_requests import Requests, WarpAccess, count_patterns
 
 #: Distance between the bytes of neighbouring waves in one set; no tensor is as large.
 _WAVE_STRIDE = 1 << 42
@@ -55,7 +54,7 @@ class Tally:
         element_bytes: int,
         tensor_bytes: int | None = None,
         wave: int | None = None,
-        issue: Issue | str | None = None,
+        issue: tuple[WarpAccess, ...] | str | None = None,
         stride: int | None = None,
     ) -> None:
         self.lanes = 0
@@ -69,8 +68,8 @@ class Tally:
         self.leap = (1, 0)
         self.outside = Outside()
         self.reason = issue if isinstance(issue, str) else ""
-        self.requests = Requests(0, 0, 0) if isinstance(issue, Issue) else None
-        self._warps = issue.accesses if isinstance(issue, Issue) else ()
+        self.requests = Requests(0, 0, 0) if isinstance(issue, tuple) else None
+        self._warps = issue if isinstance(issue, tuple) else ()
         self.width = self._warps[0].width if self._warps else None
         self._size = element_bytes
         self._tensor_bytes = tensor_bytes

@@ -1,7 +1,6 @@
 """How the machine issues the accesses of a ttgir; the counters of an H200 test real kernels."""
 
-from irlens.analyze.issue_table import Issue, IssueTable
-from irlens.analyze.issued_accesses import issued_accesses
+from irlens.analyze.issue_table import IssueTable, issued_accesses
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.warp_requests import Requests, count
 from irlens.isa.mlir import parse
@@ -80,8 +79,8 @@ def test_loads_of_one_place_in_two_layouts_are_both_executed() -> None:
     table = IssueTable(parse(ttgir), function)
     load = next(each for each in parse(ttgir).named("tt.load") if "tensor" in each.operand_types[0])
     issue = table.find(load, alone=True)
-    assert isinstance(issue, Issue)
-    assert [each.width for each in issue.accesses] == [8, 4]
+    assert isinstance(issue, tuple)
+    assert [each.width for each in issue] == [8, 4]
     assert table.find(load, alone=False) == "the ttgir has several different accesses for it"
     fewer = _issued(
         ttgir, PTX.replace(".loc 1 3 3\n", again.replace(twice, twice[: len(twice) // 2])) + STORE
