@@ -13,9 +13,8 @@ from fractions import Fraction
 import msgspec
 
 from irlens.analyze.mlir_loops import RequestedStages, find_loops, user_line
-from irlens.analyze.pipelines.amdgcn_loops import KernelLoops
+from irlens.analyze.pipelines.amdgcn_loops import KernelLoops, remainders, unroll_factor
 from irlens.analyze.pipelines.amdgcn_trace import Ahead, LoopTrace, Queue
-from irlens.analyze.pipelines.amdgcn_unrolling import remainders, unroll_factor
 from irlens.analyze.pipelines.distinct_bytes import (
     Place,
     SourceBytes,

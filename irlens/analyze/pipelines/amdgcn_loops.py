@@ -1,12 +1,29 @@
-"""Loops of an AMDGPU kernel, and the instructions of one iteration in order."""
+"""Loops of an AMDGPU kernel: the instructions of one iteration, and how far LLVM unrolled it.
 
+LLVM also unrolls loops for a trip count known only at run time. It leaves the remaining iterations
+to an epilogue loop at the same location, whose block it names ``.epil``
+(``lib/Transforms/Utils/LoopUnrollRuntime.cpp``). One iteration of the epilogue is one of the
+source, so two ratios give the unroll factor: that of the loop counters' steps, and that of the
+bytes that a lane loads at each location. LLVM may have replaced the counter or widened the loads:
+the factor is certain only if both ratios agree.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
 from typing import Self
 
 from irlens.analyze import loops
 from irlens.analyze.graph import predecessors
 from irlens.analyze.loops import Loops
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.memory import writes_lds
+from irlens.isa.amdgcn.memory import transfer, writes_lds
+from irlens.isa.amdgcn.records import Label, Operand, Operation
+from irlens.model.source import SourceLocation
+
+_REMAINDER = re.compile(r";\s*%\S*\.epil\s*$", re.MULTILINE)
+_ADDS = re.compile(r"s_(add|sub)(?:k|_nc|_co|k_co)?_[iu](?:32|64)")
+_INTEGER = re.compile(r"-?(?:0x[0-9a-f]{1,8}|\d{1,9})")
 
 
 class KernelLoops(Loops[Instruction], frozen=True):
@@ -67,3 +84,80 @@ def _lds_filled(kernel: Loops[Instruction]) -> tuple[bool, ...]:
                 filled[target] = True
                 pending.append(target)
     return tuple(filled)
+
+
+def remainders(function: Function, loops: Loops[Instruction]) -> frozenset[int]:
+    """Return the loops that run the iterations left over from one that LLVM unrolled."""
+    labels = {
+        each.line
+        for each in function.statements
+        if isinstance(each, Label) and _REMAINDER.search(each.text)
+    }
+    every = range(len(loops.forest.loops))
+    return frozenset(index for index in every if loops.header(index).line in labels)
+
+
+def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) -> int | None:
+    """Return how many iterations of the source a round of a loop runs; ``None`` if uncertain.
+
+    Args:
+        loops: The kernel's.
+        rests: Those of them that run left-over iterations.
+        index: One of them.
+    """
+    place = loops.locations(index)
+    alike = [n for n in range(len(loops.forest.loops)) if loops.locations(n) == place]
+    rest = [n for n in alike if n in rests]
+    if not place or len(alike) != 2 or len(rest) != 1:
+        return None
+    if index in rests:
+        return 1
+    steps, loads = [_step(loops, n) for n in (index, *rest)], _loads(loops, index)
+    once = _loads(loops, rest[0])
+    if None in steps or not once or loads.keys() != once.keys():
+        return None
+    factors = {divmod(loads[at], once[at]) for at in once} | {divmod(steps[0] or 0, steps[1] or 1)}
+    factor, left = factors.pop()
+    return factor if not factors and not left and factor > 1 else None
+
+
+def _loads(loops: Loops[Instruction], index: int) -> Counter[tuple[SourceLocation, ...]]:
+    """Return the bytes that a lane loads at each place in a round of a loop."""
+    loads = Counter[tuple[SourceLocation, ...]]()
+    for instruction in loops.body(index):
+        read = transfer(instruction)
+        if read is not None:
+            loads[instruction.locations] += read.bytes or 0
+    return Counter({at: amount for at, amount in loads.items() if amount})
+
+
+def _step(loops: Loops[Instruction], index: int) -> int | None:
+    """Return the amount by which a loop's counter changes; ``None`` if unknown or 0.
+
+    The counter is the only operand of the comparison before the branch back that the loop changes.
+    """
+    operations = [each for instruction in loops.own(index) for each in instruction.operations]
+    compared = next((o for o in reversed(operations) if o.mnemonic.startswith("s_cmp_")), None)
+    counters = [n for o in compared.operands for n in _scalars(o)] if compared else []
+    writes = [o for o in operations if any(n in counters for n in _scalars(*o.operands[:1]))]
+    writes = [o for o in writes if not o.mnemonic.startswith(("s_cmp_", "s_cbranch"))]
+    return _constant(writes[0]) if len(writes) == 1 else None
+
+
+def _scalars(*operands: Operand) -> Iterator[int]:
+    """Yield the numbers of the scalar registers of some operands."""
+    for operand in operands:
+        for each in operand.registers:
+            if each.file == "s":
+                yield from range(each.first, each.first + each.count)
+
+
+def _constant(operation: Operation) -> int | None:
+    """Return the constant's amount where an operation adds one to its own destination."""
+    match = _ADDS.fullmatch(operation.mnemonic)
+    to, *others = operation.operands
+    constants = [each for each in others if _INTEGER.fullmatch(each.text)]
+    kept = [each for each in others if each not in constants]
+    if match is None or len(constants) != 1 or any(each.text != to.text for each in kept):
+        return None
+    return abs(int(constants[0].text, 0)) or None
