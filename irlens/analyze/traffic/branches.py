@@ -5,8 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from irlens.analyze.traffic.bindings import placed, result_names, truth_values
-from irlens.analyze.traffic.frames import Frame
+from irlens.analyze.traffic.frames import Frame, placed, result_names, truth_values
 from irlens.analyze.traffic.values import (
     Array,
     UnknownTrafficError,

@@ -7,7 +7,9 @@ import numpy as np
 
 from irlens.analyze.traffic import accesses, arithmetic, loops
 from irlens.analyze.traffic.accesses import Reference
-from irlens.analyze.traffic.bindings import (
+from irlens.analyze.traffic.branches import Branches
+from irlens.analyze.traffic.frames import (
+    Frame,
     bind,
     define,
     define_all,
@@ -15,8 +17,6 @@ from irlens.analyze.traffic.bindings import (
     scalar,
     truth_values,
 )
-from irlens.analyze.traffic.branches import Branches
-from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.values import (
     Array,
