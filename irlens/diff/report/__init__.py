@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from math import exp, log
 
+from irlens import gpus
 from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
 from irlens.diff.report.loops import loop_deltas
-from irlens.diff.report.predicted_time import time_ratio
 from irlens.diff.report.source_lines import LinePair, LinePairs, align, line_deltas
-from irlens.model.comparison import Comparison, FindingDelta, Side
+from irlens.model.comparison import Comparison, FindingDelta, Side, TimeRatio
+from irlens.model.errors import UnknownNameError
+from irlens.model.estimate import RESOLUTION
 from irlens.model.label import labels
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.terms import Terms
@@ -61,7 +64,7 @@ def compare(
         },
         not_compared=sorted(not_compared),
         regain=_regain(before, after),
-        time_ratio=time_ratio(before, after),
+        time_ratio=_time_ratio(before, after),
     )
 
 
@@ -74,6 +77,37 @@ def _regain(before: Report, after: Report) -> list[str]:
         return []
     words = Terms(after)
     return [words.step(step, second) for step in second.next_step]
+
+
+def _time_ratio(before: Report, after: Report) -> TimeRatio | None:
+    """Return the estimated time on the second side over that on the first.
+
+    ``None`` where either is unknown, or the sides are not two configurations of one kernel, with
+    the same arguments and on the same GPU, which is what the error of a ratio was measured of.
+    """
+    first, second = before.time, after.time
+    if first is None or second is None or not first.estimate_us or not second.estimate_us:
+        return None
+    if _problem(before) != _problem(after) or before.target is None:
+        return None
+    try:
+        timing = gpus.find(before.target.name).timing
+    except UnknownNameError:  # a report of another version
+        return None
+    if timing is None:
+        return None
+    ratio = second.estimate_us / first.estimate_us
+    error = timing.ratio_error * (1 + abs(log(ratio)))
+    return TimeRatio(
+        ratio=ratio,
+        low=ratio / exp(error),
+        high=ratio * exp(error),
+        noise=max(ratio, 1 / ratio) <= 1 + RESOLUTION,
+    )
+
+
+def _problem(report: Report) -> tuple[object, ...]:
+    return report.kernel, report.target, report.config.args
 
 
 def side(report: Report, label: str) -> Side:
