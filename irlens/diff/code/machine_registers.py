@@ -7,7 +7,6 @@ from irlens.analyze.graph import Successors
 from irlens.diff.code.reaching import Step, Traced, by_register, trace_blocks
 from irlens.isa import amdgcn, sass
 from irlens.isa.amdgcn import registers as amdgcn_registers
-from irlens.isa.amdgcn.exec_mask import lanes_off
 from irlens.isa.dialect import OperandUse
 from irlens.isa.sass import registers as sass_registers
 from irlens.model.errors import ArtifactError, ParseError
@@ -108,7 +107,7 @@ def _amdgcn_steps(
         uses = _amdgcn_uses(each, masked=masked)
         known = uses is not None and len(uses) == counts.get(each.line, 0)
         yield Step(each.line, uses if known else None)
-        masked = lanes_off(each, masked)
+        masked = amdgcn_registers.lanes_off(each, masked)
 
 
 def _amdgcn_uses(instruction: amdgcn.Instruction, *, masked: bool) -> list[OperandUse] | None:

@@ -6,13 +6,17 @@ manuals for RDNA and CDNA; LLVM, "Syntax of AMDGPU Instructions"). The rules are
 tested against the operands of LLVM's own machine code, instruction by instruction.
 
 Sets of registers are bits of an integer, see ``bits``. EXEC, SCC and M0 are not in them.
+
+EXEC is the mask of active lanes. Liveness is a wave's, as in LLVM's register allocation: a vector
+instruction overwrites its destination, though only in the lanes that are active. Where LLVM narrows
+EXEC and branches around the code if no lane remains, the other lanes' values live on along that
+branch. Where it left the branch out, they live on through the narrowed instructions themselves.
 """
 
 import re
 from collections.abc import Iterable
 
 from irlens.isa.amdgcn.classes import classify
-from irlens.isa.amdgcn.exec_mask import lanes_off
 from irlens.isa.amdgcn.records import (
     FunctionBody,
     Instruction,
@@ -126,6 +130,23 @@ def _at_entry(function: FunctionBody) -> int:
     scalars += sum(value for name, value in fields.items() if name.startswith("system_sgpr_"))
     vectors = fields.get("system_vgpr_workitem_id", 2) + 1
     return FILES.bits("s", 0, scalars) | FILES.bits("v", 0, vectors)
+
+
+def lanes_off(instruction: Instruction, before: bool) -> bool:
+    """Whether lanes may be off behind an instruction, without a branch around the code.
+
+    Args:
+        instruction: The instruction.
+        before: Whether lanes may be off before it.
+    """
+    mnemonic = instruction.mnemonic
+    if mnemonic.startswith("s_cbranch_exec"):
+        return False
+    operands = instruction.operations[0].operands
+    to_exec = bool(operands) and any(r.file == "exec" for r in operands[0].registers)
+    if "saveexec" in mnemonic or "wrexec" in mnemonic or to_exec:
+        return not mnemonic.startswith(("s_or_", "s_mov_"))
+    return before or mnemonic.startswith("v_cmpx")
 
 
 def access(instruction: Instruction, lanes: int) -> Access | None:
