@@ -5,9 +5,8 @@ LLVM, "AMDGPU Instruction Syntax"): what executes the instruction, what it does,
 """
 
 import re
-from collections.abc import Iterable, Iterator
 
-from irlens.isa.amdgcn.records import Instruction, Operation
+from irlens.isa.amdgcn.records import Operation
 
 #: Instructions of each class, by the prefix of the mnemonic that decides it; the longest counts.
 _CLASSES = {
@@ -96,16 +95,3 @@ def classify(operation: Operation) -> str | None:
         if kind is not None:
             return kind
     return None
-
-
-def classes(instructions: Iterable[Instruction]) -> Iterator[tuple[str, str | None]]:
-    """Yield the mnemonic and the class of each operation; ``None`` where it is not known.
-
-    Before gfx940 buffer instructions reach scratch, and only LLVM's comment says so.
-    """
-    for instruction in instructions:
-        for operation in instruction.operations:
-            kind = classify(operation)
-            if kind in ("buffer load", "buffer store") and "-byte Folded " in instruction.text:
-                kind = kind.replace("buffer", "scratch")
-            yield operation.mnemonic, kind

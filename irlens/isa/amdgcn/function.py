@@ -9,10 +9,21 @@ from typing import ClassVar
 
 import msgspec
 
-from irlens.isa.amdgcn import classes, memory, registers
+from irlens.isa.amdgcn import memory, registers
+from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import FunctionBody, Instruction, Label, Metadata, Statement, Unknown
 from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, Spill, Terminator
 from irlens.model.errors import ArtifactError
+
+#: Control does not continue behind these. gfx1250 renames those with an address.
+JUMPS = frozenset(
+    {
+        "s_branch", "s_endpgm", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64",
+        "s_rfe_i64", "s_setpc_b64", "s_set_pc_i64", "s_trap",
+    }
+)  # fmt: skip
+#: These lead to an address in a register, or to another function.
+_LEADS_AWAY = ("s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call", "s_rfe")
 
 
 class Function(FunctionBody, frozen=True):
@@ -26,15 +37,38 @@ class Function(FunctionBody, frozen=True):
         Raises:
             ArtifactError: A branch to a label that does not exist.
         """
-        return control_flow(self)
+        positions, lines = _labels(self)
+        terminators: dict[int, Terminator] = {}
+        labels: dict[int, BlockLabel] = {}
+        for index, instruction in enumerate(self.instructions):
+            jumps = instruction.mnemonic in JUMPS
+            targets: tuple[int, ...] = ()
+            if branches(instruction.mnemonic):
+                name = _target(instruction)
+                if name not in positions:
+                    raise _dangling(instruction, name)
+                labels.setdefault(positions[name], BlockLabel(name, lines[name]))
+                targets = (positions[name],)
+            elif not jumps:
+                continue
+            terminators[index] = Terminator(targets, falls_through=not jumps)
+        return ControlFlow(terminators, labels, _unknown(self.instructions))
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites."""
         return registers.register_use(self)
 
     def classes(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the mnemonic and the class of each operation; ``None`` where it is not known."""
-        return classes.classes(self.instructions)
+        """Yield the mnemonic and the class of each operation; ``None`` where it is not known.
+
+        Before gfx940 buffer instructions reach scratch, and only LLVM's comment says so.
+        """
+        for instruction in self.instructions:
+            for operation in instruction.operations:
+                kind = classify(operation)
+                if kind in ("buffer load", "buffer store") and "-byte Folded " in instruction.text:
+                    kind = kind.replace("buffer", "scratch")
+                yield operation.mnemonic, kind
 
     def spills(self) -> Iterator[Spill]:
         """Yield the instructions that spill or reload."""
@@ -74,41 +108,6 @@ class Program(msgspec.Struct, frozen=True):
         """The number of lines of no known form, by their first word."""
         lines = (each.text.split() for each in self.statements if isinstance(each, Unknown))
         return dict(sorted(Counter(words[0] for words in lines if words).items()))
-
-
-#: Control does not continue behind these. gfx1250 renames those with an address.
-JUMPS = frozenset(
-    {
-        "s_branch", "s_endpgm", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64",
-        "s_rfe_i64", "s_setpc_b64", "s_set_pc_i64", "s_trap",
-    }
-)  # fmt: skip
-#: These lead to an address in a register, or to another function.
-_LEADS_AWAY = ("s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call", "s_rfe")
-
-
-def control_flow(function: FunctionBody) -> ControlFlow:
-    """Return where basic blocks of a function end and begin.
-
-    Raises:
-        ArtifactError: A branch to a label that does not exist.
-    """
-    positions, lines = _labels(function)
-    terminators: dict[int, Terminator] = {}
-    labels: dict[int, BlockLabel] = {}
-    for index, instruction in enumerate(function.instructions):
-        jumps = instruction.mnemonic in JUMPS
-        targets: tuple[int, ...] = ()
-        if branches(instruction.mnemonic):
-            name = _target(instruction)
-            if name not in positions:
-                raise _dangling(instruction, name)
-            labels.setdefault(positions[name], BlockLabel(name, lines[name]))
-            targets = (positions[name],)
-        elif not jumps:
-            continue
-        terminators[index] = Terminator(targets, falls_through=not jumps)
-    return ControlFlow(terminators, labels, _unknown(function.instructions))
 
 
 def branches(mnemonic: str) -> bool:

@@ -29,6 +29,9 @@ from irlens.model.errors import ArtifactError
 _BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 #: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.
 _FRAME_UNIT = 16
+BRANCHES = frozenset({"bra", "brx"})
+#: Opcodes behind which control does not continue.
+EXITS = frozenset({"ret", "exit", "trap"})
 
 
 class Function(FunctionBody, frozen=True, kw_only=True):
@@ -39,10 +42,26 @@ class Function(FunctionBody, frozen=True, kw_only=True):
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin.
 
+        ``bra`` and ``brx.idx`` branch, ``ret``, ``exit`` and ``trap`` end; with a predicate any of
+        them may also fall through. A call comes back.
+
         Raises:
             ArtifactError: A branch to a label, or through a list of labels, that does not exist.
         """
-        return control_flow(self)
+        terminators: dict[int, Terminator] = {}
+        labels: dict[int, BlockLabel] = {}
+        for index, instruction in enumerate(self.instructions):
+            targets: tuple[Label, ...] = ()
+            if instruction.opcode in BRANCHES:
+                targets = _targets(self, instruction)
+            elif instruction.opcode not in EXITS:
+                continue
+            for label in targets:
+                labels.setdefault(label.position, BlockLabel(label.name, label.line))
+            terminators[index] = Terminator(
+                tuple(label.position for label in targets), instruction.predicate is not None
+            )
+        return ControlFlow(terminators, labels)
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites."""
@@ -113,36 +132,6 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
         """Return the input, rebuilt from the statements."""
         pieces = [piece for s in self.statements for piece in (s.trivia, s.text)]
         return "".join([*pieces, self.trailing])
-
-
-BRANCHES = frozenset({"bra", "brx"})
-#: Opcodes behind which control does not continue.
-EXITS = frozenset({"ret", "exit", "trap"})
-
-
-def control_flow(function: FunctionBody) -> ControlFlow:
-    """Return where basic blocks of a function end and begin.
-
-    ``bra`` and ``brx.idx`` branch, ``ret``, ``exit`` and ``trap`` end; with a predicate any of
-    them may also fall through. A call comes back.
-
-    Raises:
-        ArtifactError: A branch to a label, or through a list of labels, that does not exist.
-    """
-    terminators: dict[int, Terminator] = {}
-    labels: dict[int, BlockLabel] = {}
-    for index, instruction in enumerate(function.instructions):
-        targets: tuple[Label, ...] = ()
-        if instruction.opcode in BRANCHES:
-            targets = _targets(function, instruction)
-        elif instruction.opcode not in EXITS:
-            continue
-        for label in targets:
-            labels.setdefault(label.position, BlockLabel(label.name, label.line))
-        terminators[index] = Terminator(
-            tuple(label.position for label in targets), instruction.predicate is not None
-        )
-    return ControlFlow(terminators, labels)
 
 
 def _targets(function: FunctionBody, branch: Instruction) -> tuple[Label, ...]:

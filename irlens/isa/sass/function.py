@@ -14,6 +14,10 @@ from irlens.isa.sass.records import Instruction, SectionBody
 
 #: Bytes of an access to local memory, by its modifier; 4 without one.
 _BYTES = {"8": 1, "16": 2, "U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
+EXITS = frozenset({"EXIT", "RET", "KILL"})
+#: What ends a block because it leads elsewhere, or changes where a BSYNC will lead.
+_TERMINATORS = BRANCHES | EXITS | {"CALL", "BSYNC", "BSSY", "BMOV"}
 
 
 class Section(SectionBody, frozen=True, kw_only=True):
@@ -22,8 +26,34 @@ class Section(SectionBody, frozen=True, kw_only=True):
     stage: ClassVar[str] = "sass"
 
     def control_flow(self) -> ControlFlow:
-        """Return where basic blocks end and begin, reconvergence barriers and calls aside."""
-        return control_flow(self)
+        """Return where basic blocks end and begin.
+
+        A call leads to what follows it, and a BSYNC nowhere: where the threads that wait at one
+        continue depends on the BSSYs that reach it, see ``irlens.analyze.sass_cfg``.
+        """
+        count = len(self.instructions)
+        terminators: dict[int, Terminator] = {}
+        unknown: list[str] = []
+        for index, each in enumerate(self.instructions):
+            if each.opcode not in _TERMINATORS:
+                continue
+            targets: list[int] = []
+            if each.opcode in BRANCHES:
+                if not each.targets:
+                    unknown.append(f"where {each.opcode} at {each.offset:#06x} leads")
+                for label in each.targets:
+                    target = self.labels.get(label)
+                    if target is None:
+                        unknown.append(f"where {label} is")
+                    elif target < count:  # a label behind the last instruction marks padding
+                        targets.append(target)
+            terminators[index] = Terminator(tuple(targets), not _always_leaves(each))
+        labels = {
+            index: BlockLabel(name, self.instructions[index].line)
+            for name, index in self.labels.items()
+            if index < count
+        }
+        return ControlFlow(terminators, labels, unknown[0] if unknown else "")
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites, calls aside."""
@@ -50,43 +80,6 @@ class Sass(msgspec.Struct, frozen=True):
 
     sections: tuple[Section, ...]
     unknown: dict[int, str]
-
-
-BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
-EXITS = frozenset({"EXIT", "RET", "KILL"})
-#: What ends a block because it leads elsewhere, or changes where a BSYNC will lead.
-_TERMINATORS = BRANCHES | EXITS | {"CALL", "BSYNC", "BSSY", "BMOV"}
-
-
-def control_flow(section: SectionBody) -> ControlFlow:
-    """Return where basic blocks of a section end and begin.
-
-    A call leads to what follows it, and a BSYNC nowhere: where the threads that wait at one
-    continue depends on the BSSYs that reach it, see ``irlens.analyze.sass_cfg``.
-    """
-    count = len(section.instructions)
-    terminators: dict[int, Terminator] = {}
-    unknown: list[str] = []
-    for index, each in enumerate(section.instructions):
-        if each.opcode not in _TERMINATORS:
-            continue
-        targets: list[int] = []
-        if each.opcode in BRANCHES:
-            if not each.targets:
-                unknown.append(f"where {each.opcode} at {each.offset:#06x} leads")
-            for label in each.targets:
-                target = section.labels.get(label)
-                if target is None:
-                    unknown.append(f"where {label} is")
-                elif target < count:  # a label behind the last instruction marks padding
-                    targets.append(target)
-        terminators[index] = Terminator(tuple(targets), not _always_leaves(each))
-    labels = {
-        index: BlockLabel(name, section.instructions[index].line)
-        for name, index in section.labels.items()
-        if index < count
-    }
-    return ControlFlow(terminators, labels, unknown[0] if unknown else "")
 
 
 def _always_leaves(last: Instruction) -> bool:
