@@ -30,8 +30,7 @@ def written_arguments(text: str, stage: str) -> frozenset[int] | None:
         Positions among the arguments of the kernel's function; ``None`` if they are unknown.
     """
     module = parse(text, stage=stage)
-    functions = [each for each in module.named("tt.func") if "public" in each.words]
-    if len(functions) != 1 or module.unknown:
+    if module.kernel is None:
         return None
     sources = _sources(module)
     reached: set[str] = set()
@@ -41,7 +40,7 @@ def written_arguments(text: str, stage: str) -> frozenset[int] | None:
         if name not in reached:
             reached.add(name)
             pending.extend(sources[name])
-    arguments = functions[0].regions[0].blocks[0].arguments
+    arguments = module.kernel.regions[0].blocks[0].arguments
     return frozenset(index for index, each in enumerate(arguments) if each.name in reached)
 
 
