@@ -68,7 +68,8 @@ def _access(
     mask = truth(access.mask)
     mask = mask.reshape(mask.shape + (1,) * (len(access.shape) + 1 - mask.ndim))
     active = places[np.broadcast_to(mask[0], access.shape)]
-    corners = _corners(chunks) // access.element_bytes
+    corners = np.concatenate([each.corners(count) for each, count in chunks])
+    corners = corners // access.element_bytes
     return ProgramAccess(
         line=operation.span.line,
         source=operation.location[0] if operation.location else None,
@@ -98,17 +99,6 @@ def _first_row(value: Integer, shape: tuple[int, ...]) -> Array:
     for term in value.terms.values():
         total = total + term[0]
     return np.broadcast_to(total, shape)
-
-
-def _corners(chunks: _Chunks) -> Array:
-    """Return the address of the first element in each execution, bytes."""
-    found = []
-    for access, count in chunks:
-        total = np.zeros(1, np.int64)
-        for term in access.pointer.offset.terms.values():
-            total = total + term.reshape(term.shape[0], -1)[:, 0]
-        found.append(np.broadcast_to(total, (count,)))
-    return np.concatenate(found)
 
 
 def _single(numbers: Array) -> int | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,9 +19,6 @@ from irlens.analyze.traffic.values import (
     truth,
 )
 from irlens.isa.mlir import Module, Operation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Elements whose addresses are compared one by one.
 _MOST_ELEMENTS = 1 << 21
@@ -48,7 +45,6 @@ def repeated_loads(
     module: Module,
     arguments: Mapping[str, Any],
     grid: tuple[int, int, int],
-    contents: "Mapping[str, NDArray[Any]] | None" = None,
 ) -> tuple[list[RepeatedLoad], int]:
     """Return the repeated loads of the program in the middle of a grid, and all bytes it loads.
 
@@ -57,7 +53,7 @@ def repeated_loads(
     are none.
     """
     middle = prod(grid) // 2
-    launch = Launch(arguments, grid, contents or {})
+    launch = Launch(arguments, grid)
     try:
         ((program, _),) = run(module, launch, range(middle, middle + 1), _Program)
         loads = [each for each in program.loads.values() if each.argument not in program.written]
@@ -86,7 +82,7 @@ class _Load:
 
     def corners(self) -> Array:
         """Return the address of the first element of each execution, bytes."""
-        return np.concatenate([_corner(each, count) for each, count in self.accesses])
+        return np.concatenate([each.corners(count) for each, count in self.accesses])
 
     def elements(self) -> Array:
         """Return the address of each element of each execution, -1 for those masked off.
@@ -155,13 +151,6 @@ def _bytes(program: _Program) -> int:
         for load in program.loads.values()
         for each, count in load.accesses
     )
-
-
-def _corner(access: Reference, count: int) -> Array:
-    total = np.zeros(1, np.int64)
-    for term in access.pointer.offset.terms.values():
-        total = total + term.reshape(term.shape[0], -1)[:, 0]
-    return np.broadcast_to(total, (count,))
 
 
 def _elements(access: Reference, count: int) -> Array:

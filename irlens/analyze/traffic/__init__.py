@@ -31,23 +31,10 @@ from irlens.model.traffic import Access, OutOfBounds, Traffic
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Executions", "Footprint", "Survey", "count", "executions", "survey"]
+__all__ = ["Footprint", "Survey", "count", "survey"]
 
 #: An access: index of its operation, and the argument.
 _Key = tuple[int, str]
-
-
-class Executions(msgspec.Struct, frozen=True):
-    """How often the operations of a kernel's ttir are executed by all programs of a launch.
-
-    Attributes:
-        counts: Executions of each operation by its index; regions of ``tt.reduce`` and
-            ``tt.scan`` are not counted.
-        reason: Why they are unknown; empty if they are known.
-    """
-
-    counts: dict[int, int]
-    reason: str = ""
 
 
 class Footprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,8 +99,10 @@ def count(
         contents: What tensors of integers hold, by argument, where addresses depend on them.
         first: Count only so many programs, the first in the order x, y, z.
     """
-    launch = Launch(arguments, grid, contents or {})
-    return _survey(module, launch, issued, wave, first, None).traffic
+    return survey(
+        module, arguments, grid, granules=None, issued=issued, wave=wave, contents=contents,
+        first=first,
+    ).traffic  # fmt: skip
 
 
 def survey(
@@ -121,25 +110,14 @@ def survey(
     arguments: Mapping[str, Any],
     grid: tuple[int, int, int],
     *,
-    granules: Granules,
+    granules: Granules | None,
     issued: IssueTable | None = None,
     wave: int | None = None,
     contents: "Mapping[str, NDArray[Any]] | None" = None,
     first: int | None = None,
 ) -> Survey:
-    """Count the same as ``count``, and the footprint in granules of so many bytes."""
+    """Count the same as ``count``, and the footprint in granules of so many bytes, if given."""
     launch = Launch(arguments, grid, contents or {})
-    return _survey(module, launch, issued, wave, first, granules)
-
-
-def _survey(
-    module: Module,
-    launch: Launch,
-    issued: IssueTable | None,
-    wave: int | None,
-    first: int | None,
-    granules: Granules | None,
-) -> Survey:
     try:
         with suppress(TooManyIntervalsError):
             return _counted(module, launch, issued, wave, first, granules, Strides())
@@ -192,27 +170,6 @@ def _counted(
     traffic = tallies.traffic(count_flops(module, executed, issued), reason)
     footprint = None if reason or granules is None else tallies.footprint(granules)
     return Survey(traffic, footprint, tallies.runs())
-
-
-def executions(
-    module: Module,
-    arguments: Mapping[str, Any],
-    grid: tuple[int, int, int],
-    contents: "Mapping[str, NDArray[Any]] | None" = None,
-) -> Executions:
-    """Count how often each operation of a kernel's ttir is executed."""
-    launch = Launch(arguments, grid, contents or {})
-    counts: Counter[int] = Counter()
-    try:
-        for _, evaluation in run(module, launch, range(prod(grid)), lambda: _ignore):
-            counts.update(evaluation.executions)
-    except UnknownTrafficError as error:
-        return Executions({}, str(error))
-    return Executions(dict(counts))
-
-
-def _ignore(_operation: Operation, _access: Reference, _programs: Array) -> None:
-    """Count no access."""
 
 
 class _Tallies:
@@ -352,7 +309,7 @@ class _Tallies:
         """Return the bytes that some operations access, each counted once."""
         return sum(each.size() for each in self._covered(operations, waves=waves))
 
-    def _covered(self, operations: frozenset[str], *, waves: bool = False) -> Collection[ByteSet]:
+    def _covered(self, operations: frozenset[str], *, waves: bool) -> Collection[ByteSet]:
         """Return the bytes that some operations access, of each argument."""
         arguments: dict[str, ByteSet] = {}
         for (index, argument), tally in self._tallies.items():

@@ -10,6 +10,7 @@ import numpy as np
 from irlens.analyze.traffic.arithmetic import element_bytes, element_of
 from irlens.analyze.traffic.launch import pointee
 from irlens.analyze.traffic.values import (
+    Array,
     BlockPointer,
     Descriptor,
     Integer,
@@ -58,6 +59,13 @@ class Reference(msgspec.Struct, frozen=True):
     mask: Mask
     shape: tuple[int, ...]
     element_bytes: int
+
+    def corners(self, executions: int) -> Array:
+        """Return the address of the first element in each of so many executions, bytes."""
+        total = np.zeros(1, np.int64)
+        for term in self.pointer.offset.terms.values():
+            total = total + term.reshape(term.shape[0], -1)[:, 0]
+        return np.broadcast_to(total, (executions,))
 
 
 def reference(operation: Operation, operands: Sequence[Value]) -> Reference | Unknown:

@@ -7,9 +7,9 @@ import numpy as np
 from irlens.analyze.traffic.values import Array
 
 #: Intervals that are held before they are merged.
-_PENDING = 1 << 20
-#: Intervals that a union may have, 16 bytes each, before it becomes a map.
-_MOST = 1 << 22
+PENDING = 1 << 20
+#: Intervals that a union may have, 16 bytes each; a set without strides becomes a map beyond.
+MOST = 1 << 22
 #: Grains of a page of the map, a byte each, and how many pages a map may have.
 _PAGE = 1 << 16
 _MOST_PAGES = 1 << 12
@@ -44,7 +44,24 @@ class ByteSet(Protocol):
         """Return how many aligned granules of so many bytes the set touches."""
 
 
-class Coverage:
+class Intervals:
+    """Intervals of bytes or grains, of which the latest may overlap the others."""
+
+    def __init__(self) -> None:
+        self._pending: list[tuple[Array, Array]] = []
+        self._held = 0
+        self._merge_at = PENDING
+
+    def _merge(self) -> None:
+        if len(self._pending) < 2:
+            return
+        starts = np.concatenate([each for each, _ in self._pending])
+        ends = np.concatenate([each for _, each in self._pending])
+        self._pending = [joined(starts, ends)]
+        self._held = self._pending[0][0].size
+
+
+class Coverage(Intervals):
     """A set of bytes, as offsets from an argument's base address.
 
     Args:
@@ -55,10 +72,8 @@ class Coverage:
     """
 
     def __init__(self, grain: int = 1) -> None:
+        super().__init__()
         self.grain = grain
-        self._pending: list[tuple[Array, Array]] = []
-        self._held = 0
-        self._merge_at = _PENDING
         self._pages: dict[int, Array] = {}
 
     def empty(self) -> "Coverage":
@@ -67,7 +82,7 @@ class Coverage:
 
     def add(self, bases: Array, starts: Array, lengths: Array) -> None:
         """Add the same intervals at several bases, all ascending, in bytes."""
-        step = max(1, _PENDING // max(1, starts.size))
+        step = max(1, PENDING // max(1, starts.size))
         for begin in range(0, bases.size, step):
             some = bases[begin : begin + step, None]
             first = (some + starts).reshape(-1)
@@ -122,17 +137,9 @@ class Coverage:
             return
         if not self._pages:
             self._merge()
-        if self._pages or self._held > _MOST:
+        if self._pages or self._held > MOST:
             self._map()
-        self._merge_at = self._held + _PENDING
-
-    def _merge(self) -> None:
-        if len(self._pending) < 2:
-            return
-        starts = np.concatenate([each for each, _ in self._pending])
-        ends = np.concatenate([each for _, each in self._pending])
-        self._pending = [joined(starts, ends)]
-        self._held = self._pending[0][0].size
+        self._merge_at = self._held + PENDING
 
     def _map(self) -> None:
         """Move all intervals to the map."""
@@ -140,7 +147,7 @@ class Coverage:
             if ((starts | ends) % self.grain).any():
                 raise TooManyIntervalsError
             first, lengths = starts // self.grain, (ends - starts) // self.grain
-            step = max(1, _PENDING // max(1, int(lengths.max())))
+            step = max(1, PENDING // max(1, int(lengths.max())))
             for begin in range(0, first.size, step):
                 some = slice(begin, begin + step)
                 self._mark(first[some], lengths[some])

@@ -9,12 +9,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError, joined
+from irlens.analyze.traffic.coverage import (
+    MOST,
+    PENDING,
+    ByteSet,
+    Intervals,
+    TooManyIntervalsError,
+    joined,
+)
 from irlens.analyze.traffic.values import Array
 
-#: Intervals that are held before they are merged, and that a set may have.
-_PENDING = 1 << 20
-_MOST = 1 << 22
 #: Rows are numbered within this many, counted from the middle.
 _REACH = 1 << 61
 
@@ -44,7 +48,7 @@ class Strides:
         return Strides({name: step for name, (runs, step) in self._leaps.items() if runs > 1})
 
 
-class StridedCoverage:
+class StridedCoverage(Intervals):
     """A set of bytes, as offsets from an argument's base address.
 
     Args:
@@ -57,14 +61,12 @@ class StridedCoverage:
     """
 
     def __init__(self, grain: int, stride: int) -> None:
+        super().__init__()
         self.grain = grain
         self.stride = stride
         self._columns = stride // grain
         #: Distance between columns in ``_pending``.
         self._rows = _REACH // self._columns
-        self._pending: list[tuple[Array, Array]] = []
-        self._held = 0
-        self._merge_at = _PENDING
 
     def empty(self) -> "StridedCoverage":
         """Return an empty set of the same kind."""
@@ -79,7 +81,7 @@ class StridedCoverage:
         if any((each % self.grain).any() for each in (bases, starts, lengths)):
             raise TooManyIntervalsError
         places, rows = self._intervals(starts // self.grain, lengths // self.grain)
-        step = max(1, _PENDING // max(1, places.size))
+        step = max(1, PENDING // max(1, places.size))
         for begin in range(0, bases.size, step):
             grains = (bases[begin : begin + step, None] // self.grain + places).reshape(-1)
             row, column = np.divmod(grains, self._columns)
@@ -135,7 +137,7 @@ class StridedCoverage:
         if starts.size > 1 and alike and lengths[0] <= self._columns:
             return starts[0] + np.arange(lengths[0]), np.full(lengths[0], starts.size)
         heads = np.minimum(lengths, self._columns)
-        if int(heads.sum()) > _PENDING:
+        if int(heads.sum()) > PENDING:
             raise TooManyIntervalsError
         within = np.arange(int(heads.sum())) - np.repeat(np.cumsum(heads) - heads, heads)
         rest = np.repeat(lengths, heads) - within
@@ -146,14 +148,6 @@ class StridedCoverage:
         self._held += starts.size
         if self._held > self._merge_at:
             self._merge()
-            if self._held > _MOST:
+            if self._held > MOST:
                 raise TooManyIntervalsError
-            self._merge_at = self._held + _PENDING
-
-    def _merge(self) -> None:
-        if len(self._pending) < 2:
-            return
-        starts = np.concatenate([each for each, _ in self._pending])
-        ends = np.concatenate([each for _, each in self._pending])
-        self._pending = [joined(starts, ends)]
-        self._held = self._pending[0][0].size
+            self._merge_at = self._held + PENDING
