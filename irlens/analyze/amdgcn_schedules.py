@@ -9,9 +9,8 @@ from collections import Counter
 from irlens.analyze.loop_schedules import LoopSchedule, may_skip
 from irlens.analyze.loops import Loops
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.matrix import matrix_cycles
 from irlens.isa.amdgcn.memory import stores_count_apart, transfer
-from irlens.isa.amdgcn.units import unit, vector_cycles
+from irlens.isa.amdgcn.units import matrix_cycles, unit, vector_cycles
 
 
 def schedule(

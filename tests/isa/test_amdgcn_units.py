@@ -12,7 +12,7 @@ import pytest
 
 from irlens import gpus
 from irlens.isa.amdgcn import Operation
-from irlens.isa.amdgcn.matrix import PASS_CYCLES, matrix_cycles
+from irlens.isa.amdgcn.units import PASS_CYCLES, matrix_cycles
 
 DATA = Path(__file__).parents[1] / "data" / "amd" / "matrix_instructions.csv"
 
