@@ -25,7 +25,6 @@ def schedule(
         arch: The processor it was compiled for: "gfx942".
     """
     own = list(kernel_loops.own(loop))
-    lanes = 32 if kernel.directives.get("wavefront_size32") else 64
     # Stores have a counter of their own from RDNA on.
     of_16_lanes = not stores_count_apart(kernel)
     products: list[int] = []
@@ -47,6 +46,6 @@ def schedule(
         units=dict(Counter(map(unit, own)).most_common()),
         occupied={name: cycles for name, cycles in occupied.items() if cycles},
         unknown=tuple(sorted(unknown)),
-        requested_bytes=sum(lanes * (read.bytes or 0) for read in reads),
+        requested_bytes=sum(kernel.lanes * (read.bytes or 0) for read in reads),
         branches=may_skip(kernel_loops, loop),
     )

@@ -129,7 +129,7 @@ class _Finder:
     ) -> None:
         self.loops = KernelLoops.of(function)
         self.rests = remainders(function, self.loops)
-        self.lanes = 32 if function.directives.get("wavefront_size32") else 64
+        self.lanes = function.lanes
         self.stores_apart = stores_count_apart(function)
         self.threads = threads
         self.requested = requested

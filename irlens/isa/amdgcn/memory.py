@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.isa.amdgcn.classes import classify
-from irlens.isa.amdgcn.records import FunctionBody, Instruction
+from irlens.isa.amdgcn.records import FunctionBody, Instruction, Operation
 from irlens.isa.dialect import Spill
 from irlens.isa.events import Commit, Event, Wait
 
@@ -153,6 +153,12 @@ def lds_copy_counter(instruction: Instruction, *, stores_apart: bool) -> Counter
     return raises(instruction, stores_apart=stores_apart) if kind == "global to LDS" else None
 
 
+def counter_of(instruction: Instruction, *, stores_apart: bool) -> Counter | None:
+    """Return the counter that an instruction raises, be it a load or a copy from LDS."""
+    copied = lds_copy_counter(instruction, stores_apart=stores_apart)
+    return copied or raises(instruction, stores_apart=stores_apart)
+
+
 def counter_event(
     instruction: Instruction, counter: Counter, *, stores_apart: bool
 ) -> Event | None:
@@ -161,10 +167,8 @@ def counter_event(
     most = limit(instruction, counter)
     if most is not None:
         return Wait(line, most, certain=True, at=line)
-    counted = lds_copy_counter(instruction, stores_apart=stores_apart) or raises(
-        instruction, stores_apart=stores_apart
-    )
-    return Commit(line, certain=True, at=line, copies=True) if counted == counter else None
+    raised = counter_of(instruction, stores_apart=stores_apart)
+    return Commit(line, certain=True, at=line, copies=True) if raised == counter else None
 
 
 def limit(instruction: Instruction, counter: Counter) -> int | None:
@@ -173,16 +177,24 @@ def limit(instruction: Instruction, counter: Counter) -> int | None:
     ``None`` where the instruction does not wait for it.
     """
     operation = instruction.operations[0]
-    texts = [operand.text for operand in operation.operands]
     if operation.mnemonic == "s_waitcnt":
+        texts = [operand.text for operand in operation.operands]
         matches = [match for text in texts if (match := _LIMIT[counter].fullmatch(text))]
         return int(matches[0][1]) if matches else None
-    if not texts or not _LITERAL.fullmatch(texts[-1]):
+    value = immediate(operation)
+    if value is None:
         return None
-    value = int(texts[-1], 0) if texts[-1].startswith("0x") else int(texts[-1])
     if operation.mnemonic == "s_wait_loadcnt_dscnt":
         return value >> 8 & 0x3F if counter == "load" else None
     return value if _WAITS.get(operation.mnemonic) == counter else None
+
+
+def immediate(operation: Operation) -> int | None:
+    """Return the number that is an operation's last operand; ``None`` if that is no number."""
+    text = operation.operands[-1].text if operation.operands else ""
+    if not _LITERAL.fullmatch(text):
+        return None
+    return int(text, 0) if text.startswith("0x") else int(text)
 
 
 def access_bytes(mnemonic: str) -> int | None:

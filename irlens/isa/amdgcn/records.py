@@ -149,3 +149,8 @@ class FunctionBody(msgspec.Struct, frozen=True):
     def line(self) -> int:
         """1-based line of its first statement."""
         return self.statements[0].line if self.statements else 1
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a wave."""
+        return 32 if self.directives.get("wavefront_size32") else 64

@@ -96,11 +96,10 @@ def register_use(function: FunctionBody) -> RegisterUse:
     for statement in function.statements:
         if isinstance(statement, Unknown):
             return RegisterUse(unknown=f"the statement on line {statement.line} is not understood")
-    lanes = 32 if function.directives.get("wavefront_size32") else 64
     reads, writes, kills = [], [], []
     off = False
     for instruction in function.instructions:
-        accessed = access(instruction, lanes)
+        accessed = access(instruction, function.lanes)
         if accessed is None:
             name = instruction.mnemonic
             return RegisterUse(unknown=f"which registers '{name}' on line {instruction.line} uses")

@@ -22,7 +22,6 @@ _UNRELATED = re.compile(
     r"s_wait(?:cnt_(?:vscnt|expcnt|depctr)|_(?:alu|bvhcnt|event|expcnt|samplecnt|storecnt|xcnt))"
 )
 _COMBINED = {"s_wait_loadcnt_dscnt": "loadcnt", "s_wait_storecnt_dscnt": "storecnt"}
-_LITERAL = re.compile(r"0x[0-9a-f]{1,8}|\d{1,9}")
 _LDS = frozenset({"LDS load", "LDS store", "LDS atomic"})
 _FLAT = frozenset({"flat load", "flat store", "flat atomic"})
 #: Messages and readings of the clock return data through the counter of scalar loads.
@@ -55,9 +54,7 @@ def counted(instruction: Instruction, *, apart: bool, stores_apart: bool) -> tup
         ("loadcnt", "dscnt", "kmcnt") if apart else ("vmcnt", "lgkmcnt", "lgkmcnt")
     )
     found = []
-    raised = memory.lds_copy_counter(instruction, stores_apart=stores_apart) or memory.raises(
-        instruction, stores_apart=stores_apart
-    )
+    raised = memory.counter_of(instruction, stores_apart=stores_apart)
     if raised is not None:
         name = {"load": vector, "async": "asynccnt", "tensor": "tensorcnt"}[raised]
         found.append(Counted(name, kind not in _FLAT))
@@ -76,9 +73,9 @@ def limits(instruction: Instruction) -> Mapping[str, int] | None:
     Empty where the instruction waits for none of them, ``None`` where it is not understood.
     """
     operation = instruction.operations[0]
-    texts = [operand.text.strip() for operand in operation.operands]
     if operation.mnemonic == "s_waitcnt":
-        words = [word for text in texts for word in text.split()] + list(operation.modifiers)
+        words = [word for operand in operation.operands for word in operand.text.split()]
+        words += operation.modifiers
         found = {}
         for word in words:
             if match := _NAMED.fullmatch(word):
@@ -91,9 +88,9 @@ def limits(instruction: Instruction) -> Mapping[str, int] | None:
     if single is None and combined is None:
         waits = operation.mnemonic.startswith("s_wait")
         return None if waits and not _UNRELATED.fullmatch(operation.mnemonic) else {}
-    if not texts or not _LITERAL.fullmatch(texts[-1]):
+    value = memory.immediate(operation)
+    if value is None:
         return None
-    value = int(texts[-1], 0) if texts[-1].startswith("0x") else int(texts[-1])
     if single is not None:
         return {single[1]: value}
     # The field of 6 bits (LLVM, AMDGPUBaseInfo.cpp, getLoadcntBitMask and getDscntBitMask).

@@ -227,7 +227,6 @@ def _amdgcn(text: str) -> _Finder:
 
     index = _MachineIndex(register_set)
     for number, function in enumerate(amdgcn.parse(text).functions):
-        lanes = 32 if function.directives.get("wavefront_size32") else 64
         for statement in function.statements:
             if isinstance(statement, amdgcn.Label):
                 index.labels.define(statement.name, statement.line, number)
@@ -235,7 +234,7 @@ def _amdgcn(text: str) -> _Finder:
                 for operand in statement.operations[0].operands[-1:]:
                     if statement.mnemonic.startswith("s_") and not operand.registers:
                         index.labels.use(operand.text, statement.line, number)
-                accessed = access(statement, lanes)
+                accessed = access(statement, function.lanes)
                 if accessed is not None:
                     index.access(statement.line, accessed.reads, accessed.writes, number)
     return index
