@@ -23,6 +23,7 @@ from irlens.analyze.pipelines.distinct_bytes import (
     find_traffic,
     largest,
     loads_of_loop,
+    place_in_kernel,
     place_of,
     source_bytes,
     total,
@@ -375,7 +376,7 @@ def _traffic(
         of_source: What an iteration of the source loads.
     """
     return find_traffic(
-        {n: (_place(trace.body[n]), read.bytes) for n, read in _reads(trace).items()},
+        {n: (place_in_kernel(trace.body[n]), read.bytes) for n, read in _reads(trace).items()},
         threads=threads,
         copies=trace.factor or len(trace.starts),
         of_source=of_source,
@@ -392,20 +393,16 @@ def _scalar_note(trace: LoopTrace, of_source: Mapping[Place, SourceLoad]) -> str
         trace: The iteration.
         of_source: What an iteration of the source loads; empty where iterations differ.
     """
-    scalar = dict.fromkeys(_place(each) for each in trace.body if is_scalar_load(each))
+    scalar = dict.fromkeys(place_in_kernel(each) for each in trace.body if is_scalar_load(each))
     if not scalar:
         return ""
     # Where other loads stand at the same place, its bytes cannot be divided between them.
-    shared = {_place(trace.body[n]) for n in _reads(trace)}
+    shared = {place_in_kernel(trace.body[n]) for n in _reads(trace)}
     loads = [None if p is None or p in shared else of_source.get(p) for p in scalar]
     amount = total(None if load is None else load.bytes for load in loads)
     if amount is None:
         return "bytes of scalar loads are not counted"
     return f"{size(amount)} per iteration of scalar loads are not counted"
-
-
-def _place(instruction: Instruction) -> Place | None:
-    return place_of(user_frame(instruction.locations))
 
 
 def against_source(

@@ -11,7 +11,13 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from irlens.analyze.pipelines.commit_groups import GroupFlow
-from irlens.analyze.pipelines.distinct_bytes import Place, loads_of_loop, place_of, share, total
+from irlens.analyze.pipelines.distinct_bytes import (
+    Place,
+    loads_of_loop,
+    place_in_kernel,
+    share,
+    total,
+)
 from irlens.analyze.pipelines.products import states_behind
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable, first_use, read_loop
@@ -89,7 +95,7 @@ def _parts(kernel: PtxKernel, outcomes: Mapping[int, GroupReading | Unreadable])
         if threads is None or isinstance(outcome, Unreadable):
             continue
         here = share(
-            [(_place(i), copy_size(i)) for i in loops.own(index) if is_cp_async(i)],
+            [(place_in_kernel(i), copy_size(i)) for i in loops.own(index) if is_cp_async(i)],
             threads=threads,
             copies=outcome.unrolled,
             of_source=there,
@@ -109,7 +115,7 @@ def _repeated(
     often, amount = record.copies_per_iteration, record.bytes_per_iteration
     if threads is None or amount is None or often is None:
         return None
-    if any(place is None or parts.get(place) is None for place in map(_place, copies)):
+    if any(place is None or parts.get(place) is None for place in map(place_in_kernel, copies)):
         return None
     if record.bytes_per_copy is not None:
         return often * record.bytes_per_copy * threads - amount
@@ -122,7 +128,7 @@ def _weighed_events(
     instructions: tuple[Instruction, ...], threads: int | None, parts: _Parts
 ) -> Iterator[Event]:
     """Yield copies, commits and waits; copies count the distinct bytes they bring to the CTA."""
-    places = {instruction.start: _place(instruction) for instruction in instructions}
+    places = {instruction.start: place_in_kernel(instruction) for instruction in instructions}
     for event in cp_async_events(instructions):
         if isinstance(event, Copy) and event.bytes is not None and threads is not None:
             place = places[event.at]
@@ -131,11 +137,6 @@ def _weighed_events(
             yield replace(event, amount=UNBOUNDED if amount is None else amount)
         else:
             yield event
-
-
-def _place(instruction: Instruction) -> Place | None:
-    """Return where an instruction stands in the kernel's own file."""
-    return place_of(user_frame(instruction.locations))
 
 
 def _commits(loops: FunctionLoops, index: int) -> bool:

@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens.isa.dialect import Instruction
 from irlens.model.memory import LoopLoad
-from irlens.model.source import SourceLocation
+from irlens.model.source import SourceLocation, user_frame
 
 #: File and line: columns differ between stages.
 Place: TypeAlias = tuple[str, int]
@@ -70,6 +71,11 @@ class Traffic(msgspec.Struct, frozen=True):
 def place_of(source: SourceLocation | None) -> Place | None:
     """Return the key of a source location in ``SourceBytes``."""
     return (source.file, source.line) if source is not None else None
+
+
+def place_in_kernel(instruction: Instruction) -> Place | None:
+    """Return where an instruction stands in the kernel's own file, as a key of ``SourceBytes``."""
+    return place_of(user_frame(instruction.locations))
 
 
 def source_bytes(loads: Iterable[LoopLoad]) -> SourceBytes:

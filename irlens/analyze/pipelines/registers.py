@@ -14,14 +14,18 @@ import msgspec
 from irlens.analyze.global_accesses import access_bytes
 from irlens.analyze.graph import Successors, predecessors, reverse_postorder
 from irlens.analyze.pipelines.constant_propagation import depended_on
-from irlens.analyze.pipelines.distinct_bytes import find_traffic, loads_of_loop, place_of, total
+from irlens.analyze.pipelines.distinct_bytes import (
+    find_traffic,
+    loads_of_loop,
+    place_in_kernel,
+    total,
+)
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.verdicts import PtxKernel, judge
 from irlens.isa.ptx import Instruction, Register, Vector
 from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
 from irlens.isa.ptx.registers import access
 from irlens.model.report import Pipeline
-from irlens.model.source import user_frame
 
 MAYBE_UNROLLED = (
     "its bytes are unknown: LLVM may have unrolled the loop, or threads may load the same bytes"
@@ -92,7 +96,7 @@ def _describe(
     plain = {load: loops.function.instructions[load] for load in loads}
     widths = {load: access_bytes(instruction) for load, instruction in plain.items()}
     traffic = find_traffic(
-        {n: (place_of(user_frame(i.locations)), widths[n]) for n, i in plain.items()},
+        {n: (place_in_kernel(i), widths[n]) for n, i in plain.items()},
         threads=loops.threads(index, kernel.threads_per_cta),
         copies=1,
         of_source=loads_of_loop(kernel.of_source, record.source),
