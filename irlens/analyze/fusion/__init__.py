@@ -34,9 +34,8 @@ def ledger_of(
     grouping = Grouping(program, flow, row_limit)
     groups = grouping.groups
     number_of = {index: n for n, group in enumerate(groups, 1) for index in group.members}
-    rows = _Rows(program, flow)
     operations = [
-        rows.row(index, number_of.get(index), verdict)
+        _row(program, flow, index, number_of.get(index), verdict)
         for index, verdict in enumerate(grouping.verdicts)
     ]
     kernels = [each for each in operations if each.group is not None]
@@ -55,46 +54,43 @@ def ledger_of(
     )
 
 
-class _Rows:
-    """Makes the records of operations."""
+def _row(
+    program: RecordedProgram, flow: Flow, index: int, group: int | None, verdict: Verdict
+) -> LedgerOperation:
+    """Return the record of an operation."""
+    operation = program.operations[index]
+    read, written = _own_bytes(operation)
+    unknown = operation.unknown
+    if not unknown and None in (read, written):
+        unknown = _OVERLAP
+    return LedgerOperation(
+        number=index + 1,
+        name=operation.name,
+        kind=operation.kind,
+        inputs=_inputs(program, flow, index),
+        outputs=[region.text for region in operation.writes],
+        read_bytes=read,
+        written_bytes=written,
+        source=operation.source,
+        graph=operation.graph,
+        group=group,
+        rule=verdict.rule,
+        reason=_reason(operation, read, verdict),
+        requested_bytes=operation.requested_bytes,
+        at_most=operation.at_most,
+        unknown=unknown,
+    )
 
-    def __init__(self, program: RecordedProgram, flow: Flow) -> None:
-        self._program = program
-        self._flow = flow
 
-    def row(self, index: int, group: int | None, verdict: Verdict) -> LedgerOperation:
-        """Return the record of an operation."""
-        operation = self._program.operations[index]
-        read, written = _own_bytes(operation)
-        unknown = operation.unknown
-        if not unknown and None in (read, written):
-            unknown = _OVERLAP
-        return LedgerOperation(
-            number=index + 1,
-            name=operation.name,
-            kind=operation.kind,
-            inputs=self._inputs(index, operation),
-            outputs=[region.text for region in operation.writes],
-            read_bytes=read,
-            written_bytes=written,
-            source=operation.source,
-            graph=operation.graph,
-            group=group,
-            rule=verdict.rule,
-            reason=_reason(operation, read, verdict),
-            requested_bytes=operation.requested_bytes,
-            at_most=operation.at_most,
-            unknown=unknown,
-        )
-
-    def _inputs(self, index: int, operation: RecordedOperation) -> list[str]:
-        named = []
-        for region, source in zip(operation.reads, self._flow.sources[index], strict=True):
-            name = self._program.names.get(region.memory, "")
-            if source.writer is not None:
-                name = f"#{source.writer + 1}"
-            named.append(f"{name} {region.text}".strip())
-        return list(dict.fromkeys(named))
+def _inputs(program: RecordedProgram, flow: Flow, index: int) -> list[str]:
+    """Return what an operation reads, by the operation that wrote it or the tensor's name."""
+    named = []
+    for region, source in zip(program.operations[index].reads, flow.sources[index], strict=True):
+        name = program.names.get(region.memory, "")
+        if source.writer is not None:
+            name = f"#{source.writer + 1}"
+        named.append(f"{name} {region.text}".strip())
+    return list(dict.fromkeys(named))
 
 
 def _reason(operation: RecordedOperation, read: int | None, verdict: Verdict) -> str:
