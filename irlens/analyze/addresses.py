@@ -76,16 +76,6 @@ def divisors(module: Module) -> dict[str, int]:
     }
 
 
-def accesses(module: Module, known: Mapping[str, int]) -> tuple[Access, ...]:
-    """Return the accesses of tensors in a kernel, in the order of the text.
-
-    Args:
-        module: A ttir.
-        known: The divisor of each argument, by its name with the percent sign.
-    """
-    return Addresses(module).accesses(known)
-
-
 class Addresses:
     """Evaluates the addresses of a module for one or several assumptions about its arguments.
 
@@ -99,7 +89,7 @@ class Addresses:
         self._names: Values | None = None
 
     def accesses(self, known: Mapping[str, int]) -> tuple[Access, ...]:
-        """Return what ``accesses`` returns of the module.
+        """Return the accesses of tensors in the kernel, in the order of the text.
 
         Args:
             known: The divisor of each argument, by its name with the percent sign.

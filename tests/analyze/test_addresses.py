@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.analyze.addresses import Access, accesses, divisors
+from irlens.analyze.addresses import Access, Addresses, divisors
 from irlens.analyze.axis_info import Axis
 from irlens.isa.mlir import parse
 from irlens.model.errors import ParseError
@@ -23,7 +23,7 @@ TAIL = """
 
 def the_access(body: str, known: dict[str, int] | None = None) -> Access:
     module = parse(HEAD + body + TAIL, stage="ttir")
-    (access,) = accesses(module, known or divisors(module))
+    (access,) = Addresses(module).accesses(known or divisors(module))
     return access
 
 
@@ -51,7 +51,7 @@ def test_arguments_of_a_called_function_are_not_the_kernels() -> None:
     text += helper + moved("%base", "%range", "%q") + load("%q") + TAIL
     module = parse(text, stage="ttir")
     assert divisors(module) == {"%p": 16, "%n": 1, "%m": 16}
-    (access,) = accesses(module, divisors(module))
+    (access,) = Addresses(module).accesses(divisors(module))
     assert (access.pointer.axes[0].run, access.pointer.divisor) == (1, 1)
 
 
@@ -147,5 +147,5 @@ def test_damage_is_refused_or_borne(start: int, length: int, instead: str) -> No
         module = parse(text[:start] + instead + text[start + length :], stage="ttir")
     except ParseError:
         return
-    for access in accesses(module, divisors(module)):
+    for access in Addresses(module).accesses(divisors(module)):
         assert 1 <= access.width(8) <= 16 * access.element_bytes

@@ -3,7 +3,7 @@ from math import prod
 
 import pytest
 
-from irlens.analyze.addresses import accesses, divisors
+from irlens.analyze.addresses import Addresses, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import access_widths
 from irlens.model.report import Finding
@@ -139,7 +139,7 @@ def test_the_rule_is_the_compilers(
     assert facts.ttir is not None
     assert facts.ptx is not None
     assert facts.threads is not None
-    found = accesses(facts.ttir, divisors(facts.ttir))
+    found = Addresses(facts.ttir).accesses(divisors(facts.ttir))
     assert found
     widths = access_widths(facts.ptx)
     for access in found:
