@@ -98,6 +98,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.ptx or self.amdgcn
 
     @property
+    def granule(self) -> int | None:
+        """Bytes of the GPU's sector or cache line; ``None`` if unknown."""
+        return self.gpu.arch.memory_granule if self.gpu is not None else None
+
+    @property
     def words(self) -> VendorTerms:
         """What the GPU's vendor calls things."""
         if self.gpu is None:

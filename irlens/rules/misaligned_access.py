@@ -54,7 +54,7 @@ _WORTHWHILE = 0.1
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access whose runs mostly start off the boundaries of sectors."""
-    if facts.traffic is None or facts.gpu is None or facts.gpu.arch.memory_granule is None:
+    if facts.traffic is None or facts.granule is None:
         return
     candidates = [
         (access, runs, access.sectors)
@@ -65,7 +65,7 @@ def find(facts: Facts) -> Iterator[Match]:
     narrow = narrowed_by_address(facts) if candidates else frozenset()
     for access, runs, sectors in candidates:
         if (access.direction, access.source) not in narrow:
-            yield _finding(facts, access, runs, sectors, facts.gpu.arch.memory_granule)
+            yield _finding(facts, access, runs, sectors, facts.granule)
 
 
 def _is_misaligned(sectors: int, runs: Runs) -> bool:

@@ -85,7 +85,7 @@ def _finding(facts: Facts, candidate: NarrowAccess) -> Match:
 def _sectors(facts: Facts, candidate: NarrowAccess) -> str:
     """Return the sectors that the launch touches, where they are more than hold the bytes."""
     counted = facts.requests(candidate.access.line)
-    granule = facts.gpu.arch.memory_granule if facts.gpu is not None else None
+    granule = facts.granule
     if counted is None or granule is None:
         return ""
     needed = counted.runs.dense_sectors

@@ -93,7 +93,7 @@ def _counted(
     facts: Facts, access: Access, tile: WarpTile | None, counted: Requests
 ) -> tuple[str, str] | None:
     """Return what is wrong with an access whose requests are known, and a hint."""
-    granule, words = _granule(facts), facts.words
+    granule, words = facts.granule, facts.words
     needed = counted.runs.dense_sectors
     if granule is None or counted.sectors <= _TOLERATED * needed:
         return None
@@ -131,7 +131,7 @@ def _estimated(facts: Facts, tile: WarpTile) -> tuple[str, str] | None:
 
 def _touches(facts: Facts, tile: WarpTile, steps: list[int]) -> tuple[str, str] | None:
     """Count the sectors of a warp's tile, and complain if there are too many."""
-    granule, words = _granule(facts), facts.words
+    granule, words = facts.granule, facts.words
     if granule is None or not _is_scattered(tile, steps, granule):
         return None
     touched, needed = touched_granules(tile, steps, granule)
@@ -160,10 +160,6 @@ def _distance(tile: WarpTile, steps: list[int]) -> tuple[str, str]:
 def _is_scattered(tile: WarpTile, steps: list[int], granule: int) -> bool:
     touched, needed = touched_granules(tile, steps, granule)
     return touched > _TOLERATED * needed
-
-
-def _granule(facts: Facts) -> int | None:
-    return facts.gpu.arch.memory_granule if facts.gpu is not None else None
 
 
 def _known(steps: list[int | None]) -> list[int] | None:
