@@ -16,7 +16,7 @@ from irlens.analyze.warp_requests import SECTOR, WarpAccess, free_bits
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, COPIES, LOADS, STORES
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
-from irlens.isa.mlir.layouts import element_bits, read_shaped
+from irlens.isa.mlir.layouts import element_bits, layout_of, read_shaped
 from irlens.isa.mlir.linear_maps import LinearMap
 
 _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
@@ -223,7 +223,4 @@ def _is_blocked(module: Module, product: Operation) -> bool:
     """Return whether a product's result has the layout of products without tensor cores."""
     kinds = product.result_types or product.operand_types[-1:]
     shaped = read_shaped(kinds[0]) if kinds else None
-    if shaped is None or not shaped.parameters:
-        return False
-    layout = shaped.parameters[0]
-    return "blocked" in module.aliases.get(layout, layout)
+    return shaped is not None and "blocked" in layout_of(module, shaped)

@@ -46,10 +46,7 @@ class Shaped(msgspec.Struct, frozen=True):
     @property
     def size(self) -> int:
         """Number of elements."""
-        size = 1
-        for extent in self.shape:
-            size *= extent
-        return size
+        return prod(self.shape)
 
 
 @lru_cache(maxsize=1 << 10)
