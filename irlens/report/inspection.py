@@ -137,12 +137,21 @@ class Inspection:
     @cached_property
     def triton_version(self) -> str | None:
         """The compiler's version."""
-        return _triton_version(self._as_loaded, self._provenance)
+        capture = self._as_loaded
+        if capture.manifest:
+            return capture.manifest.triton_version
+        if capture.metadata and capture.metadata.triton_version:
+            return capture.metadata.triton_version
+        reason = "Triton's metadata is not in this capture, or too old to say"
+        self._provenance.missing(reason, "triton_version")
+        return None
 
     @cached_property
     def stages(self) -> dict[str, StageSize]:
         """Sizes of the artifacts."""
-        return _stage_sizes(self._as_loaded)
+        stages = self._as_loaded.stages.values()
+        ordered = sorted(stages, key=lambda stage: STAGE_ORDER.index(stage.name))
+        return {stage.name: _stage_size(stage) for stage in ordered}
 
     @cached_property
     def resources(self) -> Resources:
@@ -166,7 +175,19 @@ class Inspection:
 
     @cached_property
     def _specialization(self) -> Specialization | None:
-        return _specialization(self._parsed, self._provenance)
+        parsed, provenance = self._parsed, self._provenance
+        if parsed.ptx is None:
+            if parsed.amdgcn is None:
+                provenance.missing(NO_ASSEMBLY, "warp_groups")
+            elif parsed.ttgir is not None and warp_specialization.is_specialized(parsed.ttgir):
+                provenance.missing(warp_specialization.NO_PTX, "warp_groups")
+            return None
+        specialization = warp_specialization.find(parsed.ptx, parsed.flows["ptx"], parsed.ttgir)
+        if specialization is not None and specialization.reason:
+            provenance.missing(specialization.reason, "warp_groups")
+        elif specialization is not None:
+            provenance.known("ttgir, ttg.warp_specialize; ptx, setmaxnreg", "warp_groups")
+        return specialization
 
     @property
     def warp_groups(self) -> list[WarpGroup]:
@@ -190,17 +211,46 @@ class Inspection:
     @cached_property
     def pressure(self) -> Pressure:
         """Register pressure by stage."""
-        return _pressure(self._parsed, "cubin" in self._capture.stages, self._provenance)
+        parsed, provenance = self._parsed, self._provenance
+        stages: dict[str, StagePressure] = {}
+        for function in (parsed.ptx, parsed.amdgcn):
+            if function is not None:
+                flow = parsed.flows[function.stage]
+                stages[function.stage] = register_pressure.analyze(function, flow)
+        if parsed.sass is not None:
+            from irlens.analyze import sass_pressure
+
+            stages["sass"] = sass_pressure.analyze(parsed.sass)
+        elif "cubin" in self._capture.stages:
+            provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
+        for stage, pressure in stages.items():
+            provenance.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
+            if pressure.peak is None:
+                provenance.missing(pressure.reason, f"pressure.{stage}.peak")
+        return Pressure(**stages)
 
     @cached_property
     def spills(self) -> list[SpillSite] | None:
         """Instructions that access spilled registers or stack arrays."""
-        return _spills(self._parsed, self._demand, self._provenance)
+        parsed, local_bytes = self._parsed, self._demand.resources.local_bytes
+        if parsed.amdgcn is None and local_bytes == 0:
+            return []
+        machine_code = parsed.amdgcn or parsed.sass
+        if machine_code is not None:
+            return find_spills(machine_code, parsed.flows[machine_code.stage])
+        absent = "there is no machine code in this capture"
+        self._provenance.missing(absent if local_bytes is None else NOT_DISASSEMBLED, "spills")
+        return None
 
     @cached_property
     def memory(self) -> SharedMemory | None:
         """Use of dynamic shared memory."""
-        return _shared_memory(self._capture, self._parsed, self._provenance)
+        ttgir, metadata = self._parsed.ttgir, self._capture.metadata
+        if ttgir is None:
+            self._provenance.missing("there is no ttgir in this capture", "memory")
+            return None
+        self._provenance.known("ttgir, ttg.local_alloc and their live ranges", "memory")
+        return shared_memory.explain(ttgir, metadata.shared if metadata is not None else None)
 
     @property
     def _machine(self) -> Machine:
@@ -254,7 +304,10 @@ class Inspection:
     @cached_property
     def mix(self) -> list[InstructionMix]:
         """Instruction mix."""
-        return _mixes(self._parsed)
+        parsed = self._parsed
+        if parsed.ptx is not None:
+            return [instruction_mix(parsed.ptx, parsed.device_functions)]
+        return [instruction_mix(parsed.amdgcn)] if parsed.amdgcn is not None else []
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -289,7 +342,7 @@ class Inspection:
             *(pipeline.source for pipeline in self.pipelines),
             *(load.source for load in self.loads),
             *(finding.source for finding in self.findings),
-            *_pressure_lines(self.pressure),
+            *(line.source for _, stage in self.pressure.stages() for line in stage.lines),
             *(each.source for each in (self.traffic.accesses if self.traffic else [])),
         ]
         return _code(self._capture, locations, self._provenance)
@@ -315,16 +368,6 @@ class Inspection:
         )
 
 
-def _triton_version(capture: Capture, provenance: Provenance) -> str | None:
-    if capture.manifest:
-        return capture.manifest.triton_version
-    if capture.metadata and capture.metadata.triton_version:
-        return capture.metadata.triton_version
-    reason = "Triton's metadata is not in this capture, or too old to say"
-    provenance.missing(reason, "triton_version")
-    return None
-
-
 def _note_options(capture: Capture, provenance: Provenance) -> None:
     """Note whether the compile options are known, and whether they are all that were chosen."""
     version = capture.metadata.triton_version if capture.metadata else None
@@ -341,11 +384,6 @@ def _note_options(capture: Capture, provenance: Provenance) -> None:
             else "Triton's metadata is too old to say which version's defaults it has"
         )
     provenance.missing(reason, "config.options")
-
-
-def _stage_sizes(capture: Capture) -> dict[str, StageSize]:
-    ordered = sorted(capture.stages.values(), key=lambda stage: STAGE_ORDER.index(stage.name))
-    return {stage.name: _stage_size(stage) for stage in ordered}
 
 
 def _stage_size(stage: Stage) -> StageSize:
@@ -397,21 +435,6 @@ def _pipelines(
     return pipelines
 
 
-def _specialization(parsed: Parsed, provenance: Provenance) -> Specialization | None:
-    if parsed.ptx is None:
-        if parsed.amdgcn is None:
-            provenance.missing(NO_ASSEMBLY, "warp_groups")
-        elif parsed.ttgir is not None and warp_specialization.is_specialized(parsed.ttgir):
-            provenance.missing(warp_specialization.NO_PTX, "warp_groups")
-        return None
-    specialization = warp_specialization.find(parsed.ptx, parsed.flows["ptx"], parsed.ttgir)
-    if specialization is not None and specialization.reason:
-        provenance.missing(specialization.reason, "warp_groups")
-    elif specialization is not None:
-        provenance.known("ttgir, ttg.warp_specialize; ptx, setmaxnreg", "warp_groups")
-    return specialization
-
-
 def _with_bytes_per_sm(
     pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy | None
 ) -> Pipeline:
@@ -426,62 +449,6 @@ def _with_bytes_per_sm(
         ),
         bytes_to_cover_latency=gpu.bytes_to_cover_latency if gpu is not None else None,
     )
-
-
-def _shared_memory(capture: Capture, parsed: Parsed, provenance: Provenance) -> SharedMemory | None:
-    if parsed.ttgir is None:
-        provenance.missing("there is no ttgir in this capture", "memory")
-        return None
-    provenance.known("ttgir, ttg.local_alloc and their live ranges", "memory")
-    return shared_memory.explain(
-        parsed.ttgir, capture.metadata.shared if capture.metadata is not None else None
-    )
-
-
-def _pressure(parsed: Parsed, has_cubin: bool, provenance: Provenance) -> Pressure:
-    stages: dict[str, StagePressure] = {}
-    for function in (parsed.ptx, parsed.amdgcn):
-        if function is not None:
-            flow = parsed.flows[function.stage]
-            stages[function.stage] = register_pressure.analyze(function, flow)
-    if parsed.sass is not None:
-        from irlens.analyze import sass_pressure
-
-        stages["sass"] = sass_pressure.analyze(parsed.sass)
-    elif has_cubin:
-        provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
-    for stage, pressure in stages.items():
-        provenance.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
-        if pressure.peak is None:
-            provenance.missing(pressure.reason, f"pressure.{stage}.peak")
-    return Pressure(**stages)
-
-
-def _pressure_lines(pressure: Pressure) -> Iterable[SourceLocation]:
-    """Source lines with a pressure figure."""
-    for _, stage in pressure.stages():
-        yield from (line.source for line in stage.lines)
-
-
-def _spills(parsed: Parsed, demand: Demand, provenance: Provenance) -> list[SpillSite] | None:
-    if parsed.amdgcn is None and demand.resources.local_bytes == 0:
-        return []
-    machine_code = parsed.amdgcn or parsed.sass
-    if machine_code is not None:
-        return find_spills(machine_code, parsed.flows[machine_code.stage])
-    reason = (
-        "there is no machine code in this capture"
-        if demand.resources.local_bytes is None
-        else NOT_DISASSEMBLED
-    )
-    provenance.missing(reason, "spills")
-    return None
-
-
-def _mixes(parsed: Parsed) -> list[InstructionMix]:
-    if parsed.ptx is not None:
-        return [instruction_mix(parsed.ptx, parsed.device_functions)]
-    return [instruction_mix(parsed.amdgcn)] if parsed.amdgcn is not None else []
 
 
 def _code(
