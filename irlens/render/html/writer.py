@@ -261,21 +261,17 @@ class _Writer:
 
     def _strip(self, strip: nodes.Strip) -> Markup:
         """The segments of a strip, as a table."""
-        rows = tuple(
-            nodes.Row(
-                (
-                    nodes.text(segment.name),
-                    nodes.text(Run(str(segment.place), place=segment.place))
-                    if segment.place
-                    else (),
-                    segment.alive,
-                    nodes.text(Run(segment.note, "dim")),
-                )
-            )
+        rows: list[nodes.Cells] = [
+            [
+                segment.name,
+                Run(str(segment.place or ""), place=segment.place),
+                segment.alive,
+                Run(segment.note, "dim"),
+            ]
             for segment in strip.segments
-        )
+        ]
         titles = ("buffer", "allocated for", "alive in", "")
-        return self._table(nodes.Table(tuple(map(nodes.Column, titles)), rows))
+        return self._table(nodes.table(map(nodes.Column, titles), rows))
 
 
 def _keys(section: nodes.Section) -> Iterator[str]:

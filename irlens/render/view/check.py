@@ -30,13 +30,12 @@ from irlens.render.view.nodes import (
     NextSteps,
     Node,
     Place,
-    Row,
     Run,
     Section,
     Sentence,
     Table,
-    Text,
     Tone,
+    row,
     table,
     text,
 )
@@ -88,10 +87,9 @@ def _check(check: Check) -> Iterator[Node]:
         yield _problems(check)
     if quiet:
         rows = tuple(
-            Row((text(Run("passed", "good")), text(describe(kernel.side)),
-                 text(Run(_passed(kernel, check), "dim"))))
+            row(Run("passed", "good"), describe(kernel.side), Run(_passed(kernel, check), "dim"))
             for kernel in quiet
-        )  # fmt: skip
+        )
         columns = (Column(), Column(), Column())
         passed = Table(columns, rows, "passed", shown=_PASSED_SHOWN, noun="passed configuration")
         yield Section("Passed", (passed,), key="passed", wide=True)
@@ -114,8 +112,7 @@ def _overview(found: list[tuple[CheckedKernel, Verdict]]) -> Table:
     rows = []
     for kernel, verdict in sorted(found, key=lambda each: each[1].level != "error"):
         mark, *cells = _cells(verdict)
-        name = text(describe(kernel.side))
-        rows.append(Row((mark, name, *cells), note=verdict.why))
+        rows.append(row(mark, describe(kernel.side), *cells, note=verdict.why))
     return Table(columns, tuple(rows), "verdicts", stands_for="kernel")
 
 
@@ -129,7 +126,7 @@ def _kernel(kernel: CheckedKernel, found: list[Verdict]) -> Section:
     for each in found:
         code = "" if each.place in seen else kernel.code.get(str(each.place), "")
         seen.add(each.place)
-        rows.append(Row((*_cells(each), text(Run(code, "code"))), note=each.why))
+        rows.append(row(*_cells(each), Run(code, "code"), note=each.why))
     children: list[Node] = [Table(columns, tuple(rows), describe(kernel.side))]
     if kernel.budgets:
         children.append(_budgets(kernel))
@@ -141,19 +138,19 @@ def _kernel(kernel: CheckedKernel, found: list[Verdict]) -> Section:
     )  # fmt: skip
 
 
-def _cells(verdict: Verdict) -> list[Text]:
+def _cells(verdict: Verdict) -> Cells:
     tone = _LEVEL_TONES[verdict.level]
     return [
-        text(Run(_MARKS[verdict.level], tone)),
+        Run(_MARKS[verdict.level], tone),
         text(
             Run(verdict.name, "code" if verdict.is_budget else tone),
             f" of {verdict.of}" if verdict.of else "",
         ),
-        text(verdict.before),
-        text(Run(verdict.after, tone)),
-        text(Run(verdict.change, tone)),
-        text(verdict.since),
-        text(Run(str(verdict.place or ""), place=verdict.place)),
+        verdict.before,
+        Run(verdict.after, tone),
+        Run(verdict.change, tone),
+        verdict.since,
+        Run(str(verdict.place or ""), place=verdict.place),
     ]
 
 

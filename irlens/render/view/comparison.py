@@ -38,7 +38,6 @@ from irlens.render.view.findings import delta_items
 from irlens.render.view.launch_time import predicted_time
 from irlens.render.view.nodes import (
     SIGNS,
-    Cell,
     Cells,
     CodeDiff,
     Column,
@@ -56,8 +55,8 @@ from irlens.render.view.nodes import (
     Sentence,
     Table,
     Text,
-    cell,
     phrases,
+    row,
     table,
     text,
 )
@@ -179,13 +178,11 @@ def changes_table(pair: Comparison) -> Table:
         Column("", numbers=True),
     )
     rows = tuple(
-        Row(
-            (
-                text(each.name),
-                text(each.before),
-                text(Run(each.after, each.tone)),
-                signed_change(each),
-            ),
+        row(
+            each.name,
+            each.before,
+            Run(each.after, each.tone),
+            signed_change(each),
             tone=row_tone(changed=each.changed, weight=each.weight),
         )
         for each in main_changes(pair)
@@ -282,22 +279,28 @@ def _lines(pair: Comparison) -> Table:
     stages = {each.stage for each in pair.lines}
     speaking = next((stage for stage in PRESSURE_STAGES if stage in stages), "")
     shown = [each for each in pair.lines if each.stage == speaking]
-    rows = tuple(Row(tuple(_line(each, pair.code))) for each in shown)
+    rows = tuple(_line(each, pair.code) for each in shown)
     return Table(columns, rows, "lines of Python that changed", shown=_LINES_SHOWN, noun="line")
 
 
-def _line(line: LineDelta, code: dict[str, str]) -> Iterator[Cell]:
+def _line(line: LineDelta, code: dict[str, str]) -> Row:
     instructions, peak = change_of(line.instructions), change_of(line.peak)
-    yield text(Run(str(line.source), place=place_of(line.source)))
-    yield from map(cell, (line.stage, instructions.after, instructions.change))
-    yield from map(cell, (peak.after, peak.change))
-    yield text(Run(code.get(str(line.source), ""), "code"))
+    return row(
+        Run(str(line.source), place=place_of(line.source)),
+        line.stage,
+        instructions.after,
+        instructions.change,
+        peak.after,
+        peak.change,
+        Run(code.get(str(line.source), ""), "code"),
+    )
 
 
 def _overview(pairs: Sequence[Comparison]) -> Table:
     rows = tuple(
-        Row(
-            (text(_name(pair)), _in_a_line(verdict(pair))),
+        row(
+            _name(pair),
+            _in_a_line(verdict(pair)),
             tone="neutral" if pair.different else "dim",
             anchor=f"p{index}" if pair.different else "",
         )

@@ -13,11 +13,10 @@ from irlens.render.view.nodes import (
     Cells,
     Column,
     Node,
-    Row,
     Run,
     Table,
     Text,
-    cell,
+    row,
     text,
 )
 from irlens.render.view.pipelines import pipeline_depth
@@ -67,12 +66,10 @@ def _rows(reports: Sequence[Report], named: Sequence[str]) -> Table:
         Column("findings"),
     )
     rows = tuple(
-        Row(
-            (
-                text(name),
-                *(cell(_figure(figure, report)) for figure in figures.COLUMNS),
-                severities_in_words(report),
-            ),
+        row(
+            name,
+            *(_figure(figure, report) for figure in figures.COLUMNS),
+            severities_in_words(report),
             anchor=f"r{index}",
         )
         for index, (report, name) in enumerate(zip(reports, named, strict=True))
@@ -98,7 +95,7 @@ def _columns(
     rows += [[f"stages, {kind}", *(_depths(report, kind) for report in reports)] for kind in kinds]
     rows.append(["findings", *map(severities_in_words, reports)])
     heads = (Column(), *(Column(name, numbers=True) for name in named))
-    body = tuple(Row(tuple(map(cell, row))) for row in rows)
+    body = tuple(row(*cells) for cells in rows)
     return Table(heads, body, name="configurations", noun="figure", splits=True)
 
 

@@ -12,12 +12,11 @@ from irlens.render.view.nodes import (
     Column,
     Curve,
     Place,
-    Row,
     Run,
     Segment,
     Staircase,
     Strip,
-    Table,
+    table,
     text,
 )
 
@@ -116,13 +115,10 @@ def staircase(
         at=here,
         blocks=blocks,
         here=f"{amount(here)}: {plural(blocks, terms.block)}",
-        numbers=Table(
-            columns=(Column("up to", numbers=True), Column(f"{terms.block}s", numbers=True)),
-            rows=tuple(
-                Row((text(amount(end)), text(count(fit))))
-                for end, (_, fit) in zip(ends, curve.steps, strict=True)
-            ),
-            name=f"{terms.block}s by {resource}",
+        numbers=table(
+            (Column("up to", numbers=True), Column(f"{terms.block}s", numbers=True)),
+            ([amount(end), count(fit)] for end, (_, fit) in zip(ends, curve.steps, strict=True)),
+            f"{terms.block}s by {resource}",
         ),
     )
 

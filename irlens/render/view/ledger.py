@@ -8,6 +8,7 @@ from irlens.model.text import count, plural, rounded_size
 from irlens.render.options import Options
 from irlens.render.view.nodes import (
     Bar,
+    Cells,
     Column,
     Headline,
     Items,
@@ -17,7 +18,8 @@ from irlens.render.view.nodes import (
     Section,
     Sentence,
     Table,
-    Text,
+    row,
+    table,
     text,
 )
 
@@ -110,7 +112,7 @@ def _sums(ledger: Ledger, compiled: Ledger | None) -> Table:
         Column(""),
     )
     most = ledger.separate.total
-    rows = []
+    rows: list[Cells] = []
     parts = [("one by one", ledger.separate)]
     if ledger.kind != "compiled":
         parts.append(("in groups", ledger.grouped))
@@ -118,19 +120,15 @@ def _sums(ledger: Ledger, compiled: Ledger | None) -> Table:
         parts.append(("by torch.compile", compiled.separate))
     for name, moved in (*parts, ("in one pass", ledger.one_pass)):
         share = None if moved.total is None or not most else moved.total / most
-        rows.append(
-            Row(
-                (
-                    text(name),
-                    text(count(moved.kernels)),
-                    text(_exact(moved.read_bytes)),
-                    text(_exact(moved.written_bytes)),
-                    text(figures.UNKNOWN if share is None else f"{share * 100:.1f} %"),
-                    text("") if share is None else Bar(share),
-                )
-            )
-        )
-    return Table(columns, tuple(rows), "bytes moved")
+        rows.append([
+            name,
+            count(moved.kernels),
+            _exact(moved.read_bytes),
+            _exact(moved.written_bytes),
+            figures.UNKNOWN if share is None else f"{share * 100:.1f} %",
+            "" if share is None else Bar(share),
+        ])  # fmt: skip
+    return table(columns, rows, "bytes moved")
 
 
 def _operations(ledger: Ledger, shown: int | None) -> Table:
@@ -150,16 +148,16 @@ def _operations(ledger: Ledger, shown: int | None) -> Table:
 def _operation(operation: LedgerOperation) -> Row:
     moves = operation.kind != "view"
     most = "≤ " if operation.at_most else ""
-    cells: tuple[Text, ...] = (
-        text(count(operation.number)),
-        text(operation.name),
-        text(", ".join(operation.outputs)),
-        text(most + _rounded(operation.read_bytes) if moves else ""),
-        text(most + _rounded(operation.written_bytes) if moves else ""),
-        text("" if operation.group is None else count(operation.group)),
-        text(Run(operation.reason, "dim")),
+    return row(
+        count(operation.number),
+        operation.name,
+        ", ".join(operation.outputs),
+        most + _rounded(operation.read_bytes) if moves else "",
+        most + _rounded(operation.written_bytes) if moves else "",
+        "" if operation.group is None else count(operation.group),
+        Run(operation.reason, "dim"),
+        tone="neutral" if moves else "dim",
     )
-    return Row(cells, "neutral" if moves else "dim")
 
 
 def _groups(ledger: Ledger, shown: int | None) -> Section:
@@ -171,13 +169,13 @@ def _groups(ledger: Ledger, shown: int | None) -> Section:
         Column("saved", numbers=True),
     )
     rows = tuple(_group(group) for group in ledger.groups)
-    table = Table(columns, rows, "groups", shown=shown, noun="group", more=_MORE)
+    groups = Table(columns, rows, "groups", shown=shown, noun="group", more=_MORE)
     limit = Sentence(
         f"A row stays on chip up to {count(ledger.row_limit)} elements, half of the 65,536 "
         "registers that a CTA can have (--row-limit).",
         "dim",
     )
-    return Section("Groups", (table, limit), key="groups")
+    return Section("Groups", (groups, limit), key="groups")
 
 
 def _group(group: FusionGroup) -> Row:
@@ -186,14 +184,14 @@ def _group(group: FusionGroup) -> Row:
     saved = None
     if None not in parts and None not in separate:
         saved = sum(each or 0 for each in separate) - sum(each or 0 for each in parts)
-    cells: tuple[Text, ...] = (
-        text(count(group.number)),
-        text(_ranges(group.operations)),
-        text(_exact(group.read_bytes)),
-        text(_exact(group.written_bytes)),
-        text(_rounded(saved)),
+    return row(
+        count(group.number),
+        _ranges(group.operations),
+        _exact(group.read_bytes),
+        _exact(group.written_bytes),
+        _rounded(saved),
+        tone="neutral" if len(group.operations) > 1 else "dim",
     )
-    return Row(cells, "neutral" if len(group.operations) > 1 else "dim")
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -24,6 +24,7 @@ from irlens.render.view.nodes import (
     Text,
     Tone,
     phrases,
+    row,
     table,
     text,
 )
@@ -260,8 +261,8 @@ def _by_access(traffic: Traffic, report: Report) -> Table:
             "ideal")),
         Column("coalescing"),
     )  # fmt: skip
-    rows: list[Cells] = [
-        [
+    rows = tuple(
+        row(
             _name(access),
             short_size(access.bytes),
             short_size(access.distinct_bytes),
@@ -269,12 +270,10 @@ def _by_access(traffic: Traffic, report: Report) -> Table:
             count(access.masked),
             *map(_count, (access.requests, access.sectors, access.ideal_sectors)),
             coalescing(access, terms),
-        ]
+        )
         for access in traffic.accesses
-    ]
-    return Table(
-        columns, table(columns, rows).rows, "accesses to global memory", noun="access", splits=True
     )
+    return Table(columns, rows, "accesses to global memory", noun="access", splits=True)
 
 
 def _name(access: Access) -> Text:

@@ -12,17 +12,18 @@ from irlens.render.options import Options
 from irlens.render.view.nodes import (
     SEVERITY_TONES,
     Bar,
+    Cells,
     Column,
     Command,
     Headline,
     Items,
     NextSteps,
     Node,
-    Row,
     Run,
     Section,
     Table,
-    Text,
+    row,
+    table,
     text,
 )
 
@@ -67,8 +68,8 @@ def _totals(summary: ScanSummary) -> Iterator[str]:
 def _table(scan: Scan, shown: int | None) -> Table:
     known = {name: figures.find(name) if name not in _WORDS else None for name in scan.columns}
     rows = tuple(
-        Row(tuple(_cell(row.figures[name], known[name]) for name in scan.columns))
-        for row in scan.rows
+        row(*(_cell(each.figures[name], known[name]) for name in scan.columns))
+        for each in scan.rows
     )
     heads = tuple(
         Column(figure.heading if figure is not None else name, numbers=figure is not None)
@@ -77,13 +78,13 @@ def _table(scan: Scan, shown: int | None) -> Table:
     return Table(heads, rows, "captures", shown=shown, sortable=True, noun="capture", more=_MORE)
 
 
-def _cell(value: ScanValue, figure: Figure | None) -> Text:
+def _cell(value: ScanValue, figure: Figure | None) -> str:
     values = value if isinstance(value, list) else [value]
     if figure is not None:
-        return text(" ".join(figure.cell(each) for each in values) or figures.UNKNOWN)
+        return " ".join(figure.cell(each) for each in values) or figures.UNKNOWN
     if isinstance(value, list):
-        return text(" ".join(str(each) for each in dict.fromkeys(values)))
-    return text(figures.UNKNOWN if value is None else str(value))
+        return " ".join(str(each) for each in dict.fromkeys(values))
+    return figures.UNKNOWN if value is None else str(value)
 
 
 def _occupancy(summary: ScanSummary) -> Iterator[Section]:
@@ -103,38 +104,35 @@ def _occupancy(summary: ScanSummary) -> Iterator[Section]:
     if not known:
         return
     most = max(number for _, number in known)
-    rows = tuple(Row((text(label), text(count(n)), Bar(n / most))) for label, n in known)
+    rows: list[Cells] = [[label, count(number), Bar(number / most)] for label, number in known]
     heads = (Column("occupancy"), Column("captures", numbers=True), Column())
-    yield Section("Occupancy", (Table(heads, rows, "occupancy"),), key="occupancy")
+    yield Section("Occupancy", (table(heads, rows, "occupancy"),), key="occupancy")
 
 
 def _findings(summary: ScanSummary) -> Iterator[Section]:
     """Yield the findings by code, and the captures with the most severe ones."""
     if not summary.findings:
         return
-    rows = tuple(
-        Row(
-            (
-                text(Run(each.code, SEVERITY_TONES[each.severity])),
-                text(each.severity),
-                text(count(each.findings)),
-                text(count(each.captures)),
-            )
-        )
+    rows: list[Cells] = [
+        [
+            Run(each.code, SEVERITY_TONES[each.severity]),
+            each.severity,
+            count(each.findings),
+            count(each.captures),
+        ]
         for each in summary.findings
-    )
+    ]
     heads = (
         Column("finding"),
         Column("severity"),
         Column("times", numbers=True),
         Column("captures", numbers=True),
     )
-    worst = tuple(
-        Row((text(each.kernel), text(_severities(each.findings)), text(Run(each.path, "dim"))))
-        for each in summary.worst
-    )
+    worst: list[Cells] = [
+        [each.kernel, _severities(each.findings), Run(each.path, "dim")] for each in summary.worst
+    ]
     columns = (Column("most severe first"), Column("findings"), Column("path"))
-    children = (Table(heads, rows, "findings"), Table(columns, worst, "most severe"))
+    children = (table(heads, rows, "findings"), table(columns, worst, "most severe"))
     yield Section("Findings", children, key="findings")
 
 

@@ -26,6 +26,7 @@ from irlens.render.view.nodes import (
     Section,
     Table,
     Text,
+    row,
     text,
 )
 
@@ -65,7 +66,7 @@ def _sides(pairs: Sequence[Comparison]) -> Iterator[Row]:
     main = [change for pair in pairs for change in main_changes(pair)]
     order = sorted(main, key=lambda each: (not each.changed, WEIGHTS.index(each.weight)))
     firsts = {change.name: change for change in reversed(order)}
-    yield Row((text("overall"), (), *(_sign(verdict(pair)) for pair in pairs)))
+    yield row("overall", "", *(_sign(verdict(pair)) for pair in pairs))
     for name in dict.fromkeys(change.name for change in order):
         cells = (
             _after(each[name]) if name in each else _absent(firsts[name], pair, each)
@@ -73,7 +74,7 @@ def _sides(pairs: Sequence[Comparison]) -> Iterator[Row]:
         )
         changed = any(name in each and each[name].changed for each in known)
         tone = row_tone(changed=changed, weight=firsts[name].weight)
-        yield Row((text(name), text(firsts[name].before), *cells), tone=tone)
+        yield row(name, firsts[name].before, *cells, tone=tone)
 
 
 def _absent(change: Change, pair: Comparison, known: Collection[str]) -> Text:

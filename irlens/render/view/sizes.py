@@ -6,11 +6,11 @@ from typing import TypeAlias
 from irlens import figures
 from irlens.model.sweep import PROVIDERS, ProviderTime, Rate, Sweep, Timing, Trial
 from irlens.model.text import percent
-from irlens.render.view.nodes import Column, Line, Plot, Text, text
+from irlens.render.view.nodes import Column, Line, Plot
 from irlens.sweep.rates import moved_bytes
 
 #: A column of the table, and its cell for a trial.
-SizeColumn: TypeAlias = tuple[Column, Callable[[Trial], Text]]
+SizeColumn: TypeAlias = tuple[Column, Callable[[Trial], str]]
 
 #: From this ratio of the largest to the smallest size on, they are drawn in powers of two.
 _WIDE = 64
@@ -84,12 +84,12 @@ def _lines(fastest: Sequence[tuple[int, Trial]], compute: bool) -> Iterator[Line
     yield line("roofline", [(size, each.rate) for size, each in fastest], share=True)
 
 
-def _column(title: str, content: Callable[[Trial], Text]) -> SizeColumn:
+def _column(title: str, content: Callable[[Trial], str]) -> SizeColumn:
     return Column(title, numbers=True), content
 
 
-def _provider_cell(name: str) -> Callable[[Trial], Text]:
-    def content(trial: Trial) -> Text:
+def _provider_cell(name: str) -> Callable[[Trial], str]:
+    def content(trial: Trial) -> str:
         found = _provider(trial, name)
         return _number(found.timing.median_ms if found and found.timing else None)
 
@@ -113,10 +113,10 @@ def _gigabytes(trial: Trial) -> float | None:
     return None if moved is None else moved / 1e9
 
 
-def _number(value: float | None) -> Text:
-    return text(figures.UNKNOWN if value is None else f"{value:.4g}")
+def _number(value: float | None) -> str:
+    return figures.UNKNOWN if value is None else f"{value:.4g}"
 
 
-def _share(rate: Rate | None) -> Text:
+def _share(rate: Rate | None) -> str:
     share = rate.roofline_share if rate is not None else None
-    return text(figures.UNKNOWN if share is None else percent(share))
+    return figures.UNKNOWN if share is None else percent(share)

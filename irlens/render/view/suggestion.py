@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from irlens import figures
 from irlens.model.suggestion import Neighbour, Suggestion
 from irlens.model.sweep import Trial
-from irlens.model.terms import depth_in_short
 from irlens.model.text import count, plural
 from irlens.render.options import Options
 from irlens.render.view.launch_time import NAMES
@@ -14,15 +13,15 @@ from irlens.render.view.nodes import (
     Column,
     Headline,
     Node,
-    Row,
     Run,
     Section,
     Sentence,
     Setting,
     Settings,
     Table,
-    text,
+    row,
 )
+from irlens.render.view.sweep import stages_in_short
 
 #: What may explain a time, by a figure's name in sweeps.
 _EXPLAINING = ("registers", "occupancy", "local_bytes", "shared_bytes", "load_sectors",
@@ -43,17 +42,15 @@ def _nodes(suggestion: Suggestion) -> Iterator[Node]:
         return
     low, high = suggestion.low_us, suggestion.high_us
     within = f"{microseconds(low)} to {microseconds(high)}" if low and high else ""
-    rows = [
-        Row((text("current"), text(_time(current)), text(""), text(_bound(current))),
-            note=f"range {within}" if within else "")
-    ]  # fmt: skip
+    note = f"range {within}" if within else ""
+    rows = [row("current", _time(current), "", _bound(current), note=note)]
     for each in suggestion.best:
         changes = ", ".join(
             f"{name} {suggestion.settings[name]} → {value}" for name, value in each.changed.items()
         )
         change = _change(each.time_ratio, suggestion.noise)
         cells = (changes, _time(each.trial), change, _bound(each.trial))
-        rows.append(Row(tuple(map(text, cells)), note=_moved(current, each)))
+        rows.append(row(*cells, note=_moved(current, each)))
     columns = (
         Column("configuration"), Column("est. time", numbers=True),
         Column("change", numbers=True), Column("bound by"),
@@ -103,15 +100,9 @@ def _moved(current: Trial, neighbour: Neighbour) -> str:
         if before.get(name) != after.get(name):
             values = " → ".join(figure.format(each.get(name)) for each in (before, after))
             moved.append(f"{figure.title} {values}")
-    if (one := _stages(before)) != (other := _stages(after)):
+    if (one := stages_in_short(before)) != (other := stages_in_short(after)):
         moved.append(f"stages {one} → {other}")
     return ", ".join(moved) or "no figure moved"
-
-
-def _stages(values: dict[str, int | float | None]) -> str:
-    known = (values.get(name) for name in ("stages_achieved", "stages_at_most", "stages_requested"))
-    depth = depth_in_short(*(None if value is None else int(value) for value in known))
-    return depth or figures.UNKNOWN
 
 
 def _time(trial: Trial) -> str:

@@ -12,6 +12,7 @@ from irlens.model.text import count, percent, plural
 from irlens.render.options import Options
 from irlens.render.view.launch_time import NAMES
 from irlens.render.view.nodes import (
+    Cells,
     Column,
     Command,
     Headline,
@@ -19,7 +20,6 @@ from irlens.render.view.nodes import (
     NextSteps,
     Node,
     Point,
-    Row,
     Run,
     Scatter,
     Section,
@@ -27,7 +27,7 @@ from irlens.render.view.nodes import (
     Setting,
     Settings,
     Table,
-    Text,
+    row,
     text,
 )
 from irlens.render.view.sizes import size_columns, size_plot
@@ -142,13 +142,12 @@ def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
     ]
     rows = []
     for trial in trials:
-        cells = [text(value) for value in _values(trial, settings)]
+        cells: Cells = [*_values(trial, settings)]
         if sweep.device is not None:
-            cells.append(text(_time(trial)))
+            cells.append(_time(trial))
         cells += [content(trial) for _, content in of_sizes]
         cells += [_figure(figure, trial) for figure in columns]
-        cells.append(text(_limits(trial)))
-        rows.append(Row(tuple(cells), note=trial.reason))
+        rows.append(row(*cells, _limits(trial), note=trial.reason))
     return Table(
         tuple(heads), tuple(rows), "configurations", shown=shown, sortable=True,
         noun="configuration",
@@ -184,13 +183,18 @@ def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
     return Section(title, (Items(tuple(lines)),), key="outranked")
 
 
-def _figure(figure: figures.Figure, trial: Trial) -> Text:
+def _figure(figure: figures.Figure, trial: Trial) -> str:
     values = trial.figures or {}
-    if figure.sweep != "stages_achieved":
-        return text(figure.cell(values.get(figure.sweep)))
-    known = (values.get(name) for name in (figure.sweep, "stages_at_most", "stages_requested"))
+    if figure.sweep == "stages_achieved":
+        return stages_in_short(values)
+    return figure.cell(values.get(figure.sweep))
+
+
+def stages_in_short(values: dict[str, int | float | None]) -> str:
+    """Return the stages achieved and requested, of a trial's figures: "2/3"."""
+    known = (values.get(name) for name in ("stages_achieved", "stages_at_most", "stages_requested"))
     depth = depth_in_short(*(None if value is None else int(value) for value in known))
-    return text(depth or figures.UNKNOWN)
+    return depth or figures.UNKNOWN
 
 
 def _time(trial: Trial) -> str:

@@ -46,7 +46,7 @@ from irlens.render.view.nodes.prose import (
     plain,
     text,
 )
-from irlens.render.view.nodes.tables import Bar, Cell, Cells, Column, Row, Table, cell, table
+from irlens.render.view.nodes.tables import Bar, Cell, Cells, Column, Row, Table, cell, row, table
 
 if TYPE_CHECKING:  # most documents show no code
     from irlens.model.code import CodeComparison
@@ -97,6 +97,7 @@ __all__ = [
     "cell",
     "phrases",
     "plain",
+    "row",
     "table",
     "text",
 ]

@@ -81,7 +81,12 @@ Cells: TypeAlias = list[str | Run | Cell]
 
 def table(columns: Iterable[Column], rows: Iterable[Cells], name: str = "") -> Table:
     """Return a table of plain rows."""
-    return Table(tuple(columns), tuple(Row(tuple(map(cell, row))) for row in rows), name)
+    return Table(tuple(columns), tuple(row(*cells) for cells in rows), name)
+
+
+def row(*cells: str | Run | Cell, tone: Tone = "neutral", note: str = "", anchor: str = "") -> Row:
+    """Return a row of a table."""
+    return Row(tuple(map(cell, cells)), tone, note, anchor)
 
 
 def cell(content: str | Run | Cell) -> Cell:
