@@ -1,5 +1,12 @@
-"""HTML: one file that needs nothing else, to read in any browser, on paper, or without scripts."""
+"""HTML: one file that needs nothing else, to read in any browser, on paper, or without scripts.
 
+It loads nothing and runs no foreign code.
+"""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
 from msgspec.structs import replace
@@ -8,10 +15,10 @@ from irlens.model.comparison import COMPARISON_SCHEMA, Comparison, Comparisons
 from irlens.model.report import Report
 from irlens.model.sweep import Sweep
 from irlens.render import DETAILS, Kind, Options, build_view
-from irlens.render.html.markup import tag
-from irlens.render.html.page import document
+from irlens.render.html.markup import Content, Markup, join, tag
 from irlens.render.html.writer import write
 
+_STYLES = ("page.css", "charts.css", "code.css")
 _TABLE_SCRIPT, _CODE_SCRIPT = "table.js", "code.js"
 _FRAME = "width: 100%; height: 640px; border: 0"
 
@@ -42,4 +49,44 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
     scripts = [_TABLE_SCRIPT] if kind in ("sweep", "scan") else []
     if kind == "reports" and options.listings:
         scripts.append(_CODE_SCRIPT)
-    return document(tree.title or f"irlens {kind}", write(tree), scripts=scripts)
+    return _document(tree.title or f"irlens {kind}", write(tree), scripts=scripts)
+
+
+def _document(title: str, *content: Content, scripts: Sequence[str] = ()) -> str:
+    """Return the page.
+
+    Args:
+        title: Title of the browser's window.
+        content: The body.
+        scripts: Files of this package that add convenience; the page reads without them.
+    """
+    style = _asset(*_STYLES)
+    script = _asset(*scripts)
+    # The policy allows scripts and styles by hash alone, whatever a capture holds.
+    scripted = _hash(script) if scripts else "'none'"
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; "
+        f"script-src {scripted}; base-uri 'none'; form-action 'none'"
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("meta", name="generator", content="irlens"),
+        tag("title", title),
+        tag("style", style),
+    )
+    body = tag("body", *content, tag("script", script) if scripts else None)
+    return join([Markup("<!doctype html>\n"), tag("html", head, body, lang="en"), "\n"])
+
+
+def _asset(*names: str) -> Markup:
+    """Return files of this package, inserted into the page without escaping."""
+    folder = files(__package__)
+    return Markup("".join(folder.joinpath(name).read_text("utf-8") for name in names))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
