@@ -18,7 +18,6 @@ from irlens.render import Kind, Options, build_view
 from irlens.render.text import write as write_text
 from irlens.render.view import nodes
 from irlens.render.view.code import hunk_place, unified
-from irlens.render.view.nodes import SIGNS
 
 #: Columns of the folded text: comments are narrow, and scroll sideways.
 FOLDED_WIDTH = 100
@@ -69,7 +68,7 @@ def _top(document: "Document", tree: nodes.Section) -> None:
     if headline is not None:
         children.remove(headline)
         verdict = " · ".join(escape(phrase.text) for phrase in headline.phrases)
-        sign = f"{SIGNS[headline.tone]} " if headline.tone in SIGNS else ""
+        sign = headline.sign
         title = f"{title}: {sign}{verdict}" if title else f"{sign}**{verdict}**"
     document.paragraph(title)
     facts = [fact for child in children if isinstance(child, nodes.Facts) for fact in child.facts]
@@ -133,11 +132,7 @@ def _section(document: "Document", section: nodes.Section) -> None:
 
 def _table(document: "Document", table: nodes.Table) -> None:
     noted = any(row.note for row in table.rows)
-    kept = [
-        index
-        for index, column in enumerate(table.columns)
-        if (column.title or any(row.cells[index] for row in table.rows)) and not column.code
-    ]
+    kept = [index for index in table.used_columns if not table.columns[index].code]
     columns = [table.columns[index] for index in kept]
     header = [escape(column.title) for column in columns] + [""] * noted
     rows = []

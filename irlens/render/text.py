@@ -12,7 +12,7 @@ from irlens.render.text_table import GAP, write_table
 from irlens.render.view import nodes
 from irlens.render.view.braille import draw_plot
 from irlens.render.view.characters import draw_curve, draw_staircase, draw_strip, draw_timeline
-from irlens.render.view.nodes import SIGNS, Run, Text, text
+from irlens.render.view.nodes import Run, Text, text
 
 _LABEL_WIDTH = 12
 #: Drawings are no wider than this.
@@ -111,8 +111,7 @@ class _Writer:
         page = self._page
         match node:
             case nodes.Headline():
-                sign = SIGNS.get(node.tone, "")
-                first = text(" " * indent, Run(f"{sign} " if sign else "", node.tone))
+                first = text(" " * indent, Run(node.sign, node.tone))
                 items = [text(phrase) for phrase in node.phrases]
                 page.flow(items, first=first, indent=indent, gap=" · ")
             case nodes.Settings():

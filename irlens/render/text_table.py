@@ -59,26 +59,17 @@ class _Table:
         self._more = f"… and {plural(self._left, f'more {table.noun}')}{table.more}"
         self._rows = table.rows[: table.shown]
         cells = [[_cell(cell) for cell in row.cells] for row in self._rows]
-        kept = [
-            index
-            for index, column in enumerate(table.columns)
-            if column.title or any(row[index] for row in cells)
-        ]
-        if any(row.anchor for row in self._rows) and self._is_wide(cells) and self._is_named(cells):
+        kept = replace(table, rows=self._rows).used_columns
+        if any(row.anchor for row in self._rows) and self._ends_with_name(cells):
             kept.append(kept.pop(0))  # at the end a name may be wrapped
         self._columns = [table.columns[index] for index in kept]
         self._cells = [[row[index] for index in kept] for row in cells]
 
-    def _is_named(self, cells: Sequence[Sequence[Text]]) -> bool:
-        """Whether the first column is the widest: then the last, which may wrap, is its place."""
-        first, *_, last = (
-            max(len(nodes.plain(cell)) for cell in each) for each in zip(*cells, strict=True)
-        )
-        return first > last
-
-    def _is_wide(self, cells: Sequence[Sequence[Text]]) -> bool:
+    def _ends_with_name(self, cells: Sequence[Sequence[Text]]) -> bool:
+        """Whether the table is too wide, and its first column wider than the last, which wraps."""
         widths = [max(len(nodes.plain(cell)) for cell in each) for each in zip(*cells, strict=True)]
-        return sum(widths) + len(GAP) * len(widths) > self._page.width
+        is_wide = sum(widths) + len(GAP) * len(widths) > self._page.width
+        return is_wide and widths[0] > widths[-1]
 
     def write(self) -> None:
         """Print titles and rows."""

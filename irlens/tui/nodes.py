@@ -18,7 +18,6 @@ from irlens.render.view.characters import (
     draw_strip,
     draw_timeline,
 )
-from irlens.render.view.nodes import SIGNS
 from irlens.tui.drawing import (
     BOLD,
     DIM,
@@ -138,8 +137,8 @@ def _flow(first: Content, items: Iterable[nodes.Text], gap: str, width: int) -> 
 
 def headline(node: nodes.Headline, width: int, first: Content = _NOTHING) -> list[Content]:
     """Return a verdict with its sign, in a column beside ``first``."""
-    if node.tone in SIGNS:
-        first += Content.styled(f"{SIGNS[node.tone]} ", f"{STYLES[node.tone]} bold")
+    if node.sign:
+        first += Content.styled(node.sign, f"{STYLES[node.tone]} bold")
     phrases = [content_of((phrase,)).stylize(BOLD) for phrase in node.phrases]
     return _rows(flowing(first, phrases, " · ", width))
 
@@ -251,11 +250,7 @@ def table(node: nodes.Table, width: int) -> list[Content]:
 
 def table_parts(node: nodes.Table, width: int) -> tuple[list[Content], list[list[Content]]]:
     """Return a table's titles, and what each of its shown rows takes with its note."""
-    kept = [
-        at
-        for at, column in enumerate(node.columns)
-        if column.title or any(row.cells[at] for row in node.rows)
-    ]
+    kept = node.used_columns
     if not kept or not node.rows:
         return [], []
     columns = [node.columns[at] for at in kept]

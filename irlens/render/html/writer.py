@@ -113,9 +113,12 @@ class _Writer:
     ) -> Markup | None:
         match node:
             case nodes.Headline():
-                sign = _stated(node.tone, "") if node.tone in SIGNS else None
+                tone, sign = _CLASSES[node.tone], None
+                if node.tone in SIGNS:
+                    mark = tag("i", SIGNS[node.tone], aria_hidden="true")
+                    sign = tag("span", mark, class_=f"state {tone}")
                 phrases = join(map(self._run, node.phrases), between=_DOT)
-                return tag("p", sign, phrases, class_=f"verdict {_CLASSES[node.tone]}")
+                return tag("p", sign, phrases, class_=f"verdict {tone}")
             case nodes.Settings():
                 return _settings(node)
             case nodes.Sentence():
@@ -182,11 +185,7 @@ class _Writer:
 
     def _table(self, table: nodes.Table) -> Markup:
         """A table, in a box that scrolls where the screen is too narrow."""
-        kept = [
-            index
-            for index, column in enumerate(table.columns)
-            if column.title or any(row.cells[index] for row in table.rows)
-        ]
+        kept = table.used_columns
         columns = [table.columns[index] for index in kept]
         styles = ["r" if column.numbers else None for column in columns]
         titles = (
@@ -304,13 +303,6 @@ def _is_wide(card: nodes.Node) -> bool:
 def _fold(summary: Content, *content: Content) -> Markup:
     """Return something that a click unfolds, without scripts too."""
     return tag("details", tag("summary", summary), *content)
-
-
-def _stated(tone: Tone, content: Content) -> Markup:
-    """Return text with its verdict as colour and sign."""
-    sign = SIGNS.get(tone)
-    mark = tag("i", sign, aria_hidden="true") if sign else None
-    return tag("span", mark, content, class_=f"state {_CLASSES[tone]}")
 
 
 def _badge(tone: Tone, word: str) -> Markup:

@@ -13,7 +13,7 @@ from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count
 from irlens.render.options import Kind, Options
-from irlens.render.view.changes import describe, finding_state, sides, title, verdict
+from irlens.render.view.changes import describe, finding_state, full_title, verdict
 from irlens.render.view.check_verdicts import (
     Verdict,
     budget_verdict,
@@ -129,7 +129,7 @@ def differences(comparisons: Comparisons) -> list[Annotation]:
             level="note",
             message=verdict(pair).words,
             kernel=pair.after.kernel,
-            where=(", ".join(filter(None, (title(pair), sides(pair)))),),
+            where=(full_title(pair),),
         )
         for pair in comparisons.pairs
         if pair.different

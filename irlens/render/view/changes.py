@@ -66,6 +66,11 @@ class Change(NamedTuple):
         """Return "shared memory 4,128 B → 12,320 B"."""
         return f"{self.name} {self.before} → {self.after}"
 
+    @property
+    def sign(self) -> str:
+        """A mark that says whether the change is good; empty where it is neither."""
+        return SIGNS[self.tone] if self.tone in _JUDGED else ""
+
 
 def change_of(
     delta: Delta, sides: Sequence[Side] = (), scope: Scope = "report", suffix: str = ""
@@ -103,8 +108,7 @@ def change_of(
 
 def signed_change(change: Change) -> Text:
     """How far a figure changed, with a mark that says whether that is good."""
-    sign = SIGNS[change.tone] if change.tone in ("better", "worse") else ""
-    return text(Run(f"{change.change} {sign}".strip(), change.tone))
+    return text(Run(f"{change.change} {change.sign}".strip(), change.tone))
 
 
 def row_tone(*, changed: bool, weight: Weight) -> Tone:
@@ -303,6 +307,11 @@ def sides(pair: Comparison | CodeComparison) -> str:
     if all(side.label in ("before", "after", side.kernel, _arch(side)) for side in both):
         return ""
     return f"{pair.before.label} → {pair.after.label}"
+
+
+def full_title(pair: Comparison) -> str:
+    """Return the title and what was requested."""
+    return ", ".join(filter(None, (title(pair), sides(pair))))
 
 
 def describe(side: Side) -> str:

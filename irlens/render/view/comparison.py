@@ -20,6 +20,7 @@ from irlens.render.view.changes import (
     change_of,
     describe,
     finding_state,
+    full_title,
     load_changes,
     main_changes,
     minor_changes,
@@ -37,7 +38,6 @@ from irlens.render.view.drawings import place_of
 from irlens.render.view.findings import delta_items
 from irlens.render.view.launch_time import predicted_time
 from irlens.render.view.nodes import (
-    SIGNS,
     Cells,
     CodeDiff,
     Column,
@@ -88,7 +88,7 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
     inner = replace(options, subject=None, code=())
     children += [
         Section(
-            _name(pair),
+            full_title(pair),
             (pair_view(pair, replace(inner, sides=options.sides[index : index + 1])),),
             key=f"p{index}",
             folded=True,
@@ -103,10 +103,6 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
         one_target = len({pair.before.target for pair in pairs}) == 1
         kernel = title(pairs[0]) if one_target else pairs[0].before.kernel
     return Section(kernel, tuple(children), key="comparisons")
-
-
-def _name(pair: Comparison) -> str:
-    return ", ".join(filter(None, (title(pair), sides(pair))))
 
 
 def pair_view(pair: Comparison, options: Options) -> Section:
@@ -226,8 +222,7 @@ def _loads(pair: Comparison) -> Iterator[Node]:
 
 def _arrow(change: Change) -> Run:
     """A figure on both sides, with a mark that says whether the change is good."""
-    sign = SIGNS[change.tone] if change.tone in ("better", "worse") else ""
-    return Run(f"{change.arrow} {sign}".strip(), change.tone)
+    return Run(f"{change.arrow} {change.sign}".strip(), change.tone)
 
 
 def _findings(pair: Comparison) -> Findings:
@@ -299,7 +294,7 @@ def _line(line: LineDelta, code: dict[str, str]) -> Row:
 def _overview(pairs: Sequence[Comparison]) -> Table:
     rows = tuple(
         row(
-            _name(pair),
+            full_title(pair),
             _in_a_line(verdict(pair)),
             tone="neutral" if pair.different else "dim",
             anchor=f"p{index}" if pair.different else "",
@@ -311,11 +306,9 @@ def _overview(pairs: Sequence[Comparison]) -> Table:
 
 def _in_a_line(verdict: Headline) -> Text:
     """A verdict in a cell, with its sign."""
-    sign = SIGNS.get(verdict.tone, "")
-    runs = [Run(f"{sign} ", verdict.tone)] if sign else []
-    for phrase in verdict.phrases:
-        runs += [Run(" · "), phrase] if len(runs) > bool(sign) else [phrase]
-    return text(*runs)
+    first, *others = verdict.phrases
+    rest = (run for phrase in others for run in (Run(" · "), phrase))
+    return text(Run(verdict.sign, verdict.tone), first, *rest)
 
 
 def _code_title(comparison: CodeComparison) -> str:

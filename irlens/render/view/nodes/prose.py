@@ -144,6 +144,11 @@ class Headline(msgspec.Struct, frozen=True):
         """The phrases without their tones, for a line of a table or a message."""
         return " · ".join(phrase.text for phrase in self.phrases)
 
+    @property
+    def sign(self) -> str:
+        """The sign of the tone and a space after it; empty for a tone without one."""
+        return f"{SIGNS[self.tone]} " if self.tone in SIGNS else ""
+
 
 class Command(msgspec.Struct, frozen=True):
     """A command line that is worth running: "irlens tui softmax", and what it shows."""

@@ -74,6 +74,15 @@ class Table(msgspec.Struct, frozen=True):
     stands_for: str = ""
     splits: bool = False
 
+    @property
+    def used_columns(self) -> list[int]:
+        """Indexes of the columns that have a title, or content in some row."""
+        return [
+            index
+            for index, column in enumerate(self.columns)
+            if column.title or any(row.cells[index] for row in self.rows)
+        ]
+
 
 #: The cells of a row before they are texts.
 Cells: TypeAlias = list[str | Run | Cell]
