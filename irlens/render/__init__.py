@@ -20,9 +20,8 @@ __all__ = [
     "format_names", "is_streamed", "render", "shows_code", "stream",
 ]  # fmt: skip
 
-_ALL: tuple[Kind, ...] = ("reports", "comparisons", "code", "check", "sweep")
 _WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
-_EVERYTHING: tuple[Kind, ...] = (*_ALL, "scan", "ledgers")
+_EVERYTHING: tuple[Kind, ...] = (*_WITHOUT_CODE, "code", "scan", "ledgers")
 
 
 class Format(NamedTuple):
@@ -162,4 +161,4 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
         case "suggestion":
             from irlens.render.view.suggestion import suggestion_view
 
-            return suggestion_view(subject, options)
+            return suggestion_view(subject)

@@ -1,7 +1,7 @@
 """Where the output will be seen, and how much of it."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -16,14 +16,7 @@ Kind: TypeAlias = Literal[
     "reports", "comparisons", "code", "check", "sweep", "scan", "ledgers", "suggestion"
 ]
 Detail: TypeAlias = Literal["pipelines", "pressure", "memory", "time", "mix", "figures"]
-DETAILS: tuple[Detail, ...] = (
-    "pipelines",
-    "pressure",
-    "memory",
-    "time",
-    "mix",
-    "figures",
-)
+DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 
 def _not_located(_file: str, _lines: "Mapping[int, str]") -> None:

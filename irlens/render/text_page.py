@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from irlens.model.text import printable_line
 from irlens.render.view import nodes
+from irlens.render.view.characters import cut
 from irlens.render.view.nodes import Run, Text, Tone, text
 
 _ANSI: dict[Tone, str] = {
@@ -13,7 +14,6 @@ _ANSI: dict[Tone, str] = {
 _NARROWEST, _WIDEST_PROSE = 40, 120
 #: Code that is cut keeps at least so much.
 LEAST_CODE = 20
-_ELLIPSIS = "…"
 
 
 class Page:
@@ -79,7 +79,7 @@ class Page:
                     self.row(line)
                     line, column, start = [Run(" " * hang)], hang, hang
                     room = width - column
-                safe = text(Run(_shortened(nodes.plain(safe), max(room, LEAST_CODE)), "code"))
+                safe = text(Run(cut(nodes.plain(safe), max(room, LEAST_CODE)), "code"))
                 wide = len(nodes.plain(safe))
             if column > start and wide > room:
                 self.row(line)
@@ -127,7 +127,3 @@ def _words(content: Text) -> Iterator[Text]:
             yield text(*word)
             word = [Run(part, run.tone)]
     yield text(*word)
-
-
-def _shortened(line: str, room: int) -> str:
-    return line if len(line) <= room else line[: room - 1].rstrip() + _ELLIPSIS

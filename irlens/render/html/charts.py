@@ -161,9 +161,7 @@ def _step_labels(stairs: nodes.Staircase, frame: "Frame") -> Iterator[Markup]:
             free = frame.x(end) + _ROOM[stairs.binary]
 
 
-def _filled(
-    points: Sequence[tuple[float, float]], frame: "Frame", class_: str = ""
-) -> list[Markup]:
+def _filled(points: Sequence[tuple[float, float]], frame: "Frame", class_: str) -> list[Markup]:
     """A line through points, and the area under it."""
     area = [(points[0][0], frame.y(0)), *points, (points[-1][0], frame.y(0))]
     return [

@@ -1,9 +1,10 @@
 """Plots of braille dots, for terminals (``render/text``) and the TUI: two by four dots a cell."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from irlens.model.text import count
-from irlens.render.view.nodes import Line, Plot, Run, Text, Tone, text
+from irlens.render.view.nodes import Line, Plot, Run, Text, Tone, plain, text
 
 #: Bits of a cell's dots by row, left and right (Unicode 15, Braille Patterns).
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
@@ -58,13 +59,9 @@ def _dots(plot: Plot, line: Line, columns: int, rows: int) -> Iterator[tuple[int
 
 def _joined(runs: Iterator[Run]) -> Sequence[Run]:
     """Join neighbouring runs of one tone."""
-    joined: list[Run] = []
-    for run in runs:
-        if joined and joined[-1].tone == run.tone:
-            joined[-1] = Run(joined[-1].text + run.text, run.tone)
-        else:
-            joined.append(run)
-    return joined
+    return [
+        Run(plain(list(group)), tone) for tone, group in groupby(runs, key=lambda run: run.tone)
+    ]
 
 
 def _amount(value: float) -> str:

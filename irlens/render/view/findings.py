@@ -44,11 +44,10 @@ def severities_in_words(report: Report) -> Text:
 def _counted(numbers: Mapping[Severity, int]) -> Text:
     runs: list[Run] = []
     for severity, number in numbers.items():
-        if number:
-            runs += [
-                Run(", " if runs else ""),
-                Run(plural(number, severity), SEVERITY_TONES[severity]),
-            ]
+        runs += [
+            Run(", " if runs else ""),
+            Run(plural(number, severity), SEVERITY_TONES[severity]),
+        ]
     return text(*runs)
 
 
@@ -71,7 +70,7 @@ def finding_item(
     )
 
 
-def severities(found: Iterable[Finding]) -> dict[Severity, int]:
+def severities(found: Iterable[Finding | FindingItem]) -> dict[Severity, int]:
     """Return the findings by severity, the most severe first; severities without any are absent."""
     numbers = Counter(finding.severity for finding in found)
     return {each: numbers[each] for each in SEVERITIES if numbers[each]}
@@ -92,9 +91,7 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> Findings | None:
         for finding in report.findings
     ]
     items = merge(found)
-    numbers = Counter(item.severity for item in items)
-    counted = _counted({each: numbers[each] for each in SEVERITIES})
-    return Findings(tuple(items), counted) if items else None
+    return Findings(tuple(items), _counted(severities(items))) if items else None
 
 
 def merge(found: Iterable[tuple[str, FindingItem, Hashable]]) -> list[FindingItem]:

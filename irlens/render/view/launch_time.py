@@ -97,7 +97,7 @@ def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]
 
 def _step(step: TimeStep, whole: float, terms: Terms) -> str:
     """Return "about 16 % less time with 37 fewer registers/thread"."""
-    saved = f"{1 - step.estimate_us / whole:.0%}".replace("%", " %")
+    saved = _share(1 - step.estimate_us / whole)
     per = terms.unit(step.unit) if "/" in step.unit else step.unit
     fewer = f"{count(-step.change)} fewer {per}"
     match step.cause:
@@ -125,7 +125,12 @@ def _range(time: TimeEstimate) -> str:
 def _shares(parts: dict[str, float], whole: float) -> Iterator[str]:
     for name, part in _largest_first(parts)[:_MOST]:
         if part >= _LEAST * whole:
-            yield f"{NAMES.get(name, name)} {part / whole:.0%}".replace("%", " %")
+            yield f"{NAMES.get(name, name)} {_share(part / whole)}"
+
+
+def _share(value: float) -> str:
+    """Return a share of the time in whole per cent: "16 %"."""
+    return f"{value:.0%}".replace("%", " %")
 
 
 def _largest_first(parts: dict[str, float]) -> list[tuple[str, float]]:
@@ -138,7 +143,7 @@ def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
         [
             NAMES.get(name, name),
             microseconds(part),
-            f"{part / whole:.0%}".replace("%", " %"),
+            _share(part / whole),
             Bar(min(part / whole, 1.0), "warn" if name == time.bound else "neutral"),
             Run(_MEANINGS.get(name, ""), "dim"),
         ]

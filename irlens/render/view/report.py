@@ -307,9 +307,8 @@ def pipeline_facts(report: Report) -> Facts | None:
 def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Fact:
     """How deep the pipeline is, how far it runs ahead, what it moves, and why no deeper."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
-    kind = f"{pipeline.kind or 'loads'}"
     lines = [
-        phrases(text(kind, *at(place)), *describe_prefetch(pipeline)),
+        phrases(text(pipeline.kind or "loads", *at(place)), *describe_prefetch(pipeline)),
         phrases(Run(report.code.get(pipeline.place, ""), "code"), stands_for="pipelines"),
         phrases(*terms.traffic(pipeline), Run(describe_cover(pipeline), "dim"),
                 stands_for="pipelines"),

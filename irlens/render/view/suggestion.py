@@ -6,7 +6,6 @@ from irlens import figures
 from irlens.model.suggestion import Neighbour, Suggestion
 from irlens.model.sweep import Trial
 from irlens.model.text import count, plural
-from irlens.render.options import Options
 from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
@@ -28,7 +27,7 @@ _EXPLAINING = ("registers", "occupancy", "local_bytes", "shared_bytes", "load_se
                "store_sectors")  # fmt: skip
 
 
-def suggestion_view(suggestion: Suggestion, _options: Options) -> Section:
+def suggestion_view(suggestion: Suggestion) -> Section:
     """Return a suggestion; its table has the current configuration, then each of ``best``."""
     return Section(suggestion.kernel, tuple(_nodes(suggestion)), key="suggestion")
 
