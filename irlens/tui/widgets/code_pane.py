@@ -1,21 +1,90 @@
 """A pane of code: loads a document, and moves its cursor with keys and the mouse."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, TypeAlias
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from irlens.model.errors import IrlensError
 from irlens.model.source import short_file
 from irlens.model.text import plural, printable_line
 from irlens.tui.code.document import Document
 from irlens.tui.code.text import column_at
-from irlens.tui.widgets.document_loader import DocumentLoader, Fetch
+from irlens.tui.services.workers import run_in_thread
 from irlens.tui.widgets.document_view import DocumentView
 
 #: Share of the width of a new pane, the smallest and the largest one.
 _WEIGHT, _MIN_WEIGHT, _MAX_WEIGHT = 6, 2, 18
+
+#: Fetches a document, annotated (``True``) or, faster, as plain text.
+Fetch: TypeAlias = Callable[[bool], Document]
+
+#: Seconds without an answer after which the plain text is fetched; before that the annotated
+#: document may arrive, and drawing the text twice would be wasted.
+_PATIENCE = 0.15
+
+
+class DocumentLoader:
+    """Loads one document at a time: the plain text first if the annotations take a while.
+
+    Args:
+        pane: Shows the documents.
+
+    Attributes:
+        name: The document that is shown or loading: a stage, or a Python file.
+        is_complete: Whether loading has ended, with the annotated document or an error.
+    """
+
+    def __init__(self, pane: "CodePane") -> None:
+        self._pane = pane
+        self.name = ""
+        self.is_complete = True
+        self._has_text = False
+
+    def load(self, name: str, fetch: Fetch) -> None:
+        """Load a document.
+
+        Args:
+            name: The document's name.
+            fetch: Called in a thread, possibly twice.
+        """
+        self.name, self.is_complete, self._has_text = name, False, False
+        self._pane.on_loading(name)
+        run_in_thread(self._pane, partial(fetch, True), self._on_annotated, self._on_error)
+        self._pane.set_timer(_PATIENCE, partial(self._fetch_text, name, fetch))
+
+    def show(self, document: Document) -> None:
+        """Show a document that is loaded already."""
+        self.name, self.is_complete, self._has_text = document.name, True, True
+        self._pane.workers.cancel_node(self._pane)
+        self._pane.on_text(document)
+
+    def _fetch_text(self, name: str, fetch: Fetch) -> None:
+        if not self.is_complete and self.name == name and not self._has_text:
+            run_in_thread(
+                self._pane, partial(fetch, False), self._on_text, _ignore, group="plain text"
+            )
+
+    def _on_text(self, document: Document) -> None:
+        if not self.is_complete and self.name == document.name:
+            self._has_text = True
+            self._pane.on_text(document)
+
+    def _on_annotated(self, document: Document) -> None:
+        self.is_complete = True
+        if self._has_text:
+            self._pane.on_annotated(document)
+        else:
+            self._has_text = True
+            self._pane.on_text(document)
+
+    def _on_error(self, error: IrlensError) -> None:
+        self.is_complete = True
+        self._pane.on_load_error(error.joined("; "))
 
 
 class CodePane(DocumentView):
@@ -77,7 +146,7 @@ class CodePane(DocumentView):
         super().__init__()
         self.weight = _WEIGHT
         self.problem = ""
-        self._loader = DocumentLoader(self, self)
+        self._loader = DocumentLoader(self)
         #: Line and column to open when the text has arrived.
         self._requested: tuple[int, int] | None = None
         self._dragging = False
@@ -265,3 +334,7 @@ class CodePane(DocumentView):
         self.refresh()
         self._reveal("near")
         self._report_move()
+
+
+def _ignore(error: IrlensError) -> None:
+    """The call for the annotated document fails as well, and reports the error."""

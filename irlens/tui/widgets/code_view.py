@@ -1,7 +1,11 @@
-"""Base class of the views of code: lines drawn on demand in the colours of the theme."""
+"""Base class of the views of code: lines drawn on demand in the theme's colours, and a search."""
 
+import sys
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from threading import Event
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -13,11 +17,93 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from irlens.isa.highlight import KINDS
-from irlens.model.text import printable_line
+from irlens.model.errors import IrlensError
+from irlens.model.text import count, printable_line
 from irlens.tui.code.highlighting import Palette
-from irlens.tui.code.search import Hit
+from irlens.tui.code.search import MOST_HITS, Hit, Query
+from irlens.tui.services.workers import run_in_thread
 from irlens.tui.widgets.scrolling import VisibleRows, place_scrollbar
-from irlens.tui.widgets.text_search import TextSearch
+
+#: A position before, and one after any match.
+_BEFORE: Hit = (-1, 0)
+_AFTER: Hit = (sys.maxsize, 0)
+
+
+class TextSearch:
+    """The search in a view; it runs in a thread, so that keys keep working.
+
+    Args:
+        view: The view.
+        on_change: Called when the query or the matches change; with ``True`` when a search ends.
+
+    Attributes:
+        query: The query; ``None`` while nothing is searched for.
+        hits: Matches in ascending order; empty until the search ends.
+        is_running: Whether the search has not ended.
+    """
+
+    def __init__(self, view: "CodeView", on_change: Callable[[bool], None]) -> None:
+        self._view, self._on_change = view, on_change
+        self.query: Query | None = None
+        self.hits: Sequence[Hit] = ()
+        self.is_running = False
+        self._stop = Event()
+
+    def start(self, query: Query | None) -> None:
+        """Search for another query; ``None`` ends the search."""
+        self._stop.set()
+        self._stop = Event()
+        self.query, self.hits, self.is_running = query, (), query is not None
+        if query is not None:
+            find = partial(query.hits, self._view.searched_lines, self._stop)
+            run_in_thread(self._view, find, partial(self._end, query), _ignore, group="search")
+        self._on_change(False)
+
+    def restart(self) -> None:
+        """Search again: the text has changed."""
+        self.start(self.query)
+
+    def find(self, step: int, start: Hit | None = None, *, wrap: bool = True) -> bool:
+        """Go to the next (-1: previous) match.
+
+        Args:
+            step: The direction.
+            start: The position to start from; by default the cursor's.
+            wrap: Whether to go on at the other end of the text.
+
+        Returns:
+            Whether there is a match.
+        """
+        start = self._view.position if start is None else start
+        index = bisect_right(self.hits, start) if step > 0 else bisect_left(self.hits, start) - 1
+        if not self.hits or not (wrap or 0 <= index < len(self.hits)):
+            return False
+        self._view.go_to_position(self.hits[index % len(self.hits)])
+        self._on_change(False)
+        return True
+
+    def find_end(self, step: int) -> bool:
+        """Go to the first (-1: last) match, and return whether there is one."""
+        return self.find(step, _BEFORE if step > 0 else _AFTER)
+
+    @property
+    def status(self) -> str:
+        """The match at the cursor and the number of matches; "" while nothing is searched for."""
+        if self.query is None:
+            return ""
+        if not self.hits:
+            return "searching …" if self.is_running else "no match"
+        more = "+" if len(self.hits) == MOST_HITS else ""
+        total = f"{count(len(self.hits))}{more}"
+        index = bisect_left(self.hits, self._view.position)
+        if self.hits[index : index + 1] == [self._view.position]:
+            return f"match {count(index + 1)}/{total}"
+        return "1 match" if len(self.hits) == 1 else f"{total} matches"
+
+    def _end(self, query: Query, hits: list[Hit]) -> None:
+        if query is self.query:
+            self.hits, self.is_running = self._view.cursor_positions(hits), False
+            self._on_change(True)
 
 
 class _AbstractWidget(_MessagePumpMeta, ABCMeta):
@@ -83,7 +169,7 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self.search = TextSearch(self, self, self._on_search_changed)
+        self.search = TextSearch(self, self._on_search_changed)
         self.visible_rows = VisibleRows(self)
         self._palettes: dict[str, Palette] = {}
         self._note = ""
@@ -175,3 +261,7 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
         self.refresh_bindings()  # escape ends a search
         if has_ended:
             self.post_message(self.Searched(self))
+
+
+def _ignore(error: IrlensError) -> None:
+    """A search has no errors."""
