@@ -1,6 +1,7 @@
 """Lines of a text as drawn: their cells, their width, and the word at a column."""
 
 import re
+from bisect import bisect_right
 
 from rich.cells import cell_len
 from textual.expand_tabs import expand_tabs_inline
@@ -49,14 +50,8 @@ def column_at(line: str, cell: int) -> int:
     """Return the column of the character that covers a cell; past the end, the line's length."""
     if line.isascii():
         return min(cell, len(line))
-    low, high = 0, len(line)
-    while low < high:
-        middle = (low + high) // 2
-        if width(line[: middle + 1]) <= cell:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    ends = range(1, len(line) + 1)
+    return bisect_right(ends, cell, key=lambda end: width(line[:end]))
 
 
 def word_at(line: str, column: int, stage: str) -> str:

@@ -17,6 +17,7 @@ from irlens.tui.code.document import following
 from irlens.tui.code.highlighting import Highlight, Painter, Palette
 from irlens.tui.code.search import Hit
 from irlens.tui.widgets.code_view import CodeView
+from irlens.tui.widgets.scrolling import revealing
 
 _LINES = ("cursor", "removed", "added", "missing", "heading")
 _STYLES = ("match", "line-number", "minus", "plus", "tilde", "removed-word", "added-word", "place")
@@ -151,9 +152,7 @@ class DiffView(CodeView):
         height = self.scrollable_content_region.height
         self.refresh()
         if height > 0:
-            margin = min(_CONTEXT, (height - 1) // 2)
-            top = round(self.scroll_y)
-            top += min(self.row - top - margin, 0) + max(self.row - top - height + 1 + margin, 0)
+            top = revealing(self.row, round(self.scroll_y), height, "near", context=_CONTEXT)
             self.scroll_to(y=top, animate=False, immediate=True)
         self.describe()
 

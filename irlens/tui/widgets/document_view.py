@@ -23,8 +23,8 @@ _LINES = ("cursor", "linked", "selected")
 _STYLES = (*gutters.STYLES, "link", "match")
 _UNDERLINED, _REVERSED = Style(underline=True), Style(reverse=True)
 _LINK_SIGN, _CURSOR_SIGN = "▌", "▶"
-#: Cells that stay visible beside the cursor.
-_MARGIN = 4
+#: Lines that stay visible above and below the cursor, and cells beside it.
+_CONTEXT, _MARGIN = 2, 4
 
 
 class DocumentView(CodeView):
@@ -270,7 +270,8 @@ class DocumentView(CodeView):
         if region.height <= 0:  # not laid out yet
             self._pending_reveal = how
             return
-        top = revealing(self.cursor.row, round(self.scroll_y), region.height, how)
+        row, top = self.cursor.row, round(self.scroll_y)
+        top = revealing(row, top, region.height, how, context=_CONTEXT)
         # By force: a view whose text has just arrived has no scroll bar yet.
         left = self._left(region.width)
         self.scroll_to(left, top, animate=False, immediate=True, force=True)

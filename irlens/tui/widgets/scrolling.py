@@ -8,9 +8,6 @@ from textual.scroll_view import ScrollView
 #: at its top even if it was visible.
 Reveal: TypeAlias = Literal["near", "centre", "top"]
 
-#: Lines that stay visible above and below the cursor.
-_CONTEXT = 2
-
 
 class VisibleRows:
     """The rows of a view that were visible before it was resized.
@@ -35,7 +32,7 @@ class VisibleRows:
         return not before or top <= row < top + before
 
 
-def revealing(row: int, top: int, height: int, how: Reveal) -> int:
+def revealing(row: int, top: int, height: int, how: Reveal, *, context: int) -> int:
     """Return the first row to show so that a row is visible with some others around it.
 
     Args:
@@ -43,8 +40,9 @@ def revealing(row: int, top: int, height: int, how: Reveal) -> int:
         top: The first row that is shown now.
         height: Rows of the view, at least 1.
         how: How it comes into sight.
+        context: Rows that stay visible above and below it.
     """
-    margin = min(_CONTEXT, (height - 1) // 2)
+    margin = min(context, (height - 1) // 2)
     first, last = top + margin, top + height - 1 - margin
     if how == "top":
         return row - margin
