@@ -1,6 +1,6 @@
 """Base classes of the screens."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
@@ -41,6 +41,23 @@ class TooSmall(Static):
 
     def __init__(self) -> None:
         super().__init__(f"terminal too small: irlens needs {MIN_WIDTH} × {MIN_HEIGHT}")
+
+
+def view_bindings(screen: str) -> Iterator[Binding]:
+    """Yield the bindings that show an entry's views, for a screen with several entries.
+
+    Args:
+        screen: What the bindings' ids begin with.
+    """
+    for key, view, shown in (("1", "overview", "figures"), ("2", "inspector", "code")):
+        yield Binding(
+            key,
+            f"view('{view}')",
+            view.capitalize(),
+            tooltip=f"Show the {shown} of the entry",
+            id=f"{screen}.{view}",
+            show=False,
+        )
 
 
 class IrlensScreen(Screen[None]):

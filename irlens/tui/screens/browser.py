@@ -1,6 +1,6 @@
 """The browser: all kernels and configurations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ from irlens.tui.entries.cells import MARKS
 from irlens.tui.entries.summary import EntrySummary, tally
 from irlens.tui.entries.table import EntryTable
 from irlens.tui.help import Command
-from irlens.tui.screens.base import IrlensScreen
+from irlens.tui.screens.base import IrlensScreen, view_bindings
 from irlens.tui.screens.sort_dialog import SORT_COLUMNS, SortDialog
 from irlens.tui.services.context import Context
 from irlens.tui.services.workers import stream_from_thread
@@ -72,22 +72,7 @@ class BrowserScreen(IrlensScreen):
         Binding("o", "sort", "Sort", id="browser.sort"),
         Binding("r", "recompile", "Recompile", id="browser.recompile"),
         Binding("c", "compare", "Compare", id="browser.compare"),
-        Binding(
-            "1",
-            "view('overview')",
-            "Overview",
-            tooltip="Show the figures of the entry",
-            id="browser.overview",
-            show=False,
-        ),
-        Binding(
-            "2",
-            "view('inspector')",
-            "Inspector",
-            tooltip="Show the code of the entry",
-            id="browser.inspector",
-            show=False,
-        ),
+        *view_bindings("browser"),
         Binding("s", "toggle_summary", "Summary", id="browser.summary", show=False),
         Binding("y", "copy", "Copy the path", id="browser.copy", show=False),
         Binding("R", "reload", "Reload", id="browser.reload", show=False),
@@ -290,8 +275,7 @@ class BrowserScreen(IrlensScreen):
             if entry.key in self.table.rows.entries:  # it was readable a moment ago
                 self.add([replace(entry, problem=error.message)])
 
-        report: Callable[[], Report] = lambda: self.bench.report(entry.key)  # noqa: E731
-        self.run_in_thread(report, show, fail, group="summary")
+        self.run_in_thread(partial(self.bench.report, entry.key), show, fail, group="summary")
 
     def _open(self, view: str, entry: Entry) -> None:
         if entry.problem:

@@ -18,7 +18,7 @@ from irlens.model.text import count, printable_line
 from irlens.tui import changes
 from irlens.tui.code.difference import Difference
 from irlens.tui.drawing import DIM, lines, shortened
-from irlens.tui.screens.base import IrlensScreen
+from irlens.tui.screens.base import IrlensScreen, view_bindings
 from irlens.tui.screens.stage_comparison import StageComparison
 from irlens.tui.services.context import Context
 from irlens.tui.widgets.code_view import CodeView
@@ -92,22 +92,7 @@ source locations and addresses are not compared.
         Binding("y", "copy", "Copy the change", show=False, id="compare.copy"),
         Binding("e", "external('editor')", "Open in $EDITOR", show=False, id="compare.editor"),
         Binding("v", "external('pager')", "Open in $PAGER", show=False, id="compare.pager"),
-        Binding(
-            "1",
-            "view('overview')",
-            "Overview",
-            tooltip="Show the figures of the entry",
-            show=False,
-            id="compare.overview",
-        ),
-        Binding(
-            "2",
-            "view('inspector')",
-            "Inspector",
-            tooltip="Show the code of the entry",
-            show=False,
-            id="compare.inspector",
-        ),
+        *view_bindings("compare"),
         Binding("escape,b", "back", "Back", id="compare.back"),
     ]  # fmt: skip
 

@@ -1,6 +1,6 @@
 """The inspector: Python and stages side by side, linked line by line."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -13,7 +13,6 @@ from irlens.model.listing import Occurrences
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, short_file
 from irlens.model.text import printable_line
-from irlens.tui.code.document import Document
 from irlens.tui.code.gutters import describe_chain, describe_line
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.jumps import Jumps, Position, position_of
@@ -134,7 +133,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             self.panes.read_contents, self._on_contents, self._on_error, group="contents"
         )
         # A large kernel's report takes a while; its text can be shown before.
-        report: Callable[[], Report] = lambda: self.bench.report(self.key)  # noqa: E731
+        report = partial(self.bench.report, self.key)
         self.run_in_thread(report, self._on_report, _ignore, group="report")
 
     def go_to(self, at: Place) -> None:
@@ -206,7 +205,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 
     def _update_facts(self) -> None:
         """Show what is known about the cursor's line."""
-        for pane, document in self._active():
+        for pane, document in self.panes.active_document():
             facts = describe_line(document, pane.line)
             problem = document.listing.problem or pane.problem
             self._show_facts(describe_chain(document, pane.line), facts or [problem])
@@ -281,7 +280,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         self._jumps.forward()
 
     def _look_up(self, then: Callable[[Position, Occurrences], None]) -> None:
-        for pane, document in self._active():
+        for pane, document in self.panes.active_document():
             word = pane.cursor.word
             if not word:
                 self._warn("no name under the cursor")
@@ -298,9 +297,6 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         # One at a time: notifications cover the line facts.
         self.app.clear_notifications()
         self.notify(printable_line(message), severity="warning", timeout=3, markup=False)
-
-    def _active(self) -> Iterator[tuple[CodePane, Document]]:
-        yield from self.panes.active_document()
 
     # The prompt.
 
@@ -322,12 +318,12 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 
     def action_search(self) -> None:
         """Ask for text to search for in all visible panes."""
-        if any(self._active()):
+        if any(self.panes.active_document()):
             self._prompt.search(self._searched, self._searched_names)
 
     def action_find(self, step: int) -> None:
         """Go to the next (-1: previous) match, from pane to pane."""
-        if any(self._active()):
+        if any(self.panes.active_document()):
             self._prompt.find(self._searched, self._searched_names, step)
 
     @on(CodePane.Unselected)
@@ -347,7 +343,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 
     def action_line(self) -> None:
         """Ask for a line to go to."""
-        if any(self._active()):
+        if any(self.panes.active_document()):
             self._prompt.open("line, or file.py:line")
 
     @on(Prompt.Submitted)
@@ -366,12 +362,12 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 
     def action_copy(self) -> None:
         """Copy the selected lines, or the cursor's."""
-        for pane, _ in self._active():
+        for pane, _ in self.panes.active_document():
             self.context.navigator.copy(pane.copied)
 
     def action_copy_name(self) -> None:
         """Copy the name under the cursor."""
-        for pane, _ in self._active():
+        for pane, _ in self.panes.active_document():
             if word := pane.cursor.word:
                 self.context.navigator.copy(word)
             else:
@@ -379,7 +375,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 
     def action_external(self, kind: str) -> None:
         """Open the text in the user's editor or pager, at the cursor's line."""
-        for pane, document in self._active():
+        for pane, document in self.panes.active_document():
             # A name of our own: the file's name is untrusted.
             name = f"kernel.{'py' if document.stage == 'python' else document.stage}"
             text = document.listing.text

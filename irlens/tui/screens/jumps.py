@@ -1,6 +1,6 @@
 """Jumps between the lines of the inspector's panes, and the history of where they started."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -79,12 +79,12 @@ class Jumps:
 
     def to_line(self, line: int) -> None:
         """Go to a line."""
-        for pane, _ in self._active():
+        for pane, _ in self._panes.active_document():
             self._jump(pane, line, "")
 
     def to_landmark(self, name: str, step: int) -> None:
         """Go to the next (-1: previous) landmark, one of ``LANDMARKS``."""
-        for pane, document in self._active():
+        for pane, document in self._panes.active_document():
             landmark = LANDMARKS[name]
             line = following(landmark.lines(document), pane.line, step)
             if name == "peak" and document.stage == "python":
@@ -109,7 +109,7 @@ class Jumps:
 
     def to_partner(self) -> None:
         """Go from a commit to the wait that retires its group, and back."""
-        for pane, document in self._active():
+        for pane, document in self._panes.active_document():
             problem = "this line belongs to no pipelined group: press ) for the next one"
             if mark := document.mark(pane.line):
                 problem = f"the other end of this {document.role(mark)} is unknown"
@@ -117,7 +117,7 @@ class Jumps:
 
     def to_place(self, step: int) -> None:
         """Go to the next (-1: previous) run of lines that belong to the same line of Python."""
-        for pane, _ in self._active():
+        for pane, _ in self._panes.active_document():
             problem = f"no other place of this line of Python in {short_file(pane.showing)}"
             self._jump(pane, other_line(pane.places, pane.line, step), problem)
 
@@ -154,7 +154,7 @@ class Jumps:
         self._jump(pane, line, problem, spans[0][0] if spans else None)
 
     def _revisit(self, step: Callable[[Position], Position | None], problem: str) -> None:
-        for pane, _ in self._active():
+        for pane, _ in self._panes.active_document():
             position = step(position_of(pane))
             if position is None:
                 self._warn(problem)
@@ -170,6 +170,3 @@ class Jumps:
             return
         self.history.push(position_of(pane))
         pane.go_to(line, column)
-
-    def _active(self) -> Iterator[tuple[CodePane, Document]]:
-        yield from self._panes.active_document()

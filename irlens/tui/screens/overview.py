@@ -188,7 +188,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
     # Loading.
 
     def _load(self) -> None:
-        report: Callable[[], Report] = lambda: self.bench.report(self.key)  # noqa: E731
+        report = partial(self.bench.report, self.key)
         self.run_in_thread(report, self._on_report, self._on_error)
 
     def _on_report(self, report: Report) -> None:
@@ -196,7 +196,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         self.call_after_refresh(self._on_loaded)
         if "cubin" in report.stages:
             # The disassembler takes a while, and may be missing: then the rest stays.
-            with_sass = lambda: self.bench.report(self.key, sass=True)  # noqa: E731
+            with_sass = partial(self.bench.report, self.key, sass=True)
             self.run_in_thread(with_sass, self._show, lambda _: None, group="sass")
 
     def _show(self, report: Report) -> None:
