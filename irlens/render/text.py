@@ -10,8 +10,13 @@ from irlens.render import Kind, Options, build_view
 from irlens.render.text_page import Page, printable_run
 from irlens.render.text_table import GAP, write_table
 from irlens.render.view import nodes
-from irlens.render.view.braille import draw_plot
-from irlens.render.view.characters import draw_curve, draw_staircase, draw_strip, draw_timeline
+from irlens.render.view.characters import (
+    draw_curve,
+    draw_plot,
+    draw_staircase,
+    draw_strip,
+    draw_timeline,
+)
 from irlens.render.view.nodes import Run, Text, text
 
 _LABEL_WIDTH = 12

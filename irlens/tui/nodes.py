@@ -9,11 +9,11 @@ from textual.content import Content
 
 from irlens.model.text import plural, printable_line
 from irlens.render.view import nodes
-from irlens.render.view.braille import draw_plot
 from irlens.render.view.characters import (
     bar,
     cut,
     draw_curve,
+    draw_plot,
     draw_staircase,
     draw_strip,
     draw_timeline,
