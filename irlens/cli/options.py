@@ -48,6 +48,11 @@ def _complete_gpus(
     return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
 
 
+def split_names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
+    """Split comma-separated names."""
+    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
+
+
 def _values(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
     """Split comma-separated values; commas inside brackets belong to a value."""
     return _split(text) if text is not None else ()
@@ -155,6 +160,14 @@ _RUN_OPTION = click.option(
     "run",
     default=None,
     help="Launch the kernel and check its results; the default if its GPU is present.",
+)
+
+jobs_option = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Use N worker processes.  [default: number of cores]",
 )
 
 sass_option = click.option(

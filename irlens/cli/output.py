@@ -15,12 +15,17 @@ from irlens.model.text import printable, printable_line
 if TYPE_CHECKING:  # click has no public name for it
     from click._termui_impl import ProgressBar
 
+    from irlens.sweep import measuring
+
 F = TypeVar("F", bound=Callable[..., object])
 #: The value of ``format_option``.
 ListFormat: TypeAlias = Literal["text", "json"]
 
 _MAX_WIDTH = 250
 _PIPE_WIDTH = 80
+#: The progress bar names an item that takes longer.
+_SLOW_SECONDS = 5
+_FIRST_NOTE_SECONDS = 60
 
 
 def use_color(stream: TextIO | None = None) -> bool:
@@ -207,6 +212,60 @@ def progress(label: str) -> Iterator[Progress]:
                 bar.render_progress()  # the item changes without a step
 
         yield update
+
+
+@contextmanager
+def interruptible(
+    label: str, done_word: str, *, resumes: bool = True
+) -> Iterator["measuring.Progress"]:
+    """Show progress, and report it if the user interrupts.
+
+    Args:
+        label: The activity: "compiling".
+        done_word: Describes finished items: "timed".
+        resumes: Whether the same command resumes the activity.
+    """
+    reached = (0, 0)
+    notes = _SlowNotes(label)
+    try:
+        with progress(label) as show:
+
+            def update(done: int, total: int, running: Sequence[tuple[str, float]]) -> None:
+                nonlocal reached
+                reached = done, total
+                longest, seconds = max(running, key=lambda each: each[1], default=("", 0.0))
+                show(
+                    done, total, f"{longest} ({seconds:.0f} s)" if seconds >= _SLOW_SECONDS else ""
+                )
+                notes.update(running)
+
+            yield update
+    except KeyboardInterrupt:
+        done, total = reached
+        if total:
+            hint = "; the same command resumes" if resumes else ""
+            note(f"{done} of {total} are {done_word}{hint}")
+        raise
+
+
+class _SlowNotes:
+    """Says, where no progress bar shows it, what takes long: after a minute, two, four, ...
+
+    Args:
+        activity: "compiling".
+    """
+
+    def __init__(self, activity: str) -> None:
+        self._activity = activity
+        self._next: dict[str, float] = {}
+
+    def update(self, running: Sequence[tuple[str, float]]) -> None:
+        """Write the notes that are due."""
+        for label, seconds in running:
+            due = self._next.get(label, _FIRST_NOTE_SECONDS)
+            if seconds >= due and not sys.stderr.isatty():
+                self._next[label] = 2 * due
+                note(f"still {self._activity} {label} after {seconds:.0f} s")
 
 
 @contextmanager

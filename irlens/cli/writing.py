@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -77,6 +78,21 @@ def writing_options(kind: Kind) -> Callable[[F], F]:
         return command
 
     return decorate
+
+
+every_row_option = click.option(
+    "--all", "everything", is_flag=True, help="Show every row, also on a terminal."
+)
+
+
+def is_on_terminal(options: WritingOptions) -> bool:
+    """Whether the result goes to a terminal."""
+    return options["destination"] is None and sys.stdout.isatty()
+
+
+def shown_rows(most: int, options: WritingOptions, *, everything: bool) -> int | None:
+    """Return the maximum number of table rows: ``most`` on a terminal, unless all are wanted."""
+    return most if is_on_terminal(options) and not everything else None
 
 
 def shows_code(kind: Kind, options: WritingOptions) -> bool:

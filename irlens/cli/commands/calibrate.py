@@ -1,13 +1,14 @@
 """``irlens calibrate``: fit a GPU's constants to launches on it, so that estimates fit it."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from irlens.artifacts import processors
 from irlens.cli import Exit, output
-from irlens.cli.output import ListFormat, format_option, write_json
+from irlens.cli.options import jobs_option
+from irlens.cli.output import ListFormat, format_option, interruptible, write_json
 
 if TYPE_CHECKING:
     from irlens.model.calibration import CalibrationResult
@@ -38,21 +39,14 @@ _UNITS = {"memory": "cycles", "l2": "cycles", "launch": "µs"}
     metavar="FILE",
     help="Write the calibration to FILE, for IRLENS_GPUS.",
 )
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Use N worker processes.  [default: number of cores]",
-)
+@jobs_option
 def command(form: ListFormat, destination: Path | None, jobs: int | None) -> Exit:
     """Time the configurations, and fit the constants."""
-    from irlens.cli.commands.sweep import interruptible
     from irlens.sweep.calibrating import calibrate, find_gpu
     from irlens.sweep.workers import LocalPool
 
     device, gpu = find_gpu()
-    pool = LocalPool(jobs or len(os.sched_getaffinity(0)))
+    pool = LocalPool(jobs or processors.count())
     try:
         with interruptible("calibrating", "timed", resumes=False) as update:
             found = calibrate(device, gpu, pool, update)

@@ -11,7 +11,15 @@ import click
 from msgspec.structs import replace
 
 from irlens.cli import Exit, output
-from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.cli.options import split_names
+from irlens.cli.writing import (
+    WritingOptions,
+    every_row_option,
+    is_on_terminal,
+    shown_rows,
+    write,
+    writing_options,
+)
 from irlens.model.text import count
 from irlens.render import is_streamed, stream
 
@@ -49,10 +57,6 @@ _ROWS = 30
 _MAX_SHOWN = 20
 
 
-def _names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
-
-
 @click.command(help=_HELP)
 @click.argument(
     "directories",
@@ -65,11 +69,11 @@ def _names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> t
 @click.option(
     "--sort",
     metavar="[-]COLUMN,...",
-    callback=_names,
+    callback=split_names,
     help="Sort by these columns; a minus sorts in descending order.",
 )
 @click.option(
-    "--columns", metavar="NAME,...", callback=_names, help="Show these columns, in this order."
+    "--columns", metavar="NAME,...", callback=split_names, help="Show these columns, in this order."
 )
 @click.option(
     "-j",
@@ -83,7 +87,7 @@ def _names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> t
     metavar="ADDRESS",
     help="Read on a Dask cluster that sees DIRs under the same paths: tcp://scheduler:8786.",
 )
-@click.option("--all", "everything", is_flag=True, help="Show every row, also on a terminal.")
+@every_row_option
 @writing_options("scan")
 def command(
     directories: tuple[Path, ...],
@@ -101,7 +105,7 @@ def command(
         raise click.UsageError("--jobs has no effect with --cluster, which has its own workers")
     if is_streamed(form, "scan") and options["summary"]:
         raise click.UsageError(f"--summary has no effect with --format {form}")
-    if form == "parquet" and options["destination"] is None and sys.stdout.isatty():
+    if form == "parquet" and is_on_terminal(options):
         raise click.UsageError("parquet is not text: name a file with -o, or redirect stdout")
     request = _request(directories, where, sort, columns, form, jobs)
     with _workers(cluster) as pool:
@@ -131,10 +135,9 @@ def _scan(
 
     notes = _Notes()
     streams = is_streamed(options["form"], "scan")
-    on_terminal = options["destination"] is None and sys.stdout.isatty()
     with ExitStack() as stack:
         # Rows on the same terminal are progress enough.
-        hidden = (streams and on_terminal) or not sys.stderr.isatty()
+        hidden = (streams and is_on_terminal(options)) or not sys.stderr.isatty()
         show = None if hidden else stack.enter_context(output.progress("scanning"))
         scanner = Scanner(request, notes, show)
         if streams:
@@ -144,7 +147,7 @@ def _scan(
         else:
             document = scanner.document(where)
     if not streams:
-        rows = _ROWS if on_terminal and not everything else None
+        rows = shown_rows(_ROWS, options, everything=everything)
         named = shlex.join(map(str, request.roots))
         write(document, "scan", options, rows=rows, named=named)
     notes.finish()

@@ -5,7 +5,14 @@ from typing import Unpack
 import click
 
 from irlens.cli import Exit, output
-from irlens.cli.options import ConfigOptions, complete_kernels, config_options, selected_configs
+from irlens.cli.options import (
+    ConfigOptions,
+    complete_kernels,
+    config_options,
+    jobs_option,
+    selected_configs,
+)
+from irlens.cli.output import interruptible
 from irlens.cli.writing import WritingOptions, write, writing_options
 
 _HELP = """Suggest a faster configuration near the current one of KERNEL, without a GPU.
@@ -40,18 +47,11 @@ class _Options(ConfigOptions, WritingOptions):
     metavar="N",
     help="Compile at most N neighbours.",
 )
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Use N worker processes.  [default: number of cores]",
-)
+@jobs_option
 @writing_options("suggestion")
 def command(kernel: str, most: int, jobs: int | None, **options: Unpack[_Options]) -> Exit:
     """Suggest a configuration of one kernel."""
     configurations = selected_configs(options)
-    from irlens.cli.commands.sweep import interruptible
     from irlens.session.reports import Session
     from irlens.session.suggest import suggest_near
 

@@ -1,21 +1,32 @@
 """``irlens sweep``: compile a grid of configurations and show which fit."""
 
 import math
-import os
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
 import msgspec
 
+from irlens.artifacts import processors
 from irlens.cli import Exit, output
-from irlens.cli.options import ConfigOptions, complete_kernels, config_options, selected_configs
-from irlens.cli.output import progress, write_json
-from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.cli.options import (
+    ConfigOptions,
+    complete_kernels,
+    config_options,
+    jobs_option,
+    selected_configs,
+    split_names,
+)
+from irlens.cli.output import interruptible, write_json
+from irlens.cli.writing import (
+    WritingOptions,
+    every_row_option,
+    shown_rows,
+    write,
+    writing_options,
+)
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.session.subject import Configurations, is_compiled
@@ -23,7 +34,6 @@ from irlens.session.subject import Configurations, is_compiled
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Device, Request
     from irlens.model.sweep import ProviderName, Trial
-    from irlens.sweep.measuring import Progress
     from irlens.sweep.run import CompiledGrid
     from irlens.sweep.selection import Selection
     from irlens.sweep.workers import WorkerPool
@@ -77,17 +87,10 @@ irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
 _MAX_CONFIGURATIONS = 100_000
 #: Table rows on a terminal without --all.
 _ROWS = 30
-#: The progress bar names a configuration that takes longer.
-_SLOW_SECONDS = 5
-_FIRST_NOTE_SECONDS = 60
 
 
 class _Options(ConfigOptions, WritingOptions):
     """Options shared with other commands."""
-
-
-def _sort_keys(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
-    return tuple(key.strip() for key in text.split(",") if key.strip()) if text else ()
 
 
 def _providers(
@@ -113,7 +116,7 @@ def _providers(
 @click.option(
     "--sort",
     metavar="[-]FIGURE,...",
-    callback=_sort_keys,
+    callback=split_names,
     help="Sort the results of each target; a minus sorts in descending order.",
 )
 @click.option(
@@ -125,13 +128,7 @@ def _providers(
     metavar="N",
     help="Keep the first N results that fit on each target, and time only these.",
 )
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Use N worker processes.  [default: number of cores]",
-)
+@jobs_option
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -156,7 +153,7 @@ def _providers(
     metavar="FILE",
     help="Write the configurations that fit on every target, as JSON for triton.Config.",
 )
-@click.option("--all", "everything", is_flag=True, help="Show every row, also on a terminal.")
+@every_row_option
 @writing_options("sweep")
 def command(
     kernel: str,
@@ -212,8 +209,7 @@ def command(
     result = build_sweep(grid, selection, device.label if device else None)
     if prune_list is not None:
         write_json(fitting(grid.trials, result.trials), prune_list)
-    on_terminal = options["destination"] is None and sys.stdout.isatty()
-    rows = _ROWS if on_terminal and not everything else None
+    rows = shown_rows(_ROWS, options, everything=everything)
     write(result, "sweep", options, rows=rows, named=shlex.quote(kernel))
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
 
@@ -280,58 +276,6 @@ def _measure_all(
         raise
 
 
-@contextmanager
-def interruptible(label: str, done_word: str, *, resumes: bool = True) -> Iterator["Progress"]:
-    """Show progress, and report it if the user interrupts.
-
-    Args:
-        label: The activity: "compiling".
-        done_word: Describes finished items: "timed".
-        resumes: Whether the same command resumes the activity.
-    """
-    reached = (0, 0)
-    notes = _SlowNotes(label)
-    try:
-        with progress(label) as show:
-
-            def update(done: int, total: int, running: Sequence[tuple[str, float]]) -> None:
-                nonlocal reached
-                reached = done, total
-                longest, seconds = max(running, key=lambda each: each[1], default=("", 0.0))
-                show(
-                    done, total, f"{longest} ({seconds:.0f} s)" if seconds >= _SLOW_SECONDS else ""
-                )
-                notes.update(running)
-
-            yield update
-    except KeyboardInterrupt:
-        done, total = reached
-        if total:
-            hint = "; the same command resumes" if resumes else ""
-            output.note(f"{done} of {total} are {done_word}{hint}")
-        raise
-
-
-class _SlowNotes:
-    """Says, where no progress bar shows it, what takes long: after a minute, two, four, ...
-
-    Args:
-        activity: "compiling".
-    """
-
-    def __init__(self, activity: str) -> None:
-        self._activity = activity
-        self._next: dict[str, float] = {}
-
-    def update(self, running: Sequence[tuple[str, float]]) -> None:
-        """Write the notes that are due."""
-        for label, seconds in running:
-            due = self._next.get(label, _FIRST_NOTE_SECONDS)
-            if seconds >= due and not sys.stderr.isatty():
-                self._next[label] = 2 * due
-                output.note(f"still {self._activity} {label} after {seconds:.0f} s")
-
-
 def _workers(cluster: str | None, jobs: int | None) -> "WorkerPool":
     if cluster is not None:
         from irlens.sweep.cluster import ClusterPool
@@ -339,4 +283,4 @@ def _workers(cluster: str | None, jobs: int | None) -> "WorkerPool":
         return ClusterPool(cluster)
     from irlens.sweep.workers import LocalPool
 
-    return LocalPool(jobs or len(os.sched_getaffinity(0)))
+    return LocalPool(jobs or processors.count())

@@ -1,7 +1,6 @@
 """``irlens traffic``: what a PyTorch program moves, and what fusing saves."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -9,7 +8,13 @@ import click
 
 from irlens.cli import Exit, output
 from irlens.cli.options import complete_kernels
-from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.cli.writing import (
+    WritingOptions,
+    every_row_option,
+    shown_rows,
+    write,
+    writing_options,
+)
 from irlens.model.errors import IrlensError
 from irlens.session.subject import Axis
 
@@ -67,7 +72,7 @@ def _values(
 @click.option("-t", "--target", metavar="GPU", help="Run on this fake GPU.  [default: h100]")
 @click.option("--row-limit", metavar="N", type=click.IntRange(min=1),
               help="Keep rows of up to N elements on chip.  [default: 32768]")  # fmt: skip
-@click.option("--all", "everything", is_flag=True, help="Show every row, also on a terminal.")
+@every_row_option
 @writing_options("ledgers")
 def command(
     name: str,
@@ -97,8 +102,7 @@ def command(
     else:
         _refuse("of a program has no effect on a kernel", {"--assume": assumed, "--": words})
         ledgers = _of_kernel(name, arguments, constexprs, reference, target, limit)
-    on_terminal = options["destination"] is None and sys.stdout.isatty()
-    rows = _ROWS if on_terminal and not everything else None
+    rows = shown_rows(_ROWS, options, everything=everything)
     write(ledgers, "ledgers", options, rows=rows, named=shlex.quote(name))
     if failure is not None:
         raise IrlensError(failure, hint="the ledger ends there")
