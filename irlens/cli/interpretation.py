@@ -2,10 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-import click
-
 from irlens.cli import Exit, output
-from irlens.cli.options import selected_configs
+from irlens.cli.options import refuse, selected_configs
 from irlens.model.text import printable
 
 if TYPE_CHECKING:  # running the command loads it
@@ -24,7 +22,14 @@ def show(kernel: str, options: "ReportOptions") -> Exit:
     Raises:
         IrlensError: The kernel cannot be interpreted.
     """
-    _refuse_others(options)
+    unusable = {
+        "--target": bool(options["target"]),
+        "--triton": bool(options["tritons"]),
+        "--run": bool(options["run"]),
+        f"--format {options['form']}": options["form"] != "text",
+        "--summary": options["summary"],
+    }
+    refuse(unusable, "has no effect with --interpret: remove one of them")
     from irlens.compiler.interpreting import interpret
     from irlens.compiler.request import Request
     from irlens.model.config import Target
@@ -81,17 +86,3 @@ def _traffic(done: "Interpretation") -> str:
         return f"{moved}, as the description's formulas say"
     read, written = done.formula
     return f"{moved}; the description's formulas say {read:,} B and {written:,} B"
-
-
-def _refuse_others(options: "ReportOptions") -> None:
-    """Raise ``UsageError`` for options that have no effect on an interpreted kernel."""
-    others = {
-        "--target": bool(options["target"]),
-        "--triton": bool(options["tritons"]),
-        "--run": bool(options["run"]),
-        f"--format {options['form']}": options["form"] != "text",
-        "--summary": options["summary"],
-    }
-    for name, is_given in others.items():
-        if is_given:
-            raise click.UsageError(f"{name} has no effect with --interpret: remove one of them")

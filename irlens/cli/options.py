@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
 import click
@@ -234,6 +234,18 @@ def selected_configs(options: ConfigOptions) -> Configurations:
 def selected(options: KernelOptions) -> Configurations:
     """Return the configurations that the options of one command line select."""
     return msgspec.structs.replace(selected_configs(options), run=options["run"])
+
+
+def refuse(given: Mapping[str, bool], reason: str) -> None:
+    """Raise ``UsageError`` for an option that is given although it cannot be used.
+
+    Args:
+        given: Whether each option is given.
+        reason: The message after the option's name.
+    """
+    for option, is_given in given.items():
+        if is_given:
+            raise click.UsageError(f"{option} {reason}")
 
 
 def as_typed(subjects: Sequence[str], options: ConfigOptions) -> str:

@@ -1,8 +1,8 @@
 """``irlens inspect``: what the compiler made of a kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 import click
 
@@ -11,6 +11,7 @@ from irlens.cli.options import (
     as_typed,
     complete_kernels,
     kernel_options,
+    refuse,
     sass_option,
     selected,
 )
@@ -32,6 +33,8 @@ if TYPE_CHECKING:  # running the command loads them
     from irlens.model.report import Report
     from irlens.session.reports import Session
     from irlens.session.subject import Configurations
+
+F = TypeVar("F", bound=Callable[..., object])
 
 #: Kernels with code on one page: half a megabyte each, near the limit of a browser.
 _MAX_LISTINGS = 32
@@ -68,6 +71,14 @@ _DETAIL_HELP: dict[Detail, str] = {
 }
 
 
+def _detail_options(function: F) -> F:
+    """Add a flag for each detail: the parameter ``details``."""
+    for name, text in reversed(_DETAIL_HELP.items()):
+        option = click.option(f"--{name}", "details", flag_value=name, multiple=True, help=text)
+        function = option(function)
+    return function
+
+
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
 @kernel_options
@@ -81,20 +92,7 @@ _DETAIL_HELP: dict[Detail, str] = {
 @click.option(
     "--line", "place", metavar="N|FILE:N", help="Print the code of a Python line at every stage."
 )
-@click.option(
-    "--pressure", "details", flag_value="pressure", multiple=True, help=_DETAIL_HELP["pressure"]
-)
-@click.option(
-    "--pipelines", "details", flag_value="pipelines", multiple=True, help=_DETAIL_HELP["pipelines"]
-)
-@click.option(
-    "--memory", "details", flag_value="memory", multiple=True, help=_DETAIL_HELP["memory"]
-)
-@click.option("--time", "details", flag_value="time", multiple=True, help=_DETAIL_HELP["time"])
-@click.option("--mix", "details", flag_value="mix", multiple=True, help=_DETAIL_HELP["mix"])
-@click.option(
-    "--figures", "details", flag_value="figures", multiple=True, help=_DETAIL_HELP["figures"]
-)
+@_detail_options
 @click.option("--all", "everything", is_flag=True, help="Show all of these details.")
 @sass_option
 @click.option("--watch", is_flag=True, help="Re-run on every save.")
@@ -128,9 +126,8 @@ def command(
         others = stage or place or details or everything or watch
         return _show_other(program, interpret, kernel, options, others=bool(others))
     if stage is None:
-        for name, is_given in (("--interleave", interleave), ("--annotate", annotate)):
-            if is_given:
-                raise click.UsageError(f"{name} needs --stage: name the stage to print")
+        unusable = {"--interleave": interleave, "--annotate": annotate}
+        refuse(unusable, "needs --stage: name the stage to print")
     if stage is not None or place is not None:
         _refuse_report_options(stage, place, ("all",) if everything else details, options)
     if watch:
@@ -306,6 +303,4 @@ def _refuse_report_options(
         f"--format {options['form']}": options["form"] != "text",
         "--summary": options["summary"],
     }
-    for name, is_given in others.items():
-        if is_given:
-            raise click.UsageError(f"{name} has no effect with {option}: remove one of them")
+    refuse(others, f"has no effect with {option}: remove one of them")

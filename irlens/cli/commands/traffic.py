@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from irlens.cli import Exit, output
-from irlens.cli.options import complete_kernels
+from irlens.cli.options import complete_kernels, refuse
 from irlens.cli.writing import (
     WritingOptions,
     every_row_option,
@@ -94,26 +94,26 @@ def command(
 
     target, limit, failure = target or "h100", row_limit or ROW_LIMIT, None
     if is_module or is_run or is_program(name):
-        _refuse(
-            "of a kernel has no effect on a program",
-            {"--arg": arguments, "--set": constexprs, "--reference": reference},
+        refuse(
+            {
+                "--arg": bool(arguments),
+                "--set": bool(constexprs),
+                "--reference": reference is not None,
+            },
+            "of a kernel has no effect on a program: remove it",
         )
         ledgers, failure = _of_program(name, is_module, words, target, assumed, limit)
     else:
-        _refuse("of a program has no effect on a kernel", {"--assume": assumed, "--": words})
+        refuse(
+            {"--assume": assumed is not None, "--": bool(words)},
+            "of a program has no effect on a kernel: remove it",
+        )
         ledgers = _of_kernel(name, arguments, constexprs, reference, target, limit)
     rows = shown_rows(_ROWS, options, everything=everything)
     write(ledgers, "ledgers", options, rows=rows, named=shlex.quote(name))
     if failure is not None:
         raise IrlensError(failure, hint="the ledger ends there")
     return Exit.OK
-
-
-def _refuse(why: str, options: dict[str, object]) -> None:
-    """Raise ``UsageError`` for options that are given and have no effect."""
-    for option, value in options.items():
-        if value not in (None, ()):
-            raise click.UsageError(f"{option} {why}: remove it")
 
 
 def _of_program(
