@@ -39,13 +39,25 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     operations: bool = False
 
 
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """A Python program.
+
+    Attributes:
+        name: A script's path, or a module's name.
+        is_module: Whether it is a module's.
+        arguments: Its arguments.
+    """
+
+    name: str
+    is_module: bool
+    arguments: tuple[str, ...] = ()
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a program.
 
     Attributes:
-        program: A script's path, or a module's name.
-        is_module: Whether it is a module's.
-        arguments: The program's arguments.
+        program: The program.
         folder: The folder for launches and reports.
         target: The GPU to fake; ``None`` launches on the real one.
         memory: Its memory's size in bytes, if known.
@@ -55,9 +67,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         options: Options of the recording.
     """
 
-    program: str
-    is_module: bool
-    arguments: tuple[str, ...]
+    program: Program
     folder: str
     target: Target | None
     memory: int | None

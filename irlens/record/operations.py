@@ -16,8 +16,8 @@ from irlens.isa import mlir
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.operations import Recorded, RecordedProgram
-from irlens.record.job import OPERATIONS, Options
-from irlens.record.record import Program, Run, make_job, program_interpreter, run_job
+from irlens.record.job import OPERATIONS, Options, Program
+from irlens.record.record import Run, make_job, program_interpreter, run_job
 from irlens.record.reference_program import MODULE, ReferenceRequest, References, Refused
 
 _OPTIONS = Options(operations=True)
@@ -44,9 +44,7 @@ def record_operations(
     with TemporaryDirectory(prefix="irlens-") as temporary:
         folder = Path(temporary)
         wanted = msgspec.structs.replace(options, operations=True)
-        job = make_job(program, folder, gpu, wanted)
-        python = program_interpreter(None, folder)
-        run = run_job(job, *python, lambda variants, seconds: None, sys.stderr)
+        run = _run(program, folder, gpu, wanted)
         written = folder / OPERATIONS
         if not written.exists():
             return None, run
@@ -58,6 +56,13 @@ def record_operations(
         )
         counted = _counted(recorded.program, launches)
         return msgspec.structs.replace(recorded, program=counted, graphs=graphs), run
+
+
+def _run(program: Program, folder: Path, gpu: Gpu, options: Options) -> Run:
+    """Run a program with this interpreter; its output goes to stderr."""
+    job = make_job(program, folder, gpu, options)
+    python = program_interpreter(None, folder)
+    return run_job(job, *python, lambda variants, seconds: None, sys.stderr)
 
 
 def _counted(program: RecordedProgram, launches: Launches) -> RecordedProgram:
@@ -94,9 +99,7 @@ def record_references(
         wanted = ReferenceRequest(requests=tuple(requests), function=function, answer=str(answer))
         argument = msgspec.json.encode(wanted).decode()
         program = Program(name=MODULE, is_module=True, arguments=(argument,))
-        job = make_job(program, folder, gpu, _OPTIONS)
-        python = program_interpreter(None, folder)
-        run = run_job(job, *python, lambda variants, seconds: None, sys.stderr)
+        run = _run(program, folder, gpu, _OPTIONS)
         name = requests[0].kernel
         if run.stopped is not None:
             where = Path(run.stopped).name

@@ -33,7 +33,16 @@ from irlens.model.capture import MANIFEST_SCHEMA, PYTHON_FOLDER, Capture, Manife
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, CaptureError
 from irlens.record.child_processes import STARTED
-from irlens.record.job import FAILURES, LAUNCHES, REPORT, RUNNER, Job, Options, ProcessReport
+from irlens.record.job import (
+    FAILURES,
+    LAUNCHES,
+    REPORT,
+    RUNNER,
+    Job,
+    Options,
+    ProcessReport,
+    Program,
+)
 from irlens.version import VERSION
 
 _T = TypeVar("_T")
@@ -49,20 +58,6 @@ _HIDDEN = frozenset(
         "TRITON_REMOTE_CACHE_BACKEND",
     }
 )
-
-
-class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """A Python program.
-
-    Attributes:
-        name: A script's path, or a module's name.
-        is_module: Whether it is a module's.
-        arguments: Its arguments.
-    """
-
-    name: str
-    is_module: bool
-    arguments: tuple[str, ...] = ()
 
 
 class Run(ProcessReport, frozen=True, kw_only=True):
@@ -143,9 +138,7 @@ def record(
 def make_job(program: Program, folder: Path, gpu: Gpu | None, options: Options) -> Job:
     """Return the job that runs a program, on a fake GPU or, for ``None``, on the real one."""
     return Job(
-        program=program.name,
-        is_module=program.is_module,
-        arguments=program.arguments,
+        program=program,
         folder=str(folder),
         target=gpu.target if gpu else None,
         memory=gpu.product.memory if gpu and gpu.product else None,
@@ -207,7 +200,7 @@ def run_job(
             forward_to(run)
             code = _wait(run, folder / LAUNCHES, progress)
     except OSError as error:
-        raise CaptureError(f"cannot run {job.program}: {error.strerror}") from error
+        raise CaptureError(f"cannot run {job.program.name}: {error.strerror}") from error
     return Run(code=code, **msgspec.structs.asdict(_report(folder)))
 
 

@@ -18,7 +18,7 @@ from irlens.compiler.fake_cuda import Deviations, NoValueError
 from irlens.model.errors import CaptureError
 from irlens.record.child_processes import follow_child_processes
 from irlens.record.instrument import instrument, write_operations
-from irlens.record.job import REPORT, Job, ProcessReport, ReportAtExit
+from irlens.record.job import REPORT, Job, ProcessReport, Program, ReportAtExit
 
 _RUNPY = (runpy.__file__, "<frozen runpy>")
 #: Files that are not the user's: installed packages, and irlens.
@@ -39,7 +39,7 @@ def main() -> None:
     ReportAtExit(deviations, folder)  # for forks; this process's own report is written below
     stopped = None
     try:
-        _run(job)
+        _run(job.program)
     except Exception as error:  # whatever a program may raise
         missing = _missing_value(error)
         if missing is None:
@@ -56,21 +56,20 @@ def main() -> None:
 
 def _restore_environment(job: Job) -> None:
     """Restore the arguments, the environment and the path that the program would have had."""
-    sys.argv[:] = [job.program, *job.arguments]
+    sys.argv[:] = [job.program.name, *job.program.arguments]
     if job.pythonpath is None:
         os.environ.pop("PYTHONPATH", None)
     else:
         os.environ["PYTHONPATH"] = job.pythonpath
-    script = Path(job.program)
-    sys.path.insert(0, str(Path.cwd() if job.is_module else script.resolve().parent))
+    script = Path(job.program.name)
+    sys.path.insert(0, str(Path.cwd() if job.program.is_module else script.resolve().parent))
 
 
-def _run(job: Job) -> None:
-    """Run the program."""
-    if job.is_module:
-        runpy.run_module(job.program, run_name="__main__", alter_sys=True)
+def _run(program: Program) -> None:
+    if program.is_module:
+        runpy.run_module(program.name, run_name="__main__", alter_sys=True)
     else:
-        _run_script(Path(job.program))
+        _run_script(Path(program.name))
 
 
 def _run_script(path: Path) -> None:
