@@ -69,14 +69,9 @@ class GpuLauncher:
             CaptureError: The reference does not match the description.
         """
         values = self.tensors(args)
+        described = tensors.with_descriptors(kernel, values, args)
         with execution.scratch_from(self._scratch):
-            compiled = execution.compile_variant(
-                kernel,
-                tensors.with_descriptors(kernel, values, args),
-                settings,
-                grid,
-                launch=True,
-            )
+            compiled = execution.compile_variant(kernel, described, settings, grid, launch=True)
         if compiled.refusal is not None:
             return compiled, None
         self._torch.cuda.synchronize()

@@ -178,7 +178,7 @@ class Reference:
     def _random(self, tensor: Tensor, generator: object) -> Any:
         import torch
 
-        dtype = _torch_dtype(tensor)
+        dtype = torch_dtype(tensor)
         if dtype.is_floating_point:
             values = torch.randn(tensor.shape, generator=generator, device=self._device)
         else:
@@ -188,7 +188,7 @@ class Reference:
     def _unwritten(self, tensor: Tensor) -> Any:
         import torch
 
-        dtype = _torch_dtype(tensor)
+        dtype = torch_dtype(tensor)
         if dtype.is_floating_point:
             return torch.full(tensor.shape, math.nan, device=self._device).to(dtype)
         lowest = False if dtype == torch.bool else torch.iinfo(dtype).min
@@ -209,8 +209,12 @@ def _function(module: ModuleType, name: str | None, purpose: str) -> Callable[..
     return function
 
 
-def _torch_dtype(tensor: Tensor) -> Any:
-    """Return PyTorch's dtype of a tensor argument."""
+def torch_dtype(tensor: Tensor) -> Any:
+    """Return PyTorch's dtype of a tensor argument.
+
+    Raises:
+        CaptureError: This version of PyTorch has no such dtype.
+    """
     import torch
 
     dtype = getattr(torch, tensor.dtype.torch or "", None)

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from irlens.compiler.calls.argument_values import Argument, Tensor, tensor_of
+from irlens.compiler.calls.argument_values import Argument, tensor_of
 from irlens.compiler.calls.binding import bind, resolve
 from irlens.compiler.operations.log import OperationLog
+from irlens.compiler.reference import torch_dtype
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource, find_kernel
 from irlens.compiler.sources.loading import loaded
@@ -104,16 +105,9 @@ def _value(argument: Argument) -> Any:
     tensor = tensor_of(argument)
     if tensor is None:
         return argument
-    dtype = _dtype(tensor)
+    dtype = torch_dtype(tensor)
     make = torch.empty if dtype.is_floating_point else torch.zeros
     return make(tensor.shape, dtype=dtype, device="cuda")
-
-
-def _dtype(tensor: Tensor) -> torch.dtype:
-    dtype = getattr(torch, tensor.dtype.torch or "", None)
-    if not isinstance(dtype, torch.dtype):
-        raise CaptureError(f"this PyTorch has no {tensor.dtype.name} tensors")
-    return dtype
 
 
 def _run(run: Any, given: Mapping[str, Any], log: OperationLog) -> RecordedProgram:
